@@ -1,0 +1,49 @@
+//===- Import.h - An ONNX file becomes a train module -----------*- C++ -*-===//
+//
+// The only door into frontend/: reads a model written by any exporter and gives
+// a module of the form `imported` (ir/train/README.md), the bytes of its
+// weights, and the recipe for writing the trained model back as ONNX.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_FRONTEND_IMPORT_H
+#define LWCC_FRONTEND_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+#include <vector>
+
+namespace lwcc {
+
+struct ImportOptions {
+  int64_t batch = 0;        ///< 0: the file's; needed where that is symbolic
+  std::string loss = "auto"; ///< "auto" (the file's, else cross entropy) or
+                             ///< "cross-entropy"
+};
+
+/// A piece of the exported file: literal bytes of the blob, or the current
+/// value of a parameter (its raw_data, row-major float32).
+struct ExportPiece {
+  std::string parameter; ///< empty: literal
+  int64_t offset = 0;    ///< literal: bytes from the start of the blob
+  int64_t bytes = 0;
+};
+
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Initial values (at the offsets that #train.init<blob at N> names, aligned
+  /// to 64 bytes), then the literal pieces of the exported file.
+  std::vector<char> blob;
+  std::vector<ExportPiece> onnxExport;
+};
+
+/// Imports a file. All mistakes found are reported as diagnostics on `context`
+/// (one per offending node, with the fix), then failure is returned.
+mlir::FailureOr<ImportedModel> importOnnx(llvm::StringRef path,
+                                          const ImportOptions &options,
+                                          mlir::MLIRContext *context);
+
+} // namespace lwcc
+
+#endif // LWCC_FRONTEND_IMPORT_H

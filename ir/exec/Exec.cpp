@@ -1,0 +1,162 @@
+//===- Exec.cpp - The exec dialect ----------------------------------------===//
+//
+// Registration and verifiers. What one op can check by itself is checked here;
+// what needs the whole program (ordering, memory) is checked by the schedule
+// verifier in passes/verify.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/exec/Exec.h"
+#include "ir/exec/Kernels.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lwcc::exec;
+
+#include "ir/exec/ExecDialect.cpp.inc"
+#include "ir/exec/ExecEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/exec/ExecAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "ir/exec/ExecOps.cpp.inc"
+
+void ExecDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "ir/exec/ExecOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/exec/ExecAttrs.cpp.inc"
+      >();
+}
+
+int64_t lwcc::exec::bytesOf(RankedTensorType type) {
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
+                                                SymbolTable &symbols) {
+  int64_t distance = 0;
+  while (auto parent = buffer.getViewOf()) {
+    distance += buffer.getOffset();
+    buffer = symbols.lookup<BufferOp>(*parent);
+  }
+  return {buffer, distance};
+}
+
+RankedTensorType BufferOp::getTensorType() {
+  return cast<RankedTensorType>(getType());
+}
+
+int64_t BufferOp::getBytes() { return bytesOf(getTensorType()); }
+
+bool BufferOp::isPersistent() {
+  switch (getRole()) {
+  case Role::Activation:
+  case Role::Gradient:
+    return false;
+  default:
+    return true;
+  }
+}
+
+LogicalResult BufferOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape())
+    return emitOpError("needs a ranked tensor type with static shape, found ")
+           << getType();
+  if (getOffset() < (getViewOf() ? 0 : -1))
+    return emitOpError("has negative offset ") << getOffset();
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  if (getInputs() < 0)
+    return emitOpError("has a negative number of inputs");
+  return success();
+}
+
+/// Resolves a buffer, lane, ... by name among the program's symbols.
+template <typename OpT>
+static LogicalResult checkSymbol(Operation *op, mlir::SymbolTable &symbols,
+                                 FlatSymbolRefAttr name, StringRef what) {
+  if (symbols.lookup<OpT>(name.getAttr()))
+    return success();
+  return op->emitOpError("refers to unknown ") << what << " " << name;
+}
+
+LogicalResult CallOp::verify() {
+  const KernelSignature *row = findKernel(getCallee());
+  if (!row)
+    return emitOpError("calls unknown runtime function '")
+           << getCallee() << "'";
+  auto check = [&](ArrayAttr tensors, int count, StringRef what) {
+    for (Attribute a : tensors)
+      if (!isa<FlatSymbolRefAttr, UnitAttr>(a))
+        return emitOpError("has a ")
+               << what << " that is neither a buffer nor unit: " << a,
+               failure();
+    if (count >= 0 && static_cast<int>(tensors.size()) != count)
+      return emitOpError("has ") << tensors.size() << " " << what
+                                 << "s; expected " << count,
+             failure();
+    return success();
+  };
+  if (failed(check(getOuts(), row->results, "result")) ||
+      failed(check(getIns(), row->operands, "operand")))
+    return failure();
+  if ((getCallee() == "map") != getKernel().has_value())
+    return emitOpError("needs a kernel exactly when it calls map");
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  mlir::SymbolTable symbols(*this);
+  auto checkOp = [&](Operation *op) -> LogicalResult {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<LaneOp>([&](LaneOp lane) {
+          return checkSymbol<DeviceOp>(op, symbols, lane.getDeviceAttr(),
+                                       "device");
+        })
+        .Case<BufferOp>([&](BufferOp buffer) {
+          if (auto root = buffer.getViewOfAttr())
+            if (failed(checkSymbol<BufferOp>(op, symbols, root, "buffer")))
+              return failure();
+          return checkSymbol<DeviceOp>(op, symbols, buffer.getDeviceAttr(),
+                                       "device");
+        })
+        .Case<RecordOp, WaitOp>([&](auto sync) {
+          if (failed(checkSymbol<EventOp>(op, symbols, sync.getEventAttr(),
+                                          "event")))
+            return failure();
+          return checkSymbol<LaneOp>(op, symbols, sync.getLaneAttr(), "lane");
+        })
+        .Case<CallOp>([&](CallOp call) {
+          if (failed(checkSymbol<LaneOp>(op, symbols, call.getLaneAttr(),
+                                         "lane")))
+            return failure();
+          if (auto kernel = call.getKernelAttr())
+            if (failed(checkSymbol<KernelOp>(op, symbols, kernel, "kernel")))
+              return failure();
+          for (ArrayAttr list : {call.getOuts(), call.getIns()})
+            for (Attribute a : list)
+              if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
+                if (failed(checkSymbol<BufferOp>(op, symbols, name, "buffer")))
+                  return failure();
+          return success();
+        })
+        .Default([](Operation *) { return success(); });
+  };
+  for (Operation &op : getBody().front()) {
+    if (failed(checkOp(&op)))
+      return failure();
+    if (auto sequence = dyn_cast<SequenceOp>(op))
+      for (Operation &inner : sequence.getBody().front())
+        if (failed(checkOp(&inner)))
+          return failure();
+  }
+  return success();
+}

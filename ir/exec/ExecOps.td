@@ -1,0 +1,146 @@
+//===- ExecOps.td - The exec dialect -----------------------*- tablegen -*-===//
+//
+// A program for machines: named devices, lanes, events and buffers, and
+// sequences of calls on lanes. One op is one line of the emitted program.
+// Everything is a symbol with its ONNX-derived name; there are no SSA values.
+// See README.md for the invariants.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_IR_EXEC_OPS
+#define LWCC_IR_EXEC_OPS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def ExecDialect : Dialect {
+  let name = "exec";
+  let summary = "A scheduled program on devices, lanes and buffers";
+  let cppNamespace = "::lwcc::exec";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class ExecOp<string mnemonic, list<Trait> traits = []> : Op<ExecDialect, mnemonic, traits>;
+
+def Role : I32EnumAttr<"Role", "what a buffer is for", [
+  I32EnumAttrCase<"Parameter", 0, "parameter">,
+  I32EnumAttrCase<"Statistic", 1, "statistic">,
+  I32EnumAttrCase<"Optimizer", 2, "optimizer">,
+  I32EnumAttrCase<"Constant", 3, "constant">,
+  I32EnumAttrCase<"Input", 4, "input">,
+  I32EnumAttrCase<"Labels", 5, "labels">,
+  I32EnumAttrCase<"Scalars", 6, "scalars">,
+  I32EnumAttrCase<"Loss", 7, "loss">,
+  I32EnumAttrCase<"Metric", 8, "metric">,
+  I32EnumAttrCase<"Activation", 9, "activation">,
+  I32EnumAttrCase<"Gradient", 10, "gradient">]> {
+  let cppNamespace = "::lwcc::exec";
+  let genSpecializedAttr = 0;
+}
+def RoleAttr : EnumAttr<ExecDialect, Role, "role">;
+
+def ProgramOp : ExecOp<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "everything one compiled trainer runs";
+  let description = [{
+    Devices, lanes, events, buffers, kernels and the sequences @train_step and
+    @evaluate. Its attributes (model, batch, ...) are for people and for the
+    trainer's --info.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def DeviceOp : ExecOp<"device", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "a GPU (or virtual device), with one arena";
+  let description = "`arena` is its size in bytes, 0 before memory is planned.";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$node, I64Attr:$gpu, I64Attr:$arena);
+  let assemblyFormat = "$sym_name `node` $node `gpu` $gpu `arena` $arena attr-dict";
+}
+
+def LaneOp : ExecOp<"lane", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "an in-order queue on a device";
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device);
+  let assemblyFormat = "$sym_name `on` $device attr-dict";
+}
+
+def EventOp : ExecOp<"event", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "recorded on one lane, waited for on others; once per run";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let assemblyFormat = "$sym_name attr-dict";
+}
+
+def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "named memory in a device's arena";
+  let description = [{
+    `offset` is in bytes, -1 before memory is planned. A view lies in the
+    memory of another buffer, at `offset` bytes from its start. Rank-4 tensors
+    are stored channels-last, others row-major.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, RoleAttr:$role,
+                       TypeAttr:$type, I64Attr:$offset, OptionalAttr<FlatSymbolRefAttr>:$view_of);
+  let assemblyFormat = [{
+    $role $sym_name `:` $type `on` $device (`view` $view_of^)? `at` $offset attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType();
+    /// Bytes of its elements.
+    int64_t getBytes();
+    /// Whether the contents survive from one run to the next.
+    bool isPersistent();
+  }];
+}
+
+def KernelOp : ExecOp<"kernel", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "a generated elementwise kernel";
+  let description = [{
+    `expr` is in the language of ir/train/Expression.h over `inputs` inputs.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs, StrAttr:$expr);
+  let assemblyFormat = "$sym_name `(` $inputs `)` `=` $expr attr-dict";
+  let hasVerifier = 1;
+}
+
+def SequenceOp : ExecOp<"sequence", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
+  let summary = "work in the order in which it is appended to the lanes";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def CallOp : ExecOp<"call", [HasParent<"SequenceOp">]> {
+  let summary = "one runtime call";
+  let description = [{
+    `callee` is a row of Kernels.def, or "map" with the `kernel` it launches.
+    `ins` and `outs` are buffers, in the order of the runtime function; an
+    absent one is `unit`. `params` are the fields of its parameter struct.
+    `layer` and `phase` say which layer the call serves.
+  }];
+  let arguments = (ins StrAttr:$callee, FlatSymbolRefAttr:$lane, ArrayAttr:$outs,
+                       ArrayAttr:$ins, OptionalAttr<FlatSymbolRefAttr>:$kernel,
+                       OptionalAttr<DictionaryAttr>:$params,
+                       StrAttr:$layer, StrAttr:$phase);
+  let assemblyFormat = [{
+    $callee ($kernel^)? $ins `->` $outs `on` $lane `for` $layer $phase
+    (`with` $params^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def RecordOp : ExecOp<"record", [HasParent<"SequenceOp">]> {
+  let summary = "records an event on a lane";
+  let arguments = (ins FlatSymbolRefAttr:$event, FlatSymbolRefAttr:$lane);
+  let assemblyFormat = "$event `on` $lane attr-dict";
+}
+
+def WaitOp : ExecOp<"wait", [HasParent<"SequenceOp">]> {
+  let summary = "makes a lane wait for an event";
+  let arguments = (ins FlatSymbolRefAttr:$event, FlatSymbolRefAttr:$lane);
+  let assemblyFormat = "$event `on` $lane attr-dict";
+}
+
+#endif // LWCC_IR_EXEC_OPS

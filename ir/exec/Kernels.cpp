@@ -1,0 +1,20 @@
+//===- Kernels.cpp - The runtime calls that exec may make -----------------===//
+
+#include "ir/exec/Kernels.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc::exec;
+
+static const KernelSignature table[] = {
+#define LWCC_KERNEL(name, results, operands) {#name, results, operands},
+#include "ir/exec/Kernels.def"
+};
+
+llvm::ArrayRef<KernelSignature> lwcc::exec::kernelSignatures() { return table; }
+
+const KernelSignature *lwcc::exec::findKernel(llvm::StringRef name) {
+  auto *row = llvm::find_if(
+      table, [&](const KernelSignature &k) { return k.name == name; });
+  return row == std::end(table) ? nullptr : row;
+}

@@ -1,0 +1,192 @@
+//===- Train.cpp - The train dialect --------------------------------------===//
+//
+// Registration, attribute syntax and the helpers shared by all passes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/Train.h"
+#include "ir/train/Elementwise.h"
+#include "ir/train/Expression.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+#include "ir/train/TrainDialect.cpp.inc"
+#include "ir/train/TrainEnums.cpp.inc"
+#include "ir/train/TrainInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/train/TrainAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "ir/train/TrainOps.cpp.inc"
+
+void TrainDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "ir/train/TrainOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/train/TrainAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Attribute syntax
+//===----------------------------------------------------------------------===//
+
+/// `<node.gpu.lane>`; the lexer would read "0.1" as a float, so the three
+/// numbers travel as a string: #train.place<"0.1.0">.
+Attribute PlaceAttr::parse(AsmParser &parser, Type) {
+  std::string text;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseString(&text) || parser.parseGreater())
+    return {};
+  SmallVector<StringRef> parts;
+  StringRef(text).split(parts, '.');
+  int64_t number[3];
+  bool bad = parts.size() != 3;
+  for (int i = 0; !bad && i < 3; ++i)
+    bad = parts[i].getAsInteger(10, number[i]) || number[i] < 0;
+  if (bad)
+    return parser.emitError(loc, "expected a place \"node.gpu.lane\", found \"")
+               << text << "\"",
+           Attribute();
+  return get(parser.getContext(), number[0], number[1], number[2]);
+}
+
+void PlaceAttr::print(AsmPrinter &printer) const {
+  printer << "<\"" << getNode() << '.' << getGpu() << '.' << getLane()
+          << "\">";
+}
+
+/// `<blob at 128>`, `<constant 0.0>`, `<normal 0.0, 0.02>`, `<uniform a, b>`.
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  StringRef kind;
+  int64_t offset = 0;
+  double a = 0, b = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&kind))
+    return {};
+  if (kind == "blob") {
+    if (parser.parseKeyword("at") || parser.parseInteger(offset))
+      return {};
+  } else if (kind == "constant") {
+    if (parser.parseFloat(a))
+      return {};
+  } else if (kind == "normal" || kind == "uniform") {
+    if (parser.parseFloat(a) || parser.parseComma() || parser.parseFloat(b))
+      return {};
+  } else {
+    return parser.emitError(loc, "unknown kind of initial value '")
+               << kind << "'",
+           Attribute();
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), kind, offset, APFloat(a), APFloat(b));
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getKind();
+  if (getKind() == "blob") {
+    printer << " at " << getOffset();
+  } else {
+    printer << ' ';
+    printer.printFloat(getA());
+    if (getKind() != "constant") {
+      printer << ", ";
+      printer.printFloat(getB());
+    }
+  }
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Layers, phases and names
+//===----------------------------------------------------------------------===//
+
+LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attr) {
+  StringRef name = attr.getName();
+  if (name == phaseAttr) {
+    auto phase = dyn_cast<StringAttr>(attr.getValue());
+    if (!phase || !llvm::is_contained({"forward", "backward", "update"},
+                                      phase.getValue()))
+      return op->emitOpError("has train.phase ")
+             << attr.getValue()
+             << "; expected \"forward\", \"backward\" or \"update\"";
+  }
+  if (name == namesAttr) {
+    auto names = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!names || names.size() != op->getNumResults())
+      return op->emitOpError("needs one entry of train.names per result");
+  }
+  return success();
+}
+
+void lwcc::train::setLayer(Operation *op, StringRef layer, StringRef phase) {
+  op->setAttr(layerAttr, StringAttr::get(op->getContext(), layer));
+  op->setAttr(phaseAttr, StringAttr::get(op->getContext(), phase));
+}
+
+void lwcc::train::inheritLayer(Operation *op, Operation *from,
+                               StringRef phase) {
+  setLayer(op, layerOf(from), phase);
+}
+
+StringRef lwcc::train::layerOf(Operation *op) {
+  auto layer = op->getAttrOfType<StringAttr>(layerAttr);
+  return layer ? layer.getValue() : "";
+}
+
+StringRef lwcc::train::phaseOf(Operation *op) {
+  auto phase = op->getAttrOfType<StringAttr>(phaseAttr);
+  return phase ? phase.getValue() : "forward";
+}
+
+StringRef lwcc::train::nameOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto name = func ? func.getArgAttrOfType<StringAttr>(
+                           argument.getArgNumber(), argNameAttr)
+                     : StringAttr();
+    return name ? name.getValue() : "";
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto read = dyn_cast<ReadOp>(op))
+    return read.getParameter();
+  auto names = op->getAttrOfType<ArrayAttr>(namesAttr);
+  if (!names)
+    return "";
+  return cast<StringAttr>(names[cast<OpResult>(value).getResultNumber()])
+      .getValue();
+}
+
+void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {
+  assert(names.size() == op->getNumResults() && "one name per result");
+  op->setAttr(namesAttr, Builder(op->getContext()).getStrArrayAttr(names));
+}
+
+RankedTensorType lwcc::train::scalarsType(MLIRContext *context) {
+  return RankedTensorType::get(
+      {64}, IntegerType::get(context, 8, IntegerType::Unsigned));
+}
+
+RankedTensorType lwcc::train::tensorOf(MLIRContext *context,
+                                       ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, Float32Type::get(context));
+}
+
+uint32_t lwcc::train::streamOf(StringRef name) {
+  uint32_t hash = 2166136261u;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 16777619u;
+  return hash;
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -1,0 +1,91 @@
+//===- Train.h - The train dialect ------------------------------*- C++ -*-===//
+//
+// Umbrella header of the train dialect: ops, attributes, interfaces and the
+// few helpers that every pass over it shares (names, layers, places).
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_IR_TRAIN_TRAIN_H
+#define LWCC_IR_TRAIN_TRAIN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+#include <string>
+
+#include "ir/train/TrainDialect.h.inc"
+#include "ir/train/TrainEnums.h.inc"
+
+namespace lwcc::train {
+/// Marks ops that are one runtime call of the same name (see TrainOps.td).
+template <typename ConcreteOp>
+class KernelOp : public mlir::OpTrait::TraitBase<ConcreteOp, KernelOp> {};
+} // namespace lwcc::train
+
+#include "ir/train/TrainInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/train/TrainAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "ir/train/TrainOps.h.inc"
+
+namespace lwcc::train {
+
+/// The three discardable attributes that every pass keeps.
+inline constexpr llvm::StringLiteral layerAttr = "train.layer";
+inline constexpr llvm::StringLiteral phaseAttr = "train.phase";
+inline constexpr llvm::StringLiteral namesAttr = "train.names";
+/// Function argument attribute: the ONNX name of a graph input, or "labels" or
+/// "scalars".
+inline constexpr llvm::StringLiteral argNameAttr = "train.name";
+
+/// Names of the functions of a module, by form (README.md).
+inline constexpr llvm::StringLiteral modelFunc = "model";
+inline constexpr llvm::StringLiteral trainStepFunc = "train_step";
+inline constexpr llvm::StringLiteral evaluateFunc = "evaluate";
+
+/// Says which layer and phase an op belongs to.
+void setLayer(mlir::Operation *op, llvm::StringRef layer,
+              llvm::StringRef phase);
+/// Copies layer from `from` (a gradient op gets phase "backward").
+void inheritLayer(mlir::Operation *op, mlir::Operation *from,
+                  llvm::StringRef phase);
+llvm::StringRef layerOf(mlir::Operation *op); ///< "" if none
+llvm::StringRef phaseOf(mlir::Operation *op); ///< "forward" if none
+
+/// The ONNX-derived name of a value: its op's train.names, its argument's
+/// train.name, its parameter's symbol; "" if none.
+llvm::StringRef nameOf(mlir::Value value);
+void setNames(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names);
+
+/// tensor<64xui8>, the type of the step's scalars.
+mlir::RankedTensorType scalarsType(mlir::MLIRContext *context);
+
+/// Shape without encoding, f32.
+mlir::RankedTensorType tensorOf(mlir::MLIRContext *context,
+                                llvm::ArrayRef<int64_t> shape);
+
+/// Elementwise row applied to inputs (Elementwise.h): result type is the
+/// broadcast of the inputs' types.
+MapOp buildMap(mlir::OpBuilder &builder, mlir::Location loc,
+               llvm::StringRef fn, mlir::ValueRange inputs,
+               mlir::DictionaryAttr params = {});
+
+/// Sums `grad` over the dimensions along which `type` was broadcast to it.
+mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value grad, mlir::RankedTensorType type);
+
+/// FNV-1a of a name: the random stream of a parameter or dropout; equals
+/// rt::streamOf.
+uint32_t streamOf(llvm::StringRef name);
+
+} // namespace lwcc::train
+
+#endif // LWCC_IR_TRAIN_TRAIN_H

@@ -1,0 +1,53 @@
+//===- TrainInterfaces.td - What passes ask of a train op --*- tablegen -*-===//
+//
+// Two questions: what is your gradient, and which result lies in the memory of
+// which operand. Everything else about an operator is generic.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_IR_TRAIN_INTERFACES
+#define LWCC_IR_TRAIN_INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An op with a gradient. Forward ops that lack it (integer plumbing, metrics)
+    end the search for parameters.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the gradients of the operands after everything that exists so far.
+      `resultGrads` has one value per result, null where no gradient flows;
+      at least one is not null. `needed` has one entry per operand. Returns one
+      value per operand, null where not needed or zero; each has its operand's
+      type. Data gradient and weight gradient are separate ops, in this order.
+    }],
+    "::llvm::SmallVector<::mlir::Value>", "buildGradients",
+    (ins "::mlir::OpBuilder &":$builder,
+         "::llvm::ArrayRef<::mlir::Value>":$resultGrads,
+         "::llvm::ArrayRef<bool>":$needed)>
+  ];
+}
+
+def TiedOpInterface : OpInterface<"TiedOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An op some of whose results may or must lie in an operand's memory.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The operand in whose memory the result must lie (an update in place).
+    }],
+    "::std::optional<unsigned>", "tiedOperand", (ins "unsigned":$result),
+    "", [{ return std::nullopt; }]>,
+    InterfaceMethod<[{
+      Whether the result may overwrite the operand if nobody reads it later and
+      both have the same type.
+    }],
+    "bool", "mayOverwrite", (ins "unsigned":$result, "unsigned":$operand),
+    "", [{ return false; }]>
+  ];
+}
+
+#endif // LWCC_IR_TRAIN_INTERFACES

@@ -1,0 +1,21 @@
+//===- Error.h - Mistakes of the trainer's user -----------------*- C++ -*-===//
+//
+// Thrown for what a user can cause (bad data, a full disk, no GPU) and caught
+// once, in trainMain, which prints the message and exits with code 1.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_ERROR_H
+#define LWCC_RUNTIME_CORE_ERROR_H
+
+#include <stdexcept>
+#include <string>
+
+namespace lwcc::rt {
+
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CORE_ERROR_H

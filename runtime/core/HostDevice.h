@@ -1,0 +1,16 @@
+//===- HostDevice.h - Functions shared by both backends ---------*- C++ -*-===//
+//
+// LWCC_HD marks a function that the CPU runtime and the CUDA kernels both
+// call: its arithmetic and its index calculus are tested without a GPU.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_HOSTDEVICE_H
+#define LWCC_RUNTIME_CORE_HOSTDEVICE_H
+
+#ifdef __CUDACC__
+#define LWCC_HD __host__ __device__ inline
+#else
+#define LWCC_HD inline
+#endif
+
+#endif // LWCC_RUNTIME_CORE_HOSTDEVICE_H

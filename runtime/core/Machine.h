@@ -1,0 +1,118 @@
+//===- Machine.h - Devices, lanes, events and recorded sequences -*- C++ -*-===//
+//
+// What both backends implement (runtime/cpu, runtime/cuda) and what the
+// trainer and the emitted program see. A Machine owns one arena per device and
+// its lanes and events; a Lane is an in-order queue on a device (a thread, or a
+// CUDA stream); an Event orders work across lanes.
+//
+// A step is recorded once and replayed: Machine::record runs the emitted
+// function, whose operator calls append to lanes, and Machine::run replays what
+// was appended. No memory is allocated while a sequence runs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_MACHINE_H
+#define LWCC_RUNTIME_CORE_MACHINE_H
+
+#include "runtime/core/Tensor.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lwcc::rt {
+
+struct DeviceSpec {
+  int64_t arenaBytes = 0;
+};
+
+struct LaneSpec {
+  int device = 0;
+  const char *name = "";
+};
+
+/// What a program needs; fixed at compile time.
+struct MachineSpec {
+  std::vector<DeviceSpec> devices;
+  std::vector<LaneSpec> lanes;
+  int events = 0;
+  bool tf32 = false; ///< CUDA only: tensor cores may round inputs to TF32
+};
+
+/// What the person who starts the program may choose.
+struct MachineOptions {
+  int threads = 0;            ///< CPU threads over all lanes; 0: all cores
+  bool deterministic = false; ///< bitwise equal from run to run
+};
+
+class Lane;
+
+/// An event of the emitted program. Recorded on one lane and waited for on
+/// others, once each per run of a sequence.
+class Event {
+public:
+  virtual ~Event() = default;
+  virtual void record(Lane &lane) = 0;
+  virtual void wait(Lane &lane) = 0;
+};
+
+/// An in-order queue on one device. Operators are free functions (Ops.h); each
+/// backend derives its own lane and knows how to append to it.
+class Lane {
+public:
+  virtual ~Lane() = default;
+  /// Names what follows, for profiles, traces and the search for the first
+  /// non-finite value. `phase` is "forward", "backward" or "update".
+  virtual void layer(const char *name, const char *phase) = 0;
+};
+
+/// A recorded sequence, owned by its machine.
+struct Sequence;
+
+class Machine {
+public:
+  /// Throws Error: no such device, too little memory (needed and available).
+  static std::unique_ptr<Machine> create(const MachineSpec &spec,
+                                         const MachineOptions &options);
+  virtual ~Machine() = default;
+
+  virtual Lane &lane(int index) = 0;
+  virtual Event &event(int index) = 0;
+  /// First byte of a device's arena, 256-byte aligned and zeroed.
+  virtual char *arena(int device) = 0;
+
+  /// Records what `body` appends to the lanes. `body` may be called twice
+  /// (once to size workspaces) and must do the same both times.
+  virtual Sequence *record(const char *name,
+                           const std::function<void()> &body) = 0;
+  /// Starts a run; returns at once. Runs follow each other in order.
+  virtual void run(Sequence *sequence) = 0;
+  /// Waits for all runs to end; throws Error if the device reports a fault.
+  virtual void synchronize() = 0;
+
+  /// One operator at a time, for debugging: calls `after` with the layer, the
+  /// operator's name and its results when each has finished.
+  using Observer = std::function<void(const char *layer, const char *phase,
+                                      const char *op, const Tensor *results,
+                                      int count)>;
+  virtual void runObserved(Sequence *sequence, const Observer &after) = 0;
+
+  /// Copies a whole tensor between a device and dense row-major (logical) host
+  /// memory, waiting for earlier runs and for the copy.
+  virtual void read(Tensor source, int device, void *host) = 0;
+  virtual void write(Tensor target, int device, const void *host) = 0;
+  /// Like write, but in order with runs and without waiting where the backend
+  /// can; `host` is pinned memory from hostAlloc and stays valid until the
+  /// next synchronize.
+  virtual void writeAsync(Tensor target, int device, const void *host) = 0;
+  virtual void *hostAlloc(int64_t bytes) = 0;
+
+  /// "2 CPU threads (oneDNN 3.2.0, AVX-512)", "NVIDIA H200 (sm_90)", ...
+  virtual std::string describe() const = 0;
+  /// Bytes held on a device: arena, workspaces and library state.
+  virtual int64_t bytesHeld(int device) const = 0;
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CORE_MACHINE_H

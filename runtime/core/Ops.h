@@ -1,0 +1,226 @@
+//===- Ops.h - The operators that a compiled program may call ---*- C++ -*-===//
+//
+// One declaration per row of ir/exec/Kernels.def, implemented once per backend
+// (runtime/cpu, runtime/cuda). Calling one does not compute: it appends the
+// work to the lane, inside Machine::record. Everything that can be done once
+// (library primitives, plan choice, workspace size) happens in that call.
+//
+// Conventions, which the printer and lwcc-run rely on:
+//   - a lane, then results, then operands, then one parameter struct (if any);
+//   - an absent optional operand, or a result that nobody reads, is Tensor{};
+//   - the fields of a parameter struct stand in alphabetical order and have
+//     the names of the `train` op's attributes;
+//   - pad is {top, left, bottom, right}; ceil_mode is resolved into the shape
+//     of the result, so windows may overhang the padded input at the end;
+//   - gradients are written, not accumulated; all arithmetic is float32;
+//   - a result may alias an operand only where the comment says so.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_OPS_H
+#define LWCC_RUNTIME_CORE_OPS_H
+
+#include "runtime/core/Tensor.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace lwcc::rt {
+
+class Lane;
+using Pair = std::array<int64_t, 2>;
+using Quad = std::array<int64_t, 4>;
+using Tensors = std::vector<Tensor>;
+
+//===----------------------------------------------------------------------===//
+// Convolution, ONNX Conv semantics in two dimensions.
+// x [n, c, h, w], w [m, c/group, kh, kw], bias [m], y [n, m, oh, ow]
+//===----------------------------------------------------------------------===//
+
+struct ConvParams {
+  Pair dilation = {1, 1};
+  int64_t group = 1;
+  Quad pad = {0, 0, 0, 0};
+  bool relu = false; ///< y = max(conv, 0); forward only
+  Pair stride = {1, 1};
+};
+void conv(Lane &lane, Tensor y, Tensor x, Tensor w, Tensor bias,
+          const ConvParams &params);
+void conv_grad_input(Lane &lane, Tensor dx, Tensor dy, Tensor w,
+                     const ConvParams &params);
+void conv_grad_weight(Lane &lane, Tensor dw, Tensor dbias, Tensor dy, Tensor x,
+                      const ConvParams &params);
+
+//===----------------------------------------------------------------------===//
+// Matrix product over the last two dimensions.
+// c [.., m, n] = op(a) [.., m, k] * op(b) [.., k, n] + bias [n]; the leading
+// dimensions of a and b are equal, or b has rank 2 and serves every batch.
+//===----------------------------------------------------------------------===//
+
+struct MatMulParams {
+  bool relu = false; ///< c = max(product + bias, 0)
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
+            const MatMulParams &params);
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+struct MaxPoolParams {
+  Pair dilation = {1, 1};
+  Pair kernel = {1, 1};
+  Quad pad = {0, 0, 0, 0};
+  Pair stride = {1, 1};
+};
+/// index has y's shape and holds the number of the winning tap in its window
+/// (row-major, first maximum wins): u8 where the window has at most 256 taps,
+/// else i32. A NaN in the window wins, as in PyTorch.
+void max_pool(Lane &lane, Tensor y, Tensor index, Tensor x,
+              const MaxPoolParams &params);
+void max_pool_grad(Lane &lane, Tensor dx, Tensor dy, Tensor index,
+                   const MaxPoolParams &params);
+
+struct AvgPoolParams {
+  bool count_include_pad = false;
+  Pair dilation = {1, 1};
+  Pair kernel = {1, 1};
+  Quad pad = {0, 0, 0, 0};
+  Pair stride = {1, 1};
+};
+/// Divides by the taps inside the input, or, with count_include_pad, inside
+/// the padded input (taps that overhang the padding never count).
+void avg_pool(Lane &lane, Tensor y, Tensor x, const AvgPoolParams &params);
+void avg_pool_grad(Lane &lane, Tensor dx, Tensor dy,
+                   const AvgPoolParams &params);
+
+//===----------------------------------------------------------------------===//
+// Normalization. The elementwise halves (scale and shift, running statistics,
+// the input gradient) are generated kernels; these are the reductions.
+//===----------------------------------------------------------------------===//
+
+struct BatchNormParams {
+  float epsilon = 1e-5f;
+};
+/// Over all dimensions of x but the second: mean, biased variance and
+/// 1/sqrt(variance + epsilon), each [c].
+void batch_norm_stats(Lane &lane, Tensor mean, Tensor variance, Tensor invstd,
+                      Tensor x, const BatchNormParams &params);
+/// dbias[c] = sum dy, dscale[c] = sum dy * (x - mean) * invstd.
+void batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias, Tensor dy,
+                           Tensor x, Tensor mean, Tensor invstd);
+
+struct LrnParams {
+  float alpha = 1e-4f;
+  float beta = 0.75f;
+  float bias = 1.0f;
+  int64_t size = 5;
+};
+/// ONNX LRN: y = x * (bias + alpha / size * sum of squares)^-beta over the
+/// window [c - floor((size-1)/2), c + ceil((size-1)/2)].
+void lrn(Lane &lane, Tensor y, Tensor x, const LrnParams &params);
+void lrn_grad(Lane &lane, Tensor dx, Tensor dy, Tensor x,
+              const LrnParams &params);
+
+//===----------------------------------------------------------------------===//
+// Softmax and losses
+//===----------------------------------------------------------------------===//
+
+struct SoftmaxParams {
+  int64_t axis = -1;
+  bool log = false; ///< log(softmax(x))
+};
+void softmax(Lane &lane, Tensor y, Tensor x, const SoftmaxParams &params);
+void softmax_grad(Lane &lane, Tensor dx, Tensor dy, Tensor y,
+                  const SoftmaxParams &params);
+
+struct LossParams {
+  int64_t ignore_index = -100;
+  bool sum = false; ///< sum over the samples instead of their mean
+};
+/// logits [n, c, ...], labels i32 [n, ...], weight [c]; loss is a scalar (rank
+/// 0), probs has the shape of logits. The mean divides by the sum of weights of
+/// the labels that count. Labels below zero or equal to ignore_index do not
+/// count; with none that counts the loss is 0 and so is its gradient.
+void cross_entropy(Lane &lane, Tensor loss, Tensor probs, Tensor logits,
+                   Tensor labels, Tensor weight, const LossParams &params);
+void cross_entropy_grad(Lane &lane, Tensor dlogits, Tensor dloss, Tensor probs,
+                        Tensor labels, Tensor weight,
+                        const LossParams &params);
+/// The same from log-probabilities.
+void nll_loss(Lane &lane, Tensor loss, Tensor logprobs, Tensor labels,
+              Tensor weight, const LossParams &params);
+void nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss, Tensor labels,
+                   Tensor weight, const LossParams &params);
+
+/// counts i32 [2]: labels among the one and the five largest logits [n, c].
+/// Labels outside [0, c) count as wrong; among equal logits the lower class
+/// ranks first.
+void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels);
+
+//===----------------------------------------------------------------------===//
+// Reductions and data movement
+//===----------------------------------------------------------------------===//
+
+struct ReduceParams {
+  std::vector<int64_t> axes; ///< non-negative
+  bool mean = false;         ///< divide the sum by the number of elements
+};
+/// y has x's shape with the axes removed, or kept with extent 1.
+void reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params);
+
+/// Same elements in row-major (logical) order, another shape.
+void reshape(Lane &lane, Tensor y, Tensor x);
+
+struct TransposeParams {
+  std::vector<int64_t> perm; ///< dimension d of y is dimension perm[d] of x
+};
+void transpose(Lane &lane, Tensor y, Tensor x, const TransposeParams &params);
+
+struct AxisParams {
+  int64_t axis = 0; ///< non-negative
+};
+void concat(Lane &lane, Tensor y, const Tensors &xs, const AxisParams &params);
+/// A result that nobody reads is Tensor{} in ys; `sizes` says its extent.
+struct SplitParams {
+  int64_t axis = 0;
+  std::vector<int64_t> sizes;
+};
+void split(Lane &lane, const Tensors &ys, Tensor x, const SplitParams &params);
+
+struct PadParams {
+  std::vector<int64_t> low; ///< y index of x's first element; may be negative
+  float value = 0.0f;
+};
+/// y = value everywhere, then x at offset `low` where that lies inside y.
+void pad(Lane &lane, Tensor y, Tensor x, const PadParams &params);
+
+struct SliceParams {
+  std::vector<int64_t> start;
+  std::vector<int64_t> step; ///< may be negative
+};
+void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params);
+void slice_grad(Lane &lane, Tensor dx, Tensor dy, const SliceParams &params);
+
+struct FillParams {
+  float value = 0.0f;
+};
+void fill(Lane &lane, Tensor y, const FillParams &params);
+
+//===----------------------------------------------------------------------===//
+// Optimizers. `scalars` is the StepScalars of Scalars.h; `loss` guards the
+// update: where it is not finite, nothing changes, so that the trainer can
+// stop with the parameters of the last good step.
+//===----------------------------------------------------------------------===//
+
+/// PyTorch's SGD: g += weight_decay * w; m = momentum * m + g (m starts at 0);
+/// w -= lr * (nesterov ? g + momentum * m : m). Results are tied: w_new is w
+/// and m_new is m, in place.
+void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor g, Tensor m,
+         Tensor scalars, Tensor loss);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CORE_OPS_H

@@ -1,0 +1,112 @@
+//===- Program.h - What a compiled program tells the trainer ----*- C++ -*-===//
+//
+// The whole interface between generated code and the training loop. An emitted
+// program fills one Program and calls trainMain; lwcc-run fills the same struct
+// from an `exec` module. Nothing in it depends on the number of devices: every
+// tensor is given as the shards of one global logical tensor.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_PROGRAM_H
+#define LWCC_RUNTIME_CORE_PROGRAM_H
+
+#include "runtime/core/Machine.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lwcc::rt {
+
+/// A tensor in a device's arena, before there is a machine.
+struct TensorRef {
+  int device = 0;
+  int64_t offset = 0; ///< bytes from the start of the arena
+  DType type = DType::f32;
+  std::vector<int64_t> dims;
+  Layout layout = Layout::dense;
+
+  Tensor on(Machine &machine) const {
+    return Tensor(machine.arena(device) + offset, type, dims.data(),
+                  static_cast<int>(dims.size()), layout);
+  }
+};
+
+/// One tile of a global tensor: its elements from `begin`, of the ref's shape.
+struct Shard {
+  TensorRef ref;
+  std::vector<int64_t> begin;
+};
+
+/// Replicas and tiles that together hold a global logical tensor.
+struct GlobalTensor {
+  std::string name;
+  std::vector<int64_t> dims;
+  std::vector<Shard> shards;
+};
+
+/// Where a state tensor's first value comes from.
+struct Init {
+  enum Kind { blob, constant, normal, uniform };
+  Kind kind = constant;
+  int64_t offset = 0; ///< blob: bytes from the start of the weights
+  float a = 0;        ///< constant: value; normal: mean; uniform: low
+  float b = 0;        ///< normal: standard deviation; uniform: high
+};
+
+enum class StateKind {
+  parameter, ///< trained
+  statistic, ///< running mean or variance
+  optimizer, ///< momentum, ...; not exported
+  constant   ///< a buffer of the model: neither trained nor saved
+};
+
+struct StateTensor {
+  GlobalTensor tensor;
+  StateKind kind = StateKind::parameter;
+  Init init;  ///< what the file says
+  Init fresh; ///< PyTorch's default for the layer (--init=fresh)
+};
+
+/// The exported ONNX file is `pieces` in order: bytes of the weights blob that
+/// are copied as they are, or a state tensor's current value (raw_data).
+struct ExportPiece {
+  int state = -1; ///< index in Program::state, or -1 for literal bytes
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+struct Program {
+  std::string model;     ///< file name of the ONNX model
+  std::string modelHash; ///< of its bytes, weights included
+  std::string compiler;  ///< "lwcc 0.1.0"
+  std::string plan;      ///< one line for people
+  std::string precision; ///< "fp32" or "tf32"
+  std::string loss;      ///< "cross entropy on logits", ...
+  int64_t batch = 0;
+  int64_t classes = 0; ///< extent of the logits' class dimension; labels below
+  MachineSpec machine;
+  std::vector<StateTensor> state;
+
+  GlobalTensor input;  ///< float images [n, c, h, w] (or [n, features])
+  GlobalTensor labels; ///< i32 [n]
+  TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
+  TensorRef correct;    ///< i32 [2]: top-1 and top-5 of the same batch
+  std::vector<TensorRef> scalars; ///< StepScalars, one per device
+
+  /// Called once each inside Machine::record.
+  std::function<void(Machine &)> trainStep;
+  std::function<void(Machine &)> evaluate;
+
+  /// Initial weights and literal pieces of the exported file.
+  const char *blob = nullptr;
+  int64_t blobBytes = 0;
+  std::vector<ExportPiece> onnxExport;
+};
+
+/// The trainer's command line: returns the exit code. Needs program.blob set.
+int trainMain(int argc, char **argv, const Program &program);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CORE_PROGRAM_H

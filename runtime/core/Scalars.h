@@ -1,0 +1,28 @@
+//===- Scalars.h - What changes from step to step ---------------*- C++ -*-===//
+//
+// The recorded step is replayed unchanged, so whatever differs between steps
+// lies in device memory: this struct, written by the trainer before each step.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_SCALARS_H
+#define LWCC_RUNTIME_CORE_SCALARS_H
+
+#include <cstdint>
+
+namespace lwcc::rt {
+
+/// 64 bytes: the tensor<64xui8> named `scalars` in the IR.
+struct StepScalars {
+  uint64_t seed = 0;
+  uint32_t step = 0;            ///< number of this step over all epochs, from 1
+  uint32_t nesterov = 0;        ///< 0 or 1
+  float lr = 0.0f;
+  float momentum = 0.0f;
+  float weight_decay = 0.0f;
+  float reserved[9] = {};
+};
+static_assert(sizeof(StepScalars) == 64, "the IR's type of scalars");
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CORE_SCALARS_H

@@ -1,0 +1,31 @@
+# lit configuration: run with `lit build/test` (or tools/test.sh).
+# Features gate what a machine can do: nvcc (compile for CUDA), oracle (PyTorch).
+import os
+import shutil
+
+import lit.formats
+
+config.name = "lwcc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".onnxtext", ".test"]
+config.test_source_root = os.path.join(config.source_dir, "test")
+config.test_exec_root = os.path.join(config.build_dir, "test")
+config.excludes = ["unit", "parity", "models", "Inputs"]
+
+bin_dir = os.path.join(config.build_dir, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
+config.environment["LWCC_DEPS"] = config.deps
+for name in ("HOME", "CCACHE_DIR"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+oracle = os.path.join(config.deps, "oracle", "bin", "python")
+config.substitutions.append(("%oracle", oracle))
+config.substitutions.append(("%models", os.path.join(config.build_dir, "models")))
+config.substitutions.append(("%src", config.source_dir))
+
+if os.path.exists(oracle):
+    config.available_features.add("oracle")
+if shutil.which("nvcc") or os.path.exists(os.path.join(config.deps, "cuda", "bin", "nvcc")):
+    config.available_features.add("nvcc")
