@@ -1,0 +1,155 @@
+//===- CppWriter.cpp - Lines of C++ in LLVM style -------------------------===//
+
+#include "codegen/CppWriter.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace lwcc;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+static constexpr unsigned width = 80;
+
+std::string CppArgument::flat() const {
+  return items.empty() ? text : "{" + llvm::join(items, ", ") + "}";
+}
+
+void CppWriter::line(StringRef content) {
+  if (!content.empty())
+    text.append(depth, ' ');
+  text += content;
+  text += '\n';
+}
+
+void CppWriter::comment(StringRef content) {
+  if (content.empty())
+    return line("//");
+  // Leading blanks (a table in a comment) stay on the first line.
+  StringRef words = content.ltrim();
+  std::string current =
+      "//" + std::string(content.size() - words.size() + 1, ' ');
+  std::string prefix = current;
+  bool first = true;
+  for (StringRef word : llvm::split(words, ' ')) {
+    if (!first && depth + current.size() + 1 + word.size() > width) {
+      line(current);
+      current = prefix;
+      first = true;
+    }
+    current += (first ? "" : " ") + word.str();
+    first = false;
+  }
+  line(current);
+}
+
+void CppWriter::banner(StringRef title) {
+  std::string head = "//===- " + title.str() + " ";
+  std::string tail = "===//";
+  unsigned used = head.size() + tail.size() + depth;
+  line(head + std::string(used < width ? width - used : 0, '-') + tail);
+}
+
+void CppWriter::ruler() {
+  line("//===" + std::string(width - 10 - depth, '-') + "===//");
+}
+
+void CppWriter::call(StringRef callee, ArrayRef<CppArgument> arguments) {
+  list(callee, arguments, ");");
+}
+
+void CppWriter::signature(StringRef head, ArrayRef<CppArgument> arguments) {
+  list(head, arguments, ") {");
+}
+
+void CppWriter::row(ArrayRef<std::string> items) {
+  std::string current = "{";
+  for (size_t i = 0; i < items.size(); ++i) {
+    const StringRef end = i + 1 == items.size() ? "}," : ",";
+    if (i != 0 && depth + current.size() + 1 + items[i].size() + end.size() >
+                      width) {
+      line(current);
+      current = " " + items[i];
+    } else {
+      current += (i ? " " : "") + items[i];
+    }
+    current += end;
+  }
+  line(current);
+}
+
+void CppWriter::assignment(StringRef name, StringRef value) {
+  std::string flat = name.str() + " = " + value.str() + ";";
+  if (depth + flat.size() <= width)
+    return line(flat);
+  line(name.str() + " =");
+  line("    " + value.str() + ";");
+}
+
+void CppWriter::returns(StringRef expression) {
+  const std::string statement = expression.str() + ";";
+  std::string current = "return";
+  const std::string margin(7, ' ');
+  for (StringRef word : llvm::split(statement, ' ')) {
+    if (depth + current.size() + 1 + word.size() > width &&
+        current != margin.substr(1)) {
+      line(current);
+      current = margin.substr(1);
+    }
+    current += " " + word.str();
+  }
+  line(current);
+}
+
+void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
+                     StringRef close) {
+  std::string current = head.str() + "(";
+  const unsigned column = depth + current.size();
+  const std::string margin(current.size(), ' ');
+  bool fresh = true; // nothing on this line yet behind the margin
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool last = i + 1 == arguments.size();
+    const StringRef end = last ? close : ",";
+    std::string flat = arguments[i].flat();
+    unsigned at = depth + current.size() + (fresh ? 0 : 1);
+    if (!fresh && at + flat.size() + end.size() > width) {
+      line(current);
+      current = margin;
+      fresh = true;
+    }
+    const std::vector<std::string> &items = arguments[i].items;
+    if (column + flat.size() + end.size() > width && items.size() > 1) {
+      // A list that fits nowhere: one item per line.
+      for (size_t k = 0; k < items.size(); ++k) {
+        current += (k == 0 ? "{" : " ") + items[k];
+        if (k + 1 < items.size()) {
+          line(current + ",");
+          current = margin;
+        }
+      }
+      current += "}";
+    } else {
+      current += (fresh ? "" : " ") + flat;
+    }
+    current += end;
+    fresh = false;
+  }
+  if (arguments.empty())
+    current += close;
+  line(current);
+}
+
+std::string lwcc::quoted(StringRef text) {
+  std::string result = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\')
+      result += {'\\', static_cast<char>(c)};
+    else if (c < 0x20 || c == 0x7f)
+      // Octal: at most three digits, so the next character cannot join in.
+      result += {'\\', static_cast<char>('0' + (c >> 6)),
+                 static_cast<char>('0' + ((c >> 3) & 7)),
+                 static_cast<char>('0' + (c & 7))};
+    else
+      result += static_cast<char>(c);
+  }
+  return result + "\"";
+}

@@ -1,0 +1,68 @@
+//===- CppWriter.h - Lines of C++ in LLVM style -----------------*- C++ -*-===//
+//
+// Text with indentation, comments and calls wrapped at 80 columns the way
+// clang-format would. Knows C++ layout, nothing of the IR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_CODEGEN_CPPWRITER_H
+#define LWCC_CODEGEN_CPPWRITER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
+namespace lwcc {
+
+/// One argument of a call: plain text, or a braced list whose items may be put
+/// one per line when the list does not fit.
+struct CppArgument {
+  std::string text;               ///< plain argument, if items is empty
+  std::vector<std::string> items; ///< `{item, item}`
+
+  CppArgument(std::string text) : text(std::move(text)) {}
+  CppArgument(std::vector<std::string> items) : items(std::move(items)) {}
+  std::string flat() const;
+};
+
+class CppWriter {
+public:
+  /// `text` at the current indentation, as it is; empty for a blank line.
+  void line(llvm::StringRef text = "");
+  /// `// text`, words wrapped. An empty text gives a bare `//`.
+  void comment(llvm::StringRef text);
+  /// `//===- text ---===//` over the full width.
+  void banner(llvm::StringRef text);
+  void ruler();
+  /// `callee(arguments);`
+  void call(llvm::StringRef callee, llvm::ArrayRef<CppArgument> arguments);
+
+  /// `head(arguments) {`
+  void signature(llvm::StringRef head, llvm::ArrayRef<CppArgument> arguments);
+  /// `{item, item},`: a row of a table.
+  void row(llvm::ArrayRef<std::string> items);
+  /// `name = value;`, the value on a line of its own if it does not fit.
+  void assignment(llvm::StringRef name, llvm::StringRef value);
+  /// `return expression;`, broken at spaces where it does not fit.
+  void returns(llvm::StringRef expression);
+
+  void indent() { depth += 2; }
+  void dedent() { depth -= 2; }
+
+  std::string take() { return std::move(text); }
+
+private:
+  void list(llvm::StringRef head, llvm::ArrayRef<CppArgument> arguments,
+            llvm::StringRef close);
+
+  std::string text;
+  unsigned depth = 0;
+};
+
+/// A C++ string literal with escapes.
+std::string quoted(llvm::StringRef text);
+
+} // namespace lwcc
+
+#endif // LWCC_CODEGEN_CPPWRITER_H

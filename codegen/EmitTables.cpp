@@ -1,0 +1,228 @@
+//===- EmitTables.cpp - What the emitted program says of itself -----------===//
+//
+// The constant tables from which the trainer learns the program: state tensors
+// and where their tiles lie, the recipe of the exported ONNX file, inputs and
+// results. Then describe() and main().
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/ProgramNames.h"
+#include "ir/train/Expression.h"
+#include "ir/train/Train.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+static std::string initText(train::InitAttr init) {
+  auto literal = [](const APFloat &value) {
+    return floatLiteral(static_cast<float>(value.convertToDouble()));
+  };
+  if (init.getKind() == "blob")
+    return llvm::formatv("blobAt({0})", init.getOffset());
+  if (init.getKind() == "constant")
+    return llvm::formatv("constantOf({0})", literal(init.getA()));
+  return llvm::formatv("{0}({1}, {2})",
+                       init.getKind() == "normal" ? "normalOf" : "uniformIn",
+                       literal(init.getA()), literal(init.getB()));
+}
+
+static StringRef kindOf(Role role) {
+  switch (role) {
+  case Role::Statistic:
+    return "statistic";
+  case Role::Optimizer:
+    return "optimizer";
+  case Role::Constant:
+    return "constant";
+  default:
+    return "parameter";
+  }
+}
+
+static bool isState(BufferOp buffer) {
+  return buffer.getRole() <= Role::Constant;
+}
+
+static ArrayRef<int64_t> arrayOf(Operation *op, StringRef name,
+                                 ArrayRef<int64_t> otherwise) {
+  auto list = op->getAttrOfType<DenseI64ArrayAttr>(name);
+  return list ? list.asArrayRef() : otherwise;
+}
+
+namespace {
+
+/// A global tensor and the buffers that hold its tiles.
+struct Global {
+  std::vector<BufferOp> tiles;
+};
+
+class TableEmitter {
+public:
+  TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
+    for (BufferOp buffer : names.buffers)
+      if (auto name = buffer->getAttrOfType<StringAttr>("exec.tensor"))
+        (isState(buffer) ? state : io)[name.getValue()].tiles.push_back(buffer);
+  }
+  void tables();
+  void describe();
+
+private:
+  std::vector<int64_t> beginOf(BufferOp buffer) {
+    std::vector<int64_t> zeros(buffer.getTensorType().getRank(), 0);
+    return arrayOf(buffer, "exec.begin", zeros).vec();
+  }
+  std::string refOf(BufferOp buffer, StringRef type) {
+    return llvm::formatv("refOf({0}, {1}, DType::{2}, {3})",
+                         names.deviceOf(buffer.getDevice()),
+                         names.offsetOf(buffer), type,
+                         braced(buffer.getTensorType().getShape()));
+  }
+  void globalTensor(StringRef field, Role role, StringRef type);
+
+  ProgramNames &names;
+  CppWriter &out;
+  llvm::MapVector<StringRef, Global> state, io;
+};
+
+} // namespace
+
+void TableEmitter::tables() {
+  out.comment("Name, kind, shape, initial value, value for --init=fresh.");
+  out.line("constexpr StateRow stateRows[] = {");
+  out.indent();
+  for (auto &[name, global] : state) {
+    BufferOp first = global.tiles.front();
+    auto init = first->getAttrOfType<train::InitAttr>("exec.init");
+    auto fresh = first->getAttrOfType<train::InitAttr>("exec.fresh");
+    assert(init && "a state tensor has an initial value");
+    ArrayRef<int64_t> dims =
+        arrayOf(first, "exec.dims", first.getTensorType().getShape());
+    out.row({quoted(name), ("StateKind::" + kindOf(first.getRole())).str(),
+             braced(dims), initText(init), initText(fresh ? fresh : init)});
+  }
+  out.dedent();
+  out.line("};");
+  out.line();
+
+  out.comment("Row of stateRows, device, offset, first element, shape.");
+  out.line("constexpr ShardRow shardRows[] = {");
+  out.indent();
+  for (auto [i, entry] : llvm::enumerate(state))
+    for (BufferOp tile : entry.second.tiles)
+      out.row({std::to_string(i),
+               std::to_string(names.deviceOf(tile.getDevice())),
+               std::to_string(names.offsetOf(tile)), braced(beginOf(tile)),
+               braced(tile.getTensorType().getShape())});
+  out.dedent();
+  out.line("};");
+  out.line();
+
+  // Filled by the driver: literal bytes {offset, bytes} or a parameter's name.
+  auto pieces = names.program->getAttrOfType<ArrayAttr>("exec.export");
+  if (!pieces)
+    return;
+  llvm::StringMap<int> rowOf;
+  for (auto [i, entry] : llvm::enumerate(state))
+    rowOf[entry.first] = static_cast<int>(i);
+  out.comment("The trained ONNX file: a state tensor's value, or literal bytes "
+              "(-1) of the blob.");
+  out.line("constexpr ExportPiece exportPieces[] = {");
+  out.indent();
+  for (Attribute piece : pieces) {
+    if (auto name = dyn_cast<StringAttr>(piece)) {
+      out.row({std::to_string(rowOf.at(name.getValue())), "0", "0"});
+    } else {
+      ArrayRef<int64_t> literal = cast<DenseI64ArrayAttr>(piece).asArrayRef();
+      out.row({"-1", std::to_string(literal[0]), std::to_string(literal[1])});
+    }
+  }
+  out.dedent();
+  out.line("};");
+  out.line();
+}
+
+void TableEmitter::globalTensor(StringRef field, Role role, StringRef type) {
+  for (auto &[name, global] : io) {
+    BufferOp first = global.tiles.front();
+    if (first.getRole() != role)
+      continue;
+    ArrayRef<int64_t> dims =
+        arrayOf(first, "exec.dims", first.getTensorType().getShape());
+    out.assignment(("program." + field + ".name").str(), quoted(name));
+    out.assignment(("program." + field + ".dims").str(), braced(dims));
+    for (BufferOp tile : global.tiles)
+      out.call(("program." + field + ".shards.push_back").str(),
+               {CppArgument(std::vector<std::string>{
+                   refOf(tile, type), braced(beginOf(tile))})});
+  }
+}
+
+void TableEmitter::describe() {
+  ProgramOp program = names.program;
+  out.line("Program describe() {");
+  out.indent();
+  out.line("Program program;");
+  for (StringRef field :
+       {"model", "modelHash", "compiler", "plan", "precision", "loss"}) {
+    StringRef attribute = field == "modelHash" ? "hash" : field;
+    out.assignment(("program." + field).str(),
+                   quoted(textOf(program, ("exec." + attribute).str())));
+  }
+  for (StringRef field : {"batch", "classes"})
+    out.assignment(("program." + field).str(),
+                   std::to_string(numberOf(program, ("exec." + field).str())));
+  for (DeviceOp device : names.devices)
+    out.call("program.machine.devices.push_back",
+             {CppArgument(std::vector<std::string>{
+                 ".arenaBytes = " + std::to_string(device.getArena())})});
+  for (LaneOp lane : names.lanes)
+    out.call("program.machine.lanes.push_back",
+             {CppArgument(std::vector<std::string>{
+                 ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
+                 ".name = " + quoted(lane.getSymName())})});
+  out.assignment("program.machine.events",
+                 std::to_string(names.events.size()));
+  out.assignment("program.machine.tf32",
+                 textOf(program, "exec.precision") == "tf32" ? "true" : "false");
+  out.line("program.state = stateTensors(stateRows, shardRows);");
+  globalTensor("input", Role::Input, "f32");
+  globalTensor("labels", Role::Labels, "i32");
+  for (BufferOp buffer : names.buffers) {
+    if (buffer.getRole() == Role::Loss)
+      out.assignment("program.loss_value", refOf(buffer, "f32"));
+    if (buffer.getRole() == Role::Metric)
+      out.assignment("program.correct", refOf(buffer, "i32"));
+    if (buffer.getRole() == Role::Scalars)
+      out.call("program.scalars.push_back",
+               {CppArgument(refOf(buffer, "u8"))});
+  }
+  out.line("program.trainStep = trainStep;");
+  out.line("program.evaluate = evaluate;");
+  out.line("program.blob = lwcc_blob;");
+  out.line("program.blobBytes = lwcc_blob_end - lwcc_blob;");
+  if (program->hasAttr("exec.export"))
+    out.line("program.onnxExport.assign(std::begin(exportPieces), "
+             "std::end(exportPieces));");
+  out.line("return program;");
+  out.dedent();
+  out.line("}");
+  out.line();
+  out.line("} // namespace");
+  out.line();
+  out.line("int main(int argc, char **argv) {");
+  out.indent();
+  out.line("return trainMain(argc, argv, describe());");
+  out.dedent();
+  out.line("}");
+}
+
+void lwcc::emitTables(ProgramNames &names, CppWriter &out) {
+  TableEmitter emitter(names, out);
+  emitter.tables();
+  emitter.describe();
+}
