@@ -91,7 +91,8 @@ public:
   virtual void synchronize() = 0;
 
   /// One operator at a time, for debugging: calls `after` with the layer, the
-  /// operator's name and its results when each has finished.
+  /// operator's name and its results when each has finished; `after` may call
+  /// read.
   using Observer = std::function<void(const char *layer, const char *phase,
                                       const char *op, const Tensor *results,
                                       int count)>;
@@ -103,8 +104,17 @@ public:
   virtual void write(Tensor target, int device, const void *host) = 0;
   /// Like write, but in order with runs and without waiting where the backend
   /// can; `host` is pinned memory from hostAlloc and stays valid until the
-  /// next synchronize.
+  /// next synchronize or the wait for a later ticket.
   virtual void writeAsync(Tensor target, int device, const void *host) = 0;
+  /// Like read, but in order with runs and without waiting where the backend
+  /// can; `host` is from hostAlloc. wait(ticket) returns when the copy and all
+  /// that was started before it are done. A backend without such copies reads
+  /// at once.
+  virtual int64_t readAsync(Tensor source, int device, void *host) {
+    read(source, device, host);
+    return 0;
+  }
+  virtual void wait([[maybe_unused]] int64_t ticket) {}
   virtual void *hostAlloc(int64_t bytes) = 0;
 
   /// "2 CPU threads (oneDNN 3.2.0, AVX-512)", "NVIDIA H200 (sm_90)", ...
