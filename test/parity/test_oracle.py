@@ -1,0 +1,158 @@
+"""Checks the oracle itself: against ONNX Runtime, and against the PyTorch
+modules that the model files were exported from.
+
+  test_oracle.py MODELS [NAME ...]
+
+For each file the logits in single precision must be those of ONNX Runtime with
+batch normalization in training mode, and the losses of five training steps must
+be the source module's, bit for bit up to the order of sums. Ends with a line
+`N passed, M failed`.
+"""
+
+import argparse
+import math
+import os
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+import torch.nn.functional as F
+from onnx import helper
+
+import onnx_ops
+import philox
+from onnx_torch import Oracle
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "models"))
+from networks import NETWORKS, build  # noqa: E402
+
+
+def runtime_logits(path, images):
+    """ONNX Runtime's, with batch statistics and without dropout."""
+    model = onnx.load(path)
+    for node in model.graph.node:
+        if node.op_type == "BatchNormalization":
+            kept = [a for a in node.attribute if a.name != "training_mode"]
+            del node.attribute[:]
+            node.attribute.extend(
+                kept + [helper.make_attribute("training_mode", 1)])
+            for suffix in ("mean", "variance")[len(node.output) - 1:]:
+                node.output.append(f"{node.output[0]}.{suffix}")
+        if node.op_type == "Dropout":
+            del node.input[1:]
+        if node.op_type == "RandomUniformLike":
+            return None  # a spelled-out dropout: cannot be switched off
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return session.run(None, {name: images.numpy()})[0]
+
+
+def forward_distance(path, images):
+    expected = runtime_logits(path, images)
+    if expected is None:
+        return None
+    actual = Oracle(path, torch.float32, dropout=False).run(images).detach()
+    graph = onnx.load(path, load_external_data=False).graph
+    if graph.node[-1].op_type == "Softmax":  # the oracle gives it to the loss
+        actual = torch.softmax(actual, 1)
+    scale = max(np.abs(expected).max(), 1.0)
+    return float(np.abs(actual.numpy() - expected).max() / scale)
+
+
+def training_distance(path, name, batches):
+    """Largest relative difference of five losses from the module's."""
+    network, _ = build(name)
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+        if isinstance(module, torch.nn.Softmax):
+            module.forward = lambda x: x
+    optimizer = torch.optim.SGD(network.parameters(), 0.01, 0.9,
+                                weight_decay=5e-4, nesterov=True)
+    oracle = Oracle(path, torch.float32, dropout=False)
+    worst = 0.0
+    for images, labels in batches:
+        optimizer.zero_grad()
+        if getattr(network, "loss", False):
+            loss = network(images, labels)
+        else:
+            loss = F.cross_entropy(network(images), labels)
+        loss.backward()
+        optimizer.step()
+        mine = oracle.train_step(images, labels, 0.01, 0.9, 5e-4, True)
+        worst = max(worst, abs(mine - loss.item()) / max(1.0, abs(loss.item())))
+    trained = {name for name, _ in network.named_parameters()}
+    if trained != set(oracle.parameters):
+        return math.inf
+    return worst
+
+
+def check_units():
+    """Pieces that no exported model reaches."""
+    yield "philox known answer", np.array_equal(
+        philox.philox(0, np.zeros(1, np.uint64), 0, 0)[0],
+        [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8])
+    normal = philox.normal((200000,), 1.0, 2.0, 7, "w")
+    yield "normal moments", (abs(normal.mean() - 1) < 0.02
+                             and abs(normal.std() - 2) < 0.02)
+    yield "fnv-1a", philox.stream_of("a") == 0xE40C292C
+
+    x = torch.randn(2, 3, 9, 7, dtype=torch.float64)
+    for kernel, stride, pad, ceil in [(3, 2, 1, 1), (2, 3, 1, 0), (3, 1, 0, 1)]:
+        for include in (False, True):
+            call = dict(strides=[stride] * 2, pads=[pad] * 4,
+                               ceil_mode=ceil, kernel_shape=[kernel] * 2)
+            window = onnx_ops.Window(call, x, [kernel] * 2)
+            expected = F.avg_pool2d(x, kernel, stride, pad, bool(ceil), include)
+            actual = onnx_ops.average_by_sums(window, x, include)
+            yield (f"average pool k{kernel} s{stride} p{pad} include={include}",
+                   torch.allclose(actual, expected, atol=1e-12))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("models")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    passed = failed = 0
+
+    def report(what, good, detail=""):
+        nonlocal passed, failed
+        passed, failed = passed + bool(good), failed + (not good)
+        print(f"{'ok  ' if good else 'FAIL'} {what} {detail}", flush=True)
+
+    for what, good in check_units():
+        report(what, good)
+    for name in args.names or NETWORKS:
+        for exporter in ("dynamo", "legacy"):
+            path = os.path.join(args.models, f"{name}.{exporter}.onnx")
+            if not os.path.exists(path):
+                continue
+            _, shape = build(name)
+            torch.manual_seed(1)
+            batches = [(torch.rand(4, *shape), torch.randint(0, 10, (4,)))
+                       for _ in range(5)]
+            if name != "lenet5_loss":
+                distance = forward_distance(path, batches[0][0])
+                if distance is not None:
+                    report(f"{name} {exporter}: logits of ONNX Runtime",
+                           distance < 1e-4, f"({distance:.1e})")
+            distance = training_distance(path, name, batches)
+            report(f"{name} {exporter}: losses of the module",
+                   distance < 1e-4, f"({distance:.1e})")
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
