@@ -1,0 +1,126 @@
+//===- Pipeline.cpp - From imported to exec -------------------------------===//
+//
+// A pass takes one form and gives one form. The table below is the whole order
+// and the reason for it; after each form, its rules are checked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Pipeline.h"
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace lwcc;
+
+namespace {
+struct Stage {
+  StringRef form;                  ///< the form that its passes reach
+  std::vector<std::string> passes; ///< in MLIR's textual syntax
+};
+} // namespace
+
+static std::vector<Stage> stages(const PipelineOptions &options) {
+  return {
+      {"imported", {}},
+      {"differentiated",
+       {
+           // The loss first: it is what everything is differentiated against.
+           "train-add-loss",
+           // Training and evaluation part here, while batch_norm and dropout
+           // are still single ops that know both of their modes.
+           "train-split-modes",
+           // Gradients of whole layers, before they are taken apart: a layer's
+           // gradient is cheaper than that of its pieces.
+           "train-autodiff{optimizer=" + options.optimizer + "}",
+           // Reductions become kernels, everything else expressions ...
+           "train-decompose",
+           // ... so that fusion sees nothing but expressions. Twins (the same
+           // reshape or mask made by two gradients) go before it.
+           "canonicalize",
+           "cse",
+           "train-fuse",
+           "canonicalize",
+       }},
+      {"planned",
+       {llvm::formatv("train-plan{{strategy={0} gpus={1}}", options.strategy,
+                      options.gpus)}},
+      {"sharded", {"train-shard"}},
+      {"scheduled", {"train-schedule"}},
+      {"exec",
+       {
+           // Values become buffers: only now is it settled which of them share
+           // memory by construction (updates, views, in-place maps).
+           "train-to-exec",
+           // Offsets, by the lifetimes that lanes and events guarantee.
+           "exec-plan-memory",
+           // The proof, on every compile, of all that was decided above.
+           "exec-verify-schedule",
+       }},
+  };
+}
+
+llvm::ArrayRef<StringRef> lwcc::pipelineForms() {
+  static const std::vector<StringRef> forms = [] {
+    std::vector<StringRef> names;
+    for (const Stage &stage : stages({}))
+      names.push_back(stage.form);
+    return names;
+  }();
+  return forms;
+}
+
+/// Writes the module as NN-pass.mlir; failing to is a user's mistake.
+static LogicalResult dump(ModuleOp module, StringRef directory, unsigned number,
+                          StringRef pass) {
+  StringRef name = pass.take_until([](char c) { return c == '{'; });
+  std::string path =
+      llvm::formatv("{0}/{1,0+2}-{2}.mlir", directory, number, name);
+  std::error_code error = llvm::sys::fs::create_directories(directory);
+  llvm::raw_fd_ostream file(path, error);
+  if (error)
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "cannot write " << path << ": " << error.message();
+  module->print(file);
+  return success();
+}
+
+LogicalResult
+lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
+                  llvm::function_ref<void(StringRef)> onForm) {
+  unsigned number = 0;
+  auto run = [&](const std::string &pass) -> LogicalResult {
+    PassManager manager(module.getContext());
+    // The forms are verified once each, and ops by the passes that make them.
+    manager.enableVerifier(false);
+    if (failed(parsePassPipeline(pass, manager)))
+      return failure();
+    if (failed(manager.run(module)))
+      return failure();
+    if (options.dumpDir.empty() || StringRef(pass).starts_with("lwcc-verify"))
+      return success();
+    return dump(module, options.dumpDir, ++number, pass);
+  };
+  if (!options.dumpDir.empty() &&
+      failed(dump(module, options.dumpDir, 0, "imported")))
+    return failure();
+  for (const Stage &stage : stages(options)) {
+    for (const std::string &pass : stage.passes)
+      if (failed(run(pass)))
+        return failure();
+    if (failed(verify(module)) ||
+        failed(run("lwcc-verify-form{form=" + stage.form.str() + "}")))
+      return failure();
+    if (onForm)
+      onForm(stage.form);
+    if (stage.form == options.stopAfter)
+      return success();
+  }
+  return success();
+}

@@ -1,0 +1,36 @@
+//===- Pipeline.h - From imported to exec -----------------------*- C++ -*-===//
+//
+// The order of all passes, in one place. Tools run it; tests run single passes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PIPELINE_H
+#define LWCC_PASSES_PIPELINE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <string>
+#include <vector>
+
+namespace lwcc {
+
+struct PipelineOptions {
+  std::string stopAfter = "exec"; ///< a form (ir/train/README.md)
+  std::string optimizer = "sgd";
+  std::string strategy = "single";
+  int gpus = 1;
+  std::string dumpDir; ///< if set, the IR after every pass goes there
+};
+
+/// All forms, in order.
+llvm::ArrayRef<llvm::StringRef> pipelineForms();
+
+/// Brings a module of the form `imported` to `stopAfter`, checking each form.
+/// `onForm` is told each form that was reached. Mistakes are diagnostics.
+mlir::LogicalResult
+runPipeline(mlir::ModuleOp module, const PipelineOptions &options,
+            llvm::function_ref<void(llvm::StringRef form)> onForm = {});
+
+} // namespace lwcc
+
+#endif // LWCC_PASSES_PIPELINE_H

@@ -1,0 +1,184 @@
+//===- Driver.cpp - The compiler behind lwcc and lwcc-run -----------------===//
+
+#include "tools/driver/Driver.h"
+#include "frontend/Import.h"
+#include "ir/train/Train.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace lwcc;
+
+CompileFlags::CompileFlags() = default;
+
+bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
+  llvm::cl::HideUnrelatedOptions(category);
+  llvm::cl::SetVersionPrinter(
+      [](llvm::raw_ostream &out) { out << versionText << "\n"; });
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
+    return false;
+  bool good = true;
+  auto fail = [&](const llvm::Twine &message) {
+    llvm::errs() << "lwcc: error: " << message << "\n";
+    good = false;
+  };
+  if (input.empty())
+    fail("no model given; usage: lwcc model.onnx -o trainer");
+  if (batch.getNumOccurrences() && batch <= 0)
+    fail("--batch=" + llvm::Twine(batch) + ": a batch has at least one sample");
+  if (gpus < 1)
+    fail("--gpus=" + llvm::Twine(gpus) + ": expected at least 1");
+  else if (gpus > 1)
+    fail("--gpus=" + llvm::Twine(gpus) +
+         ": this version compiles for one device; use --gpus=1");
+  if (precision != "fp32" && precision != "tf32")
+    fail("--precision=" + precision + ": expected fp32 or tf32");
+  if (loss != "auto" && loss != "cross-entropy")
+    fail("--loss=" + loss + ": expected auto or cross-entropy");
+  if (!llvm::is_contained(pipelineForms(), stopAfter))
+    fail("--stop-after=" + stopAfter + ": expected " +
+         llvm::join(pipelineForms(), ", "));
+  return good;
+}
+
+void Stopwatch::lap(StringRef phase) {
+  auto now = std::chrono::steady_clock::now();
+  if (print)
+    llvm::errs() << llvm::formatv(
+        "{0,-16} {1,8:f3} s\n", phase,
+        std::chrono::duration<double>(now - last).count());
+  last = now;
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+/// A location as a person reads it: the ONNX node's name, or file:line:column.
+static std::string textOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return llvm::formatv("{0}:{1}:{2}", file.getFilename().getValue(),
+                         file.getLine(), file.getColumn());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string text = textOf(part); !text.empty())
+        return text;
+  return "";
+}
+
+std::unique_ptr<MLIRContext> lwcc::makeContext() {
+  DialectRegistry registry;
+  registry.insert<train::TrainDialect, exec::ExecDialect, func::FuncDialect>();
+  auto context = std::make_unique<MLIRContext>(
+      registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  context->getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
+    auto print = [](const Diagnostic &d, StringRef severity) {
+      std::string where = textOf(d.getLocation());
+      llvm::errs() << "lwcc: " << severity << ": "
+                   << (where.empty() ? "" : where + ": ") << d.str() << "\n";
+    };
+    switch (diagnostic.getSeverity()) {
+    case DiagnosticSeverity::Error:
+      print(diagnostic, "error");
+      break;
+    case DiagnosticSeverity::Warning:
+      print(diagnostic, "warning");
+      break;
+    default:
+      print(diagnostic, "note");
+    }
+    for (Diagnostic &note : diagnostic.getNotes())
+      print(note, "note");
+    return success();
+  });
+  return context;
+}
+
+//===----------------------------------------------------------------------===//
+// The chain
+//===----------------------------------------------------------------------===//
+
+/// What people read about the program, as attributes of it.
+static void describe(exec::ProgramOp program, const CompileFlags &flags,
+                     const std::vector<ExportPiece> &pieces) {
+  Builder b(program.getContext());
+  int64_t parameters = 0;
+  int64_t arena = 0;
+  unsigned devices = 0, lanes = 0;
+  for (Operation &op : program.getBody().front()) {
+    if (auto buffer = dyn_cast<exec::BufferOp>(op))
+      if (buffer.getRole() == exec::Role::Parameter)
+        parameters += buffer.getTensorType().getNumElements();
+    if (auto device = dyn_cast<exec::DeviceOp>(op)) {
+      ++devices;
+      arena = std::max<int64_t>(arena, device.getArena());
+    }
+    lanes += isa<exec::LaneOp>(op);
+  }
+  auto batch = program->getAttrOfType<IntegerAttr>("exec.batch");
+  auto set = [&](StringRef name, const std::string &value) {
+    program->setAttr(name, b.getStringAttr(value));
+  };
+  set("exec.compiler", versionText.str());
+  set("exec.precision", flags.precision);
+  set("exec.summary",
+      llvm::formatv("{0} parameters, batch {1}", grouped(parameters),
+                    batch ? batch.getInt() : 0));
+  set("exec.plan", llvm::formatv("single: {0} device{1}, {2} lane{3}", devices,
+                                 devices == 1 ? "" : "s", lanes,
+                                 lanes == 1 ? "" : "s"));
+  set("exec.memory",
+      megabytes(arena) + " per device, and the workspaces that the libraries "
+                         "ask for at start");
+  SmallVector<Attribute> list;
+  for (const ExportPiece &piece : pieces)
+    list.push_back(piece.parameter.empty()
+                       ? Attribute(b.getDenseI64ArrayAttr(
+                             {piece.offset, piece.bytes}))
+                       : Attribute(b.getStringAttr(piece.parameter)));
+  program->setAttr("exec.export", b.getArrayAttr(list));
+}
+
+FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
+                                            MLIRContext &context,
+                                            Stopwatch &watch) {
+  registerLwccPasses();
+  ImportOptions importOptions;
+  importOptions.batch = flags.batch;
+  importOptions.loss = flags.loss;
+  FailureOr<ImportedModel> imported =
+      importOnnx(flags.input, importOptions, &context);
+  if (failed(imported))
+    return failure();
+  watch.lap("import");
+
+  PipelineOptions options;
+  options.stopAfter = flags.stopAfter;
+  options.gpus = flags.gpus;
+  options.dumpDir = flags.dumpDir;
+  if (failed(runPipeline(*imported->module, options, [&](StringRef form) {
+        if (form != "imported")
+          watch.lap(form);
+      })))
+    return failure();
+
+  CompiledModel result;
+  result.module = std::move(imported->module);
+  result.blob = std::move(imported->blob);
+  auto programs = result.module->getOps<exec::ProgramOp>();
+  if (!programs.empty()) {
+    result.program = *programs.begin();
+    describe(result.program, flags, imported->onnxExport);
+  }
+  return result;
+}

@@ -1,0 +1,109 @@
+//===- Driver.h - The compiler behind lwcc and lwcc-run ---------*- C++ -*-===//
+//
+// From an ONNX file to an exec program: the command-line flags that both tools
+// share, the diagnostics as a person reads them, and the chain of frontend and
+// passes. What becomes of the exec program is the tool's business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TOOLS_DRIVER_DRIVER_H
+#define LWCC_TOOLS_DRIVER_DRIVER_H
+
+#include "ir/exec/Exec.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace lwcc {
+
+inline constexpr llvm::StringLiteral versionText = "lwcc 0.1.0";
+
+/// Flags of the compiler proper. Declared once, in the tool's main, so that no
+/// library has global options.
+struct CompileFlags {
+  CompileFlags();
+
+  llvm::cl::OptionCategory category{"Compiler options"};
+  llvm::cl::opt<std::string> input{llvm::cl::Positional,
+                                   llvm::cl::desc("<model.onnx>"),
+                                   llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> batch{
+      "batch", llvm::cl::init(0), llvm::cl::value_desc("N"),
+      llvm::cl::desc("Samples per training step (default: the file's, or 64 "
+                     "where that is symbolic)"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> loss{
+      "loss", llvm::cl::init("auto"), llvm::cl::value_desc("auto|cross-entropy"),
+      llvm::cl::desc("The file's loss, else cross entropy on its logits"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> precision{
+      "precision", llvm::cl::init("fp32"), llvm::cl::value_desc("fp32|tf32"),
+      llvm::cl::desc("Arithmetic of convolutions and matrix products on a GPU"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<int> gpus{"gpus", llvm::cl::init(1), llvm::cl::value_desc("N"),
+                          llvm::cl::desc("Devices (this version: 1)"),
+                          llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> stopAfter{
+      "stop-after", llvm::cl::init("exec"), llvm::cl::value_desc("FORM"),
+      llvm::cl::desc("Print the IR of this form (imported, differentiated, "
+                     "planned, sharded, scheduled, exec) and stop"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> dumpDir{
+      "dump-dir", llvm::cl::value_desc("DIR"),
+      llvm::cl::desc("Write the IR after every pass"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> explain{
+      "explain", llvm::cl::desc("Print what was decided for every layer"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> verbose{
+      "v", llvm::cl::desc("Print the time of every phase, and the memory plan"),
+      llvm::cl::cat(category)};
+
+  /// Parses; false after a message about a bad value.
+  bool parse(int argc, char **argv, llvm::StringRef overview);
+};
+
+/// Seconds per phase, printed as they end if wanted.
+class Stopwatch {
+public:
+  explicit Stopwatch(bool print) : print(print) {}
+  void lap(llvm::StringRef phase);
+
+private:
+  bool print;
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+struct CompiledModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Initial weights and the literal pieces of the exported file.
+  std::vector<char> blob;
+  /// Null where --stop-after stopped earlier.
+  exec::ProgramOp program;
+};
+
+/// A context with our dialects whose diagnostics are printed as
+/// "lwcc: error: <where>: <what>".
+std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// Imports and lowers. Failures have been reported.
+mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
+                                            mlir::MLIRContext &context,
+                                            Stopwatch &watch);
+
+/// -v: the memory plan. --explain: a line per layer.
+void printMemory(exec::ProgramOp program, llvm::raw_ostream &out);
+void printLayers(exec::ProgramOp program, llvm::raw_ostream &out);
+
+/// "61,706"
+std::string grouped(int64_t number);
+/// "3.2 MB" (decimal megabytes, as memory sizes are printed everywhere)
+std::string megabytes(int64_t bytes);
+
+} // namespace lwcc
+
+#endif // LWCC_TOOLS_DRIVER_DRIVER_H

@@ -1,0 +1,63 @@
+//===- Report.cpp - What lwcc tells about an exec program -----------------===//
+
+#include "tools/driver/Driver.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace lwcc;
+
+std::string lwcc::grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(at, ",");
+  return digits;
+}
+
+std::string lwcc::megabytes(int64_t bytes) {
+  return llvm::formatv("{0:f1} MB", static_cast<double>(bytes) * 1e-6);
+}
+
+void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
+  struct Layer {
+    llvm::MapVector<StringRef, unsigned> calls;
+    StringRef lane;
+    int64_t parameters = 0, activations = 0;
+  };
+  llvm::MapVector<StringRef, Layer> layers;
+  mlir::SymbolTable symbols(program);
+  auto sequence = symbols.lookup<exec::SequenceOp>("train_step");
+  for (auto call : sequence.getBody().getOps<exec::CallOp>()) {
+    Layer &layer = layers[call.getLayer()];
+    layer.lane = call.getLane();
+    ++layer.calls[call.getCallee()];
+    auto sizes = [&](ArrayAttr list, auto f) {
+      for (Attribute a : list)
+        if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
+          f(symbols.lookup<exec::BufferOp>(name.getValue()));
+    };
+    if (call.getPhase() != "forward")
+      continue;
+    sizes(call.getIns(), [&](exec::BufferOp b) {
+      if (b.getRole() == exec::Role::Parameter)
+        layer.parameters += b.getBytes();
+    });
+    sizes(call.getOuts(), [&](exec::BufferOp b) {
+      if (b.getRole() == exec::Role::Activation)
+        layer.activations += b.getBytes();
+    });
+  }
+  out << llvm::formatv("{0,-36} {1,-14} {2,12} {3,12}  {4}\n", "layer", "lane",
+                       "parameters", "activations", "calls of a step");
+  for (auto &[name, layer] : layers) {
+    std::string calls;
+    for (auto &[callee, count] : layer.calls)
+      calls += (calls.empty() ? "" : " ") + callee.str() +
+               (count > 1 ? "*" + std::to_string(count) : "");
+    out << llvm::formatv("{0,-36} {1,-14} {2,12} {3,12}  {4}\n", name,
+                         layer.lane, megabytes(layer.parameters),
+                         megabytes(layer.activations), calls);
+  }
+}

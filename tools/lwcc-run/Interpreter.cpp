@@ -1,0 +1,169 @@
+//===- Interpreter.cpp - Elementwise kernels without a compiler -----------===//
+//
+// A tree walk over chunks of elements: each node fills a row of scratch on the
+// stack. Conditions are 0 or 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/lwcc-run/Interpreter.h"
+#include "runtime/core/Math.h"
+#include "runtime/core/Philox.h"
+#include "runtime/cpu/Map.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <memory>
+
+using namespace lwcc;
+using llvm::StringRef;
+
+static constexpr int chunk = 128;
+
+namespace {
+/// One chunk of a block.
+struct Slice {
+  const rt::MapBlock &block;
+  int64_t begin;
+  int count;
+};
+using Row = float[chunk];
+} // namespace
+
+template <typename F>
+static void zip(int n, float *y, const float *a, const float *b, F f) {
+  for (int j = 0; j < n; ++j)
+    y[j] = f(a[j], b[j]);
+}
+
+static void binary(StringRef op, int n, float *y, const float *a,
+                   const float *b) {
+  auto apply = [&](auto f) { zip(n, y, a, b, f); };
+  if (op == "+")
+    return apply([](float p, float q) { return p + q; });
+  if (op == "-")
+    return apply([](float p, float q) { return p - q; });
+  if (op == "*")
+    return apply([](float p, float q) { return p * q; });
+  if (op == "/")
+    return apply([](float p, float q) { return p / q; });
+  if (op == "<")
+    return apply([](float p, float q) { return float(p < q); });
+  if (op == "<=")
+    return apply([](float p, float q) { return float(p <= q); });
+  if (op == ">")
+    return apply([](float p, float q) { return float(p > q); });
+  if (op == ">=")
+    return apply([](float p, float q) { return float(p >= q); });
+  if (op == "==")
+    return apply([](float p, float q) { return float(p == q); });
+  if (op == "!=")
+    return apply([](float p, float q) { return float(p != q); });
+  if (op == "&&")
+    return apply([](float p, float q) { return float(p != 0 && q != 0); });
+  assert(op == "||" && "operator that the parser does not make");
+  apply([](float p, float q) { return float(p != 0 || q != 0); });
+}
+
+static void callOf(StringRef function, int n, float *y, const float *a,
+                   const float *b) {
+  auto one = [&](float (*f)(float)) {
+    for (int j = 0; j < n; ++j)
+      y[j] = f(a[j]);
+  };
+  auto two = [&](float (*f)(float, float)) { zip(n, y, a, b, f); };
+  if (function == "abs")
+    return one(rt::abs);
+  if (function == "exp")
+    return one(rt::exp);
+  if (function == "log")
+    return one(rt::log);
+  if (function == "sqrt")
+    return one(rt::sqrt);
+  if (function == "tanh")
+    return one(rt::tanh);
+  if (function == "erf")
+    return one(rt::erf);
+  if (function == "floor")
+    return one(rt::floor);
+  if (function == "sigmoid")
+    return one(rt::sigmoid);
+  if (function == "pow")
+    return two(rt::pow);
+  if (function == "min")
+    return two(rt::min);
+  assert(function == "max" && "function that the parser does not know");
+  two(rt::max);
+}
+
+static void evaluate(const Expression &e, const Slice &slice, float *y) {
+  const rt::MapBlock &block = slice.block;
+  const int n = slice.count;
+  switch (e.kind) {
+  case Expression::Kind::literal:
+    std::fill_n(y, n, static_cast<float>(e.value));
+    return;
+  case Expression::Kind::input: {
+    const int64_t stride = block.xStride[e.input];
+    const float *x = block.x[e.input] + slice.begin * stride;
+    for (int j = 0; j < n; ++j)
+      y[j] = x[j * stride];
+    return;
+  }
+  case Expression::Kind::unary: {
+    evaluate(e.args[0], slice, y);
+    for (int j = 0; j < n; ++j)
+      y[j] = -y[j];
+    return;
+  }
+  case Expression::Kind::binary: {
+    Row a, b;
+    evaluate(e.args[0], slice, a);
+    evaluate(e.args[1], slice, b);
+    return binary(e.op, n, y, a, b);
+  }
+  case Expression::Kind::select: {
+    Row condition, a, b;
+    evaluate(e.args[0], slice, condition);
+    evaluate(e.args[1], slice, a);
+    evaluate(e.args[2], slice, b);
+    for (int j = 0; j < n; ++j)
+      y[j] = condition[j] != 0 ? a[j] : b[j];
+    return;
+  }
+  case Expression::Kind::call: {
+    if (e.op == "dropout_mask") {
+      const float ratio = static_cast<float>(e.args[0].value);
+      const uint32_t stream = e.args[1].stream;
+      for (int j = 0; j < n; ++j)
+        y[j] = rt::dropout_mask(
+            *block.scalars,
+            block.index + (slice.begin + j) * block.indexStride, ratio, stream);
+      return;
+    }
+    Row a, b;
+    evaluate(e.args[0], slice, a);
+    if (e.args.size() > 1)
+      evaluate(e.args[1], slice, b);
+    return callOf(e.op, n, y, a, b);
+  }
+  case Expression::Kind::stream:
+    break;
+  }
+  assert(false && "a stream stands only in dropout_mask");
+}
+
+void lwcc::appendMap(rt::Lane &lane, const Expression &expression, rt::Tensor y,
+                     const rt::Tensors &xs, rt::Tensor scalars) {
+  // The recorded step outlives this call; so must its expression.
+  auto shared = std::make_shared<Expression>(expression);
+  rt::mapBlocks(lane, "map", y, xs, scalars, [shared](const rt::MapBlock &b) {
+    Row row;
+    for (int64_t begin = 0; begin < b.n; begin += chunk) {
+      const int count = static_cast<int>(std::min<int64_t>(chunk, b.n - begin));
+      evaluate(*shared, {b, begin, count}, row);
+      for (int j = 0; j < count; ++j)
+        b.y[(begin + j) * b.yStride] = row[j];
+    }
+  });
+}

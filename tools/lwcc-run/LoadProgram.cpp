@@ -1,0 +1,231 @@
+//===- LoadProgram.cpp - exec as a program to run -------------------------===//
+//
+// The mirror image of codegen: the same tables and the same calls, made instead
+// of printed. Decides nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/lwcc-run/LoadProgram.h"
+#include "codegen/ProgramNames.h"
+#include "ir/train/Train.h"
+#include "tools/lwcc-run/Interpreter.h"
+#include "tools/lwcc-run/Registry.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+namespace {
+
+class Loader {
+public:
+  explicit Loader(ProgramOp op) : names(op) {}
+  LogicalResult load(rt::Program &program);
+  void run(SequenceOp sequence, rt::Machine &machine);
+
+private:
+  rt::TensorRef refOf(BufferOp buffer);
+  rt::GlobalTensor &globalOf(rt::GlobalTensor &global, BufferOp buffer);
+  rt::Tensor tensor(Attribute operand, rt::Machine &machine);
+
+  ProgramNames names;
+  llvm::StringMap<Expression> expressions;
+};
+
+} // namespace
+
+static rt::DType typeOf(RankedTensorType type) {
+  Type element = type.getElementType();
+  return element.isF32()          ? rt::DType::f32
+         : element.isInteger(32)  ? rt::DType::i32
+                                  : rt::DType::u8;
+}
+
+static rt::Init initOf(train::InitAttr init) {
+  rt::Init result;
+  result.kind = llvm::StringSwitch<rt::Init::Kind>(init.getKind())
+                    .Case("blob", rt::Init::blob)
+                    .Case("normal", rt::Init::normal)
+                    .Case("uniform", rt::Init::uniform)
+                    .Default(rt::Init::constant);
+  result.offset = init.getOffset();
+  result.a = static_cast<float>(init.getA().convertToDouble());
+  result.b = static_cast<float>(init.getB().convertToDouble());
+  return result;
+}
+
+rt::TensorRef Loader::refOf(BufferOp buffer) {
+  RankedTensorType type = buffer.getTensorType();
+  return {names.deviceOf(buffer.getDevice()), names.offsetOf(buffer),
+          typeOf(type), type.getShape().vec(),
+          isChannelsLast(type) ? rt::Layout::nhwc : rt::Layout::dense};
+}
+
+/// Adds a buffer as a tile of `global`.
+rt::GlobalTensor &Loader::globalOf(rt::GlobalTensor &global, BufferOp buffer) {
+  auto list = [&](StringRef name) {
+    auto attr = buffer->getAttrOfType<DenseI64ArrayAttr>(name);
+    return attr ? attr.asArrayRef().vec() : std::vector<int64_t>();
+  };
+  rt::TensorRef ref = refOf(buffer);
+  global.name = buffer->getAttrOfType<StringAttr>("exec.tensor").str();
+  global.dims = buffer->hasAttr("exec.dims") ? list("exec.dims") : ref.dims;
+  std::vector<int64_t> begin = list("exec.begin");
+  begin.resize(ref.dims.size());
+  global.shards.push_back({ref, begin});
+  return global;
+}
+
+rt::Tensor Loader::tensor(Attribute operand, rt::Machine &machine) {
+  auto name = dyn_cast<FlatSymbolRefAttr>(operand);
+  if (!name)
+    return {};
+  return refOf(names.symbols.lookup<BufferOp>(name.getValue())).on(machine);
+}
+
+void Loader::run(SequenceOp sequence, rt::Machine &machine) {
+  auto laneOf = [&](StringRef name) -> rt::Lane & {
+    return machine.lane(names.indexOf(names.symbols.lookup(name)));
+  };
+  std::map<std::string, std::pair<StringRef, StringRef>> current;
+  for (Operation &op : sequence.getBody().front()) {
+    if (auto record = dyn_cast<RecordOp>(op)) {
+      machine.event(names.indexOf(names.symbols.lookup(record.getEvent())))
+          .record(laneOf(record.getLane()));
+      continue;
+    }
+    if (auto wait = dyn_cast<WaitOp>(op)) {
+      machine.event(names.indexOf(names.symbols.lookup(wait.getEvent())))
+          .wait(laneOf(wait.getLane()));
+      continue;
+    }
+    auto call = cast<CallOp>(op);
+    rt::Lane &lane = laneOf(call.getLane());
+    std::pair<StringRef, StringRef> layer = {call.getLayer(), call.getPhase()};
+    if (current[call.getLane().str()] != layer) {
+      lane.layer(layer.first.data(), layer.second.data());
+      current[call.getLane().str()] = layer;
+    }
+    rt::Tensors outs, ins;
+    for (Attribute operand : call.getOuts())
+      outs.push_back(tensor(operand, machine));
+    for (Attribute operand : call.getIns())
+      ins.push_back(tensor(operand, machine));
+    if (auto kernelName = call.getKernel()) {
+      auto kernel = names.symbols.lookup<exec::KernelOp>(*kernelName);
+      rt::Tensor scalars;
+      if (ins.size() > static_cast<size_t>(kernel.getInputs())) {
+        scalars = ins.back();
+        ins.pop_back();
+      }
+      appendMap(lane, expressions.at(*kernelName), outs.front(), ins, scalars);
+    } else {
+      findInvoke(call.getCallee())(lane, outs, ins, call.getParamsAttr());
+    }
+  }
+}
+
+LogicalResult Loader::load(rt::Program &program) {
+  ProgramOp op = names.program;
+  program.model = textOf(op, "exec.model");
+  program.modelHash = textOf(op, "exec.hash");
+  program.compiler = textOf(op, "exec.compiler");
+  program.plan = textOf(op, "exec.plan");
+  program.precision = textOf(op, "exec.precision");
+  program.loss = textOf(op, "exec.loss");
+  program.batch = numberOf(op, "exec.batch");
+  program.classes = numberOf(op, "exec.classes");
+  for (DeviceOp device : names.devices)
+    program.machine.devices.push_back({static_cast<int64_t>(device.getArena())});
+  for (LaneOp lane : names.lanes)
+    program.machine.lanes.push_back(
+        {names.deviceOf(lane.getDevice()), lane.getSymName().data()});
+  program.machine.events = static_cast<int>(names.events.size());
+  program.machine.tf32 = program.precision == "tf32";
+
+  for (exec::KernelOp kernel : names.kernels) {
+    llvm::Expected<Expression> e = Expression::parse(kernel.getExpr());
+    if (!e)
+      return kernel.emitOpError("has a malformed expression: ")
+             << llvm::toString(e.takeError());
+    expressions.try_emplace(kernel.getSymName(), std::move(*e));
+  }
+
+  llvm::MapVector<StringRef, rt::StateTensor> state;
+  for (BufferOp buffer : names.buffers) {
+    switch (buffer.getRole()) {
+    case Role::Input:
+      globalOf(program.input, buffer);
+      break;
+    case Role::Labels:
+      globalOf(program.labels, buffer);
+      break;
+    case Role::Scalars:
+      program.scalars.push_back(refOf(buffer));
+      break;
+    case Role::Loss:
+      program.loss_value = refOf(buffer);
+      break;
+    case Role::Metric:
+      program.correct = refOf(buffer);
+      break;
+    case Role::Activation:
+    case Role::Gradient:
+      break;
+    default: {
+      auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
+      rt::StateTensor &entry = state[name.getValue()];
+      globalOf(entry.tensor, buffer);
+      entry.kind = static_cast<rt::StateKind>(buffer.getRole());
+      entry.init = initOf(buffer->getAttrOfType<train::InitAttr>("exec.init"));
+      auto fresh = buffer->getAttrOfType<train::InitAttr>("exec.fresh");
+      entry.fresh = fresh ? initOf(fresh) : entry.init;
+    }
+    }
+  }
+  llvm::StringMap<int> rowOf;
+  for (auto &[name, entry] : state) {
+    rowOf[name] = static_cast<int>(program.state.size());
+    program.state.push_back(entry);
+  }
+  if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))
+    for (Attribute piece : pieces) {
+      if (auto name = dyn_cast<StringAttr>(piece))
+        program.onnxExport.push_back({rowOf.at(name.getValue()), 0, 0});
+      else
+        program.onnxExport.push_back(
+            {-1, cast<DenseI64ArrayAttr>(piece)[0],
+             cast<DenseI64ArrayAttr>(piece)[1]});
+    }
+  return success();
+}
+
+FailureOr<rt::Program> lwcc::loadProgram(ProgramOp op, ArrayRef<char> blob) {
+  static_assert(static_cast<int>(rt::StateKind::parameter) ==
+                        static_cast<int>(Role::Parameter) &&
+                    static_cast<int>(rt::StateKind::statistic) ==
+                        static_cast<int>(Role::Statistic) &&
+                    static_cast<int>(rt::StateKind::optimizer) ==
+                        static_cast<int>(Role::Optimizer) &&
+                    static_cast<int>(rt::StateKind::constant) ==
+                        static_cast<int>(Role::Constant),
+                "roles of state buffers are the runtime's kinds of state");
+  auto loader = std::make_shared<Loader>(op);
+  rt::Program program;
+  if (failed(loader->load(program)))
+    return failure();
+  auto functionOf = [&](StringRef name) {
+    SequenceOp sequence = mlir::SymbolTable(op).lookup<SequenceOp>(name);
+    return [loader, sequence](rt::Machine &machine) {
+      loader->run(sequence, machine);
+    };
+  };
+  program.trainStep = functionOf("train_step");
+  program.evaluate = functionOf("evaluate");
+  program.blob = blob.data();
+  program.blobBytes = static_cast<int64_t>(blob.size());
+  return program;
+}

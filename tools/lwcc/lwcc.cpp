@@ -1,0 +1,146 @@
+//===- lwcc.cpp - ONNX model in, trainer out ------------------------------===//
+//
+// The compiler's command line. Everything that decides something is in the
+// libraries; this file says what is done in which order and what is printed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/EmitProgram.h"
+#include "codegen/Names.h"
+#include "tools/driver/Driver.h"
+#include "tools/lwcc/Build.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace lwcc;
+namespace cl = llvm::cl;
+
+namespace {
+struct Flags : CompileFlags {
+  cl::opt<std::string> output{
+      "o", cl::value_desc("FILE"),
+      cl::desc("The trainer, or a folder with --emit=source; - for the "
+               "standard output with --stop-after"),
+      cl::cat(category)};
+  cl::opt<std::string> target{
+      "target", cl::init("cuda"), cl::value_desc("cuda|cpu"),
+      cl::desc("What the trainer runs on"), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit", cl::init("binary"), cl::value_desc("binary|source"),
+      cl::desc("A program, or a folder of sources that cmake builds"),
+      cl::cat(category)};
+  cl::list<std::string> arch{
+      "arch", cl::CommaSeparated, cl::value_desc("NAME,..."),
+      cl::desc("GPUs to compile for (default: sm_80,sm_90,sm_100); for "
+               "--target=cpu one -march value (default: x86-64-v3)"),
+      cl::cat(category)};
+};
+} // namespace
+
+static int complain(const llvm::Twine &message) {
+  llvm::errs() << "lwcc: error: " << message << "\n";
+  return 1;
+}
+
+static int complain(llvm::Error error) {
+  return complain(llvm::toString(std::move(error)));
+}
+
+/// Completes and checks the flags that only this tool has.
+static bool complete(Flags &flags, TrainerSource &source) {
+  bool good = true;
+  auto fail = [&](const llvm::Twine &message) {
+    complain(message);
+    good = false;
+  };
+  if (flags.target != "cuda" && flags.target != "cpu")
+    fail("--target=" + flags.target + ": expected cuda or cpu");
+  if (flags.emit != "binary" && flags.emit != "source")
+    fail("--emit=" + flags.emit + ": expected binary or source");
+  source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
+  source.architectures = std::vector<std::string>(flags.arch);
+  if (source.target == Target::cuda) {
+    if (source.architectures.empty())
+      source.architectures = {"sm_80", "sm_90", "sm_100"};
+    for (const std::string &name : source.architectures) {
+      StringRef number = name;
+      if (!number.consume_front("sm_") || number.empty() ||
+          !llvm::all_of(number, llvm::isDigit))
+        fail("--arch=" + name + ": expected a GPU such as sm_90");
+    }
+  } else {
+    if (source.architectures.empty())
+      source.architectures = {"x86-64-v3"};
+    if (source.architectures.size() > 1)
+      fail("--arch: a CPU trainer is compiled for one instruction set");
+  }
+  if (flags.output.empty() && flags.stopAfter == "exec" && !flags.explain)
+    fail("no output given; add -o trainer");
+  return good;
+}
+
+int main(int argc, char **argv) {
+  Flags flags;
+  TrainerSource source;
+  if (!flags.parse(argc, argv,
+                   "lwcc: compiles an ONNX model into a program that trains "
+                   "it\n") ||
+      !complete(flags, source))
+    return 1;
+  const bool printIR = flags.stopAfter.getNumOccurrences() != 0;
+  const bool toFile = !flags.output.empty() && flags.output != "-";
+  if (toFile)
+    if (llvm::Error error =
+            checkOutput(flags.output, flags.emit == "source" && !printIR))
+      return complain(std::move(error));
+  if (toFile && !printIR && flags.emit == "binary")
+    if (auto compiler = findCompiler(source.target); !compiler)
+      return complain(compiler.takeError());
+
+  Stopwatch watch(flags.verbose);
+  std::unique_ptr<MLIRContext> context = makeContext();
+  FailureOr<CompiledModel> model = compileModel(flags, *context, watch);
+  if (failed(model))
+    return 1;
+  if (flags.verbose && model->program)
+    printMemory(model->program, llvm::errs());
+  if (flags.explain && model->program)
+    printLayers(model->program, llvm::outs());
+
+  if (printIR) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    model->module->print(stream);
+    if (!toFile) {
+      llvm::outs() << text << "\n";
+      return 0;
+    }
+    // An exec module runs with lwcc-run; its weights lie beside it.
+    if (llvm::Error error = writeFile(flags.output, text + "\n"))
+      return complain(std::move(error));
+    if (llvm::Error error = writeFile(flags.output + ".weights", model->blob))
+      return complain(std::move(error));
+    return 0;
+  }
+  if (!toFile)
+    return 0;
+
+  FailureOr<std::string> text = emitProgram(model->program);
+  if (failed(text))
+    return 1;
+  source.text = std::move(*text);
+  source.name = sanitizeName(llvm::sys::path::stem(flags.input));
+  source.weights = model->blob;
+  watch.lap("print");
+  llvm::Error error = flags.emit == "source"
+                          ? writeSourceFolder(source, flags.output)
+                          : buildBinary(source, flags.output);
+  if (error)
+    return complain(std::move(error));
+  watch.lap(flags.emit == "source" ? "write" : "compile");
+  return 0;
+}
