@@ -320,7 +320,13 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
     list.push_back(CppArgument(argument.str()));
   out.signature("LWCC_HD static float at", list);
   out.indent();
-  out.returns(parsed->print());
+  // In C++ the mask also needs the step and the element at hand.
+  std::string text = parsed->print();
+  const StringRef mask = "dropout_mask(";
+  for (size_t at = text.find(mask); at != std::string::npos;
+       at = text.find(mask, at + mask.size()))
+    text.insert(at + mask.size(), "s, i, ");
+  out.returns(text);
   out.dedent();
   out.line("}");
   out.dedent();
