@@ -68,13 +68,14 @@ LogicalResult BufferOp::verify() {
   if (!type || !type.hasStaticShape())
     return emitOpError("needs a ranked tensor type with static shape, found ")
            << getType();
-  if (getOffset() < (getViewOf() ? 0 : -1))
-    return emitOpError("has negative offset ") << getOffset();
+  int64_t offset = getOffset();
+  if (offset < (getViewOf() ? 0 : -1))
+    return emitOpError("has negative offset ") << offset;
   return success();
 }
 
 LogicalResult KernelOp::verify() {
-  if (getInputs() < 0)
+  if (static_cast<int64_t>(getInputs()) < 0)
     return emitOpError("has a negative number of inputs");
   return success();
 }
@@ -97,11 +98,11 @@ LogicalResult CallOp::verify() {
     for (Attribute a : tensors)
       if (!isa<FlatSymbolRefAttr, UnitAttr>(a))
         return emitOpError("has a ")
-               << what << " that is neither a buffer nor unit: " << a,
+                   << what << " that is neither a buffer nor unit: " << a,
                failure();
     if (count >= 0 && static_cast<int>(tensors.size()) != count)
-      return emitOpError("has ") << tensors.size() << " " << what
-                                 << "s; expected " << count,
+      return emitOpError("has ")
+                 << tensors.size() << " " << what << "s; expected " << count,
              failure();
     return success();
   };
@@ -135,8 +136,8 @@ LogicalResult ProgramOp::verifyRegions() {
           return checkSymbol<LaneOp>(op, symbols, sync.getLaneAttr(), "lane");
         })
         .Case<CallOp>([&](CallOp call) {
-          if (failed(checkSymbol<LaneOp>(op, symbols, call.getLaneAttr(),
-                                         "lane")))
+          if (failed(
+                  checkSymbol<LaneOp>(op, symbols, call.getLaneAttr(), "lane")))
             return failure();
           if (auto kernel = call.getKernelAttr())
             if (failed(checkSymbol<KernelOp>(op, symbols, kernel, "kernel")))

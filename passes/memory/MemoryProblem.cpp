@@ -1,0 +1,241 @@
+//===- MemoryProblem.cpp - Offsets in an arena ----------------------------===//
+//
+// Greedy placement is a function of the order in which buffers are placed; the
+// search is over orders. Training graphs nest their lifetimes (what the forward
+// pass makes early the backward pass frees late), which is why large buffers
+// first is within a few per cent of the bound before any search.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/memory/MemoryProblem.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+#include <numeric>
+
+using namespace lwcc;
+using namespace lwcc::memory;
+
+//===----------------------------------------------------------------------===//
+// Problem
+//===----------------------------------------------------------------------===//
+
+void Lifetime::add(Stamp work, const Clock &clock, int position) {
+  if (last.empty()) {
+    last.assign(clock.size(), 0);
+    before = clock;
+    first = position;
+  }
+  last[work.lane] = std::max(last[work.lane], work.index);
+  for (auto [mine, now] : llvm::zip_equal(before, clock))
+    mine = std::min(mine, now);
+  end = position + 1;
+}
+
+bool Lifetime::precedes(const Lifetime &other) const {
+  if (last.empty() || other.last.empty())
+    return true;
+  for (auto [mine, theirs] : llvm::zip_equal(last, other.before))
+    if (mine > theirs)
+      return false;
+  return true;
+}
+
+int64_t MemoryProblem::cost(int buffer) const {
+  return static_cast<int64_t>(llvm::alignTo(buffers[buffer].bytes, alignment));
+}
+
+bool MemoryProblem::conflict(int a, int b) const {
+  const Lifetime &x = buffers[a].lifetime, &y = buffers[b].lifetime;
+  return !x.precedes(y) && !y.precedes(x);
+}
+
+Peak memory::maxLive(const MemoryProblem &problem) {
+  // +cost where a buffer is born, -cost where it dies; deaths first.
+  std::vector<std::pair<int, int64_t>> changes;
+  for (int b = 0, e = problem.buffers.size(); b < e; ++b) {
+    const Lifetime &life = problem.buffers[b].lifetime;
+    if (life.first == life.end)
+      continue;
+    changes.push_back({life.first, problem.cost(b)});
+    changes.push_back({life.end, -problem.cost(b)});
+  }
+  llvm::sort(changes);
+  Peak peak;
+  int64_t live = 0;
+  for (auto [position, change] : changes) {
+    live += change;
+    if (live > peak.bytes)
+      peak = {live, position};
+  }
+  return peak;
+}
+
+//===----------------------------------------------------------------------===//
+// Solve
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Places buffers in a given order; knows all conflicts.
+class Placer {
+public:
+  explicit Placer(const MemoryProblem &problem) : problem(problem) {
+    int n = problem.buffers.size();
+    conflicts.assign(n, llvm::BitVector(n));
+    for (int a = 0; a < n; ++a)
+      for (int b = a + 1; b < n; ++b)
+        if (problem.conflict(a, b)) {
+          conflicts[a].set(b);
+          conflicts[b].set(a);
+        }
+  }
+
+  /// Each buffer goes into the smallest gap that holds it between the placed
+  /// buffers that it conflicts with.
+  MemorySolution place(llvm::ArrayRef<int> order) const {
+    MemorySolution solution;
+    solution.offsets.assign(order.size(), 0);
+    std::vector<int> placed; // by offset
+    for (int b : order) {
+      int64_t cost = problem.cost(b);
+      int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max();
+      int64_t end = 0; // of the conflicting buffers passed so far
+      for (int other : placed) {
+        if (!conflicts[b].test(other))
+          continue;
+        int64_t gap = solution.offsets[other] - end;
+        if (gap >= cost && gap < bestGap) {
+          best = end;
+          bestGap = gap;
+        }
+        end = std::max(end, solution.offsets[other] + problem.cost(other));
+      }
+      int64_t offset = best >= 0 ? best : end;
+      solution.offsets[b] = offset;
+      solution.arena = std::max(solution.arena, offset + cost);
+      placed.insert(llvm::upper_bound(placed, offset,
+                                      [&](int64_t at, int other) {
+                                        return at < solution.offsets[other];
+                                      }),
+                    b);
+    }
+    return solution;
+  }
+
+private:
+  const MemoryProblem &problem;
+  std::vector<llvm::BitVector> conflicts;
+};
+} // namespace
+
+/// Orders worth trying first: by size, by size times length of life, by birth.
+static std::vector<std::vector<int>> initialOrders(const MemoryProblem &p) {
+  std::vector<int> birth(p.buffers.size());
+  std::iota(birth.begin(), birth.end(), 0);
+  auto life = [&](int b) -> const Lifetime & { return p.buffers[b].lifetime; };
+  llvm::stable_sort(
+      birth, [&](int a, int b) { return life(a).first < life(b).first; });
+  std::vector<int> size = birth, area = birth;
+  llvm::stable_sort(size, [&](int a, int b) { return p.cost(a) > p.cost(b); });
+  auto areaOf = [&](int b) {
+    return static_cast<double>(p.cost(b)) * (life(b).end - life(b).first);
+  };
+  llvm::stable_sort(area, [&](int a, int b) { return areaOf(a) > areaOf(b); });
+  return {size, area, birth};
+}
+
+MemorySolution memory::solve(const MemoryProblem &problem) {
+  int n = problem.buffers.size();
+  if (n == 0)
+    return {};
+  int64_t bound = maxLive(problem).bytes;
+  Placer placer(problem);
+
+  std::vector<int> order;
+  MemorySolution best;
+  best.arena = std::numeric_limits<int64_t>::max();
+  for (std::vector<int> &candidate : initialOrders(problem)) {
+    MemorySolution solution = placer.place(candidate);
+    if (solution.arena < best.arena) {
+      best = std::move(solution);
+      order = std::move(candidate);
+    }
+    if (best.arena == bound)
+      return best;
+  }
+
+  // Local search: whoever reaches the top of the arena is placed earlier. The
+  // budget is in comparisons, not seconds, so that it is the same everywhere.
+  const int64_t budget = 400'000'000;
+  int rounds =
+      static_cast<int>(std::min<int64_t>(400, budget / (int64_t(n) * n + 1)));
+  uint32_t random = 1;
+  auto next = [&](uint32_t below) {
+    random ^= random << 13;
+    random ^= random >> 17;
+    random ^= random << 5;
+    return random % below;
+  };
+  for (int round = 0; round < rounds && best.arena > bound; ++round) {
+    std::vector<int> top; // places in `order` of the buffers above the bound
+    for (auto [at, b] : llvm::enumerate(order))
+      if (best.offsets[b] + problem.cost(b) > bound)
+        top.push_back(static_cast<int>(at));
+    int from = top[next(top.size())];
+    if (from == 0)
+      continue;
+    std::vector<int> candidate = order;
+    int to = next(from);
+    std::rotate(candidate.begin() + to, candidate.begin() + from,
+                candidate.begin() + from + 1);
+    MemorySolution solution = placer.place(candidate);
+    if (solution.arena <= best.arena) {
+      best = std::move(solution);
+      order = std::move(candidate);
+    }
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Verify
+//===----------------------------------------------------------------------===//
+
+std::string memory::verify(const MemoryProblem &problem,
+                           const MemorySolution &solution) {
+  int n = problem.buffers.size();
+  if (static_cast<int>(solution.offsets.size()) != n)
+    return "has " + std::to_string(solution.offsets.size()) + " offsets for " +
+           std::to_string(n) + " buffers";
+  for (int b = 0; b < n; ++b) {
+    int64_t offset = solution.offsets[b];
+    const std::string &name = problem.buffers[b].name;
+    if (offset < 0 || offset % problem.alignment)
+      return name + " lies at " + std::to_string(offset) +
+             ", which is not a multiple of the alignment";
+    if (offset + problem.buffers[b].bytes > solution.arena)
+      return name + " reaches beyond the arena";
+  }
+  // Only pairs that overlap in space are asked whether they conflict.
+  std::vector<int> byOffset(n);
+  std::iota(byOffset.begin(), byOffset.end(), 0);
+  llvm::stable_sort(byOffset, [&](int a, int b) {
+    return solution.offsets[a] < solution.offsets[b];
+  });
+  std::vector<int> open;
+  for (int b : byOffset) {
+    llvm::erase_if(open, [&](int a) {
+      return solution.offsets[a] + problem.buffers[a].bytes <=
+             solution.offsets[b];
+    });
+    for (int a : open)
+      if (problem.conflict(a, b))
+        return problem.buffers[a].name + " and " + problem.buffers[b].name +
+               " overlap and may hold data at the same time";
+    open.push_back(b);
+  }
+  return "";
+}

@@ -1,0 +1,80 @@
+//===- MemoryProblem.h - Offsets in an arena --------------------*- C++ -*-===//
+//
+// Given buffers with sizes and lifetimes, find offsets such that buffers that
+// may hold data at the same time do not overlap, in as few bytes as possible.
+//
+// Two buffers may share bytes only if every access of one happens before every
+// access of the other. With one lane that is the textbook case of disjoint
+// intervals; with several it is the order of lanes and events, so a lifetime is
+// kept per lane. Nothing here knows what a buffer is for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_MEMORY_MEMORYPROBLEM_H
+#define LWCC_PASSES_MEMORY_MEMORYPROBLEM_H
+
+#include "passes/verify/HappensBefore.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lwcc::memory {
+
+/// A buffer's accesses. `last[l]` is the index of the last one on lane l (0:
+/// none); `before[l]` is how much of lane l's work is finished before every
+/// access. `first` and `end` are the accesses' positions in the order of
+/// appending, half open; they serve the lower bound only.
+struct Lifetime {
+  Clock last;
+  Clock before;
+  int first = 0;
+  int end = 0;
+
+  /// Adds an access by `work` that starts when `clock` is finished.
+  void add(Stamp work, const Clock &clock, int position);
+  bool precedes(const Lifetime &other) const;
+};
+
+struct Buffer {
+  std::string name;
+  int64_t bytes = 0;
+  Lifetime lifetime;
+};
+
+struct MemoryProblem {
+  int64_t alignment = 256;
+  std::vector<Buffer> buffers;
+
+  /// Bytes of a buffer rounded up to the alignment: what it costs.
+  int64_t cost(int buffer) const;
+  /// Whether two buffers must not overlap.
+  bool conflict(int a, int b) const;
+};
+
+struct MemorySolution {
+  std::vector<int64_t> offsets; ///< one per buffer
+  int64_t arena = 0;            ///< one past the last byte, aligned
+};
+
+/// A moment and the bytes alive at it.
+struct Peak {
+  int64_t bytes = 0;
+  int position = -1; ///< in the order of appending; -1 if there is no buffer
+};
+
+/// The largest sum of costs of buffers that are alive at one moment of the
+/// order of appending. That order is one that may happen, so this is a lower
+/// bound on every solution's arena.
+Peak maxLive(const MemoryProblem &problem);
+
+/// Greedy by size with best fit, then a short deterministic local search while
+/// the arena is above the bound. Same problem, same offsets.
+MemorySolution solve(const MemoryProblem &problem);
+
+/// Empty if the solution is valid, else what is wrong with it.
+std::string verify(const MemoryProblem &problem,
+                   const MemorySolution &solution);
+
+} // namespace lwcc::memory
+
+#endif // LWCC_PASSES_MEMORY_MEMORYPROBLEM_H
