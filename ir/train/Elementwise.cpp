@@ -1,1 +1,172 @@
-#include "ir/train/Train.h"
+//===- Elementwise.cpp - The table of elementwise functions ---------------===//
+//
+// Ties and NaN follow PyTorch. Where a gradient can be written in y it is,
+// since then the input need not be kept for the backward pass.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/Elementwise.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <vector>
+
+using namespace lwcc;
+using llvm::StringRef;
+
+namespace {
+
+constexpr unsigned maxInputs = 7;
+constexpr unsigned maxParams = 2;
+
+struct Row {
+  StringRef name;
+  unsigned inputs;
+  StringRef params[maxParams];
+  StringRef value;
+  StringRef gradients[maxInputs];
+};
+
+constexpr Row rows[] = {
+    // Two inputs.
+    {"add", 2, {}, "x0 + x1", {"dy", "dy"}},
+    {"sub", 2, {}, "x0 - x1", {"dy", "-dy"}},
+    {"mul", 2, {}, "x0 * x1", {"dy * x1", "dy * x0"}},
+    {"div", 2, {}, "x0 / x1", {"dy / x1", "-dy * (y / x1)"}},
+    {"max",
+     2,
+     {},
+     "max(x0, x1)",
+     {"x0 == x1 ? 0.5f * dy : x0 < x1 ? 0.0f : dy",
+      "x0 == x1 ? 0.5f * dy : x1 < x0 ? 0.0f : dy"}},
+    {"min",
+     2,
+     {},
+     "min(x0, x1)",
+     {"x0 == x1 ? 0.5f * dy : x0 > x1 ? 0.0f : dy",
+      "x0 == x1 ? 0.5f * dy : x1 > x0 ? 0.0f : dy"}},
+    {"pow",
+     2,
+     {},
+     "pow(x0, x1)",
+     {"x1 == 0.0f ? 0.0f : dy * (x1 * pow(x0, x1 - 1.0f))",
+      "x0 == 0.0f && x1 >= 0.0f ? 0.0f : dy * (y * log(x0))"}},
+
+    // Activations.
+    {"relu", 1, {}, "max(x0, 0.0f)", {"y <= 0.0f ? 0.0f : dy"}},
+    {"leaky_relu",
+     1,
+     {"alpha"},
+     "x0 > 0.0f ? x0 : alpha * x0",
+     {"x0 > 0.0f ? dy : alpha * dy"}},
+    {"clip",
+     1,
+     {"lo", "hi"},
+     "min(max(x0, lo), hi)",
+     {"x0 >= lo && x0 <= hi ? dy : 0.0f"}},
+    {"sigmoid", 1, {}, "sigmoid(x0)", {"dy * ((1.0f - y) * y)"}},
+    {"hard_sigmoid",
+     1,
+     {"alpha", "beta"},
+     "min(max(alpha * x0 + beta, 0.0f), 1.0f)",
+     {"y > 0.0f && y < 1.0f ? alpha * dy : 0.0f"}},
+    {"hard_swish",
+     1,
+     {},
+     "x0 * min(max(x0 + 3.0f, 0.0f), 6.0f) * 0.16666667f",
+     {"x0 <= -3.0f ? 0.0f : x0 < 3.0f ? dy * (x0 * 0.33333334f + 0.5f) : dy"}},
+    {"tanh", 1, {}, "tanh(x0)", {"dy * (1.0f - y * y)"}},
+    {"elu",
+     1,
+     {"alpha"},
+     "x0 > 0.0f ? x0 : alpha * (exp(x0) - 1.0f)",
+     {"x0 > 0.0f ? dy : dy * (alpha * exp(x0))"}},
+    // max(x, 0) + log(1 + e^-|x|): no overflow, and no cancellation.
+    {"softplus",
+     1,
+     {},
+     "max(x0, 0.0f) + log(1.0f + exp(-abs(x0)))",
+     {"dy * sigmoid(x0)"}},
+    {"gelu",
+     1,
+     {},
+     "0.5f * x0 * (1.0f + erf(x0 * 0.70710677f))",
+     {"dy * (0.5f * (1.0f + erf(x0 * 0.70710677f)) + x0 * 0.3989423f * "
+      "exp(-0.5f * x0 * x0))"}},
+    // (1 + tanh(u)) / 2 = sigmoid(2u), which is shorter in value and gradient.
+    {"gelu_tanh",
+     1,
+     {},
+     "x0 * sigmoid(1.5957691f * x0 * (1.0f + 0.044715f * x0 * x0))",
+     {"dy * sigmoid(1.5957691f * x0 * (1.0f + 0.044715f * x0 * x0)) * (1.0f + "
+      "x0 * (1.0f - sigmoid(1.5957691f * x0 * (1.0f + 0.044715f * x0 * x0))) * "
+      "1.5957691f * (1.0f + 0.134145f * x0 * x0))"}},
+
+    // Functions.
+    {"exp", 1, {}, "exp(x0)", {"dy * y"}},
+    {"log", 1, {}, "log(x0)", {"dy / x0"}},
+    {"sqrt", 1, {}, "sqrt(x0)", {"dy / (2.0f * y)"}},
+    {"neg", 1, {}, "-x0", {"-dy"}},
+    {"abs", 1, {}, "abs(x0)", {"x0 > 0.0f ? dy : x0 < 0.0f ? -dy : 0.0f"}},
+    {"reciprocal", 1, {}, "1.0f / x0", {"-dy * (y * y)"}},
+    {"erf", 1, {}, "erf(x0)", {"dy * (1.1283792f * exp(-(x0 * x0)))"}},
+    {"square", 1, {}, "x0 * x0", {"dy * (2.0f * x0)"}},
+    {"identity", 1, {}, "x0", {"dy"}},
+    {"scale", 1, {"alpha"}, "x0 * alpha", {"dy * alpha"}},
+    {"offset", 1, {"beta"}, "x0 + beta", {"dy"}},
+
+    // Halves of batch normalization: no gradients of their own.
+    // x, mean, invstd, scale, bias
+    {"batch_norm_apply", 5, {}, "(x0 - x1) * (x2 * x3) + x4", {}},
+    // dy, x, mean, invstd, scale, dscale, dbias
+    {"batch_norm_grad_input",
+     7,
+     {"inv_count"},
+     "x4 * x3 * (x0 - (x6 + (x1 - x2) * x3 * x5) * inv_count)",
+     {}},
+    // old, batch
+    {"running_average", 2, {"keep", "take"}, "x0 * keep + x1 * take", {}},
+    {"rsqrt_eps", 1, {"epsilon"}, "1.0f / sqrt(x0 + epsilon)", {}},
+};
+
+/// The entries before the first empty one.
+template <size_t n>
+llvm::ArrayRef<StringRef> filled(const StringRef (&entries)[n]) {
+  llvm::ArrayRef<StringRef> all(entries);
+  return all.take_while([](StringRef entry) { return !entry.empty(); });
+}
+
+std::vector<ElementwiseFunction> makeTable() {
+  std::vector<ElementwiseFunction> table;
+  for (const Row &row : rows)
+    table.push_back({row.name, row.inputs, filled(row.params), row.value,
+                     filled(row.gradients)});
+  return table;
+}
+
+} // namespace
+
+llvm::ArrayRef<ElementwiseFunction> lwcc::elementwiseFunctions() {
+  static const std::vector<ElementwiseFunction> table = makeTable();
+  return table;
+}
+
+const ElementwiseFunction *lwcc::findElementwise(StringRef name) {
+  llvm::ArrayRef<ElementwiseFunction> table = elementwiseFunctions();
+  auto row = llvm::find_if(table, [&](auto &r) { return r.name == name; });
+  return row == table.end() ? nullptr : &*row;
+}
+
+Expression lwcc::instantiate(const ElementwiseFunction &row, StringRef text,
+                             llvm::function_ref<double(StringRef)> param) {
+  auto resolve = [&](StringRef name) -> std::optional<Expression> {
+    if (name == "dy")
+      return Expression::inputOf(row.inputs);
+    if (name == "y")
+      return Expression::inputOf(row.inputs + 1);
+    if (llvm::is_contained(row.params, name))
+      return Expression::literalOf(param(name));
+    return std::nullopt;
+  };
+  return llvm::cantFail(Expression::parse(text, resolve));
+}

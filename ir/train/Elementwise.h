@@ -8,7 +8,10 @@
 #ifndef LWCC_IR_TRAIN_ELEMENTWISE_H
 #define LWCC_IR_TRAIN_ELEMENTWISE_H
 
+#include "ir/train/Expression.h"
+
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace lwcc {
@@ -16,7 +19,7 @@ namespace lwcc {
 /// `value` and `gradients` are written over x0, x1, ... (the inputs) and the
 /// names of `params`, which are replaced by literals. A gradient may also use
 /// dy (the result's gradient) and y (the result, where that is cheaper to keep
-/// than an input). An empty gradient means zero.
+/// than an input). A row without gradients cannot be differentiated.
 struct ElementwiseFunction {
   llvm::StringRef name;
   unsigned inputs;
@@ -27,6 +30,11 @@ struct ElementwiseFunction {
 
 llvm::ArrayRef<ElementwiseFunction> elementwiseFunctions();
 const ElementwiseFunction *findElementwise(llvm::StringRef name);
+
+/// `text` (the row's value or one of its gradients) with the values of params
+/// as literals; dy becomes input row.inputs, y input row.inputs + 1.
+Expression instantiate(const ElementwiseFunction &row, llvm::StringRef text,
+                       llvm::function_ref<double(llvm::StringRef)> param);
 
 } // namespace lwcc
 

@@ -7,10 +7,11 @@
 //      | e && e | e || e | e ? e : e | f(e, ...) | (e)
 //   f := abs exp log sqrt tanh erf pow floor min max sigmoid dropout_mask
 //
-// Literals are C++ float literals ("0.5f", "1e-5f"). A comparison may stand
-// only as the condition of ?: or under && and ||. min and max follow PyTorch's
-// clamp with NaN: a NaN operand wins. dropout_mask(ratio, stream) is the mask of
-// runtime/core/Philox.h for the element at hand; stream is "123u".
+// Literals are C++ float literals ("0.5f", "1e-5f"), INFINITY or NAN. A
+// comparison may stand only as the condition of ?: or under && and ||. min and
+// max follow PyTorch's clamp with NaN: a NaN operand wins. dropout_mask(ratio,
+// stream) is the mask of runtime/core/Philox.h for the element at hand; stream
+// is "123u".
 //
 // Decides nothing: parsing, printing with minimal parentheses, and the
 // substitution that fusion needs. Evaluation lives in tools/lwcc-run.
@@ -20,11 +21,12 @@
 #define LWCC_IR_TRAIN_EXPRESSION_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,15 +35,22 @@ namespace lwcc {
 struct Expression {
   enum class Kind { literal, stream, input, unary, binary, select, call };
   Kind kind = Kind::literal;
-  double value = 0;     ///< literal: exactly a float
-  uint32_t stream = 0;  ///< stream
-  unsigned input = 0;   ///< input: N of xN
-  std::string op;       ///< unary "-"; binary "+", "<", ...; call: function
+  double value = 0;    ///< literal: exactly a float
+  uint32_t stream = 0; ///< stream
+  unsigned input = 0;  ///< input: N of xN
+  std::string op;      ///< unary "-"; binary "+", "<", ...; call: function
   std::vector<Expression> args;
 
-  /// Errors name the position and what was expected.
-  static llvm::Expected<Expression> parse(llvm::StringRef text);
+  /// Errors name the position and what was expected. `resolve` may give a
+  /// meaning to names that are not in the language (dy, a row's parameters).
+  using Resolver =
+      llvm::function_ref<std::optional<Expression>(llvm::StringRef)>;
+  static llvm::Expected<Expression> parse(llvm::StringRef text,
+                                          Resolver resolve = nullptr);
   static Expression literalOf(double value);
+  static Expression inputOf(unsigned input);
+
+  bool operator==(const Expression &other) const;
 
   /// C++ text that parses back to an equal expression.
   std::string print() const;

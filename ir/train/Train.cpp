@@ -60,8 +60,7 @@ Attribute PlaceAttr::parse(AsmParser &parser, Type) {
 }
 
 void PlaceAttr::print(AsmPrinter &printer) const {
-  printer << "<\"" << getNode() << '.' << getGpu() << '.' << getLane()
-          << "\">";
+  printer << "<\"" << getNode() << '.' << getGpu() << '.' << getLane() << "\">";
 }
 
 /// `<blob at 128>`, `<constant 0.0>`, `<normal 0.0, 0.02>`, `<uniform a, b>`.
@@ -189,4 +188,125 @@ uint32_t lwcc::train::streamOf(StringRef name) {
   return hash;
 }
 
+//===----------------------------------------------------------------------===//
+// Builders
+//===----------------------------------------------------------------------===//
+
+std::optional<SmallVector<int64_t>>
+lwcc::train::broadcast(ArrayRef<ArrayRef<int64_t>> shapes) {
+  SmallVector<int64_t> result;
+  for (ArrayRef<int64_t> shape : shapes) {
+    if (shape.size() > result.size())
+      result.insert(result.begin(), shape.size() - result.size(), 1);
+    int64_t *trailing = result.end() - shape.size();
+    for (auto [extent, other] :
+         llvm::zip_equal(llvm::make_range(trailing, result.end()), shape)) {
+      if (extent == 1)
+        extent = other;
+      else if (other != 1 && other != extent)
+        return std::nullopt;
+    }
+  }
+  return result;
+}
+
+MapOp lwcc::train::buildMap(OpBuilder &builder, Location loc, StringRef fn,
+                            ValueRange inputs, DictionaryAttr params) {
+  const ElementwiseFunction *row = findElementwise(fn);
+  assert(row && row->inputs == inputs.size() && "a row with these inputs");
+  Expression expr = instantiate(*row, row->value, [&](StringRef name) {
+    return params.getAs<FloatAttr>(name).getValueAsDouble();
+  });
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value input : inputs)
+    shapes.push_back(cast<RankedTensorType>(input.getType()).getShape());
+  std::optional<SmallVector<int64_t>> shape = broadcast(shapes);
+  assert(shape && "inputs that fit");
+  return MapOp::create(builder, loc, tensorOf(builder.getContext(), *shape),
+                       inputs, Value(), expr.print(), builder.getStringAttr(fn),
+                       params);
+}
+
+MapOp lwcc::train::buildMap(OpBuilder &builder, Location loc,
+                            RankedTensorType type, const Expression &expr,
+                            ValueRange inputs, Value scalars) {
+  return MapOp::create(builder, loc, type, inputs, scalars, expr.print(),
+                       StringAttr(), DictionaryAttr());
+}
+
+Value lwcc::train::reduceTo(OpBuilder &builder, Location loc, Value grad,
+                            RankedTensorType type) {
+  auto from = cast<RankedTensorType>(grad.getType());
+  if (from.getShape() == type.getShape())
+    return grad;
+  int64_t extra = from.getRank() - type.getRank();
+  assert(extra >= 0 && "a broadcast never drops dimensions");
+  SmallVector<int64_t> axes, dropped, kept;
+  for (auto [axis, extent] : llvm::enumerate(from.getShape())) {
+    int64_t own = static_cast<int64_t>(axis) - extra;
+    bool sum = own < 0 || (type.getDimSize(own) == 1 && extent != 1);
+    if (sum)
+      axes.push_back(axis);
+    else
+      dropped.push_back(extent);
+    kept.push_back(sum ? 1 : extent);
+  }
+  auto reduced =
+      tensorOf(builder.getContext(), kept == type.getShape() ? kept : dropped);
+  Value sum = grad;
+  if (!axes.empty())
+    sum = ReduceOp::create(builder, loc, reduced, grad, axes, false);
+  if (cast<RankedTensorType>(sum.getType()).getShape() == type.getShape())
+    return sum;
+  return ReshapeOp::create(builder, loc, type, sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+bool MapOp::mayOverwrite(unsigned, unsigned operand) {
+  return operand < getInputs().size() &&
+         getInputs()[operand].getType() == getY().getType();
+}
+
+std::optional<unsigned> SgdOp::tiedOperand(unsigned result) {
+  return result == 0 ? 0 : 2; // w_new is w, m_new is m
+}
+
+//===----------------------------------------------------------------------===//
+// Folding
+//===----------------------------------------------------------------------===//
+
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+OpFoldResult MapOp::fold(FoldAdaptor) {
+  if (getExpr() == "x0" && getInputs()[0].getType() == getY().getType())
+    return getInputs()[0];
+  return {};
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getX().getType() == getY().getType())
+    return getX();
+  if (auto inner = getX().getDefiningOp<ReshapeOp>()) {
+    getXMutable().assign(inner.getX());
+    return getY();
+  }
+  return {};
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  if (getX().getType() == getY().getType() &&
+      llvm::equal(getPerm(), llvm::seq<int64_t>(0, getPerm().size())))
+    return getX();
+  if (auto inner = getX().getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> perm;
+    for (int64_t dim : getPerm())
+      perm.push_back(inner.getPerm()[dim]);
+    setPerm(perm);
+    getXMutable().assign(inner.getX());
+    return getY();
+  }
+  return {};
+}

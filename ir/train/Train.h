@@ -7,6 +7,8 @@
 #ifndef LWCC_IR_TRAIN_TRAIN_H
 #define LWCC_IR_TRAIN_TRAIN_H
 
+#include "ir/train/Expression.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -73,10 +75,19 @@ mlir::RankedTensorType tensorOf(mlir::MLIRContext *context,
                                 llvm::ArrayRef<int64_t> shape);
 
 /// Elementwise row applied to inputs (Elementwise.h): result type is the
-/// broadcast of the inputs' types.
+/// broadcast of the inputs' types. `params` holds a float for each of the
+/// row's params.
+MapOp buildMap(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef fn,
+               mlir::ValueRange inputs, mlir::DictionaryAttr params = {});
+
+/// A map of any expression, which belongs to no row.
 MapOp buildMap(mlir::OpBuilder &builder, mlir::Location loc,
-               llvm::StringRef fn, mlir::ValueRange inputs,
-               mlir::DictionaryAttr params = {});
+               mlir::RankedTensorType type, const Expression &expr,
+               mlir::ValueRange inputs, mlir::Value scalars = {});
+
+/// Numpy's broadcast of shapes, nullopt where they do not fit.
+std::optional<llvm::SmallVector<int64_t>>
+broadcast(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 
 /// Sums `grad` over the dimensions along which `type` was broadcast to it.
 mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc,

@@ -189,6 +189,7 @@ def MapOp : PureOp<"map", [AttrSizedOperandSegments, Differentiable,
     functional-type($inputs, $y)
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def DropoutOp : PureOp<"dropout", [Differentiable]> {
@@ -337,6 +338,7 @@ def SoftmaxOp : Kernel<"softmax", [Differentiable]> {
   let summary = "softmax or log-softmax along an axis";
   let arguments = !con((ins FloatTensor:$x), SoftmaxAttrs<>.args);
   let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
 }
 def SoftmaxGradOp : Kernel<"softmax_grad"> {
   let summary = "gradient of softmax";
@@ -395,12 +397,14 @@ def ReshapeOp : Kernel<"reshape", [Differentiable]> {
   let arguments = (ins FloatTensor:$x);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def TransposeOp : Kernel<"transpose", [Differentiable]> {
   let summary = "permutes dimensions: y's dimension d is x's dimension perm[d]";
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def ConcatOp : Kernel<"concat", [Differentiable]> {
   let summary = "joins tensors along an axis";
@@ -418,6 +422,7 @@ def PadOp : Kernel<"pad", [Differentiable]> {
   let summary = "constant border; negative `low` or a smaller result crops";
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$low, F32Attr:$value);
   let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
 }
 def SliceOp : Kernel<"slice", [Differentiable]> {
   let summary = "y[i] = x[start + i * step]";
