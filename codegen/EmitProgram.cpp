@@ -168,7 +168,7 @@ LogicalResult Emitter::call(CallOp op) {
     auto kernel = names.symbols.lookup<exec::KernelOp>(*kernelName);
     callee += "<kernels::" + names.kernelName(*kernelName) + ">";
     std::vector<std::string> inputs;
-    for (int64_t i = 0; i < kernel.getInputs(); ++i)
+    for (uint64_t i = 0; i < kernel.getInputs(); ++i)
       inputs.push_back(tensor(op.getIns()[i]));
     arguments.push_back(CppArgument(inputs));
     for (size_t i = kernel.getInputs(); i < op.getIns().size(); ++i)
@@ -306,7 +306,7 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
   const bool indexed = parsed->usesDropout();
   std::string arguments = indexed ? "const StepScalars &s, uint64_t i"
                                   : "const StepScalars &, uint64_t";
-  for (int64_t i = 0; i < op.getInputs(); ++i)
+  for (uint64_t i = 0; i < op.getInputs(); ++i)
     arguments += ", float x" + std::to_string(i);
   out.line("struct " + names.memberOf(op) + " {");
   out.indent();

@@ -116,7 +116,7 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   SmallString<128> work;
   if (std::error_code code = fs::createUniqueDirectory("lwcc", work))
     return failed("cannot make a temporary folder: " + code.message());
-  auto cleanUp = llvm::make_scope_exit([&] { fs::remove_directories(work); });
+  llvm::scope_exit cleanUp([&] { fs::remove_directories(work); });
   auto in = [&](const llvm::Twine &name) { return (work + "/" + name).str(); };
 
   const bool cuda = source.target == Target::cuda;

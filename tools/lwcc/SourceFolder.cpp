@@ -145,7 +145,7 @@ Error lwcc::writeSourceFolder(const TrainerSource &source, StringRef folder) {
       (folder + ".partial" +
        llvm::Twine(llvm::sys::Process::getProcessId()))
           .str();
-  auto cleanUp = llvm::make_scope_exit([&] { fs::remove_directories(staged); });
+  llvm::scope_exit cleanUp([&] { fs::remove_directories(staged); });
   if (std::error_code code = fs::create_directories(staged))
     return failed("cannot write " + folder + ": " + code.message());
 
