@@ -1,0 +1,36 @@
+//===- Accuracy.cpp - Top-1 and top-5 counts --------------------*- C++ -*-===//
+//
+// Counts are integers, so threads may add them in any order.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/LabelBody.h"
+#include "runtime/cpu/Lane.h"
+#include "runtime/cpu/Rows.h"
+
+#include <atomic>
+
+namespace lwcc::rt {
+
+void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels) {
+  CpuLane &on = cpuLane(lane);
+  AxisRows<2> rows({logits, labels}, 1);
+  on.append("accuracy", {counts}, [=, threads = on.threads] {
+    std::atomic<int32_t> top1 = 0, top5 = 0;
+    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+      int32_t label = labels.as<int32_t>()[at[1]];
+      if (label < 0 || label >= rows.length)
+        return;
+      const float *x = logits.as<float>() + at[0];
+      float own = x[label * rows.step[0]];
+      int64_t before = 0;
+      for (int64_t c = 0; c < rows.length; ++c)
+        before += ranksBefore(x[c * rows.step[0]], c, own, label);
+      top1 += before < 1;
+      top5 += before < 5;
+    });
+    counts.as<int32_t>()[0] = top1;
+    counts.as<int32_t>()[1] = top5;
+  });
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,89 @@
+//===- Arena.cpp - Large zeroed blocks of memory ----------------*- C++ -*-===//
+//
+// See Arena.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cpu/Arena.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <sys/mman.h>
+
+namespace lwcc::rt {
+
+/// Huge pages are 2 MiB on x86-64 and the usual size elsewhere; a mapping of
+/// less than a few of them is better off with small pages.
+static constexpr int64_t hugePage = int64_t(2) << 20;
+
+Arena::Arena(int64_t bytes) : size(bytes) {
+  if (bytes == 0)
+    return;
+  bool huge = bytes >= 4 * hugePage;
+  int64_t page = huge ? hugePage : 4096;
+  // One page more than needed, so that the start can be aligned to a page.
+  mapped = (bytes + page - 1) / page * page + (huge ? page : 0);
+  void *at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED)
+    throw Error("cannot map " + formatBytes(bytes) + " of memory");
+  if (huge) {
+    // Give the unaligned ends back.
+    uintptr_t start = reinterpret_cast<uintptr_t>(at);
+    uintptr_t aligned = (start + page - 1) / page * page;
+    if (aligned != start)
+      munmap(at, aligned - start);
+    int64_t kept = mapped - page;
+    int64_t tail = static_cast<int64_t>(start + mapped - (aligned + kept));
+    if (tail > 0)
+      munmap(reinterpret_cast<void *>(aligned + kept), tail);
+    mapped = kept;
+    at = reinterpret_cast<void *>(aligned);
+    // Advice: without huge pages the arena works the same, only slower.
+    madvise(at, mapped, MADV_HUGEPAGE);
+  }
+  base = static_cast<char *>(at);
+}
+
+Arena::~Arena() {
+  if (base)
+    munmap(base, mapped);
+}
+
+int64_t availableMemory() {
+  int64_t available = std::numeric_limits<int64_t>::max();
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    long long kib = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %lld kB", &kib) == 1)
+      available = int64_t(kib) << 10;
+  }
+  // A container's limit: what it may use less what it cannot give back.
+  std::ifstream limitFile("/sys/fs/cgroup/memory.max");
+  std::ifstream statFile("/sys/fs/cgroup/memory.stat");
+  int64_t limit = 0, used = 0;
+  if (limitFile >> limit) {
+    std::string key;
+    for (int64_t value; statFile >> key >> value;)
+      if (key == "anon")
+        used = value;
+    available = std::min(available, std::max<int64_t>(limit - used, 0));
+  }
+  return available;
+}
+
+std::string formatBytes(int64_t bytes) {
+  const char *units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value,
+                units[unit]);
+  return text;
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,52 @@
+//===- Arena.h - Large zeroed blocks of memory ------------------*- C++ -*-===//
+//
+// Memory of a device of the CPU backend, and the workspaces of its lanes:
+// mapped at once, zeroed by the kernel, on huge pages where it can.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_ARENA_H
+#define LWCC_RUNTIME_CPU_ARENA_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace lwcc::rt {
+
+class Arena {
+public:
+  Arena() = default;
+  /// Throws Error if the system has no such memory.
+  explicit Arena(int64_t bytes);
+  ~Arena();
+  Arena(Arena &&other) noexcept { swap(other); }
+  Arena &operator=(Arena &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  char *data() const { return base; }
+  int64_t bytes() const { return size; }
+
+private:
+  void swap(Arena &other) {
+    std::swap(base, other.base);
+    std::swap(size, other.size);
+    std::swap(mapped, other.mapped);
+  }
+
+  char *base = nullptr;
+  int64_t size = 0;
+  int64_t mapped = 0; ///< bytes of the mapping, whole pages
+};
+
+/// Bytes that this process may still take without swapping, within the limits
+/// of its control group; a huge number if the system does not say.
+int64_t availableMemory();
+
+/// "1.5 GiB", for messages.
+std::string formatBytes(int64_t bytes);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_ARENA_H

@@ -1,0 +1,171 @@
+//===- Convolution.cpp - Convolutions through oneDNN ------------*- C++ -*-===//
+//
+// Activations are passed in their plain channels-last layout. Weights may take
+// the layout that the primitive likes best; they are reordered from and to the
+// plain one as part of the operator, which costs little beside a convolution.
+// Where oneDNN has only its reference implementation for plain activations
+// (some depthwise gradients), they may be reordered as well.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cpu/Lane.h"
+#include "runtime/cpu/Onednn.h"
+#include "runtime/cpu/Parallel.h"
+
+#include <cstring>
+
+using dnnl::memory;
+
+namespace lwcc::rt {
+
+namespace {
+/// What oneDNN wants to know about a convolution.
+struct ConvShape {
+  memory::dims stride, dilation, padLow, padHigh;
+
+  explicit ConvShape(const ConvParams &p)
+      : stride{p.stride[0], p.stride[1]}, dilation{p.dilation[0] - 1,
+                                                   p.dilation[1] - 1},
+        padLow{p.pad[0], p.pad[1]}, padHigh{p.pad[2], p.pad[3]} {}
+};
+} // namespace
+
+/// Weights [m, c/g, kh, kw]; oneDNN splits m of a grouped convolution.
+static memory::desc weightsDesc(const Tensor &w, int64_t group) {
+  if (group == 1)
+    return plainDesc(w);
+  int64_t outputs = w.dim[0] / group;
+  return memory::desc({group, outputs, w.dim[1], w.dim[2], w.dim[3]},
+                      memory::data_type::f32,
+                      memory::dims{outputs * w.stride[0], w.stride[0],
+                                   w.stride[1], w.stride[2], w.stride[3]});
+}
+
+static memory::desc anyLayout(const memory::desc &desc) {
+  return memory::desc(desc.get_dims(), desc.get_data_type(),
+                      memory::format_tag::any);
+}
+
+static bool isReference(const dnnl::primitive_desc_base &pd) {
+  return std::strstr(pd.impl_info_str(), "ref") != nullptr;
+}
+
+/// create(any) makes a primitive descriptor; `any` says whether activations may
+/// take another layout, which is tried only if nothing good takes the plain
+/// one.
+template <typename Create>
+static auto choose(const Create &create) {
+  auto plain = create(false);
+  if (!isReference(plain))
+    return plain;
+  auto any = create(true);
+  return isReference(any) ? plain : any;
+}
+
+/// The forward descriptor that the gradients refer to. Only shapes matter.
+static dnnl::convolution_forward::primitive_desc hint(const ConvShape &shape,
+                                                      const memory::desc &src,
+                                                      const memory::desc &wei,
+                                                      const memory::desc &dst) {
+  return dnnl::convolution_forward::primitive_desc(
+      cpuEngine(), dnnl::prop_kind::forward_training,
+      dnnl::algorithm::convolution_direct, src, anyLayout(wei), dst,
+      shape.stride, shape.dilation, shape.padLow, shape.padHigh,
+      userScratchpad());
+}
+
+void conv(Lane &lane, Tensor y, Tensor x, Tensor w, Tensor bias,
+          const ConvParams &params) {
+  CpuLane &on = cpuLane(lane);
+  ThreadScope scope(on.threads);
+  ConvShape shape(params);
+  memory::desc src = plainDesc(x), dst = plainDesc(y);
+  memory::desc wei = weightsDesc(w, params.group);
+  dnnl::primitive_attr attr = userScratchpad();
+  if (params.relu) {
+    dnnl::post_ops ops;
+    ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    attr.set_post_ops(ops);
+  }
+  using Desc = dnnl::convolution_forward::primitive_desc;
+  Desc pd = choose([&](bool any) {
+    memory::desc s = any ? anyLayout(src) : src, d = any ? anyLayout(dst) : dst;
+    auto kind = dnnl::prop_kind::forward_training;
+    auto algorithm = dnnl::algorithm::convolution_direct;
+    return bias ? Desc(cpuEngine(), kind, algorithm, s, anyLayout(wei),
+                       plainDesc(bias), d, shape.stride, shape.dilation,
+                       shape.padLow, shape.padHigh, attr)
+                : Desc(cpuEngine(), kind, algorithm, s, anyLayout(wei), d,
+                       shape.stride, shape.dilation, shape.padLow,
+                       shape.padHigh, attr);
+  });
+  auto call =
+      std::make_shared<OnednnCall>(on, pd, dnnl::convolution_forward(pd));
+  call->input(DNNL_ARG_SRC, x, src, pd.src_desc());
+  call->input(DNNL_ARG_WEIGHTS, w, wei, pd.weights_desc());
+  if (bias)
+    call->input(DNNL_ARG_BIAS, bias, plainDesc(bias), pd.bias_desc());
+  call->output(DNNL_ARG_DST, y, dst, pd.dst_desc());
+  call->finish();
+  on.append("conv", {y}, [call] { call->run(); });
+}
+
+void conv_grad_input(Lane &lane, Tensor dx, Tensor dy, Tensor w,
+                     const ConvParams &params) {
+  CpuLane &on = cpuLane(lane);
+  ThreadScope scope(on.threads);
+  ConvShape shape(params);
+  memory::desc src = plainDesc(dx), dst = plainDesc(dy);
+  memory::desc wei = weightsDesc(w, params.group);
+  auto forward = hint(shape, src, wei, dst);
+  auto pd = choose([&](bool any) {
+    return dnnl::convolution_backward_data::primitive_desc(
+        cpuEngine(), dnnl::algorithm::convolution_direct,
+        any ? anyLayout(src) : src, anyLayout(wei), any ? anyLayout(dst) : dst,
+        shape.stride, shape.dilation, shape.padLow, shape.padHigh, forward,
+        userScratchpad());
+  });
+  auto call =
+      std::make_shared<OnednnCall>(on, pd, dnnl::convolution_backward_data(pd));
+  call->input(DNNL_ARG_DIFF_DST, dy, dst, pd.diff_dst_desc());
+  call->input(DNNL_ARG_WEIGHTS, w, wei, pd.weights_desc());
+  call->output(DNNL_ARG_DIFF_SRC, dx, src, pd.diff_src_desc());
+  call->finish();
+  on.append("conv_grad_input", {dx}, [call] { call->run(); });
+}
+
+void conv_grad_weight(Lane &lane, Tensor dw, Tensor dbias, Tensor dy, Tensor x,
+                      const ConvParams &params) {
+  if (!dw) { // frozen weights
+    reduce(lane, dbias, dy, {.axes = {0, 2, 3}, .mean = false});
+    return;
+  }
+  CpuLane &on = cpuLane(lane);
+  ThreadScope scope(on.threads);
+  ConvShape shape(params);
+  memory::desc src = plainDesc(x), dst = plainDesc(dy);
+  memory::desc wei = weightsDesc(dw, params.group);
+  auto forward = hint(shape, src, wei, dst);
+  using Desc = dnnl::convolution_backward_weights::primitive_desc;
+  Desc pd = choose([&](bool any) {
+    memory::desc s = any ? anyLayout(src) : src, d = any ? anyLayout(dst) : dst;
+    auto algorithm = dnnl::algorithm::convolution_direct;
+    return dbias ? Desc(cpuEngine(), algorithm, s, anyLayout(wei),
+                        plainDesc(dbias), d, shape.stride, shape.dilation,
+                        shape.padLow, shape.padHigh, forward, userScratchpad())
+                 : Desc(cpuEngine(), algorithm, s, anyLayout(wei), d,
+                        shape.stride, shape.dilation, shape.padLow,
+                        shape.padHigh, forward, userScratchpad());
+  });
+  auto call = std::make_shared<OnednnCall>(
+      on, pd, dnnl::convolution_backward_weights(pd));
+  call->input(DNNL_ARG_SRC, x, src, pd.src_desc());
+  call->input(DNNL_ARG_DIFF_DST, dy, dst, pd.diff_dst_desc());
+  call->output(DNNL_ARG_DIFF_WEIGHTS, dw, wei, pd.diff_weights_desc());
+  if (dbias)
+    call->output(DNNL_ARG_DIFF_BIAS, dbias, plainDesc(dbias),
+                 pd.diff_bias_desc());
+  call->finish();
+  on.append("conv_grad_weight", {dw, dbias}, [call] { call->run(); });
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,150 @@
+//===- Copy.cpp - Copies and fills of strided tensors -----------*- C++ -*-===//
+//
+// A copy is a batch of planes. A plane has the innermost loop, in which the
+// target is contiguous, and one other: the one in which the source is
+// contiguous if there is one (then the plane is a transposition, done in tiles
+// that fit the cache), else the next. Work is split over blocks of the other.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cpu/Copy.h"
+#include "runtime/cpu/Parallel.h"
+
+#include <cstring>
+
+namespace lwcc::rt {
+
+/// Elements that are worth a thread.
+static constexpr int64_t copyGrain = 16384;
+
+namespace {
+/// The two loops of a plane: `rows` times `columns`, the target's innermost.
+struct Plane {
+  int64_t rows = 1, columns = 1;
+  int64_t toRow = 0, toColumn = 0, fromRow = 0, fromColumn = 0;
+};
+} // namespace
+
+template <typename T>
+static void copyPlane(const Plane &p, int64_t rowBegin, int64_t rowEnd, T *to,
+                      const T *from) {
+  if (p.toColumn == 1 && p.fromColumn == 1) {
+    for (int64_t r = rowBegin; r < rowEnd; ++r)
+      std::memcpy(to + r * p.toRow, from + r * p.fromRow,
+                  p.columns * sizeof(T));
+    return;
+  }
+  constexpr int64_t tile = 16;
+  for (int64_t r0 = rowBegin; r0 < rowEnd; r0 += tile)
+    for (int64_t c0 = 0; c0 < p.columns; c0 += tile) {
+      int64_t r1 = std::min(r0 + tile, rowEnd);
+      int64_t c1 = std::min(c0 + tile, p.columns);
+      for (int64_t r = r0; r < r1; ++r)
+        for (int64_t c = c0; c < c1; ++c)
+          to[r * p.toRow + c * p.toColumn] =
+              from[r * p.fromRow + c * p.fromColumn];
+    }
+}
+
+/// Takes loop `d` out of the nest.
+template <int N>
+static void removeLoop(LoopNest<N> &nest, int d) {
+  for (int e = d; e + 1 < nest.rank; ++e) {
+    nest.extent[e] = nest.extent[e + 1];
+    for (int k = 0; k < N; ++k)
+      nest.stride[k][e] = nest.stride[k][e + 1];
+  }
+  --nest.rank;
+}
+
+template <typename T>
+static void copyTyped(int threads, LoopNest<2> nest, T *to, const T *from) {
+  int64_t total = iterations(nest);
+  if (total == 0)
+    return;
+  Plane p;
+  int inner = nest.rank - 1;
+  p.columns = nest.extent[inner];
+  p.toColumn = nest.stride[0][inner];
+  p.fromColumn = nest.stride[1][inner];
+  removeLoop(nest, inner);
+  if (nest.rank == 0 && p.toColumn == 1 && p.fromColumn == 1) {
+    parallelFor(threads, p.columns, copyGrain, [&](int64_t b, int64_t e) {
+      std::memcpy(to + b, from + b, (e - b) * sizeof(T));
+    });
+    return;
+  }
+  if (nest.rank > 0) {
+    int other = nest.rank - 1;
+    if (p.fromColumn != 1)
+      for (int d = 0; d < nest.rank; ++d)
+        if (nest.stride[1][d] == 1)
+          other = d;
+    p.rows = nest.extent[other];
+    p.toRow = nest.stride[0][other];
+    p.fromRow = nest.stride[1][other];
+    removeLoop(nest, other);
+  } else {
+    // One loop with strides: make it the rows, so that it can be split.
+    std::swap(p.rows, p.columns);
+    std::swap(p.toRow, p.toColumn);
+    std::swap(p.fromRow, p.fromColumn);
+  }
+
+  // Items are blocks of a plane's rows, of about a grain each.
+  int64_t block = std::clamp<int64_t>(copyGrain / p.columns, 1, p.rows);
+  int64_t blocks = (p.rows + block - 1) / block;
+  int64_t items = iterations(nest) * blocks;
+  int64_t grain = std::max<int64_t>(copyGrain / (block * p.columns), 1);
+  parallelFor(threads, items, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      int64_t offset[2];
+      offsetsAt(nest, item / blocks, offset);
+      int64_t row = item % blocks * block;
+      copyPlane(p, row, std::min(row + block, p.rows), to + offset[0],
+                from + offset[1]);
+    }
+  });
+}
+
+void runCopy(int threads, const LoopNest<2> &nest, int64_t elementSize,
+             void *to, const void *from) {
+  if (elementSize == 1)
+    copyTyped(threads, nest, static_cast<uint8_t *>(to),
+              static_cast<const uint8_t *>(from));
+  else
+    copyTyped(threads, nest, static_cast<uint32_t *>(to),
+              static_cast<const uint32_t *>(from));
+}
+
+void copyTensor(int threads, const Tensor &to, const Tensor &from) {
+  runCopy(threads, copyNest(to, from), sizeOf(to.type), to.data, from.data);
+}
+
+void fillTensor(int threads, const Tensor &to, uint32_t bits) {
+  assert(sizeOf(to.type) == 4 && "fill of a 4-byte type");
+  LoopNest<1> nest = logicalNest(to);
+  collapse(nest);
+  int64_t columns = nest.extent[nest.rank - 1];
+  int64_t stride = nest.stride[0][nest.rank - 1];
+  --nest.rank;
+  // Split the single row of a contiguous tensor, else the rows.
+  if (nest.rank == 0) {
+    parallelFor(threads, columns, copyGrain, [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i)
+        to.as<uint32_t>()[i * stride] = bits;
+    });
+    return;
+  }
+  int64_t grain =
+      std::max<int64_t>(copyGrain / std::max<int64_t>(columns, 1), 1);
+  parallelFor(threads, iterations(nest), grain, [&](int64_t b, int64_t e) {
+    for (int64_t row = b; row < e; ++row) {
+      int64_t offset[1];
+      offsetsAt(nest, row, offset);
+      for (int64_t i = 0; i < columns; ++i)
+        to.as<uint32_t>()[offset[0] + i * stride] = bits;
+    }
+  });
+}
+
+} // namespace lwcc::rt

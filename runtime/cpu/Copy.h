@@ -1,0 +1,26 @@
+//===- Copy.h - Copies and fills of strided tensors -------------*- C++ -*-===//
+//
+// The CPU's side of core/StridedCopy.h: runs a copy or a fill at once, in the
+// calling thread and `threads - 1` others. Element types are moved as bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_COPY_H
+#define LWCC_RUNTIME_CPU_COPY_H
+
+#include "runtime/core/StridedCopy.h"
+
+namespace lwcc::rt {
+
+/// Copies along a nest of loops; operand 0 is `to`.
+void runCopy(int threads, const LoopNest<2> &nest, int64_t elementSize,
+             void *to, const void *from);
+
+/// Copies between tensors of the same shape.
+void copyTensor(int threads, const Tensor &to, const Tensor &from);
+
+/// Sets every element of a 4-byte type to `bits`.
+void fillTensor(int threads, const Tensor &to, uint32_t bits);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_COPY_H

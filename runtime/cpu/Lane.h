@@ -1,0 +1,100 @@
+//===- Lane.h - The CPU backend's lanes, events and sequences ---*- C++ -*-===//
+//
+// What the operators of this backend see of the machine: a lane to which they
+// append closures, the lane's number of threads, and its workspace, one block
+// that all operators of a lane share because they run one after the other.
+// Operators ask for workspace while they are recorded; its address is known
+// only when they run, since a later operator may need more.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_LANE_H
+#define LWCC_RUNTIME_CPU_LANE_H
+
+#include "runtime/core/Machine.h"
+#include "runtime/core/Ops.h"
+#include "runtime/cpu/Arena.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lwcc::rt {
+
+class CpuLane;
+class CpuEvent;
+
+/// Something appended to a lane: an operator's work, or one of an event's ends.
+struct Entry {
+  enum Kind { work, record, wait };
+  Kind kind = work;
+  CpuLane *lane = nullptr;
+  CpuEvent *event = nullptr; ///< record, wait
+  std::function<void()> run; ///< work
+  const char *op = "";       ///< work: the runtime function's name
+  std::string layer, phase;  ///< work: what it serves
+  Tensors results;           ///< work: for Machine::runObserved
+};
+
+/// Entries in the order in which they were appended, and each lane's share.
+struct Sequence {
+  std::string name;
+  std::vector<Entry> entries;
+  std::vector<std::vector<int>> perLane;
+};
+
+class CpuLane final : public Lane {
+public:
+  CpuLane(int index, int device, int threads)
+      : index(index), device(device), threads(threads) {}
+
+  void layer(const char *name, const char *phase) override;
+
+  /// Appends an operator. `op` and the closure's captures must live as long as
+  /// the machine; `results` may hold absent tensors.
+  void append(const char *op, const Tensors &results,
+              std::function<void()> run);
+  void append(Entry entry);
+
+  /// Makes the workspace at least this large, from the end of the recording.
+  void needWorkspace(int64_t bytes);
+  char *workspace() const { return memory.data(); }
+  int64_t workspaceBytes() const { return memory.bytes(); }
+
+  void beginRecording(Sequence &sequence);
+  void endRecording();
+
+  const int index;
+  const int device;
+  const int threads;
+
+private:
+  Sequence *recording = nullptr;
+  std::string currentLayer, currentPhase;
+  int64_t needed = 0;
+  Arena memory;
+};
+
+/// Every lane of this backend is a CpuLane.
+inline CpuLane &cpuLane(Lane &lane) { return static_cast<CpuLane &>(lane); }
+
+/// Counts runs: a run's `wait` returns once the same run's `record` was passed.
+class CpuEvent final : public Event {
+public:
+  void record(Lane &lane) override;
+  void wait(Lane &lane) override;
+
+  void signal(uint64_t run);
+  void await(uint64_t run);
+
+private:
+  std::mutex mutex;
+  std::condition_variable signalled;
+  uint64_t lastRun = 0;
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_LANE_H

@@ -1,0 +1,372 @@
+//===- Machine.cpp - The CPU backend's machine ------------------*- C++ -*-===//
+//
+// A device is an arena, a lane is a thread. What the trainer starts (runs of a
+// sequence, copies) is numbered and queued; every lane goes through the queue
+// and does its share of each item, and no lane starts an item before all lanes
+// have finished the one before. Waiting is on condition variables, never by
+// spinning, since the cores belong to the lanes that have work.
+//
+// A failing operator ends the run in all lanes: the events of that run are
+// released, the items that follow are skipped, and synchronize throws.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/Machine.h"
+#include "runtime/core/Error.h"
+#include "runtime/cpu/Copy.h"
+#include "runtime/cpu/Lane.h"
+#include "runtime/cpu/Onednn.h"
+#include "runtime/cpu/Parallel.h"
+
+#include <atomic>
+#include <deque>
+#include <thread>
+
+namespace lwcc::rt {
+
+namespace {
+
+class CpuMachine final : public Machine {
+public:
+  CpuMachine(const MachineSpec &spec, const MachineOptions &options);
+  ~CpuMachine() override;
+
+  Lane &lane(int index) override { return *lanes.at(index); }
+  Event &event(int index) override { return *events.at(index); }
+  char *arena(int device) override { return arenas.at(device).data(); }
+
+  Sequence *record(const char *name,
+                   const std::function<void()> &body) override;
+  void run(Sequence *sequence) override;
+  void synchronize() override;
+  void runObserved(Sequence *sequence, const Observer &after) override;
+
+  void read(Tensor source, int device, void *host) override;
+  void write(Tensor target, int device, const void *host) override;
+  void writeAsync(Tensor target, int device, const void *host) override;
+  int64_t readAsync(Tensor source, int device, void *host) override;
+  void wait(int64_t ticket) override;
+  void *hostAlloc(int64_t bytes) override;
+
+  std::string describe() const override;
+  int64_t bytesHeld(int device) const override;
+
+private:
+  /// A run of a sequence, or something that one lane does alone.
+  struct Item {
+    Sequence *sequence = nullptr;
+    std::function<void()> action;
+    int actionLane = 0;
+  };
+
+  uint64_t post(Item item);
+  void laneMain(CpuLane &lane);
+  void perform(const Item &item, CpuLane &lane, uint64_t number);
+  void fail(uint64_t number, std::exception_ptr exception);
+  void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
+  CpuLane &laneOn(int device);
+
+  std::vector<Arena> arenas;
+  std::vector<std::unique_ptr<CpuLane>> lanes;
+  std::vector<std::unique_ptr<CpuEvent>> events;
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  std::vector<Arena> hostMemory;
+  int threads = 1; ///< over all lanes
+
+  std::mutex mutex;
+  std::condition_variable changed; ///< posted, completed or stopping
+  std::deque<Item> queue;          ///< items completed + 1 ... posted
+  uint64_t posted = 0, completed = 0;
+  size_t lanesDone = 0; ///< with item completed + 1
+  bool stopping = false;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
+
+  std::vector<std::thread> workers; ///< last: they use all of the above
+};
+
+/// The same exception, saying which operator it comes from.
+std::exception_ptr inContext(const Entry &entry, std::exception_ptr cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception &e) {
+    return std::make_exception_ptr(Error(entry.layer + " (" + entry.phase +
+                                         "), " + entry.op + ": " + e.what()));
+  } catch (...) {
+    return cause;
+  }
+}
+
+} // namespace
+
+CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
+  assert(!spec.lanes.empty() && "a machine without lanes can run nothing");
+  int64_t needed = 0, available = availableMemory();
+  for (const DeviceSpec &device : spec.devices)
+    needed += device.arenaBytes;
+  if (needed > available)
+    throw Error("too little memory: the program needs " + formatBytes(needed) +
+                ", available are " + formatBytes(available));
+  for (const DeviceSpec &device : spec.devices)
+    arenas.emplace_back(device.arenaBytes);
+
+  threads = options.threads > 0 ? options.threads : omp_get_num_procs();
+  int count = static_cast<int>(spec.lanes.size());
+  for (int i = 0; i < count; ++i) {
+    int share = threads / count + (i < threads % count ? 1 : 0);
+    lanes.push_back(
+        std::make_unique<CpuLane>(i, spec.lanes[i].device, std::max(share, 1)));
+  }
+  for (int i = 0; i < spec.events; ++i)
+    events.push_back(std::make_unique<CpuEvent>());
+  for (auto &lane : lanes)
+    workers.emplace_back([this, &lane] { laneMain(*lane); });
+}
+
+CpuMachine::~CpuMachine() {
+  {
+    std::unique_lock lock(mutex);
+    waitFor(lock, posted);
+    stopping = true;
+  }
+  changed.notify_all();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+//===----------------------------------------------------------------------===//
+// Recording and running
+//===----------------------------------------------------------------------===//
+
+Sequence *CpuMachine::record(const char *name,
+                             const std::function<void()> &body) {
+  synchronize(); // lanes may get a larger workspace
+  auto sequence = std::make_unique<Sequence>();
+  sequence->name = name;
+  sequence->perLane.resize(lanes.size());
+  for (auto &lane : lanes)
+    lane->beginRecording(*sequence);
+  body();
+  for (auto &lane : lanes)
+    lane->endRecording();
+
+#ifndef NDEBUG
+  // In appended order every event is recorded before it is waited for, so that
+  // neither a run nor runObserved can wait for ever.
+  std::vector<const CpuEvent *> recorded;
+  for (const Entry &entry : sequence->entries) {
+    bool known = std::find(recorded.begin(), recorded.end(), entry.event) !=
+                 recorded.end();
+    assert((entry.kind != Entry::record || !known) &&
+           "event recorded twice in a sequence");
+    assert((entry.kind != Entry::wait || known) &&
+           "event waited for before it is recorded");
+    if (entry.kind == Entry::record)
+      recorded.push_back(entry.event);
+  }
+#endif
+  sequences.push_back(std::move(sequence));
+  return sequences.back().get();
+}
+
+uint64_t CpuMachine::post(Item item) {
+  uint64_t number;
+  {
+    std::lock_guard lock(mutex);
+    queue.push_back(std::move(item));
+    number = ++posted;
+  }
+  changed.notify_all();
+  return number;
+}
+
+void CpuMachine::run(Sequence *sequence) {
+  Item item;
+  item.sequence = sequence;
+  post(std::move(item));
+}
+
+void CpuMachine::laneMain(CpuLane &lane) {
+  omp_set_num_threads(lane.threads);
+  for (uint64_t number = 1;; ++number) {
+    const Item *item;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] {
+        return stopping || (posted >= number && completed + 1 == number);
+      });
+      if (posted < number)
+        return;
+      item = &queue.front();
+    }
+    perform(*item, lane, number);
+    {
+      std::lock_guard lock(mutex);
+      if (++lanesDone < lanes.size())
+        continue;
+      lanesDone = 0;
+      completed = number;
+      queue.pop_front();
+    }
+    changed.notify_all();
+  }
+}
+
+void CpuMachine::perform(const Item &item, CpuLane &lane, uint64_t number) {
+  if (failed)
+    return;
+  const Entry *current = nullptr;
+  try {
+    if (!item.sequence) {
+      if (item.actionLane == lane.index)
+        item.action();
+      return;
+    }
+    for (int index : item.sequence->perLane[lane.index]) {
+      const Entry &entry = item.sequence->entries[index];
+      switch (entry.kind) {
+      case Entry::work:
+        current = &entry;
+        entry.run();
+        break;
+      case Entry::record:
+        entry.event->signal(number);
+        break;
+      case Entry::wait:
+        entry.event->await(number);
+        break;
+      }
+      if (failed)
+        return;
+    }
+  } catch (...) {
+    fail(number, current ? inContext(*current, std::current_exception())
+                         : std::current_exception());
+  }
+}
+
+void CpuMachine::fail(uint64_t number, std::exception_ptr exception) {
+  {
+    std::lock_guard lock(mutex);
+    if (!failure)
+      failure = exception;
+    failed = true;
+  }
+  for (auto &event : events)
+    event->signal(number); // whoever waits sees `failed`
+}
+
+void CpuMachine::waitFor(std::unique_lock<std::mutex> &lock, uint64_t number) {
+  changed.wait(lock, [&] { return completed >= number; });
+}
+
+void CpuMachine::synchronize() {
+  std::unique_lock lock(mutex);
+  waitFor(lock, posted);
+  if (failed) {
+    std::exception_ptr exception = std::exchange(failure, nullptr);
+    failed = false;
+    std::rethrow_exception(exception);
+  }
+}
+
+void CpuMachine::runObserved(Sequence *sequence, const Observer &after) {
+  synchronize();
+  for (const Entry &entry : sequence->entries) {
+    if (entry.kind != Entry::work)
+      continue;
+    {
+      ThreadScope scope(entry.lane->threads);
+      try {
+        entry.run();
+      } catch (...) {
+        std::rethrow_exception(inContext(entry, std::current_exception()));
+      }
+    }
+    after(entry.layer.c_str(), entry.phase.c_str(), entry.op,
+          entry.results.data(), static_cast<int>(entry.results.size()));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Host memory
+//===----------------------------------------------------------------------===//
+
+/// `tensor` with the row-major layout that host memory has.
+static Tensor onHost(const Tensor &tensor, void *host) {
+  return Tensor(host, tensor.type, tensor.dim.data(), tensor.rank,
+                Layout::dense);
+}
+
+CpuLane &CpuMachine::laneOn(int device) {
+  for (auto &lane : lanes)
+    if (lane->device == device)
+      return *lane;
+  return *lanes.front();
+}
+
+void CpuMachine::read(Tensor source, int, void *host) {
+  synchronize();
+  copyTensor(threads, onHost(source, host), source);
+}
+
+void CpuMachine::write(Tensor target, int, const void *host) {
+  synchronize();
+  copyTensor(threads, target, onHost(target, const_cast<void *>(host)));
+}
+
+void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
+  CpuLane &lane = laneOn(device);
+  Item item;
+  item.actionLane = lane.index;
+  item.action = [&lane, target, host] {
+    copyTensor(lane.threads, target, onHost(target, const_cast<void *>(host)));
+  };
+  post(std::move(item));
+}
+
+int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
+  CpuLane &lane = laneOn(device);
+  Item item;
+  item.actionLane = lane.index;
+  item.action = [&lane, source, host] {
+    copyTensor(lane.threads, onHost(source, host), source);
+  };
+  return static_cast<int64_t>(post(std::move(item)));
+}
+
+void CpuMachine::wait(int64_t ticket) {
+  {
+    std::unique_lock lock(mutex);
+    waitFor(lock, static_cast<uint64_t>(ticket));
+  }
+  if (failed) // what was read is not what the run would have written
+    synchronize();
+}
+
+void *CpuMachine::hostAlloc(int64_t bytes) {
+  hostMemory.emplace_back(bytes);
+  return hostMemory.back().data();
+}
+
+std::string CpuMachine::describe() const {
+  std::string text =
+      std::to_string(threads) + (threads == 1 ? " CPU thread" : " CPU threads");
+  if (lanes.size() > 1)
+    text += " in " + std::to_string(lanes.size()) + " lanes";
+  return text + " (" + describeOnednn() + ")";
+}
+
+int64_t CpuMachine::bytesHeld(int device) const {
+  int64_t bytes = arenas.at(device).bytes();
+  for (auto &lane : lanes)
+    if (lane->device == device)
+      bytes += lane->workspaceBytes();
+  return bytes;
+}
+
+std::unique_ptr<Machine> Machine::create(const MachineSpec &spec,
+                                         const MachineOptions &options) {
+  return std::make_unique<CpuMachine>(spec, options);
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,210 @@
+//===- MatMul.cpp - Matrix products -----------------------------*- C++ -*-===//
+//
+// Every product is one or more calls of oneDNN's sgemm: measured against its
+// matmul primitive on the layers of AlexNet, it is within 10 % where that is
+// better and up to five times faster where the weights are not transposed. It
+// needs one of a matrix's two strides to be 1; operands that have none (rank-4
+// tensors, which are channels-last) are packed into the lane's workspace first.
+// Bias and ReLU follow in one pass over the result.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/Error.h"
+#include "runtime/core/Math.h"
+#include "runtime/cpu/Copy.h"
+#include "runtime/cpu/Lane.h"
+#include "runtime/cpu/Parallel.h"
+
+#include <atomic>
+#include <dnnl.h>
+
+namespace lwcc::rt {
+
+namespace {
+/// A batch of matrices op(t), which lie in `t` or, packed, in the workspace.
+struct Matrices {
+  Tensor t;
+  bool transposed = false; ///< as the operator says
+  bool packed = false;
+  Tensor dense;         ///< packed: the row-major copy, data null
+  int64_t offset = 0;   ///< packed: bytes into the workspace
+  LoopNest<1> batches;  ///< start of each matrix
+  int64_t leading = 1;  ///< stride that is not 1
+  bool columns = false; ///< the first of the two dimensions has stride 1
+
+  Matrices(Tensor tensor, bool transposed, int64_t &workspace)
+      : t(tensor), transposed(transposed) {
+    if (!setStrides(t)) {
+      packed = true;
+      dense = Tensor(nullptr, t.type, t.dim.data(), t.rank, Layout::dense);
+      [[maybe_unused]] bool usable = setStrides(dense);
+      assert(usable && "a row-major matrix has a stride of 1");
+      offset = workspace;
+      workspace += (dense.bytes() + 255) / 256 * 256;
+    }
+  }
+
+  bool setStrides(const Tensor &at) {
+    int r = at.rank - 2, c = at.rank - 1;
+    batches = logicalNest(at);
+    batches.rank -= 2;
+    // A dimension of extent 1 may have any stride.
+    if (at.stride[c] == 1 || at.dim[c] == 1) {
+      columns = false;
+      leading = at.dim[r] == 1 ? at.dim[c] : at.stride[r];
+      if (leading >= at.dim[c])
+        return true;
+    }
+    if (at.stride[r] == 1 || at.dim[r] == 1) {
+      columns = true;
+      leading = at.dim[c] == 1 ? at.dim[r] : at.stride[c];
+      return leading >= at.dim[r];
+    }
+    return false;
+  }
+
+  float *base(char *workspace) const {
+    return packed ? reinterpret_cast<float *>(workspace + offset)
+                  : t.as<float>();
+  }
+  Tensor packedAt(char *workspace) const {
+    Tensor at = dense;
+    at.data = workspace + offset;
+    return at;
+  }
+  float *matrix(float *base, int64_t batch) const {
+    int64_t at[1];
+    offsetsAt(batches, batch, at);
+    return base + at[0];
+  }
+};
+
+/// c [m, n] = op(a) [m, k] * op(b) [k, n], `batch` times.
+struct Product {
+  Matrices c, a, b;
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  Tensor bias = {};
+  bool relu = false;
+
+  /// False if oneDNN refuses.
+  bool multiply(float *cAt, float *aAt, float *bAt) const {
+    bool ta = a.transposed != a.columns, tb = b.transposed != b.columns;
+    // sgemm writes row-major results; a column-major one is the transposed
+    // product of the transposed matrices.
+    dnnl_status_t status =
+        c.columns
+            ? dnnl_sgemm(tb ? 'N' : 'T', ta ? 'N' : 'T', n, m, k, 1.0f, bAt,
+                         b.leading, aAt, a.leading, 0.0f, cAt, c.leading)
+            : dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, aAt,
+                         a.leading, bAt, b.leading, 0.0f, cAt, c.leading);
+    return status == dnnl_success;
+  }
+  void run(CpuLane &lane) const;
+};
+} // namespace
+
+/// c[i] = max(c[i] + bias[i], 0), both parts optional.
+LWCC_CLONES static void finishRow(float *c, const float *bias, bool relu,
+                                  int64_t n) {
+  if (bias)
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i)
+      c[i] += bias[i];
+  if (relu)
+    for (int64_t i = 0; i < n; ++i)
+      c[i] = rt::max(c[i], 0.0f);
+}
+
+/// Bias and ReLU on all of `c`, whose last dimension is n.
+static void finish(int threads, const Tensor &c, const Tensor &bias,
+                   bool relu) {
+  int last = c.rank - 1;
+  int64_t n = c.dim[last];
+  LoopNest<1> rows = logicalNest(c);
+  --rows.rank;
+  int64_t grain = std::max<int64_t>(8192 / std::max<int64_t>(n, 1), 1);
+  parallelFor(threads, iterations(rows), grain, [&](int64_t b, int64_t e) {
+    for (int64_t row = b; row < e; ++row) {
+      int64_t at[1];
+      offsetsAt(rows, row, at);
+      float *to = c.as<float>() + at[0];
+      if (c.stride[last] == 1) {
+        finishRow(to, bias.as<float>(), relu, n);
+        continue;
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        float &value = to[i * c.stride[last]];
+        value += bias ? bias.as<float>()[i] : 0.0f;
+        value = relu ? rt::max(value, 0.0f) : value;
+      }
+    }
+  });
+}
+
+void Product::run(CpuLane &lane) const {
+  char *workspace = lane.workspace();
+  for (const Matrices *operand : {&a, &b})
+    if (operand->packed)
+      copyTensor(lane.threads, operand->packedAt(workspace), operand->t);
+  float *cBase = c.base(workspace), *aBase = a.base(workspace),
+        *bBase = b.base(workspace);
+  std::atomic<bool> failed = false; // no exceptions out of parallel loops
+  auto one = [&](int64_t i) {
+    if (!multiply(c.matrix(cBase, i), a.matrix(aBase, i),
+                  b.t.rank == 2 ? bBase : b.matrix(bBase, i)))
+      failed = true;
+  };
+  // Small products in one thread each, else all threads in each product.
+  if (batch >= lane.threads && lane.threads > 1) {
+    parallelFor(lane.threads, batch, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        one(i);
+    });
+  } else {
+    for (int64_t i = 0; i < batch; ++i)
+      one(i);
+  }
+  if (failed)
+    throw Error("oneDNN's matrix product failed");
+  if (c.packed)
+    copyTensor(lane.threads, c.t, c.packedAt(workspace));
+  if (bias || relu)
+    finish(lane.threads, c.t, bias, relu);
+}
+
+/// The view of a batch of row-major matrices as one tall matrix.
+static Tensor foldBatches(const Tensor &t) {
+  return Tensor(t.data, t.type,
+                {t.elements() / t.dim[t.rank - 1], t.dim[t.rank - 1]},
+                Layout::dense);
+}
+
+static bool isRowMajor(const Tensor &t) {
+  return t.stride ==
+         Tensor(t.data, t.type, t.dim.data(), t.rank, Layout::dense).stride;
+}
+
+void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
+            const MatMulParams &params) {
+  assert(c.rank >= 2 && a.rank == c.rank && (b.rank == c.rank || b.rank == 2));
+  if (b.rank == 2 && c.rank > 2 && !params.transpose_a && isRowMajor(a) &&
+      isRowMajor(c)) {
+    a = foldBatches(a);
+    c = foldBatches(c);
+  }
+  CpuLane &on = cpuLane(lane);
+  int64_t workspace = 0;
+  Product product{Matrices(c, false, workspace),
+                  Matrices(a, params.transpose_a, workspace),
+                  Matrices(b, params.transpose_b, workspace)};
+  product.m = c.dim[c.rank - 2];
+  product.n = c.dim[c.rank - 1];
+  product.k = a.dim[params.transpose_a ? a.rank - 2 : a.rank - 1];
+  for (int d = 0; d < c.rank - 2; ++d)
+    product.batch *= c.dim[d];
+  product.bias = bias;
+  product.relu = params.relu;
+  on.needWorkspace(workspace);
+  on.append("matmul", {c}, [product, &on] { product.run(on); });
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,61 @@
+//===- Parallel.h - Static parallel loops -----------------------*- C++ -*-===//
+//
+// How an operator of the CPU backend uses its lane's threads: a range is cut
+// into equal parts, one per thread, so that which thread computes what never
+// depends on timing. With one thread there is no OpenMP at all, which keeps
+// lanes of one thread cheap and lets ThreadSanitizer check them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_PARALLEL_H
+#define LWCC_RUNTIME_CPU_PARALLEL_H
+
+#include <algorithm>
+#include <cstdint>
+#include <omp.h>
+
+// A function with this attribute is compiled for AVX2 as well and chosen when
+// the program starts. Contraction is off, so all versions round alike. Not with
+// sanitizers: their run time is not up yet when the choice is made.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) &&                    \
+    !defined(__SANITIZE_ADDRESS__)
+#define LWCC_CLONES __attribute__((target_clones("default", "avx2"), flatten))
+#else
+#define LWCC_CLONES
+#endif
+
+namespace lwcc::rt {
+
+/// The number of threads that OpenMP regions and oneDNN use from here on, in
+/// this thread, until the end of the scope. oneDNN cuts its work when a
+/// primitive is created, so creation and execution must agree.
+class ThreadScope {
+public:
+  explicit ThreadScope(int threads) : saved(omp_get_max_threads()) {
+    omp_set_num_threads(threads);
+  }
+  ~ThreadScope() { omp_set_num_threads(saved); }
+  ThreadScope(const ThreadScope &) = delete;
+  ThreadScope &operator=(const ThreadScope &) = delete;
+
+private:
+  int saved;
+};
+
+/// Calls body(begin, end) for parts of [0, n), in at most `threads` threads and
+/// with at least `grain` iterations each.
+template <typename Body>
+void parallelFor(int threads, int64_t n, int64_t grain, const Body &body) {
+  int64_t parts = std::min<int64_t>(threads, n / std::max<int64_t>(grain, 1));
+  if (parts <= 1) {
+    if (n > 0)
+      body(int64_t(0), n);
+    return;
+  }
+#pragma omp parallel num_threads(static_cast <int>(parts))
+  for (int64_t p = omp_get_thread_num(); p < parts; p += omp_get_num_threads())
+    body(n * p / parts, n * (p + 1) / parts);
+}
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_PARALLEL_H

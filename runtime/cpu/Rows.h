@@ -1,0 +1,79 @@
+//===- Rows.h - Rows along one axis of several tensors ----------*- C++ -*-===//
+//
+// How softmax and the losses traverse tensors: every row along an axis, with
+// the row's start in each of N operands of which some may lack that axis.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_ROWS_H
+#define LWCC_RUNTIME_CPU_ROWS_H
+
+#include "runtime/core/LoopNest.h"
+#include "runtime/cpu/Parallel.h"
+
+#include <cmath>
+#include <limits>
+
+namespace lwcc::rt {
+
+template <int N>
+struct AxisRows {
+  LoopNest<N> nest; ///< the rows, in logical order
+  int64_t length;   ///< of a row
+  int64_t step[N];  ///< along a row, 0 where the operand lacks the axis
+
+  /// The first operand has the axis; an operand without it has one dimension
+  /// less. An absent operand stays at offset 0.
+  AxisRows(const Tensor (&operands)[N], int axis) {
+    const Tensor &shape = operands[0];
+    length = shape.dim[axis];
+    nest.rank = shape.rank - 1;
+    for (int k = 0; k < N; ++k) {
+      const Tensor &t = operands[k];
+      bool has = t.rank == shape.rank;
+      step[k] = has ? t.stride[axis] : 0;
+      for (int d = 0; d < nest.rank; ++d) {
+        int from = has && d >= axis ? d + 1 : d;
+        if (k == 0)
+          nest.extent[d] = t.dim[from];
+        nest.stride[k][d] = t ? t.stride[from] : 0;
+      }
+    }
+  }
+
+  int64_t count() const { return iterations(nest); }
+
+  /// Calls body(row number, offsets) for every row.
+  template <typename Body>
+  void forEach(int threads, const Body &body) const {
+    int64_t grain = std::max<int64_t>(4096 / std::max<int64_t>(length, 1), 1);
+    parallelFor(threads, count(), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        int64_t at[N];
+        offsetsAt(nest, row, at);
+        body(row, at);
+      }
+    });
+  }
+};
+
+/// A row's largest element and the sum of exponentials below it.
+struct SoftmaxRow {
+  float largest = -std::numeric_limits<float>::infinity();
+  double sum = 0;
+  float inverse, logSum;
+
+  SoftmaxRow(const float *x, int64_t step, int64_t length) {
+    for (int64_t i = 0; i < length; ++i)
+      largest = std::max(largest, x[i * step]);
+    for (int64_t i = 0; i < length; ++i)
+      sum += std::exp(x[i * step] - largest);
+    inverse = static_cast<float>(1.0 / sum);
+    logSum = static_cast<float>(std::log(sum));
+  }
+  float probability(float x) const { return std::exp(x - largest) * inverse; }
+  float logProbability(float x) const { return x - largest - logSum; }
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_ROWS_H
