@@ -1,0 +1,28 @@
+//===- Info.h - What a program says about itself ----------------*- C++ -*-===//
+//
+// Texts from the Program alone, without a machine: --info works where there is
+// no GPU.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_INFO_H
+#define LWCC_RUNTIME_TRAIN_INFO_H
+
+#include "runtime/core/Program.h"
+#include "runtime/train/DataSource.h"
+
+#include <string>
+
+namespace lwcc::rt::train {
+
+/// The model's side of the data.
+ModelInput inputOf(const Program &program);
+
+/// The first lines of a training.
+std::string describeHeader(const Program &program);
+
+/// The text of --info.
+std::string describeProgram(const Program &program);
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_INFO_H

@@ -1,0 +1,66 @@
+//===- Json.h - A small JSON writer and a strict reader ---------*- C++ -*-===//
+//
+// For the records of --log, a checkpoint's state and the header of a
+// safetensors file. The reader accepts RFC 8259 and nothing more; numbers keep
+// their text, so that a 64-bit seed survives.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_JSON_H
+#define LWCC_RUNTIME_TRAIN_JSON_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+/// "text" with quotes and escapes.
+std::string jsonQuote(std::string_view text);
+
+/// Builds {"name": value, ...}, members in the order of the calls. Numbers
+/// that JSON cannot spell (NaN, infinity) become null.
+class JsonObject {
+public:
+  JsonObject &add(std::string_view name, std::string_view value);
+  JsonObject &add(std::string_view name, const char *value) {
+    return add(name, std::string_view(value));
+  }
+  JsonObject &add(std::string_view name, int64_t value);
+  JsonObject &add(std::string_view name, uint64_t value);
+  JsonObject &add(std::string_view name, int value) {
+    return add(name, int64_t(value));
+  }
+  /// Enough digits to get the same float back.
+  JsonObject &add(std::string_view name, float value);
+  JsonObject &add(std::string_view name, double value);
+  JsonObject &add(std::string_view name, const std::vector<int64_t> &values);
+  JsonObject &addRaw(std::string_view name, std::string_view json);
+  std::string str() const { return "{" + members + "}"; }
+
+private:
+  std::string members;
+};
+
+struct Json {
+  enum Kind { null, boolean, number, string, array, object };
+  Kind kind = null;
+  std::string text; ///< of a string (decoded) or number (as written)
+  bool truth = false;
+  std::vector<Json> items;
+  std::vector<std::pair<std::string, Json>> members;
+
+  /// The member of an object, or null.
+  const Json *find(std::string_view name) const;
+  /// Whether this is a whole number that fits; its value is stored.
+  bool get(int64_t &value) const;
+  bool get(uint64_t &value) const;
+};
+
+/// Throws Error("WHAT: not valid JSON: REASON at byte N").
+Json parseJson(std::string_view text, const std::string &what);
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_JSON_H

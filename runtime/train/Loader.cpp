@@ -1,0 +1,123 @@
+//===- Loader.cpp - Batches, prepared in the background -------------------===//
+
+#include "runtime/train/Loader.h"
+
+#include "runtime/train/DataOrder.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace lwcc::rt::train {
+
+Loader::Loader(Machine &machine, const Program &program, const DataSet &data,
+               const Settings &settings)
+    : source(*data.source), transform(data.transform), settings(settings),
+      batchSize(program.batch),
+      sampleElements(elementsOf(program.input) / program.batch) {
+  int64_t images = source.size();
+  perEpoch = settings.evaluation ? (images + batchSize - 1) / batchSize
+                                 : images / batchSize;
+  assert(perEpoch > 0 && "fewer images than a batch");
+  toPrepare = toDeliver = settings.firstEpoch * perEpoch + settings.firstBatch;
+  // Memory is allocated here, on one thread, and never again.
+  for (int i = 0; i < settings.slots; ++i) {
+    slots.push_back(std::make_unique<Batch>(machine, program));
+    free.push_back(slots.back().get());
+  }
+  for (int i = 0; i < settings.workers; ++i)
+    workers.emplace_back([this] { work(); });
+}
+
+Loader::~Loader() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+Batch &Loader::next() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return failure || ready.count(toDeliver); });
+  if (failure)
+    std::rethrow_exception(failure);
+  auto found = ready.find(toDeliver++);
+  Batch *batch = found->second;
+  ready.erase(found);
+  return *batch;
+}
+
+void Loader::release(Batch &batch) {
+  {
+    std::lock_guard lock(mutex);
+    free.push_back(&batch);
+  }
+  changed.notify_all();
+}
+
+void Loader::work() {
+  std::vector<float> scratch(source.format().elements());
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return stopping || failure || !free.empty(); });
+    if (stopping || failure)
+      return;
+    Batch *batch = free.back();
+    free.pop_back();
+    int64_t number = toPrepare++;
+    lock.unlock();
+    std::exception_ptr problem;
+    try {
+      prepare(*batch, number, scratch);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    lock.lock();
+    if (problem)
+      failure = problem;
+    else
+      ready[number] = batch;
+    changed.notify_all();
+  }
+}
+
+Loader::Order Loader::orderOf(int64_t epoch) {
+  std::lock_guard lock(orderMutex);
+  Order &order = orders[epoch];
+  if (!order)
+    order = std::make_shared<const std::vector<uint32_t>>(
+        dataOrder(source.size(), settings.shuffle, settings.seed, epoch));
+  Order result = order;
+  // Workers are at most a few batches apart: two epochs, or more only where an
+  // epoch is a single batch.
+  while (orders.size() > 2)
+    orders.erase(orders.begin());
+  return result;
+}
+
+void Loader::prepare(Batch &batch, int64_t number,
+                     std::vector<float> &scratch) {
+  batch.epoch = number / perEpoch;
+  batch.index = number % perEpoch;
+  Order order = orderOf(batch.epoch);
+  int64_t first = batch.index * batchSize;
+  int64_t count = std::min<int64_t>(batchSize, int64_t(order->size()) - first);
+  batch.images.assign(order->begin() + first, order->begin() + first + count);
+
+  float *input = batch.input.as<float>();
+  int32_t *labels = batch.labels.as<int32_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    source.read(batch.images[i], scratch.data());
+    transform.apply(scratch.data(), input + i * sampleElements);
+    labels[i] = source.label(batch.images[i]);
+  }
+  std::fill(input + count * sampleElements, input + batchSize * sampleElements,
+            0.0f);
+  std::fill(labels + count, labels + batchSize, -1);
+  batch.input.pack();
+  batch.labels.pack();
+}
+
+} // namespace lwcc::rt::train

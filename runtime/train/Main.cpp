@@ -1,0 +1,165 @@
+//===- Main.cpp - The trainer's command line, from start to exit code -----===//
+//
+// Puts flags, checkpoint, data and machine together and is the one place where
+// an Error becomes a message. What can be refused without a machine is refused
+// before one is made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/core/Program.h"
+#include "runtime/train/Benchmark.h"
+#include "runtime/train/Files.h"
+#include "runtime/train/Info.h"
+#include "runtime/train/Text.h"
+#include "runtime/train/Trainer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <new>
+
+namespace lwcc::rt {
+
+using namespace train;
+
+static std::unique_ptr<Machine> createMachine(const Program &program,
+                                              const Options &options) {
+  MachineOptions choice;
+  choice.threads = static_cast<int>(options.threads);
+  choice.deterministic = options.deterministic;
+  return Machine::create(program.machine, choice);
+}
+
+/// Fails now rather than after hours of training.
+static void checkOutputs(const Program &program, const Options &options) {
+  if (!options.exportOnnx.empty()) {
+    if (program.onnxExport.empty())
+      throw Error("--export-onnx: this program was compiled without the ONNX "
+                  "file's pieces");
+    checkWritable(options.exportOnnx);
+  }
+  if (!options.log.empty())
+    checkWritable(options.log);
+  if (options.checkpointDir.empty()) {
+    if (options.checkpointEvery > 0)
+      throw Error("--checkpoint-every needs --checkpoint-dir");
+    return;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.checkpointDir, error);
+  if (error)
+    throw Error(options.checkpointDir +
+                ": cannot make the folder: " + error.message());
+  checkWritable(
+      (std::filesystem::path(options.checkpointDir) / "state.json").string());
+  auto checkpoints = listCheckpoints(options.checkpointDir);
+  if (options.resume.empty() && !checkpoints.empty())
+    throw Error(options.checkpointDir +
+                ": holds checkpoints of another "
+                "training, the latest of step " +
+                std::to_string(checkpoints.back().first) +
+                "; add --resume=auto to continue it, or choose another folder");
+}
+
+/// Resolves --resume; takes the checkpoint's flags.
+static void resume(const Program &program, Flags &flags, std::string &path,
+                   TrainState &state) {
+  const Options &options = flags.options;
+  if (options.resume.empty())
+    return;
+  path = resolveResume(options.resume, options.checkpointDir);
+  if (path.empty())
+    return;
+  CheckpointInfo info = readCheckpointInfo(path);
+  checkCheckpoint(path, program);
+  state = info.state;
+  if (info.modelHash != program.modelHash)
+    std::printf("note: %s is of another file than %s; their tensors agree\n",
+                path.c_str(), program.model.c_str());
+  for (const std::string &difference : recallFlags(flags, info.flags, path))
+    std::printf("note: %s in %s\n", difference.c_str(), path.c_str());
+}
+
+static DataSet openChecked(const std::string &place, DataRole role,
+                           const Program &program, const Options &options) {
+  // Enough for an epoch that is worth the name, in whole batches.
+  int64_t synthetic =
+      (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
+      program.batch * program.batch;
+  ModelInput input = inputOf(program);
+  auto source = openData(place, role, input, synthetic);
+  if (role == DataRole::training && source->size() < program.batch)
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                ", fewer than a batch of " + countText(program.batch) +
+                "; compile the model with a smaller --batch");
+  if (source->size() == 0)
+    throw Error(place + ": holds no images");
+  Transform transform(source->format(), input.dims, options.mean, options.std);
+  return {std::move(source), std::move(transform)};
+}
+
+static int trainOrThrow(int argc, char **argv, const Program &program) {
+  auto start = std::chrono::steady_clock::now();
+  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc});
+  const Options &options = flags.options;
+  if (options.help) {
+    std::printf("Trains %s, compiled by %s.\n\nUsage: %s --data=DIR "
+                "[--flag=value ...]\n%s",
+                program.model.c_str(), program.compiler.c_str(),
+                argc > 0 ? argv[0] : "trainer", flagsHelp().c_str());
+    return 0;
+  }
+  if (options.version) {
+    std::printf("%s (%s)\n", program.compiler.c_str(), program.model.c_str());
+    return 0;
+  }
+  if (options.info) {
+    std::printf("%s", describeProgram(program).c_str());
+    return 0;
+  }
+  if (options.benchmark > 0) {
+    runBenchmark(*createMachine(program, options), program, options, start);
+    return 0;
+  }
+  if (options.data.empty())
+    throw Error("--data is missing: --data=DIR names a folder of images, "
+                "--data=synthetic makes some up (--help lists all flags)");
+
+  std::string checkpoint;
+  TrainState state;
+  resume(program, flags, checkpoint, state);
+  checkOutputs(program, options);
+  DataSet data =
+      openChecked(options.data, DataRole::training, program, options);
+  std::optional<DataSet> validation;
+  if (!options.valData.empty())
+    validation.emplace(
+        openChecked(options.valData, DataRole::validation, program, options));
+  if (!checkpoint.empty() && state.images != data.source->size())
+    std::printf("note: the checkpoint's training had %s, this one has %s; "
+                "the order of the images differs\n",
+                plural(state.images, "image").c_str(),
+                countText(data.source->size()).c_str());
+
+  std::unique_ptr<Machine> machine = createMachine(program, options);
+  TrainingTask task{program, options,
+                    data,    validation ? &*validation : nullptr,
+                    state,   checkpoint};
+  return Trainer(*machine, task).run();
+}
+
+int trainMain(int argc, char **argv, const Program &program) {
+  try {
+    return trainOrThrow(argc, argv, program);
+  } catch (const std::bad_alloc &) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: not enough memory\n");
+  } catch (const std::exception &error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+  }
+  return 1;
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,64 @@
+//===- StepQueue.h - Steps that were started and not yet read ---*- C++ -*-===//
+//
+// Starts runs of a sequence with their inputs and reads back loss and counts a
+// step later, so that a device with asynchronous copies always has work. On a
+// backend that reads at once every step is over when launch returns.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_STEPQUEUE_H
+#define LWCC_RUNTIME_TRAIN_STEPQUEUE_H
+
+#include "runtime/core/Scalars.h"
+#include "runtime/train/Loader.h"
+
+#include <deque>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+struct StepResult {
+  Batch *batch = nullptr;
+  StepScalars scalars;
+  float loss = 0;
+  int32_t top1 = 0, top5 = 0; ///< correct images of the batch
+};
+
+class StepQueue {
+public:
+  /// Batches that may be in use at a time.
+  static constexpr int depth = 2;
+
+  StepQueue(Machine &machine, const Program &program);
+
+  /// `resident`: the batch is on the device already. Not while mustRetire().
+  void launch(Sequence *sequence, Batch &batch, const StepScalars &scalars,
+              bool resident = false);
+  bool empty() const { return running.empty(); }
+  /// Whether the oldest step is known to be over, or no other may start.
+  bool mustRetire() const;
+  /// Waits for the oldest step. The caller releases the batch.
+  StepResult retire();
+
+private:
+  struct Slot {
+    StepScalars *scalars;
+    float *loss;
+    int32_t *correct;
+    Batch *batch = nullptr;
+    int64_t ticket = 0; ///< 0: over
+  };
+
+  Machine &machine;
+  const Program &program;
+  std::vector<Slot> slots;
+  std::deque<Slot *> idle, running;
+};
+
+/// Writes a batch and its scalars in order with runs.
+void writeInputs(Machine &machine, const Batch &batch);
+void writeScalars(Machine &machine, const Program &program,
+                  const StepScalars *pinned);
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_STEPQUEUE_H

@@ -1,0 +1,92 @@
+//===- Trainer.h - The training loop ----------------------------*- C++ -*-===//
+//
+// Steps, validation, checkpoints and the end of a training. What a step
+// computes is the program's, which flags there are is Flags.h's; this decides
+// the order of things:
+//
+//   for each step    next batch, scalars of this step, run, read loss, report
+//   every K steps    checkpoint (--checkpoint-every)
+//   for each epoch   checkpoint (without it), then validation
+//   at the end       checkpoint, validation unless just done, ONNX export
+//
+// A signal ends it after the step under way, with a checkpoint. A loss that is
+// not finite ends it without one: the parameters are those before that step,
+// but later steps may have run already.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_TRAINER_H
+#define LWCC_RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Flags.h"
+#include "runtime/train/Log.h"
+#include "runtime/train/Progress.h"
+#include "runtime/train/Schedule.h"
+#include "runtime/train/Signals.h"
+#include "runtime/train/StepQueue.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace lwcc::rt::train {
+
+/// What a training needs besides the machine; all of it outlives the Trainer.
+struct TrainingTask {
+  const Program &program;
+  const Options &options;
+  const DataSet &data;
+  const DataSet *validation; ///< may be null
+  TrainState start;
+  std::string checkpoint; ///< that is continued, or ""
+};
+
+/// How long a training is, from its flags and its data.
+struct TrainingLength {
+  int64_t perEpoch = 0; ///< steps
+  int64_t epochs = 0;
+  int64_t firstBatch = 0; ///< of the epoch in which it starts
+  int64_t firstEpoch = 0;
+  int64_t steps = 0; ///< done when it ends, those before the start included
+
+  TrainingLength(const Options &options, const TrainState &start,
+                 int64_t images, int64_t batch);
+};
+
+class Trainer {
+public:
+  /// Records the program's sequences and fills in the state.
+  Trainer(Machine &machine, const TrainingTask &task);
+  /// Returns the exit code: 0, or 128 + the signal that ended the training.
+  int run();
+
+private:
+  void banner();
+  StepScalars scalarsOf(int64_t epoch) const;
+  void trainEpochs();
+  void finishStep(const StepResult &result);
+  void drain();
+  void saveCheckpointNow();
+  void validate();
+  [[noreturn]] void stopAtBadLoss(const StepResult &result);
+
+  Machine &machine;
+  const TrainingTask &task;
+  const Program &program;
+  const Options &options;
+  TrainingLength length;
+  Schedule schedule;
+  Sequence *trainStep = nullptr, *evaluateStep = nullptr;
+  StepQueue queue;
+  std::optional<Loader> loader, validationLoader;
+  StopSignals signals;
+  Log log;
+  Progress progress;
+  TrainState state; ///< after the last step that was started
+  std::string lastCheckpoint;
+  int64_t savedStep = -1, validatedStep = -1;
+};
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_TRAINER_H
