@@ -1,0 +1,207 @@
+//===- CudaMachine.h - Machines, lanes and events on CUDA -------*- C++ -*-===//
+//
+// A lane is a CUDA stream, an event a CUDA event, and a sequence one CUDA graph
+// over all lanes of all devices. While a sequence is recorded, operators are
+// appended as closures; from that one list come the size of the workspaces, the
+// loading of the kernels, the graph (by stream capture), and, for debugging,
+// the run of one operator at a time. So what is observed is what runs.
+//
+// Ops.h is implemented in terms of CudaLane: append() and launch().
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CUDA_CUDAMACHINE_H
+#define LWCC_RUNTIME_CUDA_CUDAMACHINE_H
+
+#include "runtime/core/Machine.h"
+#include "runtime/core/Ops.h"
+#include "runtime/cuda/Gpu.h"
+
+#include <map>
+#include <type_traits>
+
+#include <cuda_runtime_api.h>
+
+namespace lwcc::rt::cuda {
+
+class CudaMachine;
+
+/// Device memory, freed with its owner.
+class DeviceBuffer {
+public:
+  DeviceBuffer() = default;
+  /// Zeroed. Throws Error with the bytes needed and available.
+  DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what);
+  DeviceBuffer(DeviceBuffer &&other) noexcept { *this = std::move(other); }
+  DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
+    std::swap(pointer, other.pointer);
+    std::swap(size, other.size);
+    return *this;
+  }
+  ~DeviceBuffer();
+  char *data() const { return pointer; }
+  int64_t bytes() const { return size; }
+
+private:
+  char *pointer = nullptr;
+  int64_t size = 0;
+};
+
+class CudaLane : public Lane {
+public:
+  CudaLane(CudaMachine &machine, Gpu &gpu, int device, std::string name);
+  ~CudaLane() override;
+
+  void layer(const char *name, const char *phase) override {
+    currentLayer = name;
+    currentPhase = phase;
+  }
+
+  /// Appends an operator. `run` is called once to load kernels and once for
+  /// every capture or observed run, with this lane's device current; it may use
+  /// `workspaceBytes` bytes at workspace().
+  void append(const char *op, Tensors results, std::function<void()> run,
+              int64_t workspaceBytes = 0);
+
+  /// Launches a kernel on the stream; grid and block are one-dimensional
+  /// unless said otherwise. Only loads the kernel while kernels are loaded.
+  void launch(const void *kernel, dim3 grid, dim3 block, void **arguments);
+  /// The same with typed arguments.
+  template <typename... P>
+  void launch(void (*kernel)(P...), dim3 grid, dim3 block,
+              std::type_identity_t<P>... arguments) {
+    void *pointers[] = {&arguments...};
+    launch(reinterpret_cast<const void *>(kernel), grid, block, pointers);
+  }
+  /// Blocks for a grid-stride loop over `items` with `threads` in a block.
+  unsigned blocksFor(int64_t items, int threads) const;
+  /// Whether library calls should be made: false while kernels are loaded.
+  bool isRunning() const { return !loading; }
+
+  char *workspace() const {
+    return workspaces.empty() ? nullptr : workspaces.back().data();
+  }
+
+  CudaMachine &machine;
+  Gpu &gpu;
+  const int device; ///< logical
+  const std::string name;
+  cudaStream_t stream = nullptr;
+
+private:
+  friend class CudaMachine;
+  const char *currentLayer = "";
+  const char *currentPhase = "";
+  bool loading = false;
+  int64_t workspaceNeeded = 0;
+  /// The last is the largest; graphs recorded earlier keep using theirs.
+  std::vector<DeviceBuffer> workspaces;
+};
+
+class CudaEvent : public Event {
+public:
+  ~CudaEvent() override;
+  void record(Lane &lane) override;
+  void wait(Lane &lane) override;
+
+private:
+  /// One per GPU that records it in some sequence, made there.
+  std::map<Gpu *, cudaEvent_t> events;
+  cudaEvent_t current = nullptr; ///< of the sequence that is being recorded
+};
+
+} // namespace lwcc::rt::cuda
+
+namespace lwcc::rt {
+
+/// What was recorded, and the graph that it became.
+struct Sequence {
+  struct Step {
+    cuda::CudaLane *lane;
+    const char *layer, *phase;
+    const char *op; ///< null: an event
+    Tensors results;
+    std::function<void()> run;
+  };
+  std::string name;
+  std::vector<Step> steps;
+  cudaGraphExec_t graph = nullptr;
+
+  ~Sequence();
+};
+
+} // namespace lwcc::rt
+
+namespace lwcc::rt::cuda {
+
+class CudaMachine : public Machine {
+public:
+  CudaMachine(const MachineSpec &spec, const MachineOptions &options);
+  ~CudaMachine() override;
+
+  Lane &lane(int index) override { return *lanes.at(index); }
+  Event &event(int index) override { return *events.at(index); }
+  char *arena(int device) override { return devices.at(device).arena.data(); }
+
+  Sequence *record(const char *name,
+                   const std::function<void()> &body) override;
+  void run(Sequence *sequence) override;
+  void synchronize() override;
+  void runObserved(Sequence *sequence, const Observer &after) override;
+
+  void read(Tensor source, int device, void *host) override;
+  void write(Tensor target, int device, const void *host) override;
+  void writeAsync(Tensor target, int device, const void *host) override;
+  int64_t readAsync(Tensor source, int device, void *host) override;
+  void wait(int64_t ticket) override;
+  void *hostAlloc(int64_t bytes) override;
+
+  std::string describe() const override;
+  int64_t bytesHeld(int device) const override;
+
+  /// Adds to the sequence that is being recorded.
+  void append(Sequence::Step step);
+  bool usesTf32() const { return spec.tf32; }
+  bool isDeterministic() const { return options.deterministic; }
+
+private:
+  struct Device {
+    Gpu *gpu = nullptr;
+    DeviceBuffer arena;
+    /// Transfers; the first device's also launches the graphs, and everything
+    /// the others do is ordered before and after what it does.
+    cudaStream_t stream = nullptr;
+    cudaEvent_t order = nullptr;
+    int64_t graphBytes = 0; ///< device memory that the graphs took
+  };
+  /// Runs `transfer` on a device's stream in order with the runs.
+  void inOrder(int device, const std::function<void(cudaStream_t)> &transfer);
+  void copyAsync(Tensor target, Tensor source, int device);
+  void loadKernels(Sequence &sequence);
+  void capture(Sequence &sequence);
+
+  const MachineSpec spec;
+  const MachineOptions options;
+  // Freed in reverse order: graphs, lanes, arenas, then the devices' libraries.
+  std::vector<std::unique_ptr<Gpu>> gpus;
+  std::vector<Device> devices;
+  std::vector<std::unique_ptr<CudaLane>> lanes;
+  std::vector<std::unique_ptr<CudaEvent>> events;
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  Sequence *recording = nullptr;
+  std::vector<void *> pinned;
+  /// tickets[t % size] is recorded behind the transfer with ticket t.
+  std::vector<cudaEvent_t> tickets;
+  int64_t nextTicket = 0;
+};
+
+inline CudaLane &cudaLane(Lane &lane) { return static_cast<CudaLane &>(lane); }
+
+/// Launches a copy between two views of the same shape on a lane.
+void launchCopy(CudaLane &lane, const Tensor &to, const Tensor &from);
+/// Copies between two views of the same shape on any stream; either may be
+/// pinned host memory.
+void copyStrided(cudaStream_t stream, Tensor target, Tensor source);
+
+} // namespace lwcc::rt::cuda
+
+#endif // LWCC_RUNTIME_CUDA_CUDAMACHINE_H

@@ -1,0 +1,213 @@
+//===- Gpu.cpp - Finding the machine's GPUs and their libraries -----------===//
+
+#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/ConvPlan.h"
+#include "runtime/cuda/GemmPlan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include <cublasLt.h>
+#include <cudnn_backend.h>
+
+using namespace lwcc;
+using namespace lwcc::rt;
+using namespace lwcc::rt::cuda;
+
+static const char waysOut[] =
+    "; run this program on a machine with an NVIDIA GPU and driver 580 or "
+    "newer, or compile the model for the CPU (lwcc --target=cpu)";
+
+std::string cuda::explain(cudaError_t status, const std::string &what) {
+  std::string text = "GPU: " + what + ": " + cudaGetErrorString(status);
+  switch (status) {
+  case cudaErrorMemoryAllocation:
+    return text + "; free memory on the GPU or compile with a smaller --batch";
+  case cudaErrorNoKernelImageForDevice:
+  case cudaErrorInvalidKernelImage:
+  case cudaErrorUnsupportedPtxVersion:
+    return text + "; compile the program for this GPU's architecture "
+                  "(lwcc --arch=sm_XY)";
+  case cudaErrorIllegalAddress:
+  case cudaErrorLaunchFailure:
+  case cudaErrorMisalignedAddress:
+  case cudaErrorIllegalInstruction:
+    return text + "; a kernel is at fault: run under compute-sanitizer to find "
+                  "it";
+  default:
+    return text;
+  }
+}
+
+std::string cuda::bytesText(int64_t bytes) {
+  std::string digits = std::to_string(bytes);
+  for (size_t i = digits.size(); i > 3;)
+    digits.insert(i -= 3, ",");
+  char gigabytes[32];
+  std::snprintf(gigabytes, sizeof(gigabytes), "%.2f GB",
+                static_cast<double>(bytes) * 1e-9);
+  return std::string(gigabytes) + " (" + digits + " bytes)";
+}
+
+//===----------------------------------------------------------------------===//
+// What there is
+//===----------------------------------------------------------------------===//
+
+static std::string versionText(int version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
+int cuda::countGpus() {
+  int count = 0;
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) {
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+      throw Error(std::string("no NVIDIA driver was found on this machine") +
+                  waysOut);
+    throw Error("the NVIDIA driver of this machine is too old: it supports "
+                "CUDA " +
+                versionText(driver) + ", the program was built with CUDA " +
+                versionText(runtime) + waysOut);
+  }
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
+    const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    throw Error(std::string("this machine has an NVIDIA driver but no GPU "
+                            "that the program can use") +
+                (visible ? std::string(" (CUDA_VISIBLE_DEVICES is \"") +
+                               visible + "\")"
+                         : "") +
+                waysOut);
+  }
+  if (status != cudaSuccess)
+    throw Error(explain(status, "looking for GPUs") + waysOut);
+  return count;
+}
+
+std::vector<int> cuda::physicalDevices(const char *text, int logical,
+                                       int present) {
+  std::vector<int> devices;
+  auto needs = [&] {
+    return "the program was compiled for " + std::to_string(logical) +
+           (logical == 1 ? " device" : " devices");
+  };
+  if (!text || !*text) {
+    if (logical > present)
+      throw Error(needs() + ", this machine has " + std::to_string(present) +
+                  (present == 1 ? " GPU" : " GPUs") +
+                  "; to share GPUs, say which GPU serves each device, as in "
+                  "LWCC_DEVICES=0,0,0,0, or compile with a smaller --gpus");
+    for (int d = 0; d < logical; ++d)
+      devices.push_back(d);
+    return devices;
+  }
+  std::string list = text;
+  for (size_t at = 0; at <= list.size();) {
+    size_t end = std::min(list.find(',', at), list.size());
+    std::string item = list.substr(at, end - at);
+    if (item.empty() || item.size() > 4 ||
+        item.find_first_not_of("0123456789") != std::string::npos)
+      throw Error("LWCC_DEVICES is \"" + list +
+                  "\"; it must be GPU numbers with commas between, such as "
+                  "0,1");
+    int device = std::atoi(item.c_str());
+    if (device >= present)
+      throw Error("LWCC_DEVICES names GPU " + item + ", this machine has " +
+                  std::to_string(present) + ", counted from 0");
+    devices.push_back(device);
+    at = end + 1;
+  }
+  if (static_cast<int>(devices.size()) < logical)
+    throw Error(needs() + ", LWCC_DEVICES names only " +
+                std::to_string(devices.size()) +
+                "; name one GPU for each device (repeats are allowed)");
+  devices.resize(static_cast<size_t>(logical));
+  return devices;
+}
+
+//===----------------------------------------------------------------------===//
+// One GPU
+//===----------------------------------------------------------------------===//
+
+struct Gpu::Plans {
+  std::map<ConvShape, std::optional<ConvPlan>> convolutions;
+  std::map<ConvShape, std::string> refusals;
+  std::map<GemmShape, GemmPlan> products;
+};
+
+Gpu::Gpu(int id) : id(id), plans(std::make_unique<Plans>()) {
+  cudaDeviceProp properties = {};
+  check(cudaGetDeviceProperties(&properties, id), "reading GPU properties");
+  name = properties.name;
+  arch = properties.major * 10 + properties.minor;
+  processors = properties.multiProcessorCount;
+  use();
+  requireCodeFor(*this);
+}
+
+Gpu::~Gpu() {
+  // Plans before the handles that they were built with.
+  plans.reset();
+  if (dnn)
+    cudnnDestroy(dnn);
+  if (blas)
+    cublasLtDestroy(blas);
+}
+
+void Gpu::use() const { check(cudaSetDevice(id), "starting the GPU"); }
+
+int64_t Gpu::bytesFree() const {
+  size_t available = 0, total = 0;
+  use();
+  check(cudaMemGetInfo(&available, &total), "asking for free memory");
+  return static_cast<int64_t>(available);
+}
+
+cudnnContext *Gpu::cudnn() {
+  if (!dnn) {
+    int64_t before = bytesFree();
+    cudnnStatus_t status = cudnnCreate(&dnn);
+    if (status != CUDNN_STATUS_SUCCESS)
+      throw Error("cuDNN does not start on " + name + ": " +
+                  CudnnRefusal(status, "cudnnCreate").what());
+    bytesOfLibraries += std::max<int64_t>(0, before - bytesFree());
+  }
+  return dnn;
+}
+
+cublasLtContext *Gpu::cublasLt() {
+  if (!blas) {
+    int64_t before = bytesFree();
+    cublasStatus_t status = cublasLtCreate(&blas);
+    if (status != CUBLAS_STATUS_SUCCESS)
+      throw Error("cuBLASLt does not start on " + name + ": " +
+                  cublasLtGetStatusString(status));
+    bytesOfLibraries += std::max<int64_t>(0, before - bytesFree());
+  }
+  return blas;
+}
+
+const ConvPlan *Gpu::planOf(const ConvShape &shape, std::string *reason) {
+  auto [at, isNew] = plans->convolutions.try_emplace(shape);
+  if (isNew) {
+    use();
+    at->second = buildConvPlan(PlanTarget(cudnn()), shape,
+                               &plans->refusals[shape]);
+  }
+  if (!at->second && reason)
+    *reason = plans->refusals[shape];
+  return at->second ? &*at->second : nullptr;
+}
+
+const GemmPlan &Gpu::planOf(const GemmShape &shape) {
+  auto at = plans->products.find(shape);
+  if (at == plans->products.end()) {
+    use();
+    at = plans->products.emplace(shape, buildGemmPlan(cublasLt(), shape)).first;
+  }
+  return at->second;
+}

@@ -1,0 +1,114 @@
+//===- Map.cpp - Launching generated elementwise kernels ------------------===//
+
+#include "runtime/core/LoopNest.h"
+#include "runtime/cuda/CudaMachine.h"
+#include "runtime/cuda/MapLoops.h"
+
+using namespace lwcc;
+using namespace lwcc::rt;
+using namespace lwcc::rt::cuda;
+
+static bool isAligned16(const void *pointer) {
+  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+}
+
+MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
+                        const Tensor &scalars) {
+  const int n = static_cast<int>(xs.size());
+  assert(n <= maxMapInputs && y.type == DType::f32);
+  // Operands of the nest: y, the inputs, the logical index.
+  int rank = y.rank;
+  int64_t extent[maxNest] = {}, stride[maxMapInputs + 2][maxNest] = {};
+  for (int d = 0; d < rank; ++d) {
+    extent[d] = y.dim[d];
+    stride[0][d] = y.stride[d];
+  }
+  for (int k = 0; k < n; ++k) {
+    assert(xs[k].type == DType::f32 && "maps read floats");
+    broadcastStrides(xs[k], y, stride[k + 1]);
+  }
+  // Only an indexed kernel has scalars; the others need not keep the logical
+  // order apart, so that more of their loops merge.
+  const bool indexed = static_cast<bool>(scalars);
+  if (indexed)
+    rowMajorStrides(y, stride[n + 1]);
+  collapseLoops(rank, extent, stride, n + 1 + (indexed ? 1 : 0));
+
+  MapArguments a;
+  a.rank = rank;
+  a.items = 1;
+  for (int d = 0; d < rank; ++d)
+    a.items *= extent[d];
+  if (rank > 1 && a.items > INT64_C(0xFFFFFFFF))
+    throw Error("a tensor has more than 2^32 elements; compile with a smaller "
+                "--batch");
+  a.y = y.as<float>();
+  a.scalars = scalars.as<const StepScalars>();
+  for (int d = 0; d < rank; ++d) {
+    a.extent[d] = static_cast<uint32_t>(extent[d]);
+    a.strideY[d] = stride[0][d];
+    for (int k = 0; k < n; ++k)
+      a.strideX[k][d] = stride[k + 1][d];
+    a.strideIndex[d] = indexed ? stride[n + 1][d] : 0;
+  }
+  for (int k = 0; k < n; ++k)
+    a.x[k] = xs[k].as<const float>();
+
+  // Four neighbours at a time: the innermost loop runs densely through y, and
+  // through each input densely or not at all; other loops keep the alignment.
+  const int inner = rank - 1;
+  bool vector = a.strideY[inner] == 1 && isAligned16(a.y) && extent[inner] >= 4;
+  for (int k = 0; k < n; ++k) {
+    a.dense[k] = a.strideX[k][inner] == 1;
+    vector &= a.dense[k] ? isAligned16(a.x[k]) : a.strideX[k][inner] == 0;
+  }
+  if (rank > 1)
+    vector &= extent[inner] % 4 == 0;
+  for (int d = 0; d < inner; ++d) {
+    vector &= a.strideY[d] % 4 == 0;
+    for (int k = 0; k < n; ++k)
+      vector &= !a.dense[k] || a.strideX[k][d] % 4 == 0;
+  }
+  MapLoops loops;
+  loops.vector = vector;
+  loops.main = a;
+  if (!vector)
+    return loops;
+
+  const int64_t rest = a.items % 4; // only where there is one loop
+  if (rest) {
+    loops.tail = a;
+    loops.tail.items = rest;
+    const int64_t done = a.items - rest;
+    loops.tail.y += done * a.strideY[0];
+    for (int k = 0; k < n; ++k)
+      loops.tail.x[k] += done * a.strideX[k][0];
+    loops.tail.indexStart = done * a.strideIndex[0];
+  }
+  MapArguments &m = loops.main;
+  m.items /= 4;
+  m.extent[inner] /= 4;
+  m.indexStep = a.strideIndex[inner];
+  m.strideY[inner] *= 4;
+  m.strideIndex[inner] *= 4;
+  for (int k = 0; k < n; ++k)
+    m.strideX[k][inner] *= 4;
+  return loops;
+}
+
+void cuda::appendMap(Lane &base, const MapKernels &kernels, Tensor y,
+                     const Tensors &xs, Tensor scalars) {
+  assert(static_cast<int>(xs.size()) == kernels.inputs);
+  assert((!kernels.indexed || scalars) && "an indexed kernel needs scalars");
+  CudaLane &lane = cudaLane(base);
+  MapLoops loops = mapLoops(y, xs, kernels.indexed ? scalars : Tensor{});
+  lane.append("map", {y}, [&lane, kernels, loops]() mutable {
+    auto launch = [&](const void *kernel, MapArguments &a) {
+      void *arguments[] = {&a};
+      lane.launch(kernel, lane.blocksFor(a.items, 256), 256, arguments);
+    };
+    launch(loops.vector ? kernels.vector : kernels.scalar, loops.main);
+    if (loops.tail.items)
+      launch(kernels.scalar, loops.tail);
+  });
+}

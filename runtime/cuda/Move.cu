@@ -1,0 +1,272 @@
+//===- Move.cu - Data movement, fills and the optimizer -------------------===//
+//
+// Transpose, concat, split, slice, pad and reshape as strided copies
+// (StridedCopy.h), and fill. Copies move 16 bytes at a time where both sides
+// allow. Not run on a GPU by the tests of the build machine; see
+// tools/gpu-test.sh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/SgdBody.h"
+#include "runtime/core/StridedCopy.h"
+#include "runtime/cuda/CudaMachine.h"
+
+using namespace lwcc;
+using namespace lwcc::rt;
+using namespace lwcc::rt::cuda;
+
+namespace {
+
+template <typename T>
+__global__ void __launch_bounds__(256)
+    copyLoops(const LoopNest<2> nest, int64_t items, T *to, const T *from) {
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    int64_t at[2];
+    offsetsAt(nest, i, at);
+    to[at[0]] = from[at[1]];
+  }
+}
+
+/// For a reshape whose two shapes have no loops in common.
+template <typename T>
+__global__ void __launch_bounds__(256)
+    copyLogical(const LoopNest<1> toNest, const LoopNest<1> fromNest,
+                int64_t items, T *to, const T *from) {
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    int64_t toAt[1], fromAt[1];
+    offsetsAt(toNest, i, toAt);
+    offsetsAt(fromNest, i, fromAt);
+    to[toAt[0]] = from[fromAt[0]];
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(256)
+    fillLoops(const LoopNest<1> nest, int64_t items, T *to, T value) {
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    int64_t at[1];
+    offsetsAt(nest, i, at);
+    to[at[0]] = value;
+  }
+}
+
+template <int V>
+__global__ void __launch_bounds__(256)
+    sgdStep(int64_t items, float *w, const float *g, float *m,
+            const StepScalars *scalars, const float *loss) {
+  if (!isFiniteLoss(*loss))
+    return;
+  const StepScalars s = *scalars;
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    if constexpr (V == 4) {
+      float4 w4 = reinterpret_cast<float4 *>(w)[i];
+      float4 m4 = reinterpret_cast<float4 *>(m)[i];
+      const float4 g4 = reinterpret_cast<const float4 *>(g)[i];
+      sgdUpdate(s, w4.x, g4.x, m4.x);
+      sgdUpdate(s, w4.y, g4.y, m4.y);
+      sgdUpdate(s, w4.z, g4.z, m4.z);
+      sgdUpdate(s, w4.w, g4.w, m4.w);
+      reinterpret_cast<float4 *>(w)[i] = w4;
+      reinterpret_cast<float4 *>(m)[i] = m4;
+    } else {
+      sgdUpdate(s, w[i], g[i], m[i]);
+    }
+  }
+}
+
+} // namespace
+
+/// Makes a nest count elements of 16 bytes; false where it cannot.
+static bool widen(LoopNest<2> &nest, const Tensor &to, const Tensor &from) {
+  const int64_t pack = 16 / sizeOf(to.type);
+  const int inner = nest.rank - 1;
+  bool wide = nest.stride[0][inner] == 1 && nest.stride[1][inner] == 1 &&
+              nest.extent[inner] % pack == 0;
+  for (const Tensor *t : {&to, &from})
+    wide &= reinterpret_cast<uintptr_t>(t->data) % 16 == 0;
+  for (int d = 0; d < inner; ++d)
+    wide &= nest.stride[0][d] % pack == 0 && nest.stride[1][d] % pack == 0;
+  if (!wide)
+    return false;
+  nest.extent[inner] /= pack;
+  for (int d = 0; d < inner; ++d)
+    for (int k = 0; k < 2; ++k)
+      nest.stride[k][d] /= pack;
+  return true;
+}
+
+/// Calls launch(kernel, items, to, from) for the element type that suits.
+template <typename Launch>
+static void withCopyKernel(LoopNest<2> &nest, const Tensor &to,
+                           const Tensor &from, const Launch &launch) {
+  const bool wide = widen(nest, to, from);
+  const int64_t items = iterations(nest);
+  if (items == 0)
+    return;
+  if (wide)
+    launch(copyLoops<uint4>, items, to.as<uint4>(), from.as<const uint4>());
+  else if (sizeOf(to.type) == 1)
+    launch(copyLoops<uint8_t>, items, to.as<uint8_t>(),
+           from.as<const uint8_t>());
+  else
+    launch(copyLoops<uint32_t>, items, to.as<uint32_t>(),
+           from.as<const uint32_t>());
+}
+
+static void launchCopy(CudaLane &lane, LoopNest<2> nest, const Tensor &to,
+                       const Tensor &from) {
+  withCopyKernel(nest, to, from,
+                 [&](auto kernel, int64_t items, auto *target, auto *source) {
+                   lane.launch(kernel, lane.blocksFor(items, 256), 256, nest,
+                               items, target, source);
+                 });
+}
+
+void cuda::launchCopy(CudaLane &lane, const Tensor &to, const Tensor &from) {
+  ::launchCopy(lane, copyNest(to, from), to, from);
+}
+
+void cuda::copyStrided(cudaStream_t stream, Tensor target, Tensor source) {
+  LoopNest<2> nest = copyNest(target, source);
+  withCopyKernel(nest, target, source,
+                 [&](auto kernel, int64_t items, auto *to, auto *from) {
+                   const auto blocks = static_cast<unsigned>(
+                       std::min<int64_t>((items + 255) / 256, 4096));
+                   kernel<<<blocks, 256, 0, stream>>>(nest, items, to, from);
+                   check(cudaGetLastError(), "copying a tensor");
+                 });
+}
+
+static void launchFill(CudaLane &lane, const Tensor &box, float value) {
+  LoopNest<1> nest = logicalNest(box);
+  collapse(nest);
+  const int64_t items = iterations(nest);
+  if (items == 0)
+    return;
+  auto launch = [&](auto kernel, auto *to, auto converted) {
+    lane.launch(kernel, lane.blocksFor(items, 256), 256, nest, items, to,
+                converted);
+  };
+  switch (box.type) {
+  case DType::f32:
+    return launch(fillLoops<float>, box.as<float>(), value);
+  case DType::i32:
+    return launch(fillLoops<int32_t>, box.as<int32_t>(),
+                  static_cast<int32_t>(value));
+  case DType::u8:
+    return launch(fillLoops<uint8_t>, box.as<uint8_t>(),
+                  static_cast<uint8_t>(value));
+  }
+}
+
+void rt::reshape(Lane &base, Tensor y, Tensor x) {
+  CudaLane &lane = cudaLane(base);
+  LoopNest<2> nest;
+  if (reshapeNest(y, x, nest)) {
+    lane.append("reshape", {y}, [=, &lane] { launchCopy(lane, nest, y, x); });
+    return;
+  }
+  lane.append("reshape", {y}, [=, &lane] {
+    const int64_t items = y.elements();
+    auto launch = [&](auto kernel, auto *to, auto *from) {
+      lane.launch(kernel, lane.blocksFor(items, 256), 256, logicalNest(y),
+                  logicalNest(x), items, to, from);
+    };
+    if (sizeOf(y.type) == 1)
+      launch(copyLogical<uint8_t>, y.as<uint8_t>(), x.as<const uint8_t>());
+    else
+      launch(copyLogical<uint32_t>, y.as<uint32_t>(), x.as<const uint32_t>());
+  });
+}
+
+static void appendCopy(Lane &base, const char *op, const Tensor &result,
+                       const Tensor &to, const Tensor &from) {
+  CudaLane &lane = cudaLane(base);
+  lane.append(op, {result}, [=, &lane] { launchCopy(lane, to, from); });
+}
+
+void rt::transpose(Lane &lane, Tensor y, Tensor x,
+                   const TransposeParams &params) {
+  appendCopy(lane, "transpose", y, y, permuted(x, params.perm.data()));
+}
+
+void rt::concat(Lane &base, Tensor y, const Tensors &xs,
+                const AxisParams &params) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("concat", {y}, [=, &lane] {
+    int64_t at = 0;
+    for (const Tensor &x : xs) {
+      launchCopy(lane, alongAxis(y, params.axis, at, x.dim[params.axis]), x);
+      at += x.dim[params.axis];
+    }
+  });
+}
+
+void rt::split(Lane &base, const Tensors &ys, Tensor x,
+               const SplitParams &params) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("split", ys, [=, &lane] {
+    int64_t at = 0;
+    for (size_t i = 0; i < ys.size(); ++i) {
+      if (ys[i])
+        launchCopy(lane, ys[i],
+                   alongAxis(x, params.axis, at, params.sizes[i]));
+      at += params.sizes[i];
+    }
+  });
+}
+
+void rt::pad(Lane &base, Tensor y, Tensor x, const PadParams &params) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("pad", {y}, [=, &lane] {
+    Overlap o = overlapOf(y, x, params.low.data());
+    forEachFrameBox(y, o.begin, o.end, [&](const Tensor &box) {
+      launchFill(lane, box, params.value);
+    });
+    launchCopy(lane, o.inY, o.inX);
+  });
+}
+
+void rt::slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params) {
+  appendCopy(lane, "slice", y, y,
+             sliced(x, y, params.start.data(), params.step.data()));
+}
+
+void rt::slice_grad(Lane &base, Tensor dx, Tensor dy,
+                    const SliceParams &params) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("slice_grad", {dx}, [=, &lane] {
+    launchFill(lane, dx, 0.0f);
+    launchCopy(lane, sliced(dx, dy, params.start.data(), params.step.data()),
+               dy);
+  });
+}
+
+void rt::fill(Lane &base, Tensor y, const FillParams &params) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("fill", {y},
+              [=, &lane] { launchFill(lane, y, params.value); });
+}
+
+void rt::sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor w, Tensor g,
+             Tensor m, Tensor scalars, Tensor loss) {
+  assert(w_new.data == w.data && m_new.data == m.data && "updates in place");
+  CudaLane &lane = cudaLane(base);
+  lane.append("sgd", {w_new, m_new}, [=, &lane] {
+    bool four = w.elements() % 4 == 0;
+    for (const Tensor *t : {&w, &g, &m})
+      four &= reinterpret_cast<uintptr_t>(t->data) % 16 == 0;
+    const int64_t items = w.elements() / (four ? 4 : 1);
+    lane.launch(four ? sgdStep<4> : sgdStep<1>, lane.blocksFor(items, 256), 256,
+                items, w.as<float>(), g.as<const float>(), m.as<float>(),
+                scalars.as<const StepScalars>(), loss.as<const float>());
+  });
+}
