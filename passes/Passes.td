@@ -21,10 +21,73 @@ class LwccPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
 def AddLoss : LwccPass<"train-add-loss"> {
   let summary = "gives @model a loss and the accuracy counts";
   let description = [{
-    Takes `imported`. Where the file holds no loss, the function gets `labels`
-    and cross entropy on its logits; afterwards its results are the loss and
-    counts (tensor<2xi32>: top 1 and top 5).
+    Takes `imported`. Where the file holds no loss, the function gets an argument
+    `labels` (before `scalars`) and cross entropy on its logits. Afterwards its
+    results are the loss and the counts (tensor<2xi32>: top 1 and top 5).
   }];
+}
+
+def SplitModes : LwccPass<"train-split-modes"> {
+  let summary = "makes @train_step and @evaluate from @model";
+  let description = [{
+    In @train_step batch normalization uses the batch's statistics and writes
+    the running ones; in @evaluate it uses the running ones, and dropout is gone.
+  }];
+}
+
+def Autodiff : LwccPass<"train-autodiff"> {
+  let summary = "adds the backward pass and the parameter updates to @train_step";
+  let description = [{
+    Only gradients that lead to a trainable parameter are made. Gradients of
+    several uses are summed by explicit maps as they come. A parameter is
+    updated as soon as its gradient is complete. Gives `differentiated` but for
+    the ops that train-decompose replaces (D4).
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
+           "a row of the table of optimizers">
+  ];
+}
+
+def Decompose : LwccPass<"train-decompose"> {
+  let summary = "turns batch_norm and dropout into kernels and maps";
+}
+
+def Fuse : LwccPass<"train-fuse"> {
+  let summary = "fuses bias and ReLU into products, and chains of maps into one";
+  let description = [{
+    Decides what is one kernel: bias and ReLU go to the library call, splat
+    constants become literals, a map goes into its consumers where that saves
+    memory traffic and keeps nothing alive for longer. Never across phases,
+    except to recompute a cheap map from values that are kept anyway.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// memory/: offsets and arenas
+//===----------------------------------------------------------------------===//
+
+def PlanMemory : LwccPass<"exec-plan-memory"> {
+  let summary = "gives every buffer its offset and every device its arena";
+  let description = [{
+    Takes `exec` with events. Persistent buffers come first; behind them the
+    sequences share one region. Buffers share bytes where lanes and events order
+    all their accesses.
+  }];
+  let dependentDialects = ["::lwcc::exec::ExecDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// verify/: proofs, on every compile
+//===----------------------------------------------------------------------===//
+
+def VerifySchedule : LwccPass<"exec-verify-schedule"> {
+  let summary = "proves that lanes, events and offsets keep the program's meaning";
+  let description = [{
+    Takes `exec` and changes nothing. Reports every violation of the rules
+    (E3) to (E8) of ir/exec/README.md.
+  }];
+  let dependentDialects = ["::lwcc::exec::ExecDialect"];
 }
 
 #endif // LWCC_PASSES_PASSES

@@ -114,6 +114,57 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
+/// A view lies in a buffer declared before it (so that there is no cycle), on
+/// the same device.
+static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
+  FlatSymbolRefAttr name = buffer.getViewOfAttr();
+  if (!name)
+    return success();
+  auto parent = symbols.lookup<BufferOp>(name.getAttr());
+  if (!parent)
+    return buffer.emitOpError("refers to unknown buffer ") << name;
+  if (!parent->isBeforeInBlock(buffer))
+    return buffer.emitOpError("is a view of ")
+           << name << ", which is declared after it";
+  if (parent.getDeviceAttr() != buffer.getDeviceAttr())
+    return buffer.emitOpError("is on ")
+           << buffer.getDeviceAttr() << " but a view of " << name << " on "
+           << parent.getDeviceAttr();
+  return success();
+}
+
+/// A call's buffers exist and lie on the device of its lane; a generated kernel
+/// gets its inputs, then the step's scalars if it draws random numbers.
+static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
+  if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
+    return failure();
+  auto lane = symbols.lookup<LaneOp>(call.getLane());
+  for (ArrayAttr list : {call.getOuts(), call.getIns()})
+    for (Attribute a : list) {
+      auto name = dyn_cast<FlatSymbolRefAttr>(a);
+      if (!name)
+        continue;
+      if (failed(checkSymbol<BufferOp>(call, symbols, name, "buffer")))
+        return failure();
+      auto buffer = symbols.lookup<BufferOp>(name.getAttr());
+      if (buffer.getDeviceAttr() != lane.getDeviceAttr())
+        return call.emitOpError("runs on ")
+               << call.getLaneAttr() << " of " << lane.getDeviceAttr()
+               << " but " << name << " lies on " << buffer.getDeviceAttr();
+    }
+  if (auto name = call.getKernelAttr()) {
+    if (failed(checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))
+      return failure();
+    int64_t inputs = symbols.lookup<lwcc::exec::KernelOp>(name.getAttr()).getInputs();
+    int64_t given = call.getIns().size();
+    if (given != inputs && given != inputs + 1)
+      return call.emitOpError("has ")
+             << given << " operands, but " << name << " takes " << inputs
+             << " inputs (and the scalars if it is random)";
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
   auto checkOp = [&](Operation *op) -> LogicalResult {
@@ -123,11 +174,10 @@ LogicalResult ProgramOp::verifyRegions() {
                                        "device");
         })
         .Case<BufferOp>([&](BufferOp buffer) {
-          if (auto root = buffer.getViewOfAttr())
-            if (failed(checkSymbol<BufferOp>(op, symbols, root, "buffer")))
-              return failure();
-          return checkSymbol<DeviceOp>(op, symbols, buffer.getDeviceAttr(),
-                                       "device");
+          if (failed(checkSymbol<DeviceOp>(op, symbols, buffer.getDeviceAttr(),
+                                           "device")))
+            return failure();
+          return checkView(buffer, symbols);
         })
         .Case<RecordOp, WaitOp>([&](auto sync) {
           if (failed(checkSymbol<EventOp>(op, symbols, sync.getEventAttr(),
@@ -135,21 +185,12 @@ LogicalResult ProgramOp::verifyRegions() {
             return failure();
           return checkSymbol<LaneOp>(op, symbols, sync.getLaneAttr(), "lane");
         })
-        .Case<CallOp>([&](CallOp call) {
-          if (failed(
-                  checkSymbol<LaneOp>(op, symbols, call.getLaneAttr(), "lane")))
-            return failure();
-          if (auto kernel = call.getKernelAttr())
-            if (failed(checkSymbol<KernelOp>(op, symbols, kernel, "kernel")))
-              return failure();
-          for (ArrayAttr list : {call.getOuts(), call.getIns()})
-            for (Attribute a : list)
-              if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
-                if (failed(checkSymbol<BufferOp>(op, symbols, name, "buffer")))
-                  return failure();
-          return success();
-        })
-        .Default([](Operation *) { return success(); });
+        .Case<CallOp>([&](CallOp call) { return checkCall(call, symbols); })
+        .Case<DeviceOp, EventOp, lwcc::exec::KernelOp, SequenceOp>(
+            [](Operation *) { return success(); })
+        .Default([](Operation *other) {
+          return other->emitOpError("does not belong into an exec.program");
+        });
   };
   for (Operation &op : getBody().front()) {
     if (failed(checkOp(&op)))

@@ -18,3 +18,15 @@ const KernelSignature *lwcc::exec::findKernel(llvm::StringRef name) {
       table, [&](const KernelSignature &k) { return k.name == name; });
   return row == std::end(table) ? nullptr : row;
 }
+
+Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,
+                            unsigned operand) {
+  // A generated kernel reads element i of its operands before it writes
+  // element i of its result. An update is in place: w_new is w, m_new is m.
+  if (kernel == "map")
+    return Sharing::allowed;
+  if (kernel == "sgd" && ((result == 0 && operand == 0) ||
+                          (result == 1 && operand == 2)))
+    return Sharing::required;
+  return Sharing::forbidden;
+}

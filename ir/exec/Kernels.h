@@ -20,6 +20,11 @@ struct KernelSignature {
 llvm::ArrayRef<KernelSignature> kernelSignatures();
 const KernelSignature *findKernel(llvm::StringRef name);
 
+/// Whether a result may lie in the memory of an operand (the same bytes, the
+/// same type). Otherwise they must not overlap.
+enum class Sharing { forbidden, allowed, required };
+Sharing sharing(llvm::StringRef kernel, unsigned result, unsigned operand);
+
 } // namespace lwcc::exec
 
 #endif // LWCC_IR_EXEC_KERNELS_H
