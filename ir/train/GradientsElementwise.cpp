@@ -42,12 +42,17 @@ static Value buildUsed(OpBuilder &builder, Location loc, RankedTensorType type,
   return buildMap(builder, loc, type, expr.substitute(renumbered), used);
 }
 
+bool MapOp::hasGradient() {
+  const ElementwiseFunction *row =
+      getFn() ? findElementwise(*getFn()) : nullptr;
+  return row && !row->gradients.empty();
+}
+
 SmallVector<Value> MapOp::buildGradients(OpBuilder &builder,
                                          ArrayRef<Value> resultGrads,
                                          ArrayRef<bool> needed) {
-  assert(getFn() && "only a row of the table has a gradient");
+  assert(hasGradient() && "only a row of the table has a gradient");
   const ElementwiseFunction &row = *findElementwise(*getFn());
-  assert(!row.gradients.empty() && "a row with gradients");
   auto param = [&](StringRef name) {
     return getParams()->getAs<FloatAttr>(name).getValueAsDouble();
   };

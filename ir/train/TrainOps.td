@@ -161,6 +161,7 @@ def ConstantOp : PureOp<"constant", [ConstantLike, AllTypesMatch<["value", "resu
   let arguments = (ins ElementsAttr:$value);
   let results = (outs FloatTensor:$result);
   let assemblyFormat = "attr-dict $value";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -190,6 +191,10 @@ def MapOp : PureOp<"map", [AttrSizedOperandSegments, Differentiable,
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Whether it is a row of the table that has gradients.
+    bool hasGradient();
+  }];
 }
 
 def DropoutOp : PureOp<"dropout", [Differentiable]> {

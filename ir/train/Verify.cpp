@@ -139,6 +139,12 @@ LogicalResult verifyLoss(Operation *op, Value scores, Value labels,
 
 } // namespace
 
+LogicalResult ConstantOp::verify() {
+  if (isa<SplatElementsAttr>(getValue()))
+    return success();
+  return emitOpError() << "has elements that differ; expected a splat";
+}
+
 LogicalResult MapOp::verify() {
   llvm::Expected<Expression> expr = Expression::parse(getExpr());
   if (!expr)

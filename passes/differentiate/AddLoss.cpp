@@ -1,13 +1,137 @@
+//===- AddLoss.cpp - Give @model a loss and the accuracy counts -----------===//
+//
+// Takes `imported`. Where the file holds no loss it is cross entropy on the
+// logits; a softmax or log-softmax at the end is part of that loss and goes.
+// Afterwards @model returns the loss and the counts of right answers.
+// Does not decide how the loss is differentiated or reported.
+//
+//===----------------------------------------------------------------------===//
+
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_ADDLOSS
 #include "passes/Passes.h.inc"
 } // namespace lwcc
 
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
 namespace {
+
+constexpr StringLiteral lossLayer = "loss";
+constexpr StringLiteral lossName = "loss";
+constexpr StringLiteral labelsName = "labels";
+constexpr StringLiteral scalarsName = "scalars";
+
+std::optional<unsigned> findArgument(func::FuncOp func, StringRef name) {
+  for (BlockArgument argument : func.getArguments())
+    if (nameOf(argument) == name)
+      return argument.getArgNumber();
+  return std::nullopt;
+}
+
+/// What goes into a softmax over the classes, if that is where the scores come
+/// from.
+Value withoutSoftmax(Value scores) {
+  auto softmax = scores.getDefiningOp<SoftmaxOp>();
+  return softmax && softmax.getAxis() == 1 ? softmax.getX() : scores;
+}
+
+/// [n, c, 1, 1] as [n, c].
+Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
+  auto type = cast<RankedTensorType>(scores.getType());
+  bool trailingOnes =
+      type.getRank() > 2 && llvm::all_of(type.getShape().drop_front(2),
+                                         [](int64_t d) { return d == 1; });
+  if (!trailingOnes)
+    return scores;
+  auto matrix = tensorOf(builder.getContext(), type.getShape().take_front(2));
+  auto reshape = ReshapeOp::create(builder, loc, matrix, scores);
+  setLayer(reshape, lossLayer, "forward");
+  return reshape;
+}
+
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    auto func = getOperation().lookupSymbol<func::FuncOp>(modelFunc);
+    if (!func) {
+      getOperation().emitError("expected a function @") << modelFunc;
+      return signalPassFailure();
+    }
+    if (failed(addLoss(func)))
+      signalPassFailure();
+  }
+
+  LogicalResult addLoss(func::FuncOp func) {
+    auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+    bool hasLoss = ret.getNumOperands() == 2;
+    if (ret.getNumOperands() == 0 || ret.getNumOperands() > 2)
+      return func.emitError() << "@model has " << ret.getNumOperands()
+                              << " results; expected logits, or loss and "
+                                 "logits";
+    OpBuilder builder(ret);
+    Value logits = ret.getOperand(hasLoss ? 1 : 0);
+    Location loc = logits.getLoc();
+    if (!hasLoss)
+      logits = withoutSoftmax(logits);
+    logits = asMatrix(builder, loc, logits);
+    auto type = cast<RankedTensorType>(logits.getType());
+    if (type.getRank() != 2)
+      return mlir::emitError(loc)
+             << "logits have rank " << type.getRank()
+             << "; expected scores of rank 2 (samples, classes)";
+
+    FailureOr<Value> labels =
+        hasLoss ? existingLabels(func) : addLabels(func, type.getDimSize(0));
+    if (failed(labels))
+      return failure();
+    Value loss = ret.getOperand(0);
+    if (!hasLoss) {
+      auto entropy =
+          CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}),
+                                 type, logits, *labels, Value());
+      setLayer(entropy, lossLayer, "forward");
+      setNames(entropy, {lossName, "probs"});
+      loss = entropy.getLoss();
+    }
+    auto accuracy = AccuracyOp::create(
+        builder, loc, RankedTensorType::get({2}, builder.getI32Type()), logits,
+        *labels);
+    setLayer(accuracy, lossLayer, "forward");
+    setNames(accuracy, {"counts"});
+
+    ret->setOperands({loss, accuracy.getCounts()});
+    func.setType(builder.getFunctionType(func.getArgumentTypes(),
+                                         ret.getOperandTypes()));
+    return success();
+  }
+
+  FailureOr<Value> existingLabels(func::FuncOp func) {
+    for (BlockArgument argument : func.getArguments())
+      if (getElementTypeOrSelf(argument.getType()).isInteger(32))
+        return Value(argument);
+    return func.emitError("@model has a loss but no labels (an i32 argument)");
+  }
+
+  /// A new argument before `scalars`.
+  FailureOr<Value> addLabels(func::FuncOp func, int64_t batch) {
+    std::optional<unsigned> scalars = findArgument(func, scalarsName);
+    if (!scalars)
+      return func.emitError("@model has no argument named \"scalars\"");
+    Builder builder(&getContext());
+    DictionaryAttr attrs = builder.getDictionaryAttr(
+        builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)));
+    if (failed(func.insertArgument(
+            *scalars, RankedTensorType::get({batch}, builder.getI32Type()),
+            attrs, func.getLoc())))
+      return failure();
+    return Value(func.getArgument(*scalars));
+  }
 };
+
 } // namespace

@@ -1,0 +1,270 @@
+//===- Autodiff.cpp - Add the backward pass and the updates ---------------===//
+//
+// Reverse mode over @train_step. Decides which gradients are made (only those
+// that lead to a trainable parameter), when the gradients of several uses are
+// added (as soon as there are two) and when a parameter is updated (as soon as
+// its last gradient is there: no gradient lives longer than it must). How an op
+// is differentiated is its own affair: DifferentiableOpInterface.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/differentiate/Optimizers.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace lwcc {
+#define GEN_PASS_DEF_AUTODIFF
+#include "passes/Passes.h.inc"
+} // namespace lwcc
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+namespace {
+
+/// Remembers the ops that one buildGradients call creates.
+struct Recorder : OpBuilder::Listener {
+  SmallVector<Operation *> created;
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    created.push_back(op);
+  }
+};
+
+std::string gradientName(Value value) {
+  StringRef name = nameOf(value);
+  return name.empty() ? "" : ("d_" + name).str();
+}
+
+/// Whether the op's gradient is known, beyond having the interface.
+bool isDifferentiable(Operation *op) {
+  if (auto map = dyn_cast<MapOp>(op))
+    return map.hasGradient();
+  return isa<DifferentiableOpInterface>(op);
+}
+
+class Differentiator {
+public:
+  Differentiator(func::FuncOp func, SymbolTable &symbols,
+                 const Optimizer &optimizer)
+      : func(func), symbols(symbols), optimizer(optimizer),
+        builder(func.getContext(), &recorder) {}
+
+  LogicalResult run() {
+    Block &body = func.getBody().front();
+    Operation *ret = body.getTerminator();
+    loss = ret->getOperand(0);
+    builder.setInsertionPoint(ret);
+    SmallVector<Operation *> forward;
+    for (Operation &op : body.without_terminator())
+      forward.push_back(&op);
+    for (Operation *op : forward)
+      findNeeded(op);
+    if (!needed.contains(loss))
+      return func.emitError("no trainable parameter influences the loss");
+
+    seedLoss();
+    for (Operation *op : llvm::reverse(forward)) {
+      if (failed(differentiate(op)))
+        return failure();
+      for (Value operand : op->getOperands())
+        if (auto read = operand.getDefiningOp<ReadOp>())
+          if (firstUser.lookup(operand) == op)
+            update(read, op);
+    }
+    warnAboutUnused();
+    return success();
+  }
+
+private:
+  func::FuncOp func;
+  SymbolTable &symbols;
+  const Optimizer &optimizer;
+  Recorder recorder;
+  OpBuilder builder;
+  Value loss;
+  DenseSet<Value> needed;           ///< gradients that lead to a parameter
+  DenseMap<Value, Value> gradients; ///< the sums so far
+  /// Of each trainable parameter: the op that is differentiated last.
+  llvm::MapVector<Value, Operation *> firstUser;
+  DenseSet<Value> updated;
+
+  void findNeeded(Operation *op) {
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
+      if (parameter && parameter.getKind() == ParameterKind::Trainable) {
+        needed.insert(read.getValue());
+        firstUser[read.getValue()] = nullptr;
+      }
+      return;
+    }
+    bool leads = false;
+    for (Value operand : op->getOperands()) {
+      leads |= needed.contains(operand);
+      auto parameter = firstUser.find(operand);
+      if (parameter != firstUser.end() && !parameter->second)
+        parameter->second = op;
+    }
+    for (Value result : op->getResults())
+      if (leads && getElementTypeOrSelf(result.getType()).isF32())
+        needed.insert(result);
+  }
+
+  /// Gives what was created since the last call its layer, phase and names.
+  void label(Operation *forward, ArrayRef<Value> operandGrads) {
+    DenseMap<Value, std::string> names;
+    for (auto [operand, grad] : llvm::zip(forward->getOperands(), operandGrads))
+      if (grad)
+        names.try_emplace(grad, gradientName(operand));
+    std::string rest =
+        forward->getNumResults() ? gradientName(forward->getResult(0)) : "";
+    for (Operation *op : recorder.created) {
+      inheritLayer(op, forward, "backward");
+      SmallVector<std::string> own;
+      for (Value result : op->getResults()) {
+        auto name = names.find(result);
+        own.push_back(name != names.end() ? name->second
+                      : rest.empty()
+                          ? ""
+                          : (rest + "." + op->getName().stripDialect()).str());
+      }
+      setNames(op, llvm::to_vector_of<StringRef>(own));
+    }
+    recorder.created.clear();
+  }
+
+  void seedLoss() {
+    auto type = cast<RankedTensorType>(loss.getType());
+    auto one = ConstantOp::create(builder, loss.getLoc(),
+                                  DenseElementsAttr::get(type, 1.0f));
+    recorder.created.clear();
+    inheritLayer(one, loss.getDefiningOp(), "backward");
+    setNames(one, {gradientName(loss)});
+    gradients[loss] = one;
+  }
+
+  LogicalResult differentiate(Operation *op) {
+    SmallVector<Value> resultGrads;
+    for (Value result : op->getResults())
+      resultGrads.push_back(gradients.lookup(result));
+    auto wanted = llvm::map_to_vector(
+        op->getOperands(), [&](Value v) { return needed.contains(v); });
+    if (llvm::none_of(resultGrads, [](Value v) { return v; }) ||
+        llvm::none_of(wanted, [](bool b) { return b; }))
+      return success();
+    if (!isDifferentiable(op))
+      return op->emitOpError("has no gradient, but a trainable parameter "
+                             "influences the loss through it");
+    if (!resultGrads[0] && !isa<SplitOp>(op))
+      return op->emitOpError("can be differentiated by its first result only");
+
+    SmallVector<Value> grads =
+        cast<DifferentiableOpInterface>(op).buildGradients(builder, resultGrads,
+                                                           wanted);
+    label(op, grads);
+    for (auto [operand, grad] : llvm::zip_equal(op->getOperands(), grads))
+      if (grad)
+        accumulate(operand, grad, op);
+    return success();
+  }
+
+  void accumulate(Value value, Value gradient, Operation *forward) {
+    Value &sum = gradients[value];
+    if (!sum) {
+      sum = gradient;
+      return;
+    }
+    sum = buildMap(builder, forward->getLoc(), "add", {sum, gradient});
+    inheritLayer(sum.getDefiningOp(), forward, "backward");
+    setNames(sum.getDefiningOp(), {gradientName(value)});
+    recorder.created.clear();
+  }
+
+  /// The optimizer's state of a parameter, as a parameter of its own.
+  ParameterOp createState(ParameterOp parameter, const OptimizerState &state) {
+    MLIRContext *context = func.getContext();
+    OpBuilder atModule(context);
+    auto init = InitAttr::get(context, "constant", 0, APFloat(state.init),
+                              APFloat(0.0));
+    auto op = ParameterOp::create(
+        atModule, parameter.getLoc(),
+        (parameter.getSymName() + "." + state.suffix).str(),
+        parameter.getType(), ParameterKind::Optimizer, init, InitAttr());
+    symbols.insert(op, std::next(parameter->getIterator()));
+    return op;
+  }
+
+  void update(ReadOp read, Operation *layer) {
+    Value gradient = gradients.lookup(read.getValue());
+    if (!gradient || !updated.insert(read.getValue()).second)
+      return;
+    auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
+    Location loc = parameter.getLoc();
+    SmallVector<ParameterOp> written{parameter};
+    SmallVector<Value> states;
+    for (const OptimizerState &state : optimizer.states) {
+      written.push_back(createState(parameter, state));
+      states.push_back(ReadOp::create(builder, loc, parameter.getType(),
+                                      written.back().getSymName()));
+    }
+    Value scalars = func.getArguments().back();
+    Operation *step = optimizer.build(
+        builder, loc, {read.getValue(), gradient, states, scalars, loss});
+    for (auto [target, value] : llvm::zip_equal(written, step->getResults()))
+      WriteOp::create(builder, loc, target.getSymName(), value);
+    for (Operation *op : recorder.created)
+      inheritLayer(op, layer, "update");
+    recorder.created.clear();
+  }
+
+  void warnAboutUnused() {
+    SmallVector<StringRef> unused;
+    for (auto &entry : firstUser)
+      if (!updated.contains(entry.first))
+        unused.push_back(nameOf(entry.first));
+    if (unused.empty())
+      return;
+    InFlightDiagnostic diag = mlir::emitWarning(func.getLoc())
+                              << "the loss does not depend on these trainable "
+                                 "parameters, which keep their values: ";
+    llvm::interleaveComma(unused, diag);
+  }
+};
+
+void eraseDeadCode(func::FuncOp func) {
+  Block &body = func.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+struct Autodiff : lwcc::impl::AutodiffBase<Autodiff> {
+  using AutodiffBase::AutodiffBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    auto func = symbols.lookup<func::FuncOp>(trainStepFunc);
+    if (!func) {
+      module.emitError("expected a function @") << trainStepFunc;
+      return signalPassFailure();
+    }
+    const Optimizer *row = findOptimizer(optimizer);
+    if (!row) {
+      InFlightDiagnostic diag = module.emitError("unknown optimizer '")
+                                << optimizer << "'; expected one of: ";
+      llvm::interleaveComma(optimizers(), diag,
+                            [&](const Optimizer &o) { diag << o.name; });
+      diag.report();
+      return signalPassFailure();
+    }
+    if (failed(Differentiator(func, symbols, *row).run()))
+      return signalPassFailure();
+    for (auto any : module.getOps<func::FuncOp>())
+      eraseDeadCode(any);
+  }
+};
+
+} // namespace

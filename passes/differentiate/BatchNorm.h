@@ -1,0 +1,31 @@
+//===- BatchNorm.h - Batch normalization as maps ----------------*- C++ -*-===//
+//
+// What the two modes of batch normalization share: statistics per channel are
+// applied to a whole tensor by one elementwise map.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_DIFFERENTIATE_BATCHNORM_H
+#define LWCC_PASSES_DIFFERENTIATE_BATCHNORM_H
+
+#include "ir/train/Train.h"
+
+namespace lwcc::train {
+
+/// A tensor [c] as [c, 1, ...], which broadcasts along dimension 1 of a tensor
+/// of this rank; itself for rank 2. Placed after the definition of `value`, and
+/// shared by all who ask.
+mlir::Value perChannel(mlir::OpBuilder &builder, mlir::Value value,
+                       int64_t rank, mlir::Operation *layerOf);
+
+/// y of `op` from the given statistics [c], with the op's layer and name.
+MapOp applyBatchNorm(mlir::OpBuilder &builder, BatchNormOp op, mlir::Value mean,
+                     mlir::Value invstd);
+
+/// A param dictionary of an elementwise row.
+mlir::DictionaryAttr
+floatParams(mlir::MLIRContext *context,
+            llvm::ArrayRef<std::pair<llvm::StringRef, double>> params);
+
+} // namespace lwcc::train
+
+#endif // LWCC_PASSES_DIFFERENTIATE_BATCHNORM_H

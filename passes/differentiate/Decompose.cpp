@@ -1,0 +1,162 @@
+//===- Decompose.cpp - batch_norm and dropout as kernels and maps ---------===//
+//
+// Gives `differentiated`. Batch normalization is a kernel for the statistics
+// and elementwise maps for the rest, which then fuse with their neighbours;
+// dropout is a map that computes its mask anew, so that nothing is kept.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/differentiate/BatchNorm.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace lwcc {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "passes/Passes.h.inc"
+} // namespace lwcc
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+namespace {
+
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// "conv1.mean" of a result named "conv1", "" of one without a name.
+std::string derivedName(Value value, StringRef suffix) {
+  StringRef name = nameOf(value);
+  return name.empty() ? "" : (name + "." + suffix).str();
+}
+
+/// Elements per channel.
+int64_t countOf(Value x) {
+  return typeOf(x).getNumElements() / typeOf(x).getDimSize(1);
+}
+
+/// The decimal number that was meant: 0.9 for a float next to 0.9, so that
+/// 1 - momentum is PyTorch's 0.1.
+double decimalOf(const APFloat &value) {
+  std::string text = floatLiteral(value.convertToFloat());
+  return std::strtod(text.c_str(), nullptr);
+}
+
+/// running = keep * running + take * batch.
+void replaceAverage(OpBuilder &builder, BatchNormOp op, Value updated,
+                    Value running, Value batch, double unbiased) {
+  if (updated.use_empty())
+    return;
+  double momentum = decimalOf(op.getMomentum());
+  MapOp map = buildMap(
+      builder, op.getLoc(), "running_average", {running, batch},
+      floatParams(op.getContext(),
+                  {{"keep", momentum}, {"take", (1 - momentum) * unbiased}}));
+  inheritLayer(map, op, phaseOf(op));
+  if (StringRef name = nameOf(running); !name.empty())
+    setNames(map, {("new_" + name).str()});
+  updated.replaceAllUsesWith(map);
+}
+
+LogicalResult decompose(BatchNormOp op) {
+  double count = countOf(op.getX());
+  if (count < 2)
+    return op.emitError("batch normalization needs more than one value per "
+                        "channel to train; found an input of ")
+           << op.getX().getType() << " (use a larger batch)";
+  OpBuilder builder(op);
+  Type perChannelType = op.getScale().getType();
+  auto stats = BatchNormStatsOp::create(builder, op.getLoc(), perChannelType,
+                                        perChannelType, perChannelType,
+                                        op.getX(), op.getEpsilonAttr());
+  inheritLayer(stats, op, phaseOf(op));
+  std::string names[] = {derivedName(op.getY(), "mean"),
+                         derivedName(op.getY(), "variance"),
+                         derivedName(op.getY(), "invstd")};
+  setNames(stats, {names[0], names[1], names[2]});
+  MapOp apply = applyBatchNorm(builder, op, stats.getMean(), stats.getInvstd());
+  replaceAverage(builder, op, op.getNewMean(), op.getRunningMean(),
+                 stats.getMean(), 1.0);
+  replaceAverage(builder, op, op.getNewVariance(), op.getRunningVariance(),
+                 stats.getVariance(), count / (count - 1));
+  op.getY().replaceAllUsesWith(apply);
+  op.getMean().replaceAllUsesWith(stats.getMean());
+  op.getInvstd().replaceAllUsesWith(stats.getInvstd());
+  op.erase();
+  return success();
+}
+
+LogicalResult decompose(BatchNormGradOp op) {
+  OpBuilder builder(op);
+  auto stats = BatchNormGradStatsOp::create(
+      builder, op.getLoc(), op.getDscale().getType(), op.getDbias().getType(),
+      op.getDy(), op.getX(), op.getMean(), op.getInvstd());
+  inheritLayer(stats, op, phaseOf(op));
+  std::string dscale(nameOf(op.getDscale())), dbias(nameOf(op.getDbias()));
+  setNames(stats, {dscale, dbias});
+  if (!op.getDx().use_empty()) {
+    int64_t rank = typeOf(op.getX()).getRank();
+    SmallVector<Value> inputs{op.getDy(), op.getX()};
+    const Value channels[] = {op.getMean(), op.getInvstd(), op.getScale(),
+                              stats.getDscale(), stats.getDbias()};
+    for (Value value : channels)
+      inputs.push_back(perChannel(builder, value, rank, op));
+    MapOp map =
+        buildMap(builder, op.getLoc(), "batch_norm_grad_input", inputs,
+                 floatParams(op.getContext(),
+                             {{"inv_count", 1.0 / countOf(op.getX())}}));
+    inheritLayer(map, op, phaseOf(op));
+    if (StringRef name = nameOf(op.getDx()); !name.empty())
+      setNames(map, {name});
+    op.getDx().replaceAllUsesWith(map);
+  }
+  op.getDscale().replaceAllUsesWith(stats.getDscale());
+  op.getDbias().replaceAllUsesWith(stats.getDbias());
+  op.erase();
+  return success();
+}
+
+LogicalResult decompose(DropoutOp op) {
+  Value y = op.getX();
+  if (!op.getRatio().isZero()) {
+    OpBuilder builder(op);
+    Expression stream{Expression::Kind::stream};
+    stream.stream = static_cast<uint32_t>(op.getStream());
+    Expression mask{Expression::Kind::call};
+    mask.op = "dropout_mask";
+    mask.args = {Expression::literalOf(op.getRatio().convertToDouble()),
+                 stream};
+    Expression product{Expression::Kind::binary};
+    product.op = "*";
+    product.args = {Expression::inputOf(0), mask};
+    MapOp map = buildMap(builder, op.getLoc(), typeOf(op.getY()), product,
+                         {op.getX()}, op.getScalars());
+    inheritLayer(map, op, phaseOf(op));
+    if (StringRef name = nameOf(op.getY()); !name.empty())
+      setNames(map, {name});
+    y = map;
+  }
+  op.getY().replaceAllUsesWith(y);
+  op.erase();
+  return success();
+}
+
+struct Decompose : lwcc::impl::DecomposeBase<Decompose> {
+  void runOnOperation() override {
+    bool failedAny = false;
+    getOperation().walk([&](Operation *op) {
+      LogicalResult result =
+          TypeSwitch<Operation *, LogicalResult>(op)
+              .Case<BatchNormOp, BatchNormGradOp, DropoutOp>(
+                  [](auto typed) { return decompose(typed); })
+              .Default([](Operation *) { return success(); });
+      failedAny |= failed(result);
+    });
+    if (failedAny)
+      signalPassFailure();
+  }
+};
+
+} // namespace

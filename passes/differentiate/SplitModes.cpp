@@ -1,0 +1,110 @@
+//===- SplitModes.cpp - Make @train_step and @evaluate from @model --------===//
+//
+// Takes `imported` with a loss. @train_step normalizes with the batch's
+// statistics and writes the running ones; @evaluate normalizes with the running
+// ones, drops nothing and writes nothing. Both keep the signature of @model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/differentiate/BatchNorm.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace lwcc {
+#define GEN_PASS_DEF_SPLITMODES
+#include "passes/Passes.h.inc"
+} // namespace lwcc
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+namespace {
+
+/// Writes the running statistics at the end of each step. A normalization that
+/// is applied twice in a step continues from where its first use left them.
+LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
+  struct Latest {
+    Value value;
+    BatchNormOp op;
+  };
+  llvm::MapVector<StringRef, Latest> written;
+  LogicalResult result = success();
+  func.walk([&](BatchNormOp op) {
+    std::pair<OpOperand *, Value> pairs[] = {
+        {&op.getRunningMeanMutable(), op.getNewMean()},
+        {&op.getRunningVarianceMutable(), op.getNewVariance()}};
+    for (auto [running, updated] : pairs) {
+      auto read = running->get().getDefiningOp<ReadOp>();
+      auto parameter =
+          read ? symbols.lookup<ParameterOp>(read.getParameter()) : nullptr;
+      if (!parameter) {
+        result = op.emitError("running statistics are computed; expected "
+                              "parameters");
+        continue;
+      }
+      if (parameter.getKind() != ParameterKind::Statistic)
+        continue;
+      auto [entry, first] =
+          written.insert({read.getParameter(), Latest{updated, op}});
+      if (!first) {
+        running->set(entry->second.value);
+        entry->second = Latest{updated, op};
+      }
+    }
+  });
+  for (auto &[name, latest] : written) {
+    OpBuilder builder(latest.op->getContext());
+    builder.setInsertionPointAfter(latest.op);
+    auto write =
+        WriteOp::create(builder, latest.op.getLoc(), name, latest.value);
+    inheritLayer(write, latest.op, "forward");
+  }
+  return result;
+}
+
+/// y = (x - running_mean) / sqrt(running_variance + epsilon) * scale + bias.
+void useRunningStatistics(BatchNormOp op) {
+  OpBuilder builder(op);
+  MapOp invstd =
+      buildMap(builder, op.getLoc(), "rsqrt_eps", {op.getRunningVariance()},
+               floatParams(op.getContext(),
+                           {{"epsilon", op.getEpsilon().convertToDouble()}}));
+  inheritLayer(invstd, op, "forward");
+  if (StringRef name = nameOf(op.getY()); !name.empty())
+    setNames(invstd, {(name + ".invstd").str()});
+  MapOp apply = applyBatchNorm(builder, op, op.getRunningMean(), invstd);
+  op.getY().replaceAllUsesWith(apply);
+  op.erase();
+}
+
+struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    auto model = symbols.lookup<func::FuncOp>(modelFunc);
+    if (!model) {
+      module.emitError("expected a function @") << modelFunc;
+      return signalPassFailure();
+    }
+    auto evaluate = cast<func::FuncOp>(model->clone());
+    evaluate.setName(evaluateFunc);
+    symbols.insert(evaluate, std::next(model->getIterator()));
+    func::FuncOp train = model;
+    if (failed(symbols.rename(train, trainStepFunc)) ||
+        failed(writeStatistics(train, symbols)))
+      return signalPassFailure();
+
+    for (auto op :
+         llvm::make_early_inc_range(evaluate.getBody().getOps<BatchNormOp>()))
+      useRunningStatistics(op);
+    for (auto op :
+         llvm::make_early_inc_range(evaluate.getBody().getOps<DropoutOp>())) {
+      op.getY().replaceAllUsesWith(op.getX());
+      op.erase();
+    }
+  }
+};
+
+} // namespace
