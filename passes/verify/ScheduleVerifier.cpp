@@ -185,9 +185,10 @@ void Verifier::checkLayout() {
       error(buffer) << "starts at byte " << begin
                     << ", which is not a multiple of " << arenaAlignment;
     if (buffer != root) {
-      if (distance + buffer.getBytes() > root.getBytes())
-        error(buffer) << "reaches " << distance + buffer.getBytes()
-                      << " bytes into @" << root.getSymName() << ", which has "
+      if (distance < 0 || distance + buffer.getBytes() > root.getBytes())
+        error(buffer) << "takes bytes " << distance << " to "
+                      << distance + buffer.getBytes() << " of @"
+                      << root.getSymName() << ", which has "
                       << root.getBytes();
       continue;
     }
