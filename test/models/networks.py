@@ -155,8 +155,8 @@ NETWORKS = {
     "vgg11": (_small_vgg(tv.vgg11), _torchvision(tv.vgg11, 224)[1]),
     "vgg16": (_small_vgg(tv.vgg16), _torchvision(tv.vgg16, 224)[1]),
     "vgg16_bn": (_small_vgg(tv.vgg16_bn), _torchvision(tv.vgg16_bn, 224)[1]),
-    "resnet18": _torchvision(tv.resnet18, 64),
-    "resnet50": _torchvision(tv.resnet50, 64),
+    "resnet18": _torchvision(tv.resnet18, 64, zero_init_residual=True),
+    "resnet50": _torchvision(tv.resnet50, 64, zero_init_residual=True),
     "googlenet": _torchvision(tv.googlenet, 64, **_ONE_HEAD),
     "inception_v3": (
         lambda: (tv.inception_v3(num_classes=10, **_ONE_HEAD), (3, 75, 75)),

@@ -20,6 +20,10 @@ def ints(tensor):
     return [int(v) for v in tensor.reshape(-1).tolist()]
 
 
+def number(tensor):
+    return tensor.detach().item()
+
+
 def to_torch(proto_or_array, dtype):
     """A tensor; floating point becomes the run's precision."""
     array = proto_or_array
@@ -163,7 +167,7 @@ def loss_of(function):
 
 
 def dropout(call, x, ratio=None, training=None):
-    ratio = float(ratio) if ratio is not None else call.get("ratio", 0.5)
+    ratio = number(ratio) if ratio is not None else call.get("ratio", 0.5)
     run = call.run
     if not run.training or not run.dropout or ratio == 0:
         return x, None
@@ -225,7 +229,7 @@ def split(call, x, sizes=None):
 
 def pad(call, x, pads=None, value=None, axes=None):
     pads = call.get("pads") if pads is None else ints(pads)
-    value = call.get("value", 0.0) if value is None else float(value)
+    value = call.get("value", 0.0) if value is None else number(value)
     axes = list(range(x.dim())) if axes is None else ints(axes)
     if call.get("mode", "constant") != "constant":
         raise NotImplementedError("Pad: only mode=constant")
@@ -277,8 +281,8 @@ def shape(call, x):
 
 
 def clip(call, x, low=None, high=None):
-    low = call.get("min") if low is None else float(low)
-    high = call.get("max") if high is None else float(high)
+    low = call.get("min") if low is None else number(low)
+    high = call.get("max") if high is None else number(high)
     return torch.clamp(x, low, high)
 
 

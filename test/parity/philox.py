@@ -56,8 +56,9 @@ def dropout_mask(shape, ratio, seed, name, step):
 
 def uniform(shape, low, high, seed, name):
     """A parameter's initial value, uniform from low to high, float32."""
-    u = uniform01(int(np.prod(shape)), seed, stream_of(name)).astype(np.float64)
-    return (low + u * (high - low)).astype(np.float32).reshape(shape)
+    low, high = np.float32(low), np.float32(high)
+    u = uniform01(int(np.prod(shape)), seed, stream_of(name))
+    return (low + u * (high - low)).reshape(shape)
 
 
 def normal(shape, mean, deviation, seed, name):

@@ -4,8 +4,8 @@ modules that the model files were exported from.
   test_oracle.py MODELS [NAME ...]
 
 For each file the logits in single precision must be those of ONNX Runtime with
-batch normalization in training mode, and the losses of five training steps must
-be the source module's, bit for bit up to the order of sums. Ends with a line
+batch normalization in training mode, and the losses of five training steps in
+double precision must be the source module's. Ends with a line
 `N passed, M failed`.
 """
 
@@ -31,9 +31,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 from networks import NETWORKS, build  # noqa: E402
 
 
-def runtime_logits(path, images):
+def runtime_logits(model, images):
     """ONNX Runtime's, with batch statistics and without dropout."""
-    model = onnx.load(path)
     for node in model.graph.node:
         if node.op_type == "BatchNormalization":
             kept = [a for a in node.attribute if a.name != "training_mode"]
@@ -57,30 +56,33 @@ def runtime_logits(path, images):
 
 
 def forward_distance(path, images):
-    expected = runtime_logits(path, images)
+    model = onnx.load(path)
+    actual = Oracle(model, torch.float32, dropout=False).run(images).detach()
+    if model.graph.node[-1].op_type == "Softmax":  # the oracle's loss has it
+        actual = torch.softmax(actual, 1)
+    expected = runtime_logits(model, images)
     if expected is None:
         return None
-    actual = Oracle(path, torch.float32, dropout=False).run(images).detach()
-    graph = onnx.load(path, load_external_data=False).graph
-    if graph.node[-1].op_type == "Softmax":  # the oracle gives it to the loss
-        actual = torch.softmax(actual, 1)
     scale = max(np.abs(expected).max(), 1.0)
     return float(np.abs(actual.numpy() - expected).max() / scale)
 
 
 def training_distance(path, name, batches):
     """Largest relative difference of five losses from the module's."""
-    network, _ = build(name)
+    network = build(name)[0].double()
     for module in network.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+        if isinstance(module, torch.nn.BatchNorm2d):  # ONNX stores a float
+            module.eps = float(np.float32(module.eps))
         if isinstance(module, torch.nn.Softmax):
             module.forward = lambda x: x
     optimizer = torch.optim.SGD(network.parameters(), 0.01, 0.9,
                                 weight_decay=5e-4, nesterov=True)
-    oracle = Oracle(path, torch.float32, dropout=False)
+    oracle = Oracle(path, torch.float64, dropout=False)
     worst = 0.0
     for images, labels in batches:
+        images = images.double()
         optimizer.zero_grad()
         if getattr(network, "loss", False):
             loss = network(images, labels)
@@ -146,10 +148,10 @@ def main():
                 distance = forward_distance(path, batches[0][0])
                 if distance is not None:
                     report(f"{name} {exporter}: logits of ONNX Runtime",
-                           distance < 1e-4, f"({distance:.1e})")
+                           distance < 2e-3, f"({distance:.1e})")
             distance = training_distance(path, name, batches)
             report(f"{name} {exporter}: losses of the module",
-                   distance < 1e-4, f"({distance:.1e})")
+                   distance < 1e-9, f"({distance:.1e})")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

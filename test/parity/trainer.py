@@ -1,0 +1,96 @@
+"""Runs a trainer on a data folder, and makes the same batches in PyTorch.
+
+Decides how a trainer is called and where its losses and weights are found; what
+they are compared with is up to parity.py and op_grid.py.
+"""
+
+import glob
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors.numpy import load_file
+
+
+@dataclass
+class Settings:
+    batch: int
+    steps: int
+    lr: float
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    nesterov: bool = False
+    seed: int = 1
+
+
+class TrainerError(Exception):
+    """The trainer ended with an error; the text is what it wrote."""
+
+
+def train(command, data, settings):
+    """Losses of the steps, and all saved tensors by their ONNX names.
+
+    `command` is the program with everything that stands before the trainer's
+    own flags, as a list.
+    """
+    with tempfile.TemporaryDirectory(prefix="lwcc-parity-") as folder:
+        log = os.path.join(folder, "log.jsonl")
+        flags = [
+            f"--data={data}", f"--steps={settings.steps}", "--no-shuffle",
+            f"--lr={settings.lr}", f"--momentum={settings.momentum}",
+            f"--weight-decay={settings.weight_decay}", f"--seed={settings.seed}",
+            f"--log={log}", f"--checkpoint-dir={folder}/checkpoints",
+            f"--checkpoint-every={settings.steps}"]
+        if settings.nesterov:
+            flags.append("--nesterov")
+        result = subprocess.run(command + flags, text=True, errors="replace",
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if result.returncode:
+            raise TrainerError(f"{shlex.join(command + flags)}\n"
+                               f"exit code {result.returncode}\n{result.stdout}")
+        with open(log) as lines:
+            records = [json.loads(line) for line in lines]
+        losses = [r["loss"] for r in records if "loss" in r and "lr" in r]
+        if len(losses) != settings.steps:
+            raise TrainerError(f"{len(losses)} losses in the log of "
+                               f"{settings.steps} steps")
+        saved = sorted(glob.glob(f"{folder}/checkpoints/step-*/model.safetensors"))
+        if not saved:
+            raise TrainerError("no checkpoint was written")
+        return losses, load_file(saved[-1])
+
+
+class Data:
+    """The folder's images as the trainer presents them without shuffling."""
+
+    def __init__(self, folder, shape):
+        self.images = np.load(os.path.join(folder, "images.npy"), mmap_mode="r")
+        self.labels = np.load(os.path.join(folder, "labels.npy"), mmap_mode="r")
+        self.shape = shape  # of one image, [c, h, w], or [features]
+
+    def batch(self, step, size):
+        """The batch of a step counted from zero: float32 images, labels."""
+        first = step % (len(self.labels) // size) * size
+        images = torch.from_numpy(np.array(self.images[first:first + size]))
+        images = images / 255 if images.dtype == torch.uint8 else images
+        labels = np.array(self.labels[first:first + size], dtype=np.int64)
+        if images.dim() == 3 and len(self.shape) == 3:
+            images = F.interpolate(images[:, None], self.shape[1:],
+                                   mode="bilinear", align_corners=False)
+            images = images.expand(size, *self.shape)
+        return (images.reshape(size, *self.shape).contiguous(),
+                torch.from_numpy(labels))
+
+
+def run_oracle(oracle, data, settings):
+    """The oracle's losses on the same batches."""
+    return [oracle.train_step(*data.batch(step, settings.batch), settings.lr,
+                              settings.momentum, settings.weight_decay,
+                              settings.nesterov)
+            for step in range(settings.steps)]
