@@ -283,7 +283,7 @@ def shape(call, x):
 def clip(call, x, low=None, high=None):
     low = call.get("min") if low is None else number(low)
     high = call.get("max") if high is None else number(high)
-    return torch.clamp(x, low, high)
+    return x if low is None and high is None else torch.clamp(x, low, high)
 
 
 def torch_type(call, onnx_type):

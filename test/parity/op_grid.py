@@ -1,0 +1,176 @@
+"""Trains every case of the operator grid and compares it with PyTorch.
+
+  op_grid.py [--lwcc-run=PROGRAM] [--filter=TEXT] [--jobs=N] [--keep=DIR]
+  op_grid.py --check-oracle     (the oracle's forward pass against ONNX Runtime)
+
+Two steps of SGD per case; the two losses, and every parameter and running
+statistic afterwards, must be those of the oracle in double precision: losses
+within 1e-5, each tensor within 1e-4 of the largest change that it underwent
+(plus the rounding of its own magnitude). Ends with a line `N passed, M failed`.
+"""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import onnx
+import torch
+
+from grid_case import CLASSES
+from grid_cases import all_cases
+from onnx_torch import Oracle
+from test_oracle import runtime_logits
+from trainer import Data, Settings, TrainerError, run_oracle, train
+
+SETTINGS = [Settings(0, 2, 0.25, 0.9, 0.01, nesterov=False, seed=3),
+            Settings(0, 2, 0.25, 0.5, 0.0, nesterov=True, seed=4)]
+# One at a time: Python's literal_eval, which reads .npy headers, is not safe
+# among threads. What runs side by side is the trainers.
+ORACLE = threading.Lock()
+
+
+def input_shape(model):
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    return [d.dim_value for d in dims]
+
+
+def write_data(folder, model):
+    """Two batches of random rows, or of grey pictures."""
+    shape = input_shape(model)
+    random = np.random.RandomState(len(model.graph.name))
+    images = random.uniform(-1, 1, (2 * shape[0], *shape[1:])).astype(np.float32)
+    if len(shape) == 4:
+        images = images[:, 0]
+    else:
+        images = images.reshape(len(images), -1)
+    labels = random.randint(0, CLASSES, len(images))
+    labels[0], labels[-1] = 2, 2  # the label that some cases ignore
+    np.save(os.path.join(folder, "images.npy"), images)
+    np.save(os.path.join(folder, "labels.npy"), labels.astype(np.int64))
+
+
+def differences(losses, state, truth_losses, truth, start):
+    """What is wrong, one phrase each."""
+    for step, (a, b) in enumerate(zip(losses, truth_losses)):
+        if not abs(a - b) <= 1e-5 * max(1.0, abs(b)):
+            yield f"loss of step {step + 1} is {a:.7g}, not {b:.7g}"
+    for name, wanted in truth.items():
+        if name not in state:
+            yield f"{name} is not in the checkpoint"
+            continue
+        actual = state[name].astype(np.float64)
+        if actual.size != wanted.size:
+            yield f"{name} has shape {actual.shape}, not {wanted.shape}"
+            continue
+        change = np.abs(wanted - start[name]).max()
+        error = np.abs(actual.reshape(wanted.shape) - wanted).max()
+        if not error <= 1e-4 * change + 5e-7 * np.abs(wanted).max():
+            yield f"{name} is off by {error:.2g} after a change of {change:.2g}"
+
+
+def run_case(model, args, settings):
+    """Phrases that say what is wrong; none if the case passes."""
+    name = model.graph.name
+    with tempfile.TemporaryDirectory(prefix="lwcc-grid-") as folder:
+        folder = args.keep and os.path.join(
+            args.keep, re.sub(r"[^\w.]+", "_", name)) or folder
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "model.onnx")
+        onnx.save(model, path)
+        write_data(folder, model)
+        shape = input_shape(model)
+        settings = Settings(**{**vars(settings), "batch": shape[0]})
+        with ORACLE:
+            oracle = Oracle(model, torch.float64, settings.seed)
+            start = {k: v.copy() for k, v in oracle.state().items()}
+            truth = run_oracle(oracle, Data(folder, shape[1:]), settings)
+        still = np.array_equal(oracle.state()["p"], start["p"])
+        if still and settings.weight_decay == 0:
+            return ["the case has no gradient: it tests nothing"]
+        if args.against_itself:
+            with ORACLE:
+                single = Oracle(model, torch.float32, settings.seed)
+                losses = run_oracle(single, Data(folder, shape[1:]), settings)
+            return list(differences(losses, single.state(), truth,
+                                    oracle.state(), start))
+        try:
+            losses, state = train([args.lwcc_run, path, "--"], folder, settings)
+        except TrainerError as error:
+            return [str(error).strip()]
+        return list(differences(losses, state, truth, oracle.state(), start))
+
+
+def check_oracle(model):
+    """As run_case; None for what ONNX Runtime cannot be asked."""
+    for node in model.graph.node:
+        even = any(a.name == "size" and a.i % 2 == 0 for a in node.attribute)
+        if ("labels" in node.input or node.op_type.startswith("Random")
+                or node.op_type == "LRN" and even):
+            return None
+    shape = input_shape(model)
+    torch.manual_seed(0)
+    images = torch.rand(shape) * 2 - 1
+    actual = Oracle(model, torch.float32, dropout=False).run(images).detach()
+    absorbed = {"Softmax": torch.softmax, "LogSoftmax": torch.log_softmax}
+    if model.graph.node[-1].op_type in absorbed:
+        actual = absorbed[model.graph.node[-1].op_type](actual, 1)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    expected = runtime_logits(copy, images)
+    error = np.abs(actual.numpy() - expected).max() / max(np.abs(expected).max(), 1)
+    return [] if error < 2e-5 else [f"logits differ by {error:.1e}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--lwcc-run", default="lwcc-run", metavar="PROGRAM")
+    parser.add_argument("--filter", default="", help="only names with this text")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", help="leave models and data in this folder")
+    parser.add_argument("--check-oracle", action="store_true",
+                        help="compare the oracle with ONNX Runtime instead")
+    parser.add_argument("--against-itself", action="store_true",
+                        help="the oracle in single precision instead of a "
+                        "trainer: shows that the tolerances are fair")
+    parser.add_argument("--verbose", action="store_true", help="name every case")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"  # of the trainers: they run side by side
+
+    cases = [(group, model) for group, model in all_cases()
+             if args.filter.lower() in model.graph.name.lower()]
+
+    def judge(numbered):
+        number, (group, model) = numbered
+        try:
+            if args.check_oracle:
+                wrong = check_oracle(model)
+            else:
+                wrong = run_case(model, args, SETTINGS[number % len(SETTINGS)])
+        except Exception as error:  # a case must not end the others
+            wrong = [f"{type(error).__name__}: {error}"]
+        return group, model.graph.name, wrong
+
+    passed, failed = Counter(), Counter()
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for group, name, wrong in pool.map(judge, enumerate(cases)):
+            if wrong is None:
+                continue
+            (failed if wrong else passed)[group] += 1
+            if wrong or args.verbose:
+                print(f"{'FAIL' if wrong else 'ok  '} {name}"
+                      + "".join(f"\n     {w}" for w in wrong), flush=True)
+    for group in dict.fromkeys(group for group, _ in cases):
+        print(f"{group}: {passed[group]} passed, {failed[group]} failed")
+    print(f"{passed.total()} passed, {failed.total()} failed")
+    return failed.total() != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
