@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# Builds lwcc and runs every test; the last line is the count over everything.
+#
+#   tools/test.sh [--no-setup] [SECTION ...]
+#
+# Sections, in order (all of them if none is named):
+#   unit        GoogleTest programs
+#   lit         passes, code generation, command lines (lit and FileCheck)
+#   oracle      the PyTorch oracle itself, against ONNX Runtime
+#   operators   every operator's gradients over a grid, against the oracle
+#   parity      every model, against the oracle (few steps; all 20, with both
+#               exporters: tools/bench/parity.sh)
+#   emitted     every model's emitted CPU program, against lwcc-run
+#   cuda        every model's emitted CUDA program compiles and links (with nvcc)
+#
+# Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
+# What a section printed lies in $LWCC_BUILD/test-logs.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${LWCC_BUILD:-$root/build}
+deps=${LWCC_DEPS:-$HOME/.local/share/lwcc}
+jobs=${JOBS:-$(nproc)}
+oracle=$deps/oracle/bin/python
+models=$build/models
+data=$build/digits
+logs=$build/test-logs
+export PATH=$build/bin:$PATH LWCC_DEPS=$deps PYTHONDONTWRITEBYTECODE=1
+
+setup=1
+sections=()
+for argument in "$@"; do
+  case $argument in
+    --no-setup) setup=0 ;;
+    unit | lit | oracle | operators | parity | emitted | cuda) sections+=("$argument") ;;
+    -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
+  esac
+done
+((${#sections[@]})) || sections=(unit lit oracle operators parity emitted cuda)
+
+passed=0 failed=0 table=()
+started=$SECONDS
+# Adds a section's counts; a program that ended badly without naming a failure
+# counts as one.
+count() { # SECTION PASSED FAILED EXIT-CODE SECONDS
+  local bad=${3:-0}
+  (($4 != 0 && bad == 0)) && bad=1
+  passed=$((passed + ${2:-0})) failed=$((failed + bad))
+  table+=("$(printf '  %-12s %6d passed %5d failed %6d s' "$1" "${2:-0}" "$bad" "$5")")
+}
+# Runs a command and takes the counts from its last line `N passed, M failed`.
+counted() { # SECTION COMMAND...
+  local name=$1 start=$SECONDS log=$logs/$1.log code line
+  shift
+  echo "== $name"
+  "$@" 2>&1 | tee "$log"
+  code=${PIPESTATUS[0]}
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
+  read -r good _ bad _ <<<"${line:-0 passed, 0 failed}"
+  [[ -n $line ]] || code=1
+  count "$name" "$good" "$bad" "$code" $((SECONDS - start))
+}
+
+unit() {
+  local good=0 bad=0 program log code
+  for program in "$build"/unit/*; do
+    [[ -f $program && -x $program ]] || continue
+    log=$logs/unit-$(basename "$program").log
+    (cd "$build" && "$program" --gtest_brief=1) >"$log" 2>&1
+    code=$?
+    grep -v '^\[  PASSED  \]\|^\[==========\]' "$log"
+    local ran lost
+    ran=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log")
+    lost=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$log" | tail -1)
+    if ((code != 0 && ${lost:-0} == 0)); then
+      echo "FAIL $(basename "$program") ended with code $code"
+      lost=1
+    fi
+    good=$((good + ${ran:-0})) bad=$((bad + ${lost:-0}))
+  done
+  echo "$good passed, $bad failed"
+  ((bad == 0))
+}
+
+lit() {
+  local log=$logs/lit-summary.log code
+  python3 /usr/lib/llvm-22/bin/lit -v -j "$jobs" --order=lexical "$build/test" 2>&1 | tee "$log" |
+    grep -v '^PASS:'
+  code=${PIPESTATUS[0]}
+  local good bad
+  good=$(sed -n 's/^ *Passed *: *\([0-9]*\).*/\1/p' "$log" | tail -1)
+  bad=$(sed -n 's/^ *\(Failed\|Unresolved\|Timed Out\|Unexpectedly Passed\) *: *\([0-9]*\).*/\2/p' "$log" |
+    awk '{ sum += $1 } END { print sum + 0 }')
+  echo "${good:-0} passed, ${bad:-0} failed"
+  return "$code"
+}
+
+make_inputs() {
+  [[ -x $oracle ]] || { echo "test.sh: no test oracle in $deps; run tools/setup.sh" >&2; return 1; }
+  "$oracle" "$root/test/models/make_models.py" "$models" &&
+    { [[ -d $data/val ]] || "$oracle" "$root/tools/data/make_digits.py" "$data"; }
+}
+
+# One exporter's file per model: the other's is the same network.
+one_of_each() {
+  local turn=0 path
+  for path in "$models"/*.dynamo.onnx; do
+    ((turn++ % 2)) && path=${path%.dynamo.onnx}.legacy.onnx
+    echo "$path"
+  done
+}
+
+if ((setup)); then
+  "$root/tools/setup.sh" || { echo "0 passed, 1 failed"; exit 1; }
+fi
+mkdir -p "$logs"
+start=$SECONDS
+echo "== build"
+if ! { [[ -f $build/build.ninja ]] || cmake -G Ninja -B "$build" -S "$root"; } ||
+  ! ninja -C "$build" -j "$jobs" all unittests; then
+  echo "test.sh: the build failed"
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+echo "test.sh: built in $((SECONDS - start)) s"
+[[ " ${sections[*]} " == " unit " || " ${sections[*]} " == " lit " ]] || make_inputs || exit 1
+
+for section in "${sections[@]}"; do
+  case $section in
+    unit) counted unit unit ;;
+    lit) counted lit lit ;;
+    oracle)
+      counted oracle "$oracle" "$root/test/parity/test_oracle.py" "$models" \
+        lenet5 mlp_softmax lenet5_loss alexnet2012 resnet18 googlenet mobilenet_v3_small
+      counted oracle-ops "$oracle" "$root/test/parity/op_grid.py" --check-oracle
+      ;;
+    operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
+    parity)
+      mapfile -t files < <(one_of_each)
+      counted parity "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
+        --steps=5 --batch=4 --table="$build/parity.md" "${files[@]}"
+      ;;
+    emitted)
+      mapfile -t files < <(one_of_each)
+      counted emitted python3 "$root/test/e2e/emitted.py" --data="$data/train" \
+        --work="$build/emitted" "${files[@]}"
+      counted emitted-source python3 "$root/test/e2e/emitted.py" --data="$data/train" \
+        --work="$build/emitted" --emit=source "$models/lenet5.legacy.onnx"
+      ;;
+    cuda)
+      if command -v nvcc >/dev/null || [[ -x $deps/cuda/bin/nvcc ]]; then
+        mapfile -t files < <(one_of_each)
+        counted cuda python3 "$root/test/e2e/emitted.py" --target=cuda \
+          --work="$build/emitted-cuda" "${files[@]}"
+      else
+        table+=("  cuda         skipped: no nvcc")
+      fi
+      ;;
+  esac
+done
+
+echo "== together ($((SECONDS - started)) s)"
+printf '%s\n' "${table[@]}"
+echo "$passed passed, $failed failed"
+((failed == 0))
