@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# How long compiling takes, and how soon a trainer takes its first step.
+#
+#   tools/bench/compile.sh [NAME ...]        (default: resnet50 alexnet)
+#
+# The full networks (224x224, 1000 classes): to source, to a CPU binary, and from
+# start to the end of the first step, with the time that reading the weights
+# takes by itself. Best of three, in seconds; the compiler's cache is off.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${LWCC_BUILD:-$root/build}
+oracle=${LWCC_DEPS:-$HOME/.local/share/lwcc}/oracle/bin/python
+export PATH=$build/bin:$PATH CCACHE_DISABLE=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+names=("$@")
+((${#names[@]})) || names=(resnet50 alexnet)
+"$oracle" "$root/test/models/make_models.py" "$build/models" --size=full \
+  --exporter=legacy "${names[@]}"
+
+best() { # COMMAND...: the shortest of three runs
+  local times=() start run
+  for run in 1 2 3; do
+    start=$EPOCHREALTIME
+    "$@" >"$work/output" 2>&1 || { cat "$work/output" >&2; return 1; }
+    times+=("$(awk "BEGIN { print $EPOCHREALTIME - $start }")")
+  done
+  printf '%s\n' "${times[@]}" | sort -g | head -1
+}
+field() { # LOG NAME
+  "$oracle" -c 'import json, sys; print(json.loads(open(sys.argv[1]).readlines()[-1])[sys.argv[2]])' "$@"
+}
+
+echo "| model | to source | to CPU binary | start to first step | reading the weights |"
+echo "|---|---|---|---|---|"
+for name in "${names[@]}"; do
+  model=$build/models/$name-full.legacy.onnx
+  source=$(best lwcc "$model" --target=cpu --batch=16 --emit=source -o "$work/$name-source")
+  binary=$(best lwcc "$model" --target=cpu --batch=16 -o "$work/$name")
+  "$work/$name" --benchmark=2 --log="$work/log" >/dev/null # into the page cache
+  first=$(for run in 1 2 3; do
+    "$work/$name" --benchmark=2 --log="$work/log" >/dev/null
+    field "$work/log" first_step_s
+  done | sort -g | head -1)
+  weights=$(best cat "$work/$name")
+  printf '| %s | %.1f s | %.1f s | %.2f s | %.2f s |\n' "$name" "$source" "$binary" "$first" "$weights"
+done

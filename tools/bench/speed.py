@@ -1,0 +1,147 @@
+"""CPU training speed and memory against PyTorch, in one alternating run.
+
+  speed.py [NAME:BATCH ...] [--rounds=N] [--steps=N] [--threads=N]
+  (default: alexnet:64 resnet50:16 alexnet:8 lenet5:64)
+
+Run it with the oracle's Python and lwcc on the PATH, on an otherwise idle
+machine. Each round runs the trainer (--benchmark), PyTorch in NCHW and PyTorch
+in channels-last, one after the other, each in a process of its own with the
+same threads, batch, loss and optimizer (SGD, momentum 0.9, weight decay 5e-4;
+PyTorch's fused one). PyTorch's allocator is tuned so that it keeps its pages,
+which is worth 10 to 40 % to it. A figure is the median over the rounds of each
+round's median step; the ratio is the better PyTorch's time to the trainer's
+(above 1: the trainer is faster), its spread the least and the largest ratio of
+a round. Memory is the peak resident size of the processes.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "..", "..", "test", "models")
+LAYOUTS = ("nchw", "channels_last")
+ALLOCATOR = dict(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(1 << 40))
+
+
+def pytorch(name, batch, layout, steps, threads):
+    """The worker process: prints the median step and its peak memory."""
+    import torch
+    import torch.nn.functional as F
+    sys.path.insert(0, MODELS)
+    from networks import build
+
+    torch.set_num_threads(threads)
+    network, shape = build(name, "full")
+    memory = (torch.channels_last if layout == "channels_last"
+              else torch.contiguous_format)
+    network = network.to(memory_format=memory)
+    images = torch.randn(batch, *shape).to(memory_format=memory)
+    labels = torch.randint(0, 10, (batch,))
+    optimizer = torch.optim.SGD(network.parameters(), 1e-3, 0.9,
+                                weight_decay=5e-4, fused=True)
+    times = []
+    for _ in range(max(2, steps // 5) + steps):
+        start = time.perf_counter()
+        optimizer.zero_grad()
+        F.cross_entropy(network(images), labels).backward()
+        optimizer.step()
+        times.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"median_s": statistics.median(times[-steps:]),
+                      "peak_resident_bytes": peak}))
+
+
+def run_pytorch(name, batch, layout, args):
+    output = subprocess.run(
+        [sys.executable, os.path.abspath(__file__), f"{name}:{batch}",
+         f"--worker={layout}", f"--steps={args.steps}",
+         f"--threads={args.threads}"],
+        env={**os.environ, **ALLOCATOR, "OMP_NUM_THREADS": str(args.threads)},
+        check=True, text=True, stdout=subprocess.PIPE).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def run_trainer(trainer, args):
+    log = trainer + ".jsonl"
+    subprocess.run([trainer, f"--benchmark={args.steps}", "--lr=0.001",
+                    "--momentum=0.9", "--weight-decay=5e-4",
+                    f"--threads={args.threads}", f"--log={log}"],
+                   check=True, stdout=subprocess.DEVNULL)
+    with open(log) as lines:
+        return json.loads(lines.readlines()[-1])
+
+
+def compile_trainer(name, batch, folder):
+    model = os.path.join(folder, f"{name}-full.legacy.onnx")
+    subprocess.run([sys.executable, os.path.join(MODELS, "make_models.py"),
+                    folder, name, "--size=full", "--exporter=legacy"], check=True)
+    trainer = os.path.join(folder, f"{name}-b{batch}")
+    subprocess.run(["lwcc", model, "--target=cpu", f"--batch={batch}", "-o",
+                    trainer], check=True)
+    return trainer
+
+
+def milliseconds(runs):
+    times = [1e3 * run["median_s"] for run in runs]
+    return (f"{statistics.median(times):.2f} "
+            f"({min(times):.2f}..{max(times):.2f})")
+
+
+def measure(name, batch, args):
+    """One row of the table."""
+    trainer = compile_trainer(name, batch, args.work)
+    ours, theirs = [], {layout: [] for layout in LAYOUTS}
+    for _ in range(args.rounds):
+        ours.append(run_trainer(trainer, args))
+        for layout in LAYOUTS:
+            theirs[layout].append(run_pytorch(name, batch, layout, args))
+    best = min(LAYOUTS, key=lambda layout: statistics.median(
+        run["median_s"] for run in theirs[layout]))
+    ratios = [b["median_s"] / a["median_s"] for a, b in zip(ours, theirs[best])]
+    median = (statistics.median(run["median_s"] for run in theirs[best])
+              / statistics.median(run["median_s"] for run in ours))
+    memory = (max(run["peak_resident_bytes"] for run in ours)
+              / min(run["peak_resident_bytes"] for run in theirs[best]))
+    return [name, str(batch), milliseconds(ours),
+            *(milliseconds(theirs[layout]) for layout in LAYOUTS),
+            f"**{median:.2f}** ({min(ratios):.2f}..{max(ratios):.2f})",
+            f"{memory:.2f}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*", metavar="NAME:BATCH", default=[
+        "alexnet:64", "resnet50:16", "alexnet:8", "lenet5:64"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--threads", type=int,
+                        default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--work", default=os.path.join(
+        os.environ.get("LWCC_BUILD", "build"), "speed"),
+        help="folder for models and trainers")
+    parser.add_argument("--worker", choices=LAYOUTS, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    what = [(name, int(batch)) for name, batch in
+            (item.split(":") for item in args.what)]
+    if args.worker:
+        (name, batch), = what
+        return pytorch(name, batch, args.worker, args.steps, args.threads)
+    os.makedirs(args.work, exist_ok=True)
+    columns = ("model", "batch", "lwcc, ms a step", "PyTorch NCHW",
+               "PyTorch channels-last", "ratio to the better one",
+               "peak memory, ratio")
+    print(f"{args.threads} threads, {args.rounds} rounds of {args.steps} steps; "
+          "median (least..largest)")
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+    for name, batch in what:
+        print("| " + " | ".join(measure(name, batch, args)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

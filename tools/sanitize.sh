@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Builds lwcc with sanitizers and runs its tests under them.
+#
+#   tools/sanitize.sh [address] [thread]
+#
+#   address   address and undefined-behaviour sanitizer over all of our code:
+#             unit tests, lit, and the operator grid through lwcc-run
+#   thread    thread sanitizer over the CPU runtime and the trainer: their unit
+#             tests (lanes, events, the loader's thread, signals)
+#
+# Both if none is named; nothing may be reported. Builds lie in build-address/
+# and build-thread/. Library code (MLIR, oneDNN, OpenMP) is not instrumented.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+kinds=()
+for argument in "$@"; do
+  case $argument in
+    address | thread) kinds+=("$argument") ;;
+    -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    *) echo "sanitize.sh: unknown argument $argument (see --help)" >&2; exit 2 ;;
+  esac
+done
+((${#kinds[@]})) || kinds=(address thread)
+
+configure() { # BUILD SANITIZERS
+  [[ -f $1/build.ninja ]] || cmake -G Ninja -B "$1" -S "$root" "-DLWCC_SANITIZE=$2"
+}
+
+address() {
+  local build=$root/build-address
+  # MLIR keeps its registries until the process ends, which the leak checker
+  # would report from code that is not ours.
+  export ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1
+  export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+  configure "$build" address,undefined &&
+    LWCC_BUILD=$build "$root/tools/test.sh" --no-setup unit lit operators
+}
+
+thread() {
+  local build=$root/build-thread suppressions passed=0 failed=0 target
+  configure "$build" thread || return 1
+  suppressions=$build/suppressions.txt
+  # OpenMP's barriers are invisible to the sanitizer, so each lane runs its
+  # parallel regions on one thread; what is tested is the threads of our own.
+  printf 'called_from_lib:libgomp.so\ncalled_from_lib:libdnnl.so\n' >"$suppressions"
+  export OMP_NUM_THREADS=1
+  export TSAN_OPTIONS="halt_on_error=0 exitcode=66 second_deadlock_stack=1 suppressions=$suppressions"
+  local targets
+  mapfile -t targets < <(ninja -C "$build" -t targets all |
+    sed -n 's|^unit/\(runtime-\(cpu\|train\)[-a-z]*\): .*EXECUTABLE.*|unit/\1|p')
+  ((${#targets[@]})) || { echo "sanitize.sh: no runtime tests"; return 1; }
+  ninja -C "$build" "${targets[@]}" || return 1
+  for target in "${targets[@]}"; do
+    if (cd "$build" && "$target" --gtest_brief=1); then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+    fi
+  done
+  echo "$passed passed, $failed failed"
+  ((failed == 0))
+}
+
+code=0
+for kind in "${kinds[@]}"; do
+  echo "== $kind sanitizer"
+  "$kind" || code=1
+done
+((code)) && echo "sanitize.sh: something was reported" || echo "sanitize.sh: clean"
+exit $code
