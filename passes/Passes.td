@@ -64,6 +64,42 @@ def Fuse : LwccPass<"train-fuse"> {
 }
 
 //===----------------------------------------------------------------------===//
+// plan/: differentiated -> planned
+//===----------------------------------------------------------------------===//
+
+def TrainPlan : LwccPass<"train-plan"> {
+  let summary = "gives every layer a tiling and a place";
+  let description = [{
+    By a strategy of passes/plan/Solvers.h, or from a file (passes/plan/Plan.h),
+    which is checked against the model. Every op gets `train.tiling`.
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"single\"", "who makes the plan">,
+    Option<"gpus", "gpus", "int64_t", "1", "how many GPUs it may use">,
+    Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">];
+}
+
+//===----------------------------------------------------------------------===//
+// shard/: planned -> sharded
+//===----------------------------------------------------------------------===//
+
+def Shard : LwccPass<"train-shard"> {
+  let summary = "makes one op per tile and writes every value's place on its type";
+}
+
+//===----------------------------------------------------------------------===//
+// schedule/: sharded -> scheduled -> exec
+//===----------------------------------------------------------------------===//
+
+def TrainSchedule : LwccPass<"train-schedule"> {
+  let summary = "orders the ops of each function";
+  let description = [{
+    Forward as the model has it, backward as autodiff made it, each update as
+    soon as its gradient exists and all readers of the old value have run.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // memory/: offsets and arenas
 //===----------------------------------------------------------------------===//
 

@@ -44,6 +44,8 @@ namespace lwcc::train {
 inline constexpr llvm::StringLiteral layerAttr = "train.layer";
 inline constexpr llvm::StringLiteral phaseAttr = "train.phase";
 inline constexpr llvm::StringLiteral namesAttr = "train.names";
+/// #train.tiling of an op, from the form planned on.
+inline constexpr llvm::StringLiteral tilingAttr = "train.tiling";
 /// Function argument attribute: the ONNX name of a graph input, or "labels" or
 /// "scalars".
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";

@@ -1,0 +1,139 @@
+//===- ScheduleProblem.cpp - The order of a step --------------------------===//
+
+#include "passes/schedule/ScheduleProblem.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+using namespace lwcc;
+using namespace lwcc::schedule;
+
+namespace {
+
+/// Which memory is alive while ops are appended one by one.
+class Memory {
+public:
+  explicit Memory(const ScheduleProblem &problem)
+      : problem(problem), touches(problem.storages.size(), 0),
+        born(problem.storages.size(), false) {
+    for (const Op &op : problem.ops)
+      for (int s : op.storages)
+        ++touches[s];
+  }
+
+  /// Bytes alive after the op minus those before it.
+  int64_t change(const Op &op) const {
+    int64_t bytes = 0;
+    for (int s : op.storages) {
+      if (!born[s])
+        bytes += problem.storages[s];
+      if (touches[s] == static_cast<int>(llvm::count(op.storages, s)))
+        bytes -= problem.storages[s];
+    }
+    return bytes;
+  }
+
+  void run(const Op &op) {
+    for (int s : op.storages)
+      if (!born[s]) {
+        born[s] = true;
+        live += problem.storages[s];
+      }
+    peak = std::max(peak, live);
+    for (int s : op.storages)
+      if (--touches[s] == 0)
+        live -= problem.storages[s];
+  }
+
+  int64_t peak = 0;
+
+private:
+  const ScheduleProblem &problem;
+  std::vector<int> touches; ///< by ops still to come
+  std::vector<bool> born;
+  int64_t live = 0;
+};
+
+} // namespace
+
+int64_t schedule::peakOf(const ScheduleProblem &problem, const Order &order) {
+  Memory memory(problem);
+  for (int op : order)
+    memory.run(problem.ops[op]);
+  return memory.peak;
+}
+
+/// List scheduling: the first op in program order that can run, updates before
+/// all others. With `drawFreeing`, a backward op that frees memory goes before
+/// one that does not.
+static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
+  int n = problem.ops.size();
+  std::vector<std::vector<int>> successors(n);
+  std::vector<int> waiting(n, 0);
+  for (int i = 0; i < n; ++i)
+    for (int before : problem.ops[i].after) {
+      successors[before].push_back(i);
+      ++waiting[i];
+    }
+  // Ready ops in program order, updates apart.
+  std::set<int> ready, updates;
+  auto release = [&](int op) {
+    (problem.ops[op].phase == Phase::update ? updates : ready).insert(op);
+  };
+  for (int i = 0; i < n; ++i)
+    if (waiting[i] == 0)
+      release(i);
+
+  Memory memory(problem);
+  auto choose = [&] {
+    int best = *ready.begin();
+    if (!drawFreeing || problem.ops[best].phase == Phase::forward)
+      return best;
+    int64_t least = std::min<int64_t>(0, memory.change(problem.ops[best]));
+    for (int op : ready)
+      if (problem.ops[op].phase == Phase::backward)
+        if (int64_t change = memory.change(problem.ops[op]); change < least) {
+          best = op;
+          least = change;
+        }
+    return best;
+  };
+
+  Order order;
+  while (!ready.empty() || !updates.empty()) {
+    int op = updates.empty() ? choose() : *updates.begin();
+    ready.erase(op);
+    updates.erase(op);
+    order.push_back(op);
+    memory.run(problem.ops[op]);
+    for (int next : successors[op])
+      if (--waiting[next] == 0)
+        release(next);
+  }
+  return static_cast<int>(order.size()) == n ? order : Order();
+}
+
+Order schedule::solve(const ScheduleProblem &problem) {
+  Order plain = listSchedule(problem, /*drawFreeing=*/false);
+  Order freeing = listSchedule(problem, /*drawFreeing=*/true);
+  return peakOf(problem, freeing) < peakOf(problem, plain) ? freeing : plain;
+}
+
+std::string schedule::verify(const ScheduleProblem &problem,
+                             const Order &order) {
+  std::vector<bool> done(problem.ops.size(), false);
+  for (int op : order) {
+    const std::string &name = problem.ops[op].name;
+    if (done[op])
+      return name + " runs twice";
+    for (int before : problem.ops[op].after)
+      if (!done[before])
+        return name + " runs before " + problem.ops[before].name;
+    done[op] = true;
+  }
+  for (auto [op, isDone] : llvm::zip_equal(problem.ops, done))
+    if (!isDone)
+      return op.name + " never runs";
+  return "";
+}

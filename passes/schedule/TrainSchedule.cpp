@@ -1,0 +1,156 @@
+//===- TrainSchedule.cpp - The order of a function ------------------------===//
+//
+// Takes `sharded`, gives `scheduled`: tells ScheduleProblem what each op needs
+// and touches, and puts the ops into the order it finds.
+//
+// Besides data flow there is one kind of dependence. A parameter's new value
+// will lie where the old one is, so whoever reads the old one goes first:
+// before an op that must work in place, before the train.write, and, if it
+// already stands there, before whatever else makes the new value (which then
+// needs no copy).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/exec/Exec.h"
+#include "ir/train/Train.h"
+#include "passes/Passes.h"
+#include "passes/schedule/ScheduleProblem.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace lwcc {
+#define GEN_PASS_DEF_TRAINSCHEDULE
+#include "passes/Passes.h.inc"
+} // namespace lwcc
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+/// Whether the results may be views of the first operand.
+static bool mayBeView(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, SliceOp, SplitOp>(op);
+}
+
+/// Everybody who reads the bytes of `value`, views of it included.
+static void collectReaders(Value value,
+                           llvm::SmallSetVector<Operation *, 8> &readers) {
+  for (Operation *user : value.getUsers())
+    if (readers.insert(user) && mayBeView(user))
+      for (Value view : user->getResults())
+        collectReaders(view, readers);
+}
+
+namespace {
+
+/// A function as a scheduling problem.
+class Function {
+public:
+  explicit Function(func::FuncOp func) : body(func.getBody().front()) {
+    for (Operation &op : body.without_terminator()) {
+      number[&op] = ops.size();
+      ops.push_back(&op);
+    }
+    for (Operation *op : ops)
+      add(op);
+    for (Operation *op : ops)
+      if (auto write = dyn_cast<WriteOp>(op))
+        protectOldValue(write);
+  }
+
+  LogicalResult schedule() {
+    schedule::Order order = schedule::solve(problem);
+    if (order.empty() && !ops.empty())
+      return body.getParentOp()->emitError(
+          "cannot be ordered: an op needs both the old and the new value of a "
+          "parameter that is updated in place");
+    assert(schedule::verify(problem, order).empty() && "solver's promise");
+    for (int op : order)
+      ops[op]->moveBefore(body.getTerminator());
+    return success();
+  }
+
+private:
+  void add(Operation *op) {
+    schedule::Op entry;
+    entry.name = (op->getName().getStringRef() + " of " + layerOf(op)).str();
+    StringRef phase = phaseOf(op);
+    entry.phase = phase == "update"     ? schedule::Phase::update
+                  : phase == "backward" ? schedule::Phase::backward
+                                        : schedule::Phase::forward;
+    if (auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr))
+      if (!tiling.getPlaces().empty())
+        entry.lane = tiling.getPlaces().front().getLane();
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        entry.after.push_back(number.lookup(producer));
+    for (auto [index, result] : llvm::enumerate(op->getResults()))
+      storageOf[result] = storageFor(op, index);
+    // A read of a parameter touches nothing that is not there anyway.
+    for (Value value : op->getOperands())
+      if (auto storage = storageOf.find(value); storage != storageOf.end())
+        entry.storages.push_back(storage->second);
+    for (Value value : op->getResults())
+      entry.storages.push_back(storageOf[value]);
+    problem.ops.push_back(std::move(entry));
+  }
+
+  int storageFor(Operation *op, unsigned result) {
+    auto known = [&](Value value) {
+      auto storage = storageOf.find(value);
+      return storage == storageOf.end() ? newStorage(0) : storage->second;
+    };
+    if (auto tied = dyn_cast<TiedOpInterface>(op))
+      if (std::optional<unsigned> operand = tied.tiedOperand(result))
+        return known(op->getOperand(*operand));
+    if (mayBeView(op))
+      return known(op->getOperand(0));
+    if (isa<ReadOp>(op))
+      return newStorage(0);
+    return newStorage(
+        exec::bytesOf(cast<RankedTensorType>(op->getResult(result).getType())));
+  }
+  int newStorage(int64_t bytes) {
+    problem.storages.push_back(bytes);
+    return problem.storages.size() - 1;
+  }
+
+  /// Readers of a parameter's old value go before who overwrites it.
+  void protectOldValue(WriteOp write) {
+    llvm::SmallSetVector<Operation *, 8> readers;
+    for (Operation *op : ops)
+      if (auto read = dyn_cast<ReadOp>(op))
+        if (read.getParameter() == write.getParameter())
+          collectReaders(read.getValue(), readers);
+    Operation *producer = write.getValue().getDefiningOp();
+    auto tied = dyn_cast_or_null<TiedOpInterface>(producer);
+    bool inPlace =
+        tied &&
+        tied.tiedOperand(cast<OpResult>(write.getValue()).getResultNumber());
+    for (Operation *reader : readers) {
+      auto precede = [&](Operation *overwriter) {
+        if (overwriter && reader != overwriter && number.count(reader))
+          problem.ops[number[overwriter]].after.push_back(number[reader]);
+      };
+      precede(write);
+      if (producer && (inPlace || reader->isBeforeInBlock(producer)))
+        precede(producer);
+    }
+  }
+
+  Block &body;
+  llvm::SmallVector<Operation *> ops;
+  llvm::DenseMap<Operation *, int> number;
+  llvm::DenseMap<Value, int> storageOf;
+  schedule::ScheduleProblem problem;
+};
+
+struct TrainSchedule : lwcc::impl::TrainScheduleBase<TrainSchedule> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(Function(func).schedule()))
+        signalPassFailure();
+  }
+};
+
+} // namespace
