@@ -1,0 +1,216 @@
+//===- Import.cpp - An ONNX file becomes a train module -------------------===//
+//
+// The order of things: open the file, see what of it is trained, settle the
+// batch, import, and write the blob. The last two happen twice for a static
+// file that is to run at another batch: once as it is, to see that nothing but
+// the batch differs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Import.h"
+#include "frontend/GraphImporter.h"
+#include "frontend/OnnxExport.h"
+#include "frontend/Parameters.h"
+
+#include "ir/train/Train.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+#include <exception>
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+using onnx::NodeProto;
+
+//===----------------------------------------------------------------------===//
+// The batch
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Batch {
+  int64_t size = 0;
+  int64_t ofFile = 0; ///< 0: dynamic
+};
+} // namespace
+
+/// Checks the model's inputs and settles the batch.
+static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
+                                         const ImportOptions &options,
+                                         Reporter &reporter) {
+  const onnx::ValueInfoProto &input = *graph.input;
+  const auto &type = input.type().tensor_type();
+  auto error = [&] {
+    auto diagnostic = reporter.error();
+    diagnostic << "input '" << input.name() << "' ";
+    return diagnostic;
+  };
+  if (!input.type().has_tensor_type() ||
+      elementKind(type.elem_type()) != HostTensor::Kind::real) {
+    error() << "has the element type " << elementTypeName(type.elem_type())
+            << "; lwcc trains models of floating-point data (images)";
+    return std::nullopt;
+  }
+  if (!type.has_shape() || type.shape().dim_size() == 0) {
+    error() << "has no shape; export the model with one";
+    return std::nullopt;
+  }
+  Batch batch;
+  for (int d = 0; d < type.shape().dim_size(); ++d) {
+    const auto &dim = type.shape().dim(d);
+    bool fixed = dim.has_dim_value();
+    std::string name = dim.dim_param().empty() ? "?" : dim.dim_param();
+    if (!fixed && d == 0 && options.batch == 0)
+      error() << "has the dynamic batch '" << name
+              << "' (dimension 0); give its size with --batch=N";
+    else if (!fixed && d != 0)
+      error() << "has the dynamic dimension '" << name << "' (dimension " << d
+              << "), which only an export can fix (--batch sets dimension 0): "
+                 "export with a fixed size there";
+    else if (fixed && (dim.dim_value() < 1 || dim.dim_value() > 1 << 24))
+      error() << "has the extent " << dim.dim_value() << " in dimension " << d
+              << "; at least 1 is needed";
+    if (fixed && d == 0)
+      batch.ofFile = dim.dim_value();
+  }
+  if (options.batch < 0 || options.batch > 1 << 24)
+    reporter.error() << "cannot be compiled for a batch of " << options.batch
+                     << "; --batch must be at least 1";
+  batch.size = options.batch ? options.batch : batch.ofFile;
+
+  if (graph.labels) {
+    const auto &labels = graph.labels->type().tensor_type();
+    int rank = labels.shape().dim_size();
+    bool flat = rank == 1 || (rank == 2 && labels.shape().dim(1).dim_value() == 1);
+    if (elementKind(labels.elem_type()) != HostTensor::Kind::integer || !flat)
+      reporter.error() << "labels '" << graph.labels->name()
+                       << "' must be class indices: integers of shape [batch]";
+    else if (labels.shape().dim(0).has_dim_value() &&
+             labels.shape().dim(0).dim_value() != batch.ofFile)
+      reporter.error() << "labels '" << graph.labels->name() << "' are "
+                       << labels.shape().dim(0).dim_value()
+                       << ", but input '" << input.name()
+                       << "' has a batch of " << batch.ofFile;
+  }
+  if (failed(reporter.result()))
+    return std::nullopt;
+  return batch;
+}
+
+/// A static file may have its batch written into its shapes. It runs at another
+/// batch if every value then has the same shape but for its first dimension.
+static LogicalResult checkRebatch(const OnnxGraph &graph,
+                                  const GraphImporter &before,
+                                  const GraphImporter &after, Batch batch,
+                                  Reporter &reporter) {
+  for (const NodeProto *node : graph.nodes)
+    for (const std::string &output : node->output()) {
+      auto old = before.shapes.find(output), now = after.shapes.find(output);
+      if (old == before.shapes.end() || now == after.shapes.end() ||
+          old->second == now->second)
+        continue;
+      Shape expected = old->second;
+      if (!expected.empty() && expected[0] == batch.ofFile)
+        expected[0] = batch.size;
+      if (expected == now->second)
+        continue;
+      reporter.error(*node)
+          << "has its result '" << output << "' change from "
+          << printShape(old->second) << " to " << printShape(now->second)
+          << " with --batch=" << batch.size << " instead of the file's batch "
+          << batch.ofFile
+          << ", so the file cannot safely run at another batch: export it with "
+             "a dynamic batch, or use --batch="
+          << batch.ofFile;
+      return failure();
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Import
+//===----------------------------------------------------------------------===//
+
+static void writeWeights(const OnnxFile &file, const GraphImporter &imported,
+                         std::vector<char> &blob) {
+  blob.resize(imported.blobBytes);
+  for (const StoredWeight &weight : imported.weights) {
+    auto *out = reinterpret_cast<float *>(blob.data() + weight.offset);
+    if (auto *leaf = std::get_if<const Leaf *>(&weight.source)) {
+      const onnx::TensorProto &tensor = *(*leaf)->tensor;
+      decodeFloats(tensor, file.rawBytes(tensor), out);
+    } else {
+      const auto &values = std::get<HostRef>(weight.source)->reals;
+      llvm::copy(values, out);
+    }
+  }
+}
+
+static FailureOr<ImportedModel> import(StringRef path,
+                                       const ImportOptions &options,
+                                       Reporter &reporter) {
+  std::unique_ptr<OnnxFile> file = OnnxFile::open(path, reporter);
+  if (!file)
+    return failure();
+  FailureOr<OnnxGraph> graph = analyzeGraph(*file, options, reporter);
+  if (failed(graph))
+    return failure();
+  std::optional<Batch> batch = resolveBatch(*graph, options, reporter);
+  if (!batch)
+    return failure();
+
+  Leaves leaves = collectLeaves(*graph, reporter);
+  bool rebatch = batch->ofFile && batch->ofFile != batch->size;
+  std::optional<GraphImporter> asWritten;
+  if (rebatch) {
+    asWritten.emplace(*graph, leaves, reporter, batch->ofFile, 0);
+    if (failed(asWritten->run()))
+      return failure();
+  }
+  GraphImporter importer(*graph, leaves, reporter, batch->size,
+                         rebatch ? batch->ofFile : 0);
+  if (failed(importer.run()))
+    return failure();
+  if (rebatch &&
+      failed(checkRebatch(*graph, *asWritten, importer, *batch, reporter)))
+    return failure();
+
+  ModuleOp module = *importer.module;
+  Builder builder(module.getContext());
+  module->setAttr("train.model", builder.getStringAttr(file->name));
+  module->setAttr("train.hash", builder.getStringAttr(file->hash));
+  module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));
+  std::string loss = "cross entropy (added)";
+  if (!graph->loss.empty())
+    loss = graph->producers.lookup(graph->loss)->op_type() + " of the file";
+  module->setAttr("train.loss", builder.getStringAttr(loss));
+  if (failed(verify(module)))
+    return failure();
+
+  ImportedModel model;
+  writeWeights(*file, importer, model.blob);
+  model.onnxExport =
+      exportRecipe(*file, leaves, importer, model.blob, reporter);
+  model.module = std::move(importer.module);
+  return model;
+}
+
+FailureOr<ImportedModel> lwcc::importOnnx(StringRef path,
+                                          const ImportOptions &options,
+                                          MLIRContext *context) {
+  context->loadDialect<func::FuncDialect, train::TrainDialect>();
+  Reporter reporter(context, sys::path::filename(path));
+  if (options.loss != "auto" && options.loss != "cross-entropy") {
+    reporter.error() << "cannot be compiled for the loss '" << options.loss
+                     << "'; --loss takes auto or cross-entropy";
+    return failure();
+  }
+  // protobuf and ONNX's text parser may throw; nothing else of lwcc does.
+  try {
+    return import(path, options, reporter);
+  } catch (const std::exception &exception) {
+    reporter.error() << "cannot be read: " << exception.what();
+    return failure();
+  }
+}

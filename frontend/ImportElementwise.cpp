@@ -1,0 +1,174 @@
+//===- ImportElementwise.cpp - Elementwise operators and reductions -------===//
+//
+// Most need only their row of the operator table: the function is a row of
+// ir/train/Elementwise.h, its parameters are the attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ConstantFolder.h"
+#include "frontend/NodeImporter.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <cfloat>
+#include <cmath>
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+
+LogicalResult lwcc::importUnary(NodeImporter &node) {
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  SmallVector<std::pair<StringRef, double>> params;
+  for (const AttributeSpec &spec : attributesOf(node.row())) {
+    double otherwise = 0;
+    bool bad = spec.otherwise.getAsDouble(otherwise);
+    assert(!bad && "an elementwise row's attributes have defaults");
+    (void)bad;
+    params.emplace_back(spec.name, node.real(spec.name, float(otherwise)));
+  }
+  return node.result(0, node.map(node.row().map, {x}, params));
+}
+
+LogicalResult lwcc::importNary(NodeImporter &node) {
+  Value y = node.live(0);
+  for (unsigned i = 1; i < node.numInputs() && y; ++i) {
+    Value x = node.live(i);
+    if (!x)
+      return failure();
+    // The bias of a Linear on more than two dimensions is an Add.
+    if (node.op() == "Add" && shapeOf(x).size() == 1 && node.fanInOf(y))
+      node.setFreshUniform(x, node.fanInOf(y));
+    if (node.op() == "Add" && shapeOf(y).size() == 1 && node.fanInOf(x))
+      node.setFreshUniform(y, node.fanInOf(x));
+    y = node.map(node.row().map, {y, x});
+  }
+  return y ? node.result(0, y) : failure();
+}
+
+LogicalResult lwcc::importClip(NodeImporter &node) {
+  FailureOr<double> low = node.scalar(1, "min"), high = node.scalar(2, "max");
+  if (failed(low) || failed(high))
+    return failure();
+  Value x = node.live(0);
+  if (!x || (std::isnan(*low) && std::isnan(*high)))
+    return node.result(0, x);
+  // Infinite bounds have no literal; the largest float bounds as much.
+  auto finite = [](double bound, double otherwise) {
+    return std::isnan(bound) ? otherwise
+                             : std::clamp<double>(bound, -FLT_MAX, FLT_MAX);
+  };
+  return node.result(0, node.map("clip", {x},
+                                 {{"lo", finite(*low, -FLT_MAX)},
+                                  {"hi", finite(*high, FLT_MAX)}}));
+}
+
+LogicalResult lwcc::importPow(NodeImporter &node) {
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  // The exponent may be an integer tensor, and is nearly always a constant.
+  if (HostRef exponent = node.constant(1); exponent && exponent->isSplat()) {
+    double value = exponent->at(0);
+    if (value == 1 && exponent->size() == 1)
+      return node.result(0, x);
+    if (value == 2 && exponent->size() == 1)
+      return node.result(0, node.map("square", {x}));
+    if (value == 0.5 && exponent->size() == 1)
+      return node.result(0, node.map("sqrt", {x}));
+    return node.result(0,
+                       node.map("pow", {x, node.splat(value, exponent->shape)}));
+  }
+  Value exponent = node.live(1);
+  return exponent ? node.result(0, node.map("pow", {x, exponent})) : failure();
+}
+
+LogicalResult lwcc::importGelu(NodeImporter &node) {
+  StringRef approximate = node.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    return node.fail("has the unknown approximation '" + approximate + "'");
+  Value x = node.live(0);
+  return x ? node.result(0, node.map(approximate == "tanh" ? "gelu_tanh" : "gelu",
+                                     {x}))
+           : failure();
+}
+
+/// Trains whatever the file's training_mode says: exporters drop it.
+LogicalResult lwcc::importDropout(NodeImporter &node) {
+  if (node.isUsed(1))
+    return node.fail("has its mask output used, which is not supported");
+  FailureOr<double> given = node.scalar(1, "ratio");
+  if (failed(given))
+    return failure();
+  float ratio = std::isnan(*given) ? 0.5f : float(*given);
+  if (!(ratio >= 0 && ratio < 1))
+    return node.fail("has the ratio " + std::to_string(ratio) +
+                     "; it must be at least 0 and less than 1");
+  Value x = node.live(0);
+  if (!x || ratio == 0)
+    return node.result(0, x);
+  Value y = node.create<train::DropoutOp>(
+      x.getType(), x, node.scalars(), APFloat(ratio),
+      int64_t(train::streamOf(node.output())));
+  return node.result(0, y);
+}
+
+LogicalResult lwcc::importReduce(NodeImporter &node) {
+  FailureOr<std::optional<Shape>> given = node.integers(1, "axes");
+  if (failed(given))
+    return failure();
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  ArrayRef<int64_t> from = shapeOf(x);
+  int64_t rank = from.size();
+  std::optional<Shape> axes = *given;
+  if (!axes || axes->empty()) {
+    if (node.integer("noop_with_empty_axes", 0))
+      return node.result(0, x);
+    axes = to_vector(seq<int64_t>(0, rank));
+  }
+  std::string error;
+  axes = normalizeAxes(*axes, rank, error);
+  if (!axes)
+    return node.fail(error);
+  if (axes->empty())
+    return node.result(0, x);
+  Shape shape;
+  for (auto [d, extent] : enumerate(from)) {
+    if (!is_contained(*axes, int64_t(d)))
+      shape.push_back(extent);
+    else if (node.integer("keepdims", 1))
+      shape.push_back(1);
+  }
+  Value y = node.create<train::ReduceOp>(node.tensorOf(shape), x, *axes,
+                                         node.op() == "ReduceMean");
+  return node.result(0, y);
+}
+
+LogicalResult lwcc::importSoftmax(NodeImporter &node) {
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  Shape shape(shapeOf(x));
+  bool flattens = node.opset() < 13;
+  std::string error;
+  std::optional<int64_t> axis = normalizeAxis(
+      node.integer("axis", flattens ? 1 : -1), shape.size(), error);
+  if (!axis)
+    return node.fail(error);
+  bool log = node.op() == "LogSoftmax";
+  // Before opset 13 the axis and all behind it are one; that differs only if
+  // there is something behind it.
+  if (flattens && *elementCount(ArrayRef(shape).drop_front(*axis + 1)) != 1) {
+    std::optional<Shape> flat = flattenedShape(shape, *axis, error);
+    Value y = node.reshape(x, *flat);
+    y = node.create<train::SoftmaxOp>(y.getType(), y, 1, log);
+    return node.result(0, node.reshape(y, shape));
+  }
+  Value y = node.create<train::SoftmaxOp>(x.getType(), x, *axis, log);
+  return node.result(0, y);
+}

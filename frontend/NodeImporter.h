@@ -1,0 +1,111 @@
+//===- NodeImporter.h - What an import function works with ------*- C++ -*-===//
+//
+// One ONNX node on its way to train ops: its attributes (NodeView), its inputs
+// as program values or as compile-time values, the ops made for it (which all
+// carry its name and location), and the reporting of what is wrong with it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_FRONTEND_NODEIMPORTER_H
+#define LWCC_FRONTEND_NODEIMPORTER_H
+
+#include "frontend/GraphImporter.h"
+#include "frontend/OnnxOpTable.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace lwcc {
+
+class NodeImporter : public NodeView {
+public:
+  NodeImporter(GraphImporter &importer, const onnx::NodeProto &node,
+               const OnnxOp &row, llvm::ArrayRef<const Imported *> inputs);
+
+  const OnnxOp &row() const { return opRow; }
+  mlir::Location loc() const { return location; }
+
+  /// Reports what is wrong with the node; always a failure.
+  mlir::LogicalResult fail(const llvm::Twine &message);
+
+  //===--- Inputs ---------------------------------------------------------===//
+
+  /// A float tensor of the program; null after reporting.
+  mlir::Value live(unsigned i);
+  /// Its shape; that of any tensor.
+  llvm::ArrayRef<int64_t> shape(unsigned i);
+  /// A tensor known at compile time; null if absent or not known.
+  HostRef constant(unsigned i);
+  /// Integers known at compile time, from an input or else an attribute. None
+  /// if neither is there; a failure, reported, if the input is not known.
+  mlir::FailureOr<std::optional<Shape>> integers(unsigned input,
+                                                 llvm::StringRef attribute);
+  /// A scalar known at compile time, from an input or else an attribute; NaN
+  /// if neither is there. Fails like `integers`.
+  mlir::FailureOr<double> scalar(unsigned input, llvm::StringRef attribute);
+  /// Whether an input is absent or computed to be zeros, as which exporters
+  /// write a missing bias.
+  bool isZero(unsigned i) const;
+  const Imported &raw(unsigned i) const { return *inputs[i]; }
+  mlir::Value labels() const { return importer.labels; }
+  mlir::Value scalars() const { return importer.scalars; }
+  int64_t batch() const { return importer.batch; }
+  int64_t rebatch() const { return importer.rebatch; }
+
+  /// Gives a stored weight the initial value that PyTorch draws for a layer
+  /// whose outputs sum over `fanIn` products.
+  void setFreshUniform(mlir::Value weight, int64_t fanIn);
+  void setFreshConstant(mlir::Value weight, double value);
+  /// The fan-in that `setFreshUniform` was called with for the weight of the
+  /// matrix product that made `value`; 0 if it is none.
+  int64_t fanInOf(mlir::Value value) const;
+
+  //===--- Results --------------------------------------------------------===//
+
+  /// Whether anybody reads output i.
+  bool isUsed(unsigned i) const {
+    return hasOutput(i) && importer.needed.contains(output(i));
+  }
+
+  mlir::OpBuilder &builder() { return importer.builder; }
+  mlir::RankedTensorType tensorOf(llvm::ArrayRef<int64_t> shape) {
+    return train::tensorOf(location->getContext(), shape);
+  }
+
+  /// Makes an op for this node.
+  template <typename Op, typename... Args> Op create(Args &&...args) {
+    Op op = Op::create(builder(), location, std::forward<Args>(args)...);
+    adopt(op);
+    return op;
+  }
+  /// An elementwise function (ir/train/Elementwise.h); null after reporting
+  /// that the shapes do not fit.
+  mlir::Value map(llvm::StringRef fn, mlir::ValueRange inputs,
+                  llvm::ArrayRef<std::pair<llvm::StringRef, double>> params = {});
+  mlir::Value splat(double value, llvm::ArrayRef<int64_t> shape = {});
+  /// The same elements in another shape (no op if it is the same).
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  mlir::LogicalResult reshapeTo(unsigned input,
+                                const std::optional<Shape> &shape,
+                                llvm::StringRef error);
+
+  /// Says what output i is. The op that made the value, if it is of this node,
+  /// takes the output's name.
+  mlir::LogicalResult result(unsigned i, mlir::Value value);
+  mlir::LogicalResult result(unsigned i, Imported value);
+
+private:
+  void adopt(mlir::Operation *op);
+
+  GraphImporter &importer;
+  const OnnxOp &opRow;
+  llvm::ArrayRef<const Imported *> inputs; ///< null: absent
+  mlir::Location location;
+  llvm::SmallVector<Shape> shapeStorage;
+  llvm::SmallPtrSet<mlir::Operation *, 4> own; ///< ops made for this node
+};
+
+/// Shape of a float tensor value.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+
+} // namespace lwcc
+
+#endif // LWCC_FRONTEND_NODEIMPORTER_H

@@ -1,0 +1,195 @@
+//===- OnnxOpTable.cpp - The operators that lwcc imports ------------------===//
+
+#include "frontend/OnnxOpTable.h"
+#include "frontend/ConstantFolder.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace lwcc;
+using namespace llvm;
+using onnx::AttributeProto;
+
+static constexpr int many = OnnxOp::many;
+
+// clang-format off
+static constexpr OnnxOp table[] = {
+  // Layers
+  {"Conv",                  1, 2, 3, "0 1 2", "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I", importConv},
+  {"Gemm",                  7, 2, 3, "0 1 2", "alpha:f beta:f transA:i transB:i", importGemm},
+  {"MatMul",                1, 2, 2, "0 1", "", importMatMul},
+  {"BatchNormalization",    7, 5, 5, "0 1 2", "epsilon:f momentum:f spatial:i training_mode:i", importBatchNorm},
+  {"LRN",                   1, 1, 1, "0", "alpha:f beta:f bias:f size:i", importLrn},
+  {"MaxPool",               1, 1, 1, "0", "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I", importPool},
+  {"AveragePool",           1, 1, 1, "0", "auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I pads:I strides:I", importPool},
+  {"GlobalAveragePool",     1, 1, 1, "0", "", importGlobalPool},
+  {"GlobalMaxPool",         1, 1, 1, "0", "", importGlobalPool},
+  {"Dropout",               7, 1, 3, "0", "ratio:f seed:i", importDropout},
+  {"Softmax",               1, 1, 1, "0", "axis:i", importSoftmax},
+  {"LogSoftmax",            1, 1, 1, "0", "axis:i", importSoftmax},
+  {"SoftmaxCrossEntropyLoss", 12, 2, 3, "0", "ignore_index:i reduction:s", importLoss},
+  {"NegativeLogLikelihoodLoss", 12, 2, 3, "0", "ignore_index:i reduction:s", importLoss},
+  // Elementwise
+  {"Abs",                   6, 1, 1, "0", "", importUnary, foldUnary, "abs"},
+  {"Elu",                   6, 1, 1, "0", "alpha:f=1", importUnary, nullptr, "elu"},
+  {"Erf",                   9, 1, 1, "0", "", importUnary, nullptr, "erf"},
+  {"Exp",                   6, 1, 1, "0", "", importUnary, foldUnary, "exp"},
+  {"HardSigmoid",           6, 1, 1, "0", "alpha:f=0.2 beta:f=0.5", importUnary, nullptr, "hard_sigmoid"},
+  {"HardSwish",            14, 1, 1, "0", "", importUnary, nullptr, "hard_swish"},
+  {"LeakyRelu",             6, 1, 1, "0", "alpha:f=0.01", importUnary, nullptr, "leaky_relu"},
+  {"Log",                   6, 1, 1, "0", "", importUnary, foldUnary, "log"},
+  {"Neg",                   6, 1, 1, "0", "", importUnary, foldUnary, "neg"},
+  {"Reciprocal",            6, 1, 1, "0", "", importUnary, foldUnary, "reciprocal"},
+  {"Relu",                  6, 1, 1, "0", "", importUnary, nullptr, "relu"},
+  {"Sigmoid",               6, 1, 1, "0", "", importUnary, nullptr, "sigmoid"},
+  {"Softplus",              1, 1, 1, "0", "", importUnary, nullptr, "softplus"},
+  {"Sqrt",                  6, 1, 1, "0", "", importUnary, foldUnary, "sqrt"},
+  {"Tanh",                  6, 1, 1, "0", "", importUnary, nullptr, "tanh"},
+  {"Clip",                  6, 1, 3, "0", "max:f min:f", importClip},
+  {"Gelu",                 20, 1, 1, "0", "approximate:s", importGelu},
+  {"Add",                   7, 2, 2, "*", "", importNary, foldArithmetic, "add"},
+  {"Sub",                   7, 2, 2, "*", "", importNary, foldArithmetic, "sub"},
+  {"Mul",                   7, 2, 2, "*", "", importNary, foldArithmetic, "mul"},
+  {"Div",                   7, 2, 2, "*", "", importNary, foldArithmetic, "div"},
+  {"Max",                   6, 1, many, "*", "", importNary, foldArithmetic, "max"},
+  {"Min",                   6, 1, many, "*", "", importNary, foldArithmetic, "min"},
+  {"Sum",                   6, 1, many, "*", "", importNary, foldArithmetic, "add"},
+  {"Pow",                   7, 2, 2, "*", "", importPow, foldArithmetic, "pow"},
+  // Reductions and data movement
+  {"ReduceMean",            1, 1, 2, "0", "axes:I keepdims:i noop_with_empty_axes:i", importReduce},
+  {"ReduceSum",             1, 1, 2, "0", "axes:I keepdims:i noop_with_empty_axes:i", importReduce, foldReduce},
+  {"Identity",              1, 1, 1, "0", "", importIdentity, foldIdentity},
+  {"Cast",                  6, 1, 1, "0", "to:i saturate:i round_mode:s", importCast, foldCast},
+  {"CastLike",             15, 2, 2, "0", "saturate:i round_mode:s", importCast},
+  {"Reshape",               5, 2, 2, "0", "allowzero:i", importReshape, foldReshape},
+  {"Flatten",               1, 1, 1, "0", "axis:i", importFlatten, foldReshape},
+  {"Squeeze",               1, 1, 2, "0", "axes:I", importSqueeze, foldReshape},
+  {"Unsqueeze",             1, 1, 2, "0", "axes:I", importUnsqueeze, foldReshape},
+  {"Transpose",             1, 1, 1, "0", "perm:I", importTranspose, foldTranspose},
+  {"Expand",                8, 2, 2, "0", "", importExpand, foldExpand},
+  {"Concat",                4, 1, many, "*", "axis:i", importConcat, foldConcat},
+  {"Split",                 2, 1, 2, "0", "axis:i num_outputs:i split:I", importSplit},
+  {"SplitToSequence",      11, 1, 2, "0", "axis:i keepdims:i", importSplitToSequence},
+  {"SequenceAt",           11, 2, 2, "0", "", importSequenceAt},
+  {"Slice",                 1, 1, 5, "0", "axes:I ends:I starts:I", importSlice, foldSlice},
+  {"Gather",                1, 2, 2, "0", "axis:i", importGather, foldGather},
+  {"Pad",                   2, 1, 4, "0", "mode:s pads:I value:f", importPad},
+  // Made at compile time, or the file's way to give a parameter
+  {"Constant",              1, 0, 0, "", "value:t value_float:f value_floats:F value_int:i value_ints:I", nullptr},
+  {"ConstantOfShape",       9, 1, 1, "", "value:t", nullptr, foldConstantOfShape},
+  {"RandomNormal",          1, 0, 0, "", "dtype:i mean:f scale:f seed:f shape:I", nullptr},
+  {"RandomNormalLike",      1, 1, 1, "", "dtype:i mean:f scale:f seed:f", nullptr},
+  {"RandomUniform",         1, 0, 0, "", "dtype:i high:f low:f seed:f shape:I", nullptr},
+  {"RandomUniformLike",     1, 1, 1, "", "dtype:i high:f low:f seed:f", nullptr},
+  // Shape plumbing
+  {"Shape",                 1, 1, 1, "", "end:i start:i", nullptr},
+  {"Size",                  1, 1, 1, "", "", nullptr},
+  {"Range",                11, 3, 3, "", "", nullptr, foldRange},
+  {"Tile",                  6, 2, 2, "", "", nullptr, foldTile},
+  {"Where",                 9, 3, 3, "1 2", "", nullptr, foldWhere},
+  {"Equal",                 7, 2, 2, "", "", nullptr, foldArithmetic},
+  {"Less",                  7, 2, 2, "", "", nullptr, foldArithmetic},
+  {"LessOrEqual",          12, 2, 2, "", "", nullptr, foldArithmetic},
+  {"Greater",               7, 2, 2, "", "", nullptr, foldArithmetic},
+  {"GreaterOrEqual",       12, 2, 2, "", "", nullptr, foldArithmetic},
+  {"And",                   7, 2, 2, "", "", nullptr, foldArithmetic},
+  {"Or",                    7, 2, 2, "", "", nullptr, foldArithmetic},
+  {"Not",                   1, 1, 1, "", "", nullptr, foldUnary},
+  {"Mod",                  10, 2, 2, "", "fmod:i", nullptr, foldArithmetic},
+  {"Ceil",                  6, 1, 1, "", "", nullptr, foldUnary},
+  {"Floor",                 6, 1, 1, "", "", nullptr, foldUnary},
+  {"Round",                11, 1, 1, "", "", nullptr, foldUnary},
+  {"Sign",                  9, 1, 1, "", "", nullptr, foldUnary},
+  {"ReduceMax",             1, 1, 2, "", "axes:I keepdims:i noop_with_empty_axes:i", nullptr, foldReduce},
+  {"ReduceMin",             1, 1, 2, "", "axes:I keepdims:i noop_with_empty_axes:i", nullptr, foldReduce},
+  {"ReduceProd",            1, 1, 2, "", "axes:I keepdims:i noop_with_empty_axes:i", nullptr, foldReduce},
+};
+// clang-format on
+
+ArrayRef<OnnxOp> lwcc::onnxOps() { return table; }
+
+const OnnxOp *lwcc::findOnnxOp(StringRef name) {
+  const OnnxOp *found =
+      find_if(table, [&](const OnnxOp &op) { return op.name == name; });
+  return found == std::end(table) ? nullptr : found;
+}
+
+bool OnnxOp::isDifferentiable(unsigned input) const {
+  if (differentiable == "*")
+    return true;
+  return is_contained(split(differentiable, ' '), std::to_string(input));
+}
+
+SmallVector<AttributeSpec> lwcc::attributesOf(const OnnxOp &op) {
+  SmallVector<AttributeSpec> specs;
+  if (op.attributes.empty())
+    return specs;
+  for (StringRef entry : split(op.attributes, ' ')) {
+    auto [name, rest] = entry.split(':');
+    auto [type, otherwise] = rest.split('=');
+    specs.push_back({name, type, otherwise});
+  }
+  return specs;
+}
+
+static StringRef typeLetter(AttributeProto::AttributeType type) {
+  switch (type) {
+  case AttributeProto::INT:
+    return "i";
+  case AttributeProto::INTS:
+    return "I";
+  case AttributeProto::FLOAT:
+    return "f";
+  case AttributeProto::FLOATS:
+    return "F";
+  case AttributeProto::STRING:
+    return "s";
+  case AttributeProto::STRINGS:
+    return "S";
+  case AttributeProto::TENSOR:
+    return "t";
+  default:
+    return "?";
+  }
+}
+
+std::vector<std::string> lwcc::checkSupport(const NodeView &node) {
+  StringRef domain = node.proto().domain();
+  if (!domain.empty() && domain != "ai.onnx")
+    return {"is of the domain '" + domain.str() +
+            "'; only the standard operators (ai.onnx) are supported. Export "
+            "without fused or custom operators, and inline local functions "
+            "with onnx.inliner.inline_local_functions"};
+  const OnnxOp *op = findOnnxOp(node.op());
+  if (!op)
+    return {"is an operator that lwcc does not support; the README lists those "
+            "that it does and says how to add one"};
+  std::vector<std::string> problems;
+  if (op->since > node.opset())
+    problems.push_back("exists since opset " + std::to_string(op->since) +
+                       ", but the file declares opset " +
+                       std::to_string(node.opset()) + "; export the model again");
+  int inputs = node.numInputs();
+  bool missing = inputs < op->minInputs || inputs > op->maxInputs;
+  for (int i = 0; i < inputs && !missing; ++i)
+    missing = !node.hasInput(i) && (i < op->minInputs || op->maxInputs == many);
+  if (missing)
+    problems.push_back("has the wrong number of inputs for its operator: the "
+                       "file is damaged");
+  SmallVector<AttributeSpec> specs = attributesOf(*op);
+  for (const AttributeProto &attribute : node.proto().attribute()) {
+    const auto *spec = find_if(specs, [&](const AttributeSpec &spec) {
+      return spec.name == attribute.name();
+    });
+    std::string quoted = "'" + attribute.name() + "'";
+    if (spec == specs.end())
+      problems.push_back("has the attribute " + quoted +
+                         ", which lwcc does not know; remove it if it has no "
+                         "meaning for training");
+    else if (spec->type != typeLetter(attribute.type()))
+      problems.push_back("has the attribute " + quoted + " of the wrong type " +
+                         AttributeProto::AttributeType_Name(attribute.type()));
+  }
+  return problems;
+}

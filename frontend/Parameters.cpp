@@ -1,0 +1,265 @@
+//===- Parameters.cpp - Which tensors of a file are trained ---------------===//
+
+#include "frontend/Parameters.h"
+#include "frontend/OnnxOpTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <google/protobuf/unknown_field_set.h>
+
+using namespace lwcc;
+using namespace llvm;
+using onnx::NodeProto;
+using onnx::TensorProto;
+using train::ParameterKind;
+
+//===----------------------------------------------------------------------===//
+// What PyTorch's exporter says
+//===----------------------------------------------------------------------===//
+
+/// metadata_props of a message: newer than the protobuf definitions that we
+/// are built with, hence among its unknown fields.
+static StringMap<std::string> metadataOf(const google::protobuf::Message &message,
+                                         int field) {
+  StringMap<std::string> result;
+  const auto &unknown = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto &entry = unknown.field(i);
+    onnx::StringStringEntryProto pair;
+    if (entry.number() == field &&
+        entry.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
+        pair.ParseFromString(entry.length_delimited()))
+      result[pair.key()] = pair.value();
+  }
+  return result;
+}
+static constexpr int valueInfoMetadata = 4, graphMetadata = 16;
+
+namespace {
+/// PARAMETER and BUFFER tensors by the names of torch.export's signature.
+struct Signature {
+  bool present = false;
+  StringSet<> parameters, buffers;
+  SmallVector<std::string> lost; ///< parameters that the file does not have
+
+  explicit Signature(const OnnxGraph &graph) {
+    const auto &proto = graph.file->model.graph();
+    for (const auto &info : proto.value_info()) {
+      StringMap<std::string> metadata = metadataOf(info, valueInfoMetadata);
+      auto kind =
+          metadata.find("pkg.torch.export.graph_signature.InputSpec.kind");
+      if (kind == metadata.end())
+        continue;
+      present = true;
+      (kind->second == "PARAMETER" ? parameters : buffers).insert(info.name());
+    }
+    std::string text = metadataOf(proto, graphMetadata)
+        ["pkg.torch.export.ExportedProgram.graph_signature"];
+    for (StringRef line : split(text, '\n')) {
+      auto [head, rest] = line.split(": PARAMETER target='");
+      StringRef name = rest.split('\'').first;
+      if (!name.empty() && !graph.initializers.contains(name))
+        lost.push_back(name.str());
+    }
+    present |= !text.empty();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Leaves
+//===----------------------------------------------------------------------===//
+
+bool lwcc::makesParameters(const NodeProto &node) {
+  static const StringSet<> makers = {"Constant",         "ConstantOfShape",
+                                     "RandomNormal",     "RandomNormalLike",
+                                     "RandomUniform",    "RandomUniformLike"};
+  return makers.contains(node.op_type()) && node.output_size() == 1;
+}
+
+/// An input where only parameters make sense, so that even a Constant node is
+/// one there (some exporters write weights so).
+static bool isWeightInput(const NodeProto &node, int input) {
+  static const StringSet<> layers = {"Conv", "Gemm", "MatMul",
+                                     "BatchNormalization"};
+  return input > 0 && layers.contains(node.op_type());
+}
+static bool isStatisticInput(const NodeProto &node, int input) {
+  return input >= 3 && node.op_type() == "BatchNormalization";
+}
+
+namespace {
+class Collector {
+public:
+  Collector(const OnnxGraph &graph)
+      : graph(graph), signature(graph) {}
+
+  Leaves run(Reporter &reporter) {
+    findGradientFlow();
+    for (const NodeProto *node : graph.nodes)
+      for (const std::string &input : node->input())
+        if (!input.empty() && !leaves.contains(input))
+          addLeaf(input);
+    if (graph.nodes.empty() && graph.initializers.contains(graph.logits))
+      addLeaf(graph.logits);
+    if (!signature.lost.empty())
+      warnAboutLoss(reporter);
+    return std::move(leaves);
+  }
+
+private:
+  /// Walks backward: a gradient reaches the inputs that a differentiable one of
+  /// an operator reads, if it reaches a result.
+  void findGradientFlow() {
+    differentiable.insert(graph.loss.empty() ? graph.logits : graph.loss);
+    for (const NodeProto *node : reverse(graph.nodes)) {
+      const OnnxOp *op = findOnnxOp(node->op_type());
+      bool reached = any_of(node->output(), [&](const std::string &output) {
+        return differentiable.contains(output);
+      });
+      for (int i = 0; i < node->input_size(); ++i) {
+        const std::string &input = node->input(i);
+        if (isStatisticInput(*node, i))
+          statistics.insert(input);
+        if (isWeightInput(*node, i))
+          weights.insert(input);
+        if (reached && op->isDifferentiable(i) && flowsThrough(*node))
+          differentiable.insert(input);
+      }
+    }
+  }
+
+  bool flowsThrough(const NodeProto &node) const {
+    return node.op_type() != "Cast" ||
+           elementKind(int32_t(graph.view(node).integer("to", 0))) ==
+               HostTensor::Kind::real;
+  }
+
+  void addLeaf(StringRef name) {
+    Leaf leaf;
+    leaf.name = name.str();
+    auto stored = graph.initializers.find(name);
+    auto made = graph.producers.find(name);
+    if (stored != graph.initializers.end()) {
+      const TensorProto &tensor = *stored->second;
+      if (elementKind(tensor.data_type()) != HostTensor::Kind::real)
+        return;
+      leaf.tensor = &tensor;
+      leaf.shape.assign(tensor.dims().begin(), tensor.dims().end());
+    } else if (made == graph.producers.end() ||
+               !makeLeaf(*made->second, leaf)) {
+      return;
+    }
+    leaf.kind = kindOf(leaf);
+    leaves.try_emplace(name, std::move(leaf));
+  }
+
+  ParameterKind kindOf(const Leaf &leaf) const {
+    if (statistics.contains(leaf.name))
+      return ParameterKind::Statistic;
+    if (!differentiable.contains(leaf.name) ||
+        signature.buffers.contains(leaf.name))
+      return ParameterKind::Constant;
+    // The newer exporter lifts the scalars of expressions to initializers; its
+    // own record tells them from parameters.
+    if (leaf.shape.empty() && signature.present &&
+        !signature.parameters.contains(leaf.name))
+      return ParameterKind::Constant;
+    return ParameterKind::Trainable;
+  }
+
+  /// A node that makes a parameter. Not if no gradient asks for it: then it is
+  /// plumbing, or the random numbers of a dropout.
+  bool makeLeaf(const NodeProto &node, Leaf &leaf) {
+    if (!makesParameters(node) || (!differentiable.contains(leaf.name) &&
+                                   !statistics.contains(leaf.name)))
+      return false;
+    NodeView view = graph.view(node);
+    if (view.op() == "Constant") {
+      const TensorProto *value = view.tensor("value");
+      if (!weights.contains(leaf.name) || !value ||
+          elementKind(value->data_type()) != HostTensor::Kind::real ||
+          value->dims_size() == 0)
+        return false;
+      leaf.tensor = value;
+      leaf.shape.assign(value->dims().begin(), value->dims().end());
+      return true;
+    }
+    std::optional<Shape> shape = madeShape(view);
+    if (!shape || shape->empty() || !elementCount(*shape))
+      return false;
+    leaf.shape = *shape;
+    if (view.op() == "ConstantOfShape") {
+      leaf.maker = "constant";
+      const TensorProto *value = view.tensor("value");
+      if (!value)
+        return true;
+      if (elementKind(value->data_type()) != HostTensor::Kind::real)
+        return false;
+      HostTensor decoded = decodeTensor(*value, graph.file->rawBytes(*value));
+      leaf.a = decoded.size() == 1 ? decoded.reals[0] : 0;
+      return decoded.size() == 1;
+    }
+    bool normal = view.op().starts_with("RandomNormal");
+    leaf.maker = normal ? "normal" : "uniform";
+    leaf.a = normal ? view.real("mean", 0) : view.real("low", 0);
+    leaf.b = normal ? view.real("scale", 1) : view.real("high", 1);
+    return true;
+  }
+
+  /// The shape of a maker's result where the file states it outright. A shape
+  /// that is computed from other tensors makes a constant, not a parameter.
+  std::optional<Shape> madeShape(const NodeView &view) {
+    if (view.has("shape"))
+      return view.integers("shape");
+    if (view.numInputs() == 0)
+      return std::nullopt;
+    StringRef donor = view.input(0);
+    if (view.op().ends_with("Like")) {
+      if (!leaves.contains(donor))
+        addLeaf(donor);
+      auto leaf = leaves.find(donor);
+      return leaf == leaves.end() ? std::nullopt
+                                  : std::optional<Shape>(leaf->second.shape);
+    }
+    const TensorProto *tensor = graph.initializers.lookup(donor);
+    if (const NodeProto *node = graph.producers.lookup(donor)) {
+      if (node->op_type() != "Constant")
+        return std::nullopt;
+      NodeView constant = graph.view(*node);
+      if (std::optional<Shape> values = constant.integers("value_ints"))
+        return values;
+      tensor = constant.tensor("value");
+    }
+    if (!tensor ||
+        elementKind(tensor->data_type()) != HostTensor::Kind::integer)
+      return std::nullopt;
+    HostTensor values = decodeTensor(*tensor, graph.file->rawBytes(*tensor));
+    return Shape(values.integers.begin(), values.integers.end());
+  }
+
+  void warnAboutLoss(Reporter &reporter) {
+    auto diagnostic = reporter.warning();
+    diagnostic << "does not have " << signature.lost.size()
+               << " of the parameters of the PyTorch module that it was made "
+                  "from (";
+    size_t shown = std::min<size_t>(3, signature.lost.size());
+    interleaveComma(ArrayRef(signature.lost).take_front(shown), diagnostic);
+    diagnostic << (shown < signature.lost.size() ? ", ..." : "")
+               << "): the exporter folded or merged them, so that another model "
+                  "is trained. Export with torch.onnx.export(model.train(), "
+                  "..., optimize=False)";
+  }
+
+  const OnnxGraph &graph;
+  Signature signature;
+  StringSet<> differentiable, statistics, weights;
+  Leaves leaves;
+};
+} // namespace
+
+Leaves lwcc::collectLeaves(const OnnxGraph &graph, Reporter &reporter) {
+  return Collector(graph).run(reporter);
+}

@@ -1,0 +1,42 @@
+//===- Parameters.h - Which tensors of a file are trained -------*- C++ -*-===//
+//
+// Decides what a float tensor of the file is: a trainable parameter, a running
+// statistic or a constant; and what its initial value is. The rule: trained is
+// what the output depends on through differentiable inputs only, unless the
+// exporter says that it is a buffer. See also README.md, "What is trained".
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_FRONTEND_PARAMETERS_H
+#define LWCC_FRONTEND_PARAMETERS_H
+
+#include "frontend/GraphAnalysis.h"
+
+#include "ir/train/Train.h"
+
+namespace lwcc {
+
+/// A float tensor that the file stores or tells how to make.
+struct Leaf {
+  std::string name; ///< the ONNX value
+  Shape shape;
+  train::ParameterKind kind = train::ParameterKind::Constant;
+  const onnx::TensorProto *tensor = nullptr; ///< stored, else:
+  llvm::StringRef maker; ///< "constant", "normal" or "uniform" of #train.init
+  double a = 0, b = 0;
+
+  /// PyTorch's default for the layer that reads it; set while importing.
+  train::InitAttr fresh;
+};
+
+using Leaves = llvm::StringMap<Leaf>;
+
+/// Whether the node may stand for a parameter instead of an initializer.
+bool makesParameters(const onnx::NodeProto &node);
+
+/// All leaves that the needed nodes read. Warns where the file itself says that
+/// parameters of its model are missing.
+Leaves collectLeaves(const OnnxGraph &graph, Reporter &reporter);
+
+} // namespace lwcc
+
+#endif // LWCC_FRONTEND_PARAMETERS_H
