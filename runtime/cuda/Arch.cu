@@ -28,8 +28,8 @@ void cuda::requireCodeFor(const Gpu &gpu) {
       status == cudaErrorUnsupportedPtxVersion)
     throw Error("GPU " + std::to_string(gpu.id) + " (" + gpu.name + ") is sm_" +
                 std::to_string(gpu.arch) + "; this program holds code for " +
-                builtArchitectures() +
-                "; compile it with lwcc --arch=sm_" + std::to_string(gpu.arch) +
+                builtArchitectures() + "; compile it with lwcc --arch=sm_" +
+                std::to_string(gpu.arch) +
                 ", or choose another GPU with LWCC_DEVICES");
   check(status, "starting the GPU");
 }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/ConvPlan.h"
 #include "runtime/cuda/ConvBias.h"
+#include "runtime/cuda/ConvPlan.h"
 #include "runtime/cuda/CudaMachine.h"
 
 using namespace lwcc;
@@ -73,14 +73,13 @@ void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
         x, w, y, params);
     if (const ConvPlan *plan = lane.gpu.planOf(fused)) {
       lane.append(
-          "conv", {y},
-          [=, &lane] { execute(lane, *plan, x, w, y, bias); },
+          "conv", {y}, [=, &lane] { execute(lane, *plan, x, w, y, bias); },
           plan->workspaceBytes());
       return;
     }
   }
-  const ConvPlan &plan = requirePlan(
-      lane, shapeOf(lane, ConvKind::forward, x, w, y, params));
+  const ConvPlan &plan =
+      requirePlan(lane, shapeOf(lane, ConvKind::forward, x, w, y, params));
   lane.append(
       "conv", {y},
       [=, &lane, &plan, relu = params.relu] {
@@ -93,8 +92,8 @@ void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
 void rt::conv_grad_input(Lane &base, Tensor dx, Tensor dy, Tensor w,
                          const ConvParams &params) {
   CudaLane &lane = cudaLane(base);
-  const ConvPlan &plan = requirePlan(
-      lane, shapeOf(lane, ConvKind::gradInput, dx, w, dy, params));
+  const ConvPlan &plan =
+      requirePlan(lane, shapeOf(lane, ConvKind::gradInput, dx, w, dy, params));
   lane.append(
       "conv_grad_input", {dx},
       [=, &lane, &plan] { execute(lane, plan, dx, w, dy, {}); },

@@ -1,7 +1,7 @@
 //===- ConvBias.cu - Bias and ReLU behind an unfused convolution ----------===//
 
-#include "runtime/cuda/ConvBias.h"
 #include "runtime/core/Math.h"
+#include "runtime/cuda/ConvBias.h"
 #include "runtime/cuda/CudaMachine.h"
 #include "runtime/cuda/Map.cuh"
 #include "runtime/cuda/MapLoops.h"

@@ -184,8 +184,7 @@ static Descriptor graphOf(const PlanTarget &target, const ConvShape &shape) {
     break;
   }
   bool relu = shape.kind == ConvKind::forwardBiasRelu;
-  Descriptor bias =
-      tensorOf(idBias, {1, shape.y[1], 1, 1}, shape.alignment);
+  Descriptor bias = tensorOf(idBias, {1, shape.y[1], 1, 1}, shape.alignment);
   Descriptor product = tensorOf(idConv, shape.y, shape.alignment, true);
   Descriptor forward = forwardOf(conv, x, w, product);
   if (!relu) {

@@ -23,8 +23,13 @@
 
 namespace lwcc::rt::cuda {
 
-enum class ConvKind { forward, forwardBias, forwardBiasRelu, gradInput,
-                      gradWeight };
+enum class ConvKind {
+  forward,
+  forwardBias,
+  forwardBiasRelu,
+  gradInput,
+  gradWeight
+};
 const char *nameOf(ConvKind kind);
 
 /// Everything that a plan depends on; the key of the plan cache. Extents are
@@ -64,9 +69,8 @@ public:
                void *workspace) const;
 
 private:
-  friend std::optional<ConvPlan> buildConvPlan(const PlanTarget &,
-                                               const ConvShape &,
-                                               std::string *);
+  friend std::optional<ConvPlan>
+  buildConvPlan(const PlanTarget &, const ConvShape &, std::string *);
   Descriptor plan;
   int64_t workspace = 0;
   bool hasBias = false;

@@ -73,8 +73,8 @@ void Descriptor::set(cudnnBackendAttributeName_t name,
   std::vector<cudnnBackendDescriptor_t> raws;
   for (const Descriptor *value : values)
     raws.push_back(value->raw);
-  setRaw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-         static_cast<int64_t>(raws.size()), raws.data());
+  setRaw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(raws.size()),
+         raws.data());
 }
 void Descriptor::set(cudnnBackendAttributeName_t name,
                      const std::vector<int64_t> &values) {
@@ -91,17 +91,16 @@ void Descriptor::set(cudnnBackendAttributeName_t name, void *pointer) {
 }
 void Descriptor::setText(cudnnBackendAttributeName_t name,
                          const std::string &text) {
-  setRaw(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()),
-         text.data());
+  setRaw(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
 }
 
 void Descriptor::finalize() { check(cudnnBackendFinalize(raw), "cuDNN"); }
 
 int64_t Descriptor::getInt64(cudnnBackendAttributeName_t name) const {
   int64_t value = 0, count = 0;
-  check(cudnnBackendGetAttribute(raw, name, CUDNN_TYPE_INT64, 1, &count,
-                                 &value),
-        "cuDNN attribute");
+  check(
+      cudnnBackendGetAttribute(raw, name, CUDNN_TYPE_INT64, 1, &count, &value),
+      "cuDNN attribute");
   return value;
 }
 
@@ -125,15 +124,13 @@ Descriptor::getDescriptors(cudnnBackendAttributeName_t name,
   return elements;
 }
 
-std::vector<cudnnBackendNumericalNote_t>
-Descriptor::getNumericalNotes() const {
+std::vector<cudnnBackendNumericalNote_t> Descriptor::getNumericalNotes() const {
   std::vector<cudnnBackendNumericalNote_t> notes(
       CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   int64_t count = 0;
-  check(cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-                                 CUDNN_TYPE_NUMERICAL_NOTE,
-                                 static_cast<int64_t>(notes.size()), &count,
-                                 notes.data()),
+  check(cudnnBackendGetAttribute(
+            raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+            static_cast<int64_t>(notes.size()), &count, notes.data()),
         "cuDNN attribute");
   notes.resize(static_cast<size_t>(count));
   return notes;

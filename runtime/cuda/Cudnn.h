@@ -71,8 +71,9 @@ public:
   std::vector<cudnnBackendNumericalNote_t> getNumericalNotes() const;
 
 private:
-  void setRaw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-              int64_t count, const void *values);
+  void setRaw(cudnnBackendAttributeName_t name,
+              cudnnBackendAttributeType_t type, int64_t count,
+              const void *values);
   cudnnBackendDescriptor_t raw = nullptr;
 };
 

@@ -33,15 +33,15 @@ static void check(cublasStatus_t status, const GemmShape *shape = nullptr) {
   if (shape)
     what += " of " + std::to_string(shape->m) + "x" + std::to_string(shape->k) +
             " and " + std::to_string(shape->k) + "x" + std::to_string(shape->n);
-  throw Error("GPU: " + what + ": cuBLASLt: " +
-              cublasLtGetStatusString(status));
+  throw Error("GPU: " + what +
+              ": cuBLASLt: " + cublasLtGetStatusString(status));
 }
 
 template <typename T>
 static void set(cublasLtMatmulDesc_t descriptor,
                 cublasLtMatmulDescAttributes_t name, T value) {
-  check(cublasLtMatmulDescSetAttribute(descriptor, name, &value,
-                                       sizeof(value)));
+  check(
+      cublasLtMatmulDescSetAttribute(descriptor, name, &value, sizeof(value)));
 }
 
 /// The column-major layout of a row-major rows x columns matrix.
@@ -72,8 +72,8 @@ static cublasLtMatmulAlgo_t chooseAlgorithm(cublasLtHandle_t handle,
                   decltype(&cublasLtMatmulPreferenceDestroy)>
       preference(raw, cublasLtMatmulPreferenceDestroy);
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t name, auto value) {
-    check(cublasLtMatmulPreferenceSetAttribute(raw, name, &value,
-                                               sizeof(value)));
+    check(
+        cublasLtMatmulPreferenceSetAttribute(raw, name, &value, sizeof(value)));
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspaceLimit);
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -107,11 +107,11 @@ GemmPlan cuda::buildGemmPlan(cublasLtHandle_t handle, const GemmShape &shape) {
   // Swapped: cuBLASLt's first operand is our b.
   set(d->operation, CUBLASLT_MATMUL_DESC_TRANSA, flag(shape.transposeB));
   set(d->operation, CUBLASLT_MATMUL_DESC_TRANSB, flag(shape.transposeA));
-  cublasLtEpilogue_t epilogue =
-      shape.bias && shape.relu ? CUBLASLT_EPILOGUE_RELU_BIAS
-      : shape.bias             ? CUBLASLT_EPILOGUE_BIAS
-      : shape.relu             ? CUBLASLT_EPILOGUE_RELU
-                               : CUBLASLT_EPILOGUE_DEFAULT;
+  cublasLtEpilogue_t epilogue = shape.bias && shape.relu
+                                    ? CUBLASLT_EPILOGUE_RELU_BIAS
+                                : shape.bias ? CUBLASLT_EPILOGUE_BIAS
+                                : shape.relu ? CUBLASLT_EPILOGUE_RELU
+                                             : CUBLASLT_EPILOGUE_DEFAULT;
   set(d->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   auto [m, n, k] = std::array{shape.m, shape.n, shape.k};
   d->a = shape.transposeB ? layoutOf(n, k, shape.batches, shape.strideB)

@@ -76,12 +76,12 @@ int cuda::countGpus() {
   }
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
     const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    throw Error(std::string("this machine has an NVIDIA driver but no GPU "
-                            "that the program can use") +
-                (visible ? std::string(" (CUDA_VISIBLE_DEVICES is \"") +
-                               visible + "\")"
-                         : "") +
-                waysOut);
+    throw Error(
+        std::string("this machine has an NVIDIA driver but no GPU "
+                    "that the program can use") +
+        (visible ? std::string(" (CUDA_VISIBLE_DEVICES is \"") + visible + "\")"
+                 : "") +
+        waysOut);
   }
   if (status != cudaSuccess)
     throw Error(explain(status, "looking for GPUs") + waysOut);
@@ -195,8 +195,8 @@ const ConvPlan *Gpu::planOf(const ConvShape &shape, std::string *reason) {
   auto [at, isNew] = plans->convolutions.try_emplace(shape);
   if (isNew) {
     use();
-    at->second = buildConvPlan(PlanTarget(cudnn()), shape,
-                               &plans->refusals[shape]);
+    at->second =
+        buildConvPlan(PlanTarget(cudnn()), shape, &plans->refusals[shape]);
   }
   if (!at->second && reason)
     *reason = plans->refusals[shape];

@@ -202,8 +202,8 @@ std::string CudaMachine::describe() const {
   std::string text;
   for (size_t d = 0; d < devices.size(); ++d) {
     const Gpu &gpu = *devices[d].gpu;
-    text += (d ? ", " : "") + gpu.name + " (sm_" + std::to_string(gpu.arch) +
-            ")";
+    text +=
+        (d ? ", " : "") + gpu.name + " (sm_" + std::to_string(gpu.arch) + ")";
   }
   return text;
 }

@@ -39,9 +39,6 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
   a.items = 1;
   for (int d = 0; d < rank; ++d)
     a.items *= extent[d];
-  if (rank > 1 && a.items > INT64_C(0xFFFFFFFF))
-    throw Error("a tensor has more than 2^32 elements; compile with a smaller "
-                "--batch");
   a.y = y.as<float>();
   a.scalars = scalars.as<const StepScalars>();
   for (int d = 0; d < rank; ++d) {
@@ -69,6 +66,10 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
     for (int k = 0; k < n; ++k)
       vector &= !a.dense[k] || a.strideX[k][d] % 4 == 0;
   }
+  // Items of several loops are divided as 32-bit numbers.
+  if (rank > 1 && a.items / (vector ? 4 : 1) > INT64_C(0xFFFFFFFF))
+    throw Error("a tensor has too many elements for one kernel; compile with a "
+                "smaller --batch");
   MapLoops loops;
   loops.vector = vector;
   loops.main = a;

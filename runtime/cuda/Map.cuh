@@ -44,9 +44,9 @@ struct MapArguments {
   bool dense[maxMapInputs] = {}; ///< an item's four elements are neighbours in
                                  ///< x, rather than one element
   const StepScalars *scalars = nullptr;
-  int64_t indexStart = 0;            ///< logical (row-major) index of item 0
+  int64_t indexStart = 0; ///< logical (row-major) index of item 0
   int64_t strideIndex[maxRank] = {};
-  int64_t indexStep = 0;             ///< between the four elements of an item
+  int64_t indexStep = 0; ///< between the four elements of an item
 };
 
 struct MapKernels {
@@ -55,8 +55,7 @@ struct MapKernels {
   bool indexed;
 };
 
-/// Appends a map. Throws Error for tensors of 2^32 items and more that are not
-/// one loop.
+/// Appends a map. Throws Error for 2^32 items and more that are not one loop.
 void appendMap(Lane &lane, const MapKernels &kernels, Tensor y,
                const Tensors &xs, Tensor scalars);
 
@@ -136,12 +135,11 @@ template <class F>
 void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {}) {
   static_assert(F::inputs <= cuda::maxMapInputs,
                 "a generated kernel has too many inputs");
-  cuda::appendMap(
-      lane,
-      {reinterpret_cast<const void *>(&cuda::mapKernel<F, 4>),
-       reinterpret_cast<const void *>(&cuda::mapKernel<F, 1>), F::inputs,
-       F::indexed},
-      y, xs, scalars);
+  cuda::appendMap(lane,
+                  {reinterpret_cast<const void *>(&cuda::mapKernel<F, 4>),
+                   reinterpret_cast<const void *>(&cuda::mapKernel<F, 1>),
+                   F::inputs, F::indexed},
+                  y, xs, scalars);
 }
 
 } // namespace lwcc::rt

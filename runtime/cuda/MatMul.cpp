@@ -86,10 +86,9 @@ void rt::matmul(Lane &base, Tensor c, Tensor a, Tensor b, Tensor bias,
     shape.strideB = shared ? 0 : shape.k * shape.n;
     shape.strideC = shape.m * shape.n;
   }
-  shape.alignment =
-      std::min({alignmentOf(first, shape.strideA),
-                alignmentOf(second, shape.strideB),
-                alignmentOf(result, shape.strideC)});
+  shape.alignment = std::min({alignmentOf(first, shape.strideA),
+                              alignmentOf(second, shape.strideB),
+                              alignmentOf(result, shape.strideC)});
 
   const GemmPlan &plan = lane.gpu.planOf(shape);
   lane.append(

@@ -217,8 +217,7 @@ void rt::split(Lane &base, const Tensors &ys, Tensor x,
     int64_t at = 0;
     for (size_t i = 0; i < ys.size(); ++i) {
       if (ys[i])
-        launchCopy(lane, ys[i],
-                   alongAxis(x, params.axis, at, params.sizes[i]));
+        launchCopy(lane, ys[i], alongAxis(x, params.axis, at, params.sizes[i]));
       at += params.sizes[i];
     }
   });
@@ -252,8 +251,7 @@ void rt::slice_grad(Lane &base, Tensor dx, Tensor dy,
 
 void rt::fill(Lane &base, Tensor y, const FillParams &params) {
   CudaLane &lane = cudaLane(base);
-  lane.append("fill", {y},
-              [=, &lane] { launchFill(lane, y, params.value); });
+  lane.append("fill", {y}, [=, &lane] { launchFill(lane, y, params.value); });
 }
 
 void rt::sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor w, Tensor g,

@@ -68,8 +68,8 @@ static Convolution parse(const std::string &line) {
   while (words >> word) {
     size_t equals = word.find('=');
     std::string key = word.substr(0, equals);
-    std::string value = equals == std::string::npos ? ""
-                                                    : word.substr(equals + 1);
+    std::string value =
+        equals == std::string::npos ? "" : word.substr(equals + 1);
     if (key == "x")
       shape.x = numbers<4>(value, 'x');
     else if (key == "w")

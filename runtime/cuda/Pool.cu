@@ -50,8 +50,7 @@ template <int V, bool overInput, typename Body>
 __device__ void forEachPixel(const PoolGeometry &g, const Body &body) {
   const int rows = overInput ? g.h.in : g.h.out;
   const int columns = overInput ? g.w.in : g.w.out;
-  const int64_t items =
-      int64_t(g.images) * rows * columns * (g.channels / V);
+  const int64_t items = int64_t(g.images) * rows * columns * (g.channels / V);
   const int64_t stride = int64_t(gridDim.x) * blockDim.x;
   for (int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
        item < items; item += stride)

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/Reduction.cuh"
 #include "runtime/cuda/ConvBias.h"
+#include "runtime/cuda/Reduction.cuh"
 
 using namespace lwcc;
 using namespace lwcc::rt;
@@ -23,7 +23,7 @@ struct BatchStats {
     float shift;
   };
   const float *x;
-  int64_t channelStride; ///< of x; the results are dense
+  int64_t channelStride;           ///< of x; the results are dense
   float *mean, *variance, *invstd; ///< each may be null
   double count, epsilon;
 

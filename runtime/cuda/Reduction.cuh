@@ -81,8 +81,7 @@ __device__ void finishSlice(const F &f, const ReduceLoops &loops, int64_t kept,
     f.finish(y, total);
     return;
   }
-  float *to =
-      loops.partial + (blockIdx.y * loops.keptCount + kept) * F::width;
+  float *to = loops.partial + (blockIdx.y * loops.keptCount + kept) * F::width;
   for (int k = 0; k < F::width; ++k)
     to[k] = sum[k];
 }
@@ -168,12 +167,11 @@ void appendReduction(Lane &base, const char *op, Tensors results, const F &f,
                      ReduceLoops loops) {
   CudaLane &lane = cudaLane(base);
   const int inner = loops.kept.rank - 1;
-  const bool columns =
-      loops.terms < 64 ||
-      (loops.kept.stride[0][inner] == 1 && loops.kept.extent[inner] >= 8);
-  const int64_t tiles =
-      columns ? (loops.keptCount + columnWidth - 1) / columnWidth
-              : loops.keptCount;
+  const bool columns = loops.terms < 64 || (loops.kept.stride[0][inner] == 1 &&
+                                            loops.kept.extent[inner] >= 8);
+  const int64_t tiles = columns
+                            ? (loops.keptCount + columnWidth - 1) / columnWidth
+                            : loops.keptCount;
   const int64_t threads = columns ? columnHeight : 256;
   // Enough blocks to fill the GPU, and no thread adds more than 256 terms, for
   // accuracy; but no slice with less than 4 terms for each thread.

@@ -36,8 +36,7 @@ inline Rows rowsOf(const Tensor &x, int64_t axis) {
     // Merge with the loop outside where the two are one; no reordering, since
     // the order is that of the labels.
     LoopNest<1> &o = rows.outer;
-    if (o.rank > 0 &&
-        o.stride[0][o.rank - 1] == x.dim[d] * x.stride[d]) {
+    if (o.rank > 0 && o.stride[0][o.rank - 1] == x.dim[d] * x.stride[d]) {
       o.extent[o.rank - 1] *= x.dim[d];
       o.stride[0][o.rank - 1] = x.stride[d];
     } else {

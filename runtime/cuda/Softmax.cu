@@ -93,12 +93,11 @@ __global__ void __launch_bounds__(256)
         probs[at] = expf(logits[at] - n.max) / n.sum;
       }
     if (threadIdx.x == 0)
-      losses[row] =
-          !a.counts(row)
-              ? 0.0f
-              : a.weightOf(row) *
-                    (n.max + logf(n.sum) -
-                     logits[begin + a.labels[row] * a.rows.stride]);
+      losses[row] = !a.counts(row)
+                        ? 0.0f
+                        : a.weightOf(row) *
+                              (n.max + logf(n.sum) -
+                               logits[begin + a.labels[row] * a.rows.stride]);
   }
 }
 
@@ -107,11 +106,11 @@ __global__ void __launch_bounds__(256)
   const int64_t stride = int64_t(gridDim.x) * blockDim.x;
   for (int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
        row < a.rows.count; row += stride)
-    losses[row] = !a.counts(row)
-                      ? 0.0f
-                      : -a.weightOf(row) *
-                            logprobs[a.rows.begin(row) +
-                                     a.labels[row] * a.rows.stride];
+    losses[row] =
+        !a.counts(row)
+            ? 0.0f
+            : -a.weightOf(row) *
+                  logprobs[a.rows.begin(row) + a.labels[row] * a.rows.stride];
 }
 
 /// What the sum of the losses is divided by; 0 where no label counts. One

@@ -144,9 +144,9 @@ int64_t CudaMachine::readAsync(Tensor source, int device, void *host) {
 
 void CudaMachine::wait(int64_t ticket) {
   assert(ticket < nextTicket && "no such ticket");
-  check(cudaEventSynchronize(
-            tickets[static_cast<size_t>(ticket) % ticketCount]),
-        "running the program");
+  check(
+      cudaEventSynchronize(tickets[static_cast<size_t>(ticket) % ticketCount]),
+      "running the program");
 }
 
 void *CudaMachine::hostAlloc(int64_t bytes) {

@@ -1,0 +1,77 @@
+//===- GpuTest.cpp - Which GPUs a program gets, and the messages ----------===//
+
+#include "runtime/cuda/Gpu.h"
+#include "runtime/core/Machine.h"
+
+#include <gtest/gtest.h>
+
+using namespace lwcc::rt;
+using namespace lwcc::rt::cuda;
+
+static std::string messageOf(const std::function<void()> &f) {
+  try {
+    f();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+#define EXPECT_MESSAGE(expression, ...)                                        \
+  do {                                                                         \
+    std::string message = messageOf([&] { (void)(expression); });              \
+    for (const char *part : {__VA_ARGS__})                                     \
+      EXPECT_NE(message.find(part), std::string::npos) << message;             \
+  } while (false)
+
+TEST(PhysicalDevices, DefaultIsOneGpuForEachDevice) {
+  EXPECT_EQ(physicalDevices(nullptr, 2, 4), (std::vector{0, 1}));
+  EXPECT_EQ(physicalDevices("", 1, 1), (std::vector{0}));
+}
+
+TEST(PhysicalDevices, DevicesMayShareAGpu) {
+  EXPECT_EQ(physicalDevices("0,0,0,0", 4, 1), (std::vector{0, 0, 0, 0}));
+  EXPECT_EQ(physicalDevices("3,1", 2, 4), (std::vector{3, 1}));
+  EXPECT_EQ(physicalDevices("0,1,2", 2, 3), (std::vector{0, 1}));
+}
+
+TEST(PhysicalDevices, TooFewGpusNamesBothWaysOut) {
+  EXPECT_MESSAGE(physicalDevices(nullptr, 4, 1), "4 devices", "1 GPU",
+                 "LWCC_DEVICES=0,0,0,0", "--gpus");
+}
+
+TEST(PhysicalDevices, RefusesBadLists) {
+  for (const char *list : {"0,", ",0", "a", "0 1", "-1", "99999"})
+    EXPECT_MESSAGE(physicalDevices(list, 1, 1), list, "LWCC_DEVICES");
+  EXPECT_MESSAGE(physicalDevices("0,2", 2, 2), "GPU 2", "has 2");
+  EXPECT_MESSAGE(physicalDevices("0,0", 3, 1), "3 devices", "only 2");
+}
+
+TEST(Messages, BytesAreReadable) {
+  EXPECT_EQ(bytesText(1234567890), "1.23 GB (1,234,567,890 bytes)");
+  EXPECT_EQ(bytesText(999), "0.00 GB (999 bytes)");
+}
+
+TEST(Messages, StatusesSayWhatToDo) {
+  EXPECT_NE(explain(cudaErrorNoKernelImageForDevice, "x").find("--arch"),
+            std::string::npos);
+  EXPECT_NE(explain(cudaErrorMemoryAllocation, "x").find("--batch"),
+            std::string::npos);
+  EXPECT_NE(explain(cudaErrorIllegalAddress, "x").find("compute-sanitizer"),
+            std::string::npos);
+}
+
+TEST(Messages, KnowsItsArchitectures) {
+  EXPECT_EQ(builtArchitectures().rfind("sm_", 0), 0u) << builtArchitectures();
+}
+
+// On a machine with a GPU there is nothing to complain about.
+TEST(Machine, WithoutADriverTheMessageNamesBothWaysOut) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess)
+    GTEST_SKIP() << "this machine has a GPU";
+  MachineSpec spec;
+  spec.devices = {{1 << 20}};
+  spec.lanes = {{0, "main"}};
+  EXPECT_MESSAGE(lwcc::rt::Machine::create(spec, {}), "driver", "--target=cpu");
+}

@@ -1,0 +1,142 @@
+//===- Maps.cpp - Generated elementwise kernels ---------------------------===//
+//
+// Kernels as codegen prints them. Compiled by g++ for the CPU runtime and, as
+// Maps.cu, by nvcc for the CUDA runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpsCheck.h"
+#include "runtime/core/Generated.h"
+
+#include <cmath>
+
+namespace lwcc::rt::kernels {
+namespace {
+
+struct relu {
+  static constexpr int inputs = 1;
+  static constexpr bool indexed = false;
+  LWCC_HD static float at(const StepScalars &, uint64_t, float x0) {
+    return max(x0, 0.0f);
+  }
+};
+struct scale_shift {
+  static constexpr int inputs = 3;
+  static constexpr bool indexed = false;
+  LWCC_HD static float at(const StepScalars &, uint64_t, float x0, float x1,
+                          float x2) {
+    return x0 * x1 + x2;
+  }
+};
+struct dropout {
+  static constexpr int inputs = 1;
+  static constexpr bool indexed = true;
+  LWCC_HD static float at(const StepScalars &s, uint64_t i, float x0) {
+    return x0 * dropout_mask(s, i, 0.5f, 123u);
+  }
+};
+struct constant {
+  static constexpr int inputs = 0;
+  static constexpr bool indexed = false;
+  LWCC_HD static float at(const StepScalars &, uint64_t) { return 0.25f; }
+};
+struct functions {
+  static constexpr int inputs = 2;
+  static constexpr bool indexed = false;
+  LWCC_HD static float at(const StepScalars &, uint64_t, float x0, float x1) {
+    return exp(x0) + log(abs(x1) + 1.0f) + sqrt(abs(x0)) + tanh(x1) + erf(x0) +
+           pow(abs(x0), 1.5f) + floor(x1) + min(x0, x1) + sigmoid(x0) +
+           (x0 < x1 && x0 > -2.0f ? 1.0f : 0.0f);
+  }
+};
+
+} // namespace
+} // namespace lwcc::rt::kernels
+
+using namespace lwcc;
+using namespace lwcc::check;
+using rt::Tensor;
+namespace kernels = lwcc::rt::kernels;
+
+/// The element of `x` that broadcasts to index `o`.
+static double broadcast(const Host &x, const Dims &o) {
+  Dims i(x.dims.size());
+  for (size_t d = 0; d < i.size(); ++d)
+    i[d] = x.dims[d] == 1 ? 0 : o[o.size() - i.size() + d];
+  return x.at(i);
+}
+
+static void checkBroadcast(Bench &bench, const Dims &dims, const Dims &second,
+                           const Dims &third) {
+  bench.clear();
+  Host a = random(dims), b = random(second), c = random(third), y(dims);
+  forEach(dims, [&](const Dims &o) {
+    y.at(o) = a.at(o) * broadcast(b, o) + broadcast(c, o);
+  });
+  Tensor ta = bench.input(a), tb = bench.input(b), tc = bench.input(c),
+         ty = bench.output(dims);
+  bench.run([&](rt::Lane &lane) {
+    rt::map<kernels::scale_shift>(lane, ty, {ta, tb, tc});
+    rt::map<kernels::scale_shift>(lane, ta, {ta, tb, tc});
+  });
+  bench.expect("map with broadcasting", ty, y);
+  bench.expect("map in place", ta, y);
+}
+
+static void checkDropout(Bench &bench, const Dims &dims) {
+  bench.clear();
+  rt::StepScalars s;
+  s.seed = 0x1234567890abcdefull;
+  s.step = 7;
+  Host x = random(dims), y(dims);
+  for (int64_t i = 0; i < x.elements(); ++i)
+    y.v[i] = x.v[i] * rt::dropout_mask(s, static_cast<uint64_t>(i), 0.5f, 123u);
+  Tensor tx = bench.input(x), ty = bench.output(dims), ts = bench.scalars(s);
+  bench.run(
+      [&](rt::Lane &lane) { rt::map<kernels::dropout>(lane, ty, {tx}, ts); });
+  bench.expect("map of the element's index", ty, y);
+}
+
+void check::checkMaps(Bench &bench) {
+  for (const Dims &dims : {Dims{}, Dims{1}, Dims{37}, Dims{2, 3, 4, 5},
+                           Dims{2, 8, 3, 3}, Dims{3, 4, 5}}) {
+    bench.clear();
+    Host x = random(dims, -1, 1), y = x;
+    x.v[0] = NAN;
+    y.v[0] = NAN;
+    for (double &value : y.v)
+      value = std::isnan(value) ? value : std::max(value, 0.0);
+    Tensor tx = bench.input(x), ty = bench.output(dims);
+    bench.run([&](rt::Lane &lane) { rt::map<kernels::relu>(lane, ty, {tx}); });
+    bench.expect("map", ty, y);
+    checkDropout(bench, dims);
+
+    bench.clear();
+    Tensor tc = bench.output(dims);
+    bench.run(
+        [&](rt::Lane &lane) { rt::map<kernels::constant>(lane, tc, {}); });
+    bench.expect("map without inputs", tc, Host(dims, 0.25));
+  }
+  checkDropout(bench, {2, 16, 7, 9});
+  checkBroadcast(bench, {2, 8, 3, 5}, {8, 1, 1}, {1, 8, 1, 1});
+  checkBroadcast(bench, {2, 6, 3, 5}, {6, 1, 1}, {1});
+  checkBroadcast(bench, {2, 6, 3, 5}, {2, 1, 3, 1}, {5});
+  checkBroadcast(bench, {4, 12}, {12}, {4, 1});
+  checkBroadcast(bench, {4, 12}, {}, {4, 12});
+  checkBroadcast(bench, {3, 7, 5}, {7, 1}, {3, 1, 5});
+
+  bench.clear();
+  Host a = random({999}, -3, 3), b = random({999}, -3, 3), y({999});
+  for (size_t i = 0; i < a.v.size(); ++i) {
+    double p = a.v[i], q = b.v[i];
+    y.v[i] = std::exp(p) + std::log(std::fabs(q) + 1) +
+             std::sqrt(std::fabs(p)) + std::tanh(q) + std::erf(p) +
+             std::pow(std::fabs(p), 1.5) + std::floor(q) + std::min(p, q) +
+             1 / (1 + std::exp(-p)) + (p < q && p > -2);
+  }
+  Tensor ta = bench.input(a), tb = bench.input(b), ty = bench.output({999});
+  bench.run([&](rt::Lane &lane) {
+    rt::map<kernels::functions>(lane, ty, {ta, tb});
+  });
+  bench.expect("map of every function", ty, y);
+}

@@ -1,0 +1,3 @@
+//===- Maps.cu - Generated elementwise kernels, compiled by nvcc ----------===//
+
+#include "Maps.cpp"

@@ -1,0 +1,194 @@
+//===- Movement.cpp - Data movement and the machine's own transfers -------===//
+
+#include "OpsCheck.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace lwcc;
+using namespace lwcc::check;
+using rt::DType;
+using rt::Tensor;
+
+static void checkTranspose(Bench &bench, const Dims &dims,
+                           const std::vector<int64_t> &perm) {
+  bench.clear();
+  Host x = random(dims);
+  Dims to;
+  for (int64_t p : perm)
+    to.push_back(dims[p]);
+  Host y(to);
+  forEach(to, [&](const Dims &o) {
+    Dims i(dims.size());
+    for (size_t d = 0; d < perm.size(); ++d)
+      i[perm[d]] = o[d];
+    y.at(o) = x.at(i);
+  });
+  Tensor tx = bench.input(x), ty = bench.output(to);
+  bench.run([&](rt::Lane &lane) { transpose(lane, ty, tx, {.perm = perm}); });
+  bench.expect("transpose", ty, y);
+}
+
+static void checkReshape(Bench &bench, const Dims &from, const Dims &to,
+                         DType type) {
+  bench.clear();
+  Host x = randomInts(from, 0, 200), y = x;
+  y.dims = to;
+  Tensor tx = bench.input(x, type), ty = bench.output(to, type);
+  bench.run([&](rt::Lane &lane) { reshape(lane, ty, tx); });
+  bench.expect("reshape", ty, y);
+}
+
+static void checkConcat(Bench &bench, const Dims &dims, int64_t axis,
+                        const std::vector<int64_t> &sizes) {
+  bench.clear();
+  Dims whole = dims;
+  whole[axis] = 0;
+  for (int64_t size : sizes)
+    whole[axis] += size;
+  Host y = random(whole);
+  std::vector<Host> pieces;
+  rt::Tensors inputs, outputs;
+  int64_t begin = 0;
+  for (int64_t size : sizes) {
+    Dims part = dims;
+    part[axis] = size;
+    Host piece(part);
+    forEach(part, [&](const Dims &i) {
+      Dims o = i;
+      o[axis] += begin;
+      piece.at(i) = y.at(o);
+    });
+    begin += size;
+    inputs.push_back(bench.input(piece));
+    // The second piece is one that nobody reads.
+    outputs.push_back(outputs.size() == 1 ? Tensor{} : bench.output(part));
+    pieces.push_back(piece);
+  }
+  Tensor ty = bench.output(whole);
+  bench.run([&](rt::Lane &lane) {
+    concat(lane, ty, inputs, {.axis = axis});
+    split(lane, outputs, ty, {.axis = axis, .sizes = sizes});
+  });
+  bench.expect("concat", ty, y);
+  for (size_t i = 0; i < pieces.size(); ++i)
+    if (outputs[i])
+      bench.expect("split", outputs[i], pieces[i]);
+}
+
+static void checkPad(Bench &bench, const Dims &from, const Dims &to,
+                     const std::vector<int64_t> &low) {
+  bench.clear();
+  Host x = random(from), y(to, 1.5);
+  forEach(from, [&](const Dims &i) {
+    Dims o = i;
+    for (size_t d = 0; d < o.size(); ++d) {
+      o[d] += low[d];
+      if (o[d] < 0 || o[d] >= to[d])
+        return;
+    }
+    y.at(o) = x.at(i);
+  });
+  Tensor tx = bench.input(x), ty = bench.output(to);
+  bench.run(
+      [&](rt::Lane &lane) { pad(lane, ty, tx, {.low = low, .value = 1.5f}); });
+  bench.expect("pad", ty, y);
+}
+
+static void checkSlice(Bench &bench, const Dims &from, const Dims &to,
+                       const std::vector<int64_t> &start,
+                       const std::vector<int64_t> &step) {
+  bench.clear();
+  Host x = random(from), y(to), dy = random(to), dx(from);
+  forEach(to, [&](const Dims &o) {
+    Dims i = o;
+    for (size_t d = 0; d < o.size(); ++d)
+      i[d] = start[d] + o[d] * step[d];
+    y.at(o) = x.at(i);
+    dx.at(i) = dy.at(o);
+  });
+  Tensor tx = bench.input(x), tdy = bench.input(dy), ty = bench.output(to),
+         tdx = bench.output(from);
+  bench.run([&](rt::Lane &lane) {
+    slice(lane, ty, tx, {.start = start, .step = step});
+    slice_grad(lane, tdx, tdy, {.start = start, .step = step});
+  });
+  bench.expect("slice", ty, y);
+  bench.expect("slice_grad", tdx, dx);
+}
+
+void check::checkMovement(Bench &bench) {
+  checkTranspose(bench, {3, 4}, {1, 0});
+  checkTranspose(bench, {2, 8, 3, 4}, {0, 2, 3, 1});
+  checkTranspose(bench, {2, 3, 4, 5}, {3, 1, 0, 2});
+  checkTranspose(bench, {2, 3, 4, 5, 2}, {4, 0, 3, 1, 2});
+  for (DType type : {DType::f32, DType::i32, DType::u8}) {
+    checkReshape(bench, {2, 8, 3, 4}, {2, 96}, type);
+    checkReshape(bench, {2, 96}, {2, 8, 3, 4}, type);
+    checkReshape(bench, {4, 3, 2, 2}, {3, 4, 2, 2}, type);
+    checkReshape(bench, {6, 4}, {3, 8}, type);
+    checkReshape(bench, {2, 12, 5, 5}, {2, 3, 4, 25}, type);
+  }
+  checkConcat(bench, {2, 0, 5, 5}, 1, {8, 4, 16});
+  checkConcat(bench, {2, 0, 5, 5}, 1, {3, 1, 5});
+  checkConcat(bench, {2, 4, 0, 3}, 2, {1, 2, 4});
+  checkConcat(bench, {0, 7}, 0, {2, 3, 1});
+  checkPad(bench, {2, 3, 5, 4}, {2, 3, 8, 9}, {0, 0, 1, 2});
+  checkPad(bench, {2, 3, 5, 4}, {2, 4, 3, 7}, {0, 1, -1, 2});
+  checkPad(bench, {5}, {3}, {-9});
+  checkSlice(bench, {4, 6, 5, 7}, {2, 3, 5, 2}, {1, 0, 0, 6}, {2, 2, 1, -3});
+  checkSlice(bench, {9, 8}, {9, 4}, {0, 4}, {1, 1});
+  checkSlice(bench, {9}, {9}, {8}, {-1});
+  for (const Dims &dims : {Dims{2, 3, 4, 5}, Dims{1000}, Dims{}}) {
+    bench.clear();
+    Tensor y = bench.output(dims);
+    bench.run([&](rt::Lane &lane) { fill(lane, y, {.value = 7.0f}); });
+    bench.expect("fill", y, Host(dims, 7));
+  }
+}
+
+/// Transfers that do not wait, between runs, with and without a conversion.
+void check::checkMachine(Bench &bench) {
+  for (const Dims &dims : {Dims{4, 3, 6, 5}, Dims{4, 90}}) {
+    bench.clear();
+    rt::Machine &machine = bench.machine();
+    Tensor x = bench.output(dims), y = bench.output(dims);
+    const auto bytes = static_cast<size_t>(x.bytes());
+    rt::Sequence *sequence = machine.record("copy", [&] {
+      machine.lane(0).layer("copy", "forward");
+      concat(machine.lane(0), y, {x}, {.axis = 0});
+    });
+    constexpr int runs = 3;
+    Host expected[runs];
+    void *sent[runs], *received[runs];
+    int64_t tickets[runs];
+    for (int i = 0; i < runs; ++i) {
+      expected[i] = random(dims);
+      std::vector<float> floats(expected[i].v.begin(), expected[i].v.end());
+      sent[i] = machine.hostAlloc(x.bytes());
+      received[i] = machine.hostAlloc(x.bytes());
+      std::memcpy(sent[i], floats.data(), bytes);
+      machine.writeAsync(x, 0, sent[i]);
+      machine.run(sequence);
+      tickets[i] = machine.readAsync(y, 0, received[i]);
+    }
+    for (int i = 0; i < runs; ++i) {
+      machine.wait(tickets[i]);
+      machine.write(x, 0, received[i]);
+      bench.expect("writeAsync, run, readAsync", x, expected[i]);
+    }
+    Tensor seen;
+    machine.runObserved(sequence,
+                        [&](const char *layer, const char *, const char *op,
+                            const Tensor *results, int count) {
+                          if (!std::strcmp(layer, "copy") &&
+                              !std::strcmp(op, "concat") && count == 1)
+                            seen = results[0];
+                        });
+    bench.expect("runObserved", seen ? seen : x, expected[runs - 1]);
+    if (!seen) {
+      ++bench.failures;
+      std::printf("FAILED runObserved: the operator was not reported\n");
+    }
+  }
+}

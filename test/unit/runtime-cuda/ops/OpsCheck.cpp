@@ -1,0 +1,207 @@
+//===- OpsCheck.cpp - Every runtime operator against plain loops ----------===//
+//
+// The bench and main. Exits with 0 if all comparisons hold, 1 if one fails, 77
+// if the backend has no device here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpsCheck.h"
+#include "runtime/core/Error.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+using namespace lwcc;
+using namespace lwcc::check;
+using rt::DType;
+using rt::Tensor;
+
+static constexpr int64_t arenaBytes = int64_t(64) << 20;
+
+Host::Host(Dims dims, double value) : dims(std::move(dims)) {
+  int64_t n = 1;
+  for (int64_t extent : this->dims)
+    n *= extent;
+  v.assign(static_cast<size_t>(n), value);
+}
+
+int64_t Host::offset(const Dims &index) const {
+  int64_t at = 0;
+  for (size_t d = 0; d < dims.size(); ++d)
+    at = at * dims[d] + index[d];
+  return at;
+}
+
+/// A step of a linear congruential generator; its upper bits.
+static uint32_t nextBits() {
+  static uint64_t state = 1;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<uint32_t>(state >> 33);
+}
+
+Host check::random(Dims dims, double low, double high) {
+  Host host(std::move(dims));
+  for (double &value : host.v)
+    value = static_cast<float>(low + (high - low) * nextBits() / 2147483648.0);
+  return host;
+}
+
+Host check::randomInts(Dims dims, int low, int high) {
+  Host host(std::move(dims));
+  for (double &value : host.v)
+    value = low + static_cast<int>(nextBits() % uint32_t(high - low + 1));
+  return host;
+}
+
+void check::forEach(const Dims &dims,
+                    const std::function<void(const Dims &)> &f) {
+  Dims index(dims.size(), 0);
+  for (int64_t n = Host(dims).elements(); n > 0; --n) {
+    f(index);
+    for (size_t d = dims.size(); d-- > 0;) {
+      if (++index[d] < dims[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The bench
+//===----------------------------------------------------------------------===//
+
+Bench::Bench(bool deterministic) {
+  rt::MachineSpec spec;
+  spec.devices = {{arenaBytes}};
+  spec.lanes = {{0, "main"}};
+  rt::MachineOptions options;
+  options.threads = 2;
+  options.deterministic = deterministic;
+  theMachine = rt::Machine::create(spec, options);
+}
+
+Tensor Bench::output(const Dims &dims, DType type) {
+  Tensor tensor(theMachine->arena(0) + used, type, dims.data(),
+                static_cast<int>(dims.size()),
+                dims.size() == 4 ? rt::Layout::nhwc : rt::Layout::dense);
+  used += (tensor.bytes() + 255) / 256 * 256;
+  if (used > arenaBytes)
+    throw rt::Error("the check needs more memory than its arena has");
+  return tensor;
+}
+
+template <typename T>
+static void writeAs(rt::Machine &machine, Tensor tensor, const Host &values) {
+  std::vector<T> host(values.v.begin(), values.v.end());
+  machine.write(tensor, 0, host.data());
+}
+
+Tensor Bench::input(const Host &values, DType type) {
+  Tensor tensor = output(values.dims, type);
+  if (type == DType::f32)
+    writeAs<float>(*theMachine, tensor, values);
+  else if (type == DType::i32)
+    writeAs<int32_t>(*theMachine, tensor, values);
+  else
+    writeAs<uint8_t>(*theMachine, tensor, values);
+  return tensor;
+}
+
+Tensor Bench::scalars(const rt::StepScalars &values) {
+  Tensor tensor = output({int64_t(sizeof(values))}, DType::u8);
+  theMachine->write(tensor, 0, &values);
+  return tensor;
+}
+
+void Bench::run(const std::function<void(rt::Lane &)> &body) {
+  rt::Sequence *sequence =
+      theMachine->record("check", [&] { body(theMachine->lane(0)); });
+  theMachine->run(sequence);
+  theMachine->synchronize();
+}
+
+template <typename T>
+static void readAs(rt::Machine &machine, Tensor tensor, Host &values) {
+  std::vector<T> host(values.v.size());
+  machine.read(tensor, 0, host.data());
+  values.v.assign(host.begin(), host.end());
+}
+
+Host Bench::read(Tensor tensor) {
+  Host host(Dims(tensor.dim.begin(), tensor.dim.begin() + tensor.rank));
+  if (tensor.type == DType::f32)
+    readAs<float>(*theMachine, tensor, host);
+  else if (tensor.type == DType::i32)
+    readAs<int32_t>(*theMachine, tensor, host);
+  else
+    readAs<uint8_t>(*theMachine, tensor, host);
+  return host;
+}
+
+void Bench::expect(const std::string &what, Tensor result, const Host &expected,
+                   double tolerance) {
+  ++checks;
+  Host got = read(result);
+  double largest = 0, worst = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < expected.v.size(); ++i) {
+    double a = got.v[i], b = expected.v[i];
+    if (std::isfinite(b))
+      largest = std::max(largest, std::fabs(b));
+    bool bothNan = std::isnan(a) && std::isnan(b);
+    double distance = bothNan || a == b ? 0 : std::fabs(a - b);
+    if (!(distance <= worst)) {
+      worst = std::isnan(distance) ? INFINITY : distance;
+      at = i;
+    }
+  }
+  if (got.v.size() == expected.v.size() &&
+      worst <= std::max(tolerance * largest, 1e-7))
+    return;
+  ++failures;
+  std::printf("FAILED %s: element %zu is %.9g, expected %.9g (largest %.3g)\n",
+              what.c_str(), at, got.v[at], expected.v[at], largest);
+}
+
+//===----------------------------------------------------------------------===//
+// main
+//===----------------------------------------------------------------------===//
+
+int main(int argc, char **argv) {
+  try {
+    int checks = 0, failures = 0;
+    for (bool deterministic : {false, true}) {
+      Bench bench(deterministic);
+      if (!deterministic)
+        std::printf("%s\n", bench.machine().describe().c_str());
+      const std::pair<const char *, void (*)(Bench &)> parts[] = {
+          {"machine", checkMachine},
+          {"maps", checkMaps},
+          {"movement", checkMovement},
+          {"products", checkProducts},
+          {"convolutions", checkConvolutions},
+          {"pooling", checkPooling},
+          {"normalization", checkNormalization},
+          {"losses", checkLosses},
+          {"optimizer", checkOptimizer}};
+      for (auto [name, part] : parts) {
+        if (argc > 1 && std::strcmp(argv[1], name) != 0)
+          continue;
+        int before = bench.checks, failed = bench.failures;
+        part(bench);
+        std::printf("%-14s %5d checks, %d failed%s\n", name,
+                    bench.checks - before, bench.failures - failed,
+                    deterministic ? " (deterministic)" : "");
+        std::fflush(stdout);
+      }
+      checks += bench.checks;
+      failures += bench.failures;
+    }
+    std::printf("%d checks, %d failed\n", checks, failures);
+    return failures == 0 ? 0 : 1;
+  } catch (const rt::Error &error) {
+    std::fprintf(stderr, "ops-check: %s\n", error.what());
+    return 77;
+  }
+}

@@ -1,0 +1,85 @@
+//===- OpsCheck.h - Every runtime operator against plain loops --*- C++ -*-===//
+//
+// A program, without a test framework, that can be copied to a GPU machine: it
+// runs every function of runtime/core/Ops.h on the backend that it is linked
+// with and compares the results with the plainest loops that state the same
+// thing in double precision. Linked with the CPU runtime it tests the loops
+// themselves; linked with the CUDA runtime it is what tools/gpu-test.sh runs
+// first.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TEST_OPS_OPSCHECK_H
+#define LWCC_TEST_OPS_OPSCHECK_H
+
+#include "runtime/core/Machine.h"
+#include "runtime/core/Ops.h"
+#include "runtime/core/Scalars.h"
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace lwcc::check {
+
+using Dims = std::vector<int64_t>;
+
+/// A tensor on the host: row-major over logical indices.
+struct Host {
+  Dims dims;
+  std::vector<double> v;
+
+  Host() = default;
+  explicit Host(Dims dims, double value = 0);
+  int64_t elements() const { return static_cast<int64_t>(v.size()); }
+  int64_t offset(const Dims &index) const;
+  double &at(const Dims &index) { return v[offset(index)]; }
+  double at(const Dims &index) const { return v[offset(index)]; }
+};
+
+/// Uniform in [low, high), rounded to float; the same on every machine.
+Host random(Dims dims, double low = -1, double high = 1);
+/// Whole numbers in [low, high].
+Host randomInts(Dims dims, int low, int high);
+
+/// Calls f(index) for every index, in row-major order.
+void forEach(const Dims &dims, const std::function<void(const Dims &)> &f);
+
+/// One machine with one lane. Tensors live until clear().
+class Bench {
+public:
+  explicit Bench(bool deterministic);
+
+  rt::Tensor input(const Host &values, rt::DType type = rt::DType::f32);
+  rt::Tensor output(const Dims &dims, rt::DType type = rt::DType::f32);
+  rt::Tensor scalars(const rt::StepScalars &values);
+  /// Records what `body` appends, runs it once and waits.
+  void run(const std::function<void(rt::Lane &)> &body);
+  Host read(rt::Tensor tensor);
+  /// Counts a comparison; prints it if the two differ by more than `tolerance`
+  /// times the largest magnitude of the expected values (and at least 1e-7).
+  void expect(const std::string &what, rt::Tensor result, const Host &expected,
+              double tolerance = 1e-5);
+  void clear() { used = 0; }
+
+  rt::Machine &machine() { return *theMachine; }
+  int checks = 0, failures = 0;
+
+private:
+  std::unique_ptr<rt::Machine> theMachine;
+  int64_t used = 0;
+};
+
+void checkConvolutions(Bench &bench);
+void checkProducts(Bench &bench);
+void checkPooling(Bench &bench);
+void checkNormalization(Bench &bench);
+void checkLosses(Bench &bench);
+void checkMovement(Bench &bench);
+void checkOptimizer(Bench &bench);
+void checkMaps(Bench &bench);
+void checkMachine(Bench &bench);
+
+} // namespace lwcc::check
+
+#endif // LWCC_TEST_OPS_OPSCHECK_H

@@ -1,0 +1,182 @@
+//===- Training.cpp - Softmax, losses, accuracy and the optimizer ---------===//
+
+#include "OpsCheck.h"
+
+#include <cmath>
+
+using namespace lwcc;
+using namespace lwcc::check;
+using rt::DType;
+using rt::Tensor;
+
+static void checkSoftmax(Bench &bench, const Dims &dims, int64_t axis,
+                         bool log) {
+  bench.clear();
+  Host x = random(dims, -5, 5), dy = random(dims), y(dims), dx(dims);
+  Dims outer = dims;
+  outer[axis] = 1;
+  forEach(outer, [&](const Dims &o) {
+    double largest = -INFINITY, sum = 0, dot = 0, total = 0;
+    auto each = [&](const auto &f) {
+      Dims i = o;
+      for (i[axis] = 0; i[axis] < dims[axis]; ++i[axis])
+        f(i);
+    };
+    each([&](const Dims &i) { largest = std::max(largest, x.at(i)); });
+    each([&](const Dims &i) { sum += std::exp(x.at(i) - largest); });
+    each([&](const Dims &i) {
+      double p = std::exp(x.at(i) - largest) / sum;
+      y.at(i) = log ? x.at(i) - largest - std::log(sum) : p;
+      dot += dy.at(i) * p;
+      total += dy.at(i);
+    });
+    each([&](const Dims &i) {
+      double p = log ? std::exp(y.at(i)) : y.at(i);
+      dx.at(i) = log ? dy.at(i) - p * total : p * (dy.at(i) - dot);
+    });
+  });
+  Tensor tx = bench.input(x), tdy = bench.input(dy), ty = bench.output(dims),
+         tdx = bench.output(dims);
+  bench.run([&](rt::Lane &lane) {
+    softmax(lane, ty, tx, {.axis = axis, .log = log});
+    softmax_grad(lane, tdx, tdy, ty, {.axis = axis, .log = log});
+  });
+  bench.expect(log ? "log softmax" : "softmax", ty, y);
+  bench.expect(log ? "log softmax_grad" : "softmax_grad", tdx, dx, 1e-4);
+}
+
+static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
+                      bool ignoreAll) {
+  bench.clear();
+  const int64_t classes = dims[1], ignored = 2;
+  Dims samples = dims;
+  samples.erase(samples.begin() + 1);
+  Host logits = random(dims, -4, 4),
+       labels = ignoreAll ? Host(samples, ignored)
+                          : randomInts(samples, -1, int(classes) - 1),
+       weight = random({classes}, 0.1, 2);
+  const double dloss = 0.7;
+  Host probs(dims), logprobs(dims), dlogits(dims), dlogprobs(dims),
+      loss(Dims{});
+  double divisor = 0;
+  auto weightOf = [&](int64_t label) {
+    return label < 0 || label == ignored ? 0 : weighted ? weight.v[label] : 1;
+  };
+  auto sampleOf = [](Dims i) {
+    i.erase(i.begin() + 1);
+    return i;
+  };
+  for (double label : labels.v)
+    divisor += weightOf(static_cast<int64_t>(label));
+  if (sum && divisor > 0)
+    divisor = 1;
+  forEach(dims, [&](const Dims &i) {
+    double z = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      Dims k = i;
+      k[1] = c;
+      z += std::exp(logits.at(k));
+    }
+    logprobs.at(i) = static_cast<float>(logits.at(i) - std::log(z));
+    probs.at(i) = std::exp(logits.at(i)) / z;
+    auto label = static_cast<int64_t>(labels.at(sampleOf(i)));
+    double w = weightOf(label);
+    if (w == 0)
+      return;
+    double hit = i[1] == label ? 1 : 0;
+    loss.v[0] -= hit * w * (logits.at(i) - std::log(z)) / divisor;
+    dlogits.at(i) = dloss * w / divisor * (probs.at(i) - hit);
+    dlogprobs.at(i) = -dloss * w / divisor * hit;
+  });
+  Tensor tx = bench.input(logits), tl = bench.input(labels, DType::i32),
+         tw = weighted ? bench.input(weight) : Tensor{},
+         tlog = bench.input(logprobs), td = bench.input(Host(Dims{}, dloss));
+  Tensor tLoss = bench.output({}), tOnly = bench.output({}),
+         tProbs = bench.output(dims), tdx = bench.output(dims),
+         tNll = bench.output({}), tdlog = bench.output(dims);
+  const rt::LossParams params = {.ignore_index = ignored, .sum = sum};
+  bench.run([&](rt::Lane &lane) {
+    cross_entropy(lane, tLoss, tProbs, tx, tl, tw, params);
+    cross_entropy(lane, tOnly, {}, tx, tl, tw, params);
+    cross_entropy_grad(lane, tdx, td, tProbs, tl, tw, params);
+    nll_loss(lane, tNll, tlog, tl, tw, params);
+    nll_loss_grad(lane, tdlog, td, tl, tw, params);
+  });
+  bench.expect("cross_entropy", tLoss, loss);
+  bench.expect("cross_entropy without probs", tOnly, loss);
+  bench.expect("cross_entropy: probs", tProbs, probs);
+  bench.expect("cross_entropy_grad", tdx, dlogits);
+  bench.expect("nll_loss", tNll, loss);
+  bench.expect("nll_loss_grad", tdlog, dlogprobs);
+}
+
+static void checkAccuracy(Bench &bench, int64_t samples, int64_t classes) {
+  bench.clear();
+  // Small whole numbers: many ties.
+  Host logits = randomInts({samples, classes}, 0, 5),
+       labels = randomInts({samples}, -1, int(classes)), counts({2});
+  for (int64_t n = 0; n < samples; ++n) {
+    auto label = static_cast<int64_t>(labels.v[n]);
+    if (label < 0 || label >= classes)
+      continue;
+    int before = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      double a = logits.at({n, c}), b = logits.at({n, label});
+      before += a > b || (a == b && c < label);
+    }
+    counts.v[0] += before < 1;
+    counts.v[1] += before < 5;
+  }
+  Tensor tx = bench.input(logits), tl = bench.input(labels, DType::i32),
+         tc = bench.output({2}, DType::i32);
+  bench.run([&](rt::Lane &lane) { accuracy(lane, tc, tx, tl); });
+  bench.expect("accuracy", tc, counts);
+}
+
+void check::checkLosses(Bench &bench) {
+  for (bool log : {false, true}) {
+    checkSoftmax(bench, {6, 10}, 1, log);
+    checkSoftmax(bench, {3, 1000}, 1, log);
+    checkSoftmax(bench, {5, 7}, 0, log);
+    checkSoftmax(bench, {2, 6, 3, 4}, 1, log);
+    checkSoftmax(bench, {2, 6, 3, 4}, 3, log);
+    checkSoftmax(bench, {2, 9, 4}, 1, log);
+  }
+  for (bool weighted : {false, true})
+    for (bool sum : {false, true}) {
+      checkLoss(bench, {16, 10}, weighted, sum, false);
+      checkLoss(bench, {5, 1000}, weighted, sum, false);
+      checkLoss(bench, {3, 4, 7}, weighted, sum, false);
+      checkLoss(bench, {4, 5}, weighted, sum, true);
+    }
+  checkAccuracy(bench, 33, 10);
+  checkAccuracy(bench, 300, 3);
+  checkAccuracy(bench, 9, 1000);
+}
+
+void check::checkOptimizer(Bench &bench) {
+  for (int64_t n : {1024, 37})
+    for (bool nesterov : {false, true})
+      for (bool finite : {true, false}) {
+        bench.clear();
+        Host w = random({n}), g = random({n}), m = random({n});
+        rt::StepScalars s;
+        s.nesterov = nesterov;
+        s.lr = 0.1f;
+        s.momentum = 0.9f;
+        s.weight_decay = 0.01f;
+        Tensor tw = bench.input(w), tg = bench.input(g), tm = bench.input(m),
+               ts = bench.scalars(s),
+               tl = bench.input(Host(Dims{}, finite ? 1.0 : NAN));
+        if (finite)
+          for (int64_t i = 0; i < n; ++i) {
+            double grad = g.v[i] + s.weight_decay * w.v[i];
+            m.v[i] = s.momentum * m.v[i] + grad;
+            w.v[i] -= s.lr * (nesterov ? grad + s.momentum * m.v[i] : m.v[i]);
+          }
+        bench.run(
+            [&](rt::Lane &lane) { sgd(lane, tw, tm, tw, tg, tm, ts, tl); });
+        bench.expect("sgd: weights", tw, w);
+        bench.expect("sgd: momentum", tm, m);
+      }
+}
