@@ -10,6 +10,7 @@
 // Fusing a map makes its inputs live until the consumer. That is accepted
 // where it keeps no more alive than the result did, or where only maps and
 // views stand between the two. It never crosses phases, except to recompute.
+// An update whose parameter is now read later than before follows behind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -283,6 +284,50 @@ void materialize(ConstantOp constant) {
   constant.erase();
 }
 
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// The last op but `except` that reads `value` or a view of it.
+Operation *lastReader(Value value, Operation *except) {
+  Operation *last = value.getDefiningOp();
+  auto consider = [&](Operation *reader) {
+    if (reader != except && last->isBeforeInBlock(reader))
+      last = reader;
+  };
+  for (Operation *user : value.getUsers()) {
+    consider(user);
+    if (isa<ReshapeOp, SplitOp>(user))
+      for (Value view : user->getResults())
+        consider(lastReader(view, except));
+  }
+  return last;
+}
+
+/// Puts the op that computes a parameter's new value, and its writes, behind
+/// all readers of the old one.
+void delayUpdate(ReadOp read) {
+  for (Operation *user : read->getUsers()) {
+    auto writes = llvm::to_vector_of<Operation *>(
+        llvm::make_filter_range(user->getUsers(), llvm::IsaPred<WriteOp>));
+    bool updates = llvm::any_of(writes, [&](Operation *write) {
+      return cast<WriteOp>(write).getParameter() == read.getParameter();
+    });
+    if (!updates)
+      continue;
+    Operation *last = lastReader(read.getValue(), user);
+    if (last->isBeforeInBlock(user))
+      return;
+    llvm::sort(writes, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    user->moveAfter(last);
+    for (Operation *write : llvm::reverse(writes))
+      write->moveAfter(user);
+    return;
+  }
+}
+
 void eraseDeadCode(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op))
@@ -305,6 +350,7 @@ struct Fuse : lwcc::impl::FuseBase<Fuse> {
       }
       eraseDeadCode(body);
       forEach(materialize);
+      forEach(delayUpdate);
     }
   }
 };

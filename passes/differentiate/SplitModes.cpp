@@ -42,7 +42,7 @@ LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
       if (!parameter) {
         result = op.emitError("running statistics are computed; expected "
                               "parameters");
-        continue;
+        return;
       }
       if (parameter.getKind() != ParameterKind::Statistic)
         continue;
@@ -54,7 +54,7 @@ LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
       }
     }
   });
-  for (auto &[name, latest] : written) {
+  for (auto &[name, latest] : llvm::reverse(written)) {
     OpBuilder builder(latest.op->getContext());
     builder.setInsertionPointAfter(latest.op);
     auto write =

@@ -1,0 +1,33 @@
+// RUN: lwcc-opt %s -train-add-loss -split-input-file -verify-diagnostics
+
+// expected-error @below {{expected a function @model}}
+module {
+}
+
+// -----
+
+// expected-error @below {{@model has no argument named "scalars"}}
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}) -> tensor<2x10xf32> {
+  return %x : tensor<2x10xf32>
+}
+
+// -----
+
+// expected-error @below {{logits have rank 4; expected scores of rank 2 (samples, classes)}}
+func.func @model(%x: tensor<2x10x4x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10x4x4xf32> {
+  return %x : tensor<2x10x4x4xf32>
+}
+
+// -----
+
+// expected-error @below {{@model has 3 results; expected logits, or loss and logits}}
+func.func @model(%x: tensor<2x10xf32>) -> (tensor<2x10xf32>, tensor<2x10xf32>, tensor<2x10xf32>) {
+  return %x, %x, %x : tensor<2x10xf32>, tensor<2x10xf32>, tensor<2x10xf32>
+}
+
+// -----
+
+// expected-error @below {{@model has a loss but no labels (an i32 argument)}}
+func.func @model(%x: tensor<2x10xf32>, %loss: tensor<f32>) -> (tensor<f32>, tensor<2x10xf32>) {
+  return %loss, %x : tensor<f32>, tensor<2x10xf32>
+}

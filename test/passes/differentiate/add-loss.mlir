@@ -1,0 +1,53 @@
+// RUN: lwcc-opt %s -train-add-loss -split-input-file | FileCheck %s
+
+// Without a loss in the file, labels stand before the scalars.
+
+// CHECK-LABEL: func.func @model
+// CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32> {train.name = "x"},
+// CHECK-SAME:    %[[LABELS:.*]]: tensor<2xi32> {train.name = "labels"},
+// CHECK-SAME:    tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>)
+// CHECK:         %[[LOSS:.*]], %{{.*}} = train.cross_entropy(%[[X]], %[[LABELS]]) {train.layer = "loss"
+// CHECK:         %[[COUNTS:.*]] = train.accuracy(%[[X]], %[[LABELS]])
+// CHECK:         return %[[LOSS]], %[[COUNTS]]
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {
+  return %x : tensor<2x10xf32>
+}
+
+// -----
+
+// A softmax at the end is part of the loss, whatever it is called on.
+
+// CHECK-LABEL: func.func @model
+// CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32>
+// CHECK:         train.cross_entropy(%[[X]]
+// CHECK:         train.accuracy(%[[X]]
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {
+  %y = train.softmax(%x) {axis = 1 : i64, log = true} : (tensor<2x10xf32>) -> tensor<2x10xf32>
+  return %y : tensor<2x10xf32>
+}
+
+// -----
+
+// The last convolution of a fully convolutional classifier.
+
+// CHECK-LABEL: func.func @model
+// CHECK:         %[[FLAT:.*]] = train.reshape(%{{.*}}) {{.*}} -> tensor<2x10xf32>
+// CHECK:         train.cross_entropy(%[[FLAT]]
+func.func @model(%x: tensor<2x10x1x1xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10x1x1xf32> {
+  return %x : tensor<2x10x1x1xf32>
+}
+
+// -----
+
+// The loss of the file stays.
+
+// CHECK-LABEL: func.func @model
+// CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32> {{.*}}, %[[LABELS:.*]]: tensor<2xi32>
+// CHECK:         %[[LOSS:.*]] = train.nll_loss
+// CHECK-NOT:     train.cross_entropy
+// CHECK:         %[[COUNTS:.*]] = train.accuracy(%[[X]], %[[LABELS]])
+// CHECK:         return %[[LOSS]], %[[COUNTS]]
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "target"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2x10xf32>) {
+  %loss = train.nll_loss(%x, %labels) : (tensor<2x10xf32>, tensor<2xi32>) -> tensor<f32>
+  return %loss, %x : tensor<f32>, tensor<2x10xf32>
+}

@@ -1,0 +1,62 @@
+// RUN: lwcc-opt %s -train-split-modes -split-input-file | FileCheck %s
+
+// Batch normalization and dropout in the two modes.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK:         %{{.*}}, %{{.*}}, %{{.*}}, %[[MEAN:.*]], %[[VARIANCE:.*]] = train.batch_norm
+// CHECK-DAG:     train.write @mean, %[[MEAN]] {{.*}}train.phase = "forward"
+// CHECK-DAG:     train.write @variance, %[[VARIANCE]]
+// CHECK:         train.dropout
+
+// CHECK-LABEL: func.func @evaluate
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x4x3x3xf32> {train.name = "x"}
+// CHECK-DAG:     %[[V:.*]] = train.read @variance
+// CHECK-DAG:     %[[M:.*]] = train.read @mean
+// CHECK-DAG:     %[[INVSTD:.*]] = train.map "1.0f / sqrt(x0 + 0.001f)"(%[[V]]) {{.*}}train.names = ["y.invstd"]
+// CHECK-DAG:     %[[M4:.*]] = train.reshape(%[[M]]) {{.*}} -> tensor<4x1x1xf32>
+// CHECK-DAG:     %[[I4:.*]] = train.reshape(%[[INVSTD]]) {{.*}} -> tensor<4x1x1xf32>
+// CHECK:         %[[Y:.*]] = train.map "(x0 - x1) * (x2 * x3) + x4"(%[[X]], %[[M4]], %[[I4]], {{.*}}train.names = ["y"]
+// CHECK-NOT:     train.write
+// CHECK-NOT:     train.dropout
+// CHECK:         return %[[Y]]
+train.parameter trainable @scale : tensor<4xf32> init<constant 1.0>
+train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
+train.parameter statistic @mean : tensor<4xf32> init<constant 0.0>
+train.parameter statistic @variance : tensor<4xf32> init<constant 1.0>
+func.func @model(%x: tensor<2x4x3x3xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4x3x3xf32> {
+  %s = train.read @scale : tensor<4xf32>
+  %b = train.read @bias : tensor<4xf32>
+  %m = train.read @mean : tensor<4xf32>
+  %v = train.read @variance : tensor<4xf32>
+  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.layer = "bn", train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %d = train.dropout(%n#0, %scalars) {ratio = 0.5 : f32, stream = 1 : i64, train.layer = "drop"} : (tensor<2x4x3x3xf32>, tensor<64xui8>) -> tensor<2x4x3x3xf32>
+  return %d : tensor<2x4x3x3xf32>
+}
+
+// -----
+
+// A layer that is applied twice updates its statistics twice, and writes them
+// once.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK:         %[[M:.*]] = train.read @mean
+// CHECK:         {{.*}}, %[[MEAN1:.*]], %[[VARIANCE1:.*]] = train.batch_norm(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[M]],
+// CHECK-NOT:     train.write
+// CHECK:         {{.*}}, %[[MEAN2:.*]], %[[VARIANCE2:.*]] = train.batch_norm(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[MEAN1]], %[[VARIANCE1]])
+// CHECK-DAG:     train.write @mean, %[[MEAN2]]
+// CHECK-DAG:     train.write @variance, %[[VARIANCE2]]
+// CHECK-NOT:     train.write
+// CHECK-LABEL: func.func @evaluate
+train.parameter trainable @scale : tensor<4xf32> init<constant 1.0>
+train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
+train.parameter statistic @mean : tensor<4xf32> init<constant 0.0>
+train.parameter statistic @variance : tensor<4xf32> init<constant 1.0>
+func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4xf32> {
+  %s = train.read @scale : tensor<4xf32>
+  %b = train.read @bias : tensor<4xf32>
+  %m = train.read @mean : tensor<4xf32>
+  %v = train.read @variance : tensor<4xf32>
+  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %o:5 = train.batch_norm(%n#0, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %o#0 : tensor<2x4xf32>
+}
