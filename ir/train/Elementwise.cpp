@@ -81,7 +81,7 @@ constexpr Row rows[] = {
      {"alpha"},
      "x0 > 0.0f ? x0 : alpha * (exp(x0) - 1.0f)",
      {"x0 > 0.0f ? dy : dy * (alpha * exp(x0))"}},
-    // max(x, 0) + log(1 + e^-|x|): no overflow, and no cancellation.
+    // max(x, 0) + log(1 + e^-|x|) does not overflow.
     {"softplus",
      1,
      {},

@@ -130,7 +130,8 @@ private:
                           ? ""
                           : (rest + "." + op->getName().stripDialect()).str());
       }
-      setNames(op, llvm::to_vector_of<StringRef>(own));
+      if (llvm::any_of(own, [](auto &name) { return !name.empty(); }))
+        setNames(op, llvm::to_vector_of<StringRef>(own));
     }
     recorder.created.clear();
   }

@@ -1,0 +1,123 @@
+//===- ElementwiseTest.cpp - The table of elementwise functions -----------===//
+//
+// Every gradient against finite differences, and PyTorch's conventions where
+// those do not decide: at ties, kinks and domain edges.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/Elementwise.h"
+#include "test/unit/ir/Evaluate.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+using namespace lwcc;
+
+namespace {
+
+/// Values for the params of a row, by name.
+double paramOf(llvm::StringRef name) {
+  if (name == "alpha")
+    return 0.3;
+  if (name == "beta")
+    return 0.4;
+  if (name == "lo")
+    return -0.5;
+  if (name == "hi")
+    return 0.7;
+  return 0.9;
+}
+
+struct Function {
+  explicit Function(llvm::StringRef name)
+      : row(*findElementwise(name)),
+        value(instantiate(row, row.value, paramOf)) {}
+  const ElementwiseFunction &row;
+  Expression value;
+
+  double operator()(const std::vector<double> &x) const {
+    return evaluate(value, x);
+  }
+  /// dy times the derivative by input i.
+  double gradient(unsigned i, std::vector<double> x, double dy) const {
+    double y = (*this)(x);
+    x.push_back(dy);
+    x.push_back(y);
+    return evaluate(instantiate(row, row.gradients[i], paramOf), x);
+  }
+};
+
+TEST(Elementwise, RowsAreWellFormed) {
+  for (const ElementwiseFunction &row : elementwiseFunctions()) {
+    SCOPED_TRACE(row.name.str());
+    EXPECT_EQ(findElementwise(row.name), &row) << "a name is there twice";
+    EXPECT_EQ(instantiate(row, row.value, paramOf).inputs(), row.inputs);
+    EXPECT_TRUE(row.gradients.empty() || row.gradients.size() == row.inputs);
+    for (llvm::StringRef gradient : row.gradients)
+      EXPECT_LE(instantiate(row, gradient, paramOf).inputs(), row.inputs + 2);
+  }
+  EXPECT_EQ(findElementwise("no such function"), nullptr);
+}
+
+TEST(Elementwise, GradientsAgreeWithFiniteDifferences) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> any(-4, 4), positive(0.1, 4);
+  const double h = 1e-6;
+  int checked = 0;
+  for (const ElementwiseFunction &row : elementwiseFunctions()) {
+    Function f(row.name);
+    bool positiveOnly =
+        row.name == "log" || row.name == "sqrt" || row.name == "pow";
+    for (int sample = 0; sample < 200 && !row.gradients.empty(); ++sample) {
+      std::vector<double> x;
+      for (unsigned i = 0; i < row.inputs; ++i)
+        x.push_back(positiveOnly ? positive(random) : any(random));
+      double dy = any(random);
+      for (unsigned i = 0; i < row.inputs; ++i) {
+        auto up = x, down = x;
+        up[i] += h;
+        down[i] -= h;
+        double left = (f(x) - f(down)) / h, right = (f(up) - f(x)) / h;
+        if (std::abs(left - right) > 1e-3 * (1 + std::abs(left)))
+          continue; // a kink, or a pole nearby
+        double expected = dy * (f(up) - f(down)) / (2 * h);
+        EXPECT_NEAR(f.gradient(i, x, dy), expected,
+                    1e-6 * (1 + std::abs(expected)))
+            << row.name.str() << " by x" << i << " at " << x[0];
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 5000);
+}
+
+TEST(Elementwise, TiesFollowPyTorch) {
+  // torch.maximum and torch.minimum share the gradient of a tie.
+  for (const char *name : {"max", "min"})
+    for (unsigned i : {0, 1})
+      EXPECT_EQ(Function(name).gradient(i, {2, 2}, 1), 0.5);
+  EXPECT_EQ(Function("relu").gradient(0, {0}, 1), 0);
+  EXPECT_EQ(Function("leaky_relu").gradient(0, {0}, 1),
+            static_cast<double>(0.3f));
+  EXPECT_EQ(Function("abs").gradient(0, {0}, 1), 0);
+  // torch.clamp passes the gradient at its bounds.
+  double lo = static_cast<float>(-0.5), hi = static_cast<float>(0.7);
+  EXPECT_EQ(Function("clip").gradient(0, {lo}, 1), 1);
+  EXPECT_EQ(Function("clip").gradient(0, {hi}, 1), 1);
+  EXPECT_EQ(Function("clip").gradient(0, {hi + 1e-3}, 1), 0);
+  EXPECT_EQ(Function("hard_swish").gradient(0, {-3}, 1), 0);
+  EXPECT_EQ(Function("hard_swish").gradient(0, {3}, 1), 1);
+  // x^0 is constant, and 0^x for x >= 0 as well.
+  EXPECT_EQ(Function("pow").gradient(0, {0, 0}, 1), 0);
+  EXPECT_EQ(Function("pow").gradient(1, {0, 2}, 1), 0);
+}
+
+TEST(Elementwise, SoftplusDoesNotOverflow) {
+  EXPECT_EQ(Function("softplus")({800}), 800);
+  EXPECT_NEAR(Function("softplus")({-800}), 0, 1e-12);
+}
+
+} // namespace

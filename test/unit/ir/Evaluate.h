@@ -1,0 +1,66 @@
+//===- Evaluate.h - Expressions in double precision -------------*- C++ -*-===//
+//
+// A reference evaluator, independent of the ones that run: in double precision,
+// so that finite differences are good for eight digits. Dropout is left out.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TEST_UNIT_IR_EVALUATE_H
+#define LWCC_TEST_UNIT_IR_EVALUATE_H
+
+#include "ir/train/Expression.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lwcc {
+
+inline double evaluate(const Expression &e, llvm::ArrayRef<double> x) {
+  auto arg = [&](unsigned i) { return evaluate(e.args[i], x); };
+  switch (e.kind) {
+  case Expression::Kind::literal:
+    return e.value;
+  case Expression::Kind::input:
+    return x[e.input];
+  case Expression::Kind::unary:
+    return -arg(0);
+  case Expression::Kind::select:
+    return arg(0) != 0 ? arg(1) : arg(2);
+  case Expression::Kind::binary: {
+    double a = arg(0), b = arg(1);
+    return e.op == "+"    ? a + b
+           : e.op == "-"  ? a - b
+           : e.op == "*"  ? a * b
+           : e.op == "/"  ? a / b
+           : e.op == "<"  ? a < b
+           : e.op == "<=" ? a <= b
+           : e.op == ">"  ? a > b
+           : e.op == ">=" ? a >= b
+           : e.op == "==" ? a == b
+           : e.op == "!=" ? a != b
+           : e.op == "&&" ? a != 0 && b != 0
+                          : a != 0 || b != 0;
+  }
+  case Expression::Kind::call:
+    return e.op == "abs"       ? std::abs(arg(0))
+           : e.op == "exp"     ? std::exp(arg(0))
+           : e.op == "log"     ? std::log(arg(0))
+           : e.op == "sqrt"    ? std::sqrt(arg(0))
+           : e.op == "tanh"    ? std::tanh(arg(0))
+           : e.op == "erf"     ? std::erf(arg(0))
+           : e.op == "floor"   ? std::floor(arg(0))
+           : e.op == "sigmoid" ? 1 / (1 + std::exp(-arg(0)))
+           : e.op == "pow"     ? std::pow(arg(0), arg(1))
+           : e.op == "min"     ? std::min(arg(0), arg(1))
+           : e.op == "max"     ? std::max(arg(0), arg(1))
+                               : NAN;
+  case Expression::Kind::stream:
+    break;
+  }
+  llvm_unreachable("a stream has no value");
+}
+
+} // namespace lwcc
+
+#endif // LWCC_TEST_UNIT_IR_EVALUATE_H
