@@ -3,151 +3,17 @@
 #include "runtime/train/Flags.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/train/FlagTable.h"
 #include "runtime/train/Text.h"
 
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <variant>
 
 namespace lwcc::rt::train {
 
-using NumberList = std::vector<double>;
-
-namespace {
-struct Flag {
-  const char *name;
-  const char *value; ///< its placeholder in --help; null: a switch
-  std::variant<bool Options::*, int64_t Options::*, uint64_t Options::*,
-               double Options::*, std::string Options::*, NumberList Options::*>
-      field;
-  const char *help;
-  bool remembered = false; ///< belongs to the training, kept in checkpoints
-  double low = 0;          ///< least value of a number
-  double high = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices = {};
-};
-
-struct Section {
-  const char *title;
-  std::vector<Flag> flags;
-};
-} // namespace
-
-static constexpr double noLimit = std::numeric_limits<double>::infinity();
-
-static const std::vector<Section> &table() {
-  using O = Options;
-  static const std::vector<Section> sections = {
-      {"Data",
-       {
-           {"data", "DIR", &O::data,
-            "training images: a folder with images.npy (uint8 or float; "
-            "[n,h,w,c], [n,c,h,w], [n,h,w] or [n,features]) and labels.npy, or "
-            "with MNIST's IDX files; or \"synthetic\""},
-           {"val-data", "DIR", &O::valData,
-            "images to validate on after each epoch"},
-           {"no-shuffle", nullptr, &O::noShuffle,
-            "take the images in their order", true},
-           {"mean", "M[,M..]", &O::mean,
-            "subtracted from the input, for all channels or for each (bytes "
-            "are scaled to [0,1] before)",
-            true, -noLimit},
-           {"std", "S[,S..]", &O::std, "what the input is divided by then",
-            true, std::numeric_limits<double>::min()},
-           {"workers", "N", &O::workers, "threads that prepare batches", false,
-            1, 256},
-       }},
-      {"Training",
-       {
-           {"epochs", "N", &O::epochs,
-            "passes over the data; 0 only evaluates and exports (default: 1, "
-            "or "
-            "as many as --steps takes)",
-            true},
-           {"steps", "N", &O::steps, "stop after N steps over all epochs",
-            true},
-           {"lr", "X", &O::lr, "learning rate", true},
-           {"sched",
-            "NAME",
-            &O::sched,
-            "learning rate by epoch: constant, step or cosine",
-            true,
-            0,
-            noLimit,
-            {"constant", "step", "cosine"}},
-           {"warmup-epochs", "N", &O::warmupEpochs,
-            "epochs of linear warm-up from --warmup-lr to --lr", true},
-           {"warmup-lr", "X", &O::warmupLr,
-            "learning rate of the first epoch "
-            "of a warm-up",
-            true},
-           {"min-lr", "X", &O::minLr, "lowest learning rate of cosine", true},
-           {"decay-epochs", "N", &O::decayEpochs,
-            "epochs between two falls of step", true, 1},
-           {"decay-rate", "X", &O::decayRate,
-            "what step multiplies the learning rate with", true},
-           {"momentum", "X", &O::momentum, "of SGD", true},
-           {"nesterov", nullptr, &O::nesterov, "Nesterov momentum", true},
-           {"weight-decay", "X", &O::weightDecay, "of SGD, for all parameters",
-            true},
-           {"seed", "N", &O::seed,
-            "of initial weights, dropout and the order of the images", true},
-           {"init",
-            "file|fresh",
-            &O::init,
-            "initial weights: what the model file says, or each layer's "
-            "default drawn anew",
-            true,
-            0,
-            noLimit,
-            {"file", "fresh"}},
-       }},
-      {"Checkpoints and results",
-       {
-           {"checkpoint-dir", "DIR", &O::checkpointDir,
-            "folder for checkpoints"},
-           {"checkpoint-every", "N", &O::checkpointEvery,
-            "steps between checkpoints; 0: one after each epoch"},
-           {"checkpoint-keep", "N", &O::checkpointKeep,
-            "latest checkpoints that are kept; 0: all"},
-           {"resume", "auto|PATH", &O::resume,
-            "continue from the latest checkpoint of --checkpoint-dir if there "
-            "is one, or from PATH; flags of the training that are not given "
-            "are the checkpoint's"},
-           {"export-onnx", "FILE", &O::exportOnnx,
-            "write the model with its trained values at the end"},
-           {"log", "FILE", &O::log,
-            "write a line of JSON for each step (step and epoch count from 1) "
-            "and each evaluation"},
-           {"log-interval", "N", &O::logInterval,
-            "steps between lines of progress where there is no terminal; after "
-            "10 seconds without one a line appears as well",
-            false, 1},
-       }},
-      {"Machine",
-       {
-           {"threads", "N", &O::threads, "CPU threads; 0: all cores", false, 0,
-            4096},
-           {"deterministic", nullptr, &O::deterministic,
-            "bitwise equal results from run to run"},
-           {"benchmark", "N", &O::benchmark,
-            "time N steps on synthetic data that is already on the device"},
-       }},
-      {"Instead of training",
-       {
-           {"info", nullptr, &O::info,
-            "describe the program: model, memory, what was fixed at compile "
-            "time"},
-           {"help", nullptr, &O::help, "this text"},
-           {"version", nullptr, &O::version, "the compiler's version"},
-       }},
-  };
-  return sections;
-}
-
 static const Flag *findFlag(const std::string &name) {
-  for (const Section &section : table())
+  for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
       if (name == flag.name)
         return &flag;
@@ -260,7 +126,7 @@ static bool isUnset(const std::string &text) {
 
 static std::string unknownFlag(const std::string &name) {
   std::vector<std::string> names;
-  for (const Section &section : table())
+  for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
       names.push_back(flag.name);
   std::string close = nearest(name, names);
@@ -322,7 +188,7 @@ std::string flagsHelp() {
   constexpr size_t column = 28, width = 80;
   Options defaults;
   std::string text;
-  for (const Section &section : table()) {
+  for (const FlagSection &section : flagTable()) {
     text += std::string("\n") + section.title + ":\n";
     for (const Flag &flag : section.flags) {
       std::string line = std::string("  --") + flag.name;
@@ -337,7 +203,7 @@ std::string flagsHelp() {
       size_t used = column;
       for (size_t at = 0; at < help.size();) {
         size_t end = std::min(help.find(' ', at), help.size());
-        if (used + (end - at) > width && used > column) {
+        if (used > column && used + 1 + (end - at) > width) {
           line += "\n" + std::string(column, ' ');
           used = column;
         }
@@ -362,7 +228,7 @@ std::string flagsHelp() {
 std::vector<std::pair<std::string, std::string>>
 rememberedFlags(const Options &options) {
   std::vector<std::pair<std::string, std::string>> texts;
-  for (const Section &section : table())
+  for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
       if (std::string text = textOf(options, flag);
           flag.remembered && !isUnset(text))

@@ -12,6 +12,11 @@ Progress::Progress(std::FILE *out, bool terminal, const Plan &plan)
     : out(out), terminal(terminal), plan(plan), lastStep(Clock::now()),
       lastReport(lastStep) {}
 
+Progress::~Progress() {
+  if (shown)
+    std::fprintf(out, "\n");
+}
+
 std::string Progress::numbers(const Mean &mean) const {
   if (mean.steps == 0)
     return "no steps";

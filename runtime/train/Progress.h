@@ -28,6 +28,10 @@ public:
     int64_t interval = 50; ///< steps between plain lines
   };
   Progress(std::FILE *out, bool terminal, const Plan &plan);
+  /// What follows, an error perhaps, stands on a line of its own.
+  ~Progress();
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
 
   /// A step is over; all numbers count from 1. Returns images per second since
   /// the one before.

@@ -217,7 +217,6 @@ void Trainer::stopAtBadLoss(const StepResult &result) {
   while (!queue.empty())
     loader->release(*queue.retire().batch);
   std::string cause = explainNonFinite(machine, program, trainStep, result);
-  progress.line(""); // the error follows on a line of its own
   throw Error(format(
       "the loss is %g at step %u (epoch %lld): %s\n  %s\n  a lower --lr (now "
       "%g) or --warmup-epochs often helps",

@@ -1,0 +1,28 @@
+"""The same 7x9 images in several files, and resized to 4x4 by PyTorch."""
+import os
+import sys
+
+import numpy as np
+import torch
+
+generator = np.random.default_rng(0)
+images = generator.integers(0, 256, (24, 7, 9, 1), dtype=np.uint8)
+labels = generator.integers(0, 4, 24)
+fractions = images.astype(np.float32) / np.float32(255)
+resized = torch.nn.functional.interpolate(
+    torch.from_numpy(fractions.transpose(0, 3, 1, 2).copy()), size=(4, 4), mode="bilinear",
+    align_corners=False).numpy()
+
+
+def save(name, images, labels):
+    folder = os.path.join(sys.argv[1], name)
+    os.mkdir(folder)
+    np.save(os.path.join(folder, "images.npy"), images)
+    np.save(os.path.join(folder, "labels.npy"), labels)
+
+
+save("uint8", images, labels)
+save("float32", fractions[..., 0], labels.astype(np.int32))
+save("float64", fractions.astype(np.float64), labels.astype(np.uint8))
+save("nchw", np.ascontiguousarray(fractions.transpose(0, 3, 1, 2)), labels.reshape(-1, 1))
+save("torch", resized, labels)

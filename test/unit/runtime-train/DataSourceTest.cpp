@@ -1,0 +1,152 @@
+//===- DataSourceTest.cpp - What a data folder means ----------------------===//
+
+#include "runtime/train/DataSource.h"
+#include "TestFiles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace lwcc::rt;
+using namespace lwcc::rt::train;
+using testing::ElementsAre;
+using testing::FloatEq;
+using testing::HasSubstr;
+
+namespace {
+class DataSourceTest : public testing::Test {
+protected:
+  void images(const std::string &descr, const std::string &shape,
+              const std::string &data) {
+    writeFile(folder / "images.npy", npyBytes(descr, shape, data));
+  }
+  void labels(const std::vector<int64_t> &values) {
+    writeFile(folder / "labels.npy",
+              npyBytes("<i8", "(" + std::to_string(values.size()) + ",)",
+                       bytesOfValues(values)));
+  }
+  std::unique_ptr<DataSource> open(DataRole role = DataRole::training) {
+    return openData(folder.path(), role, input, 0);
+  }
+  std::vector<float> first() {
+    auto source = open();
+    std::vector<float> planes(source->format().elements());
+    source->read(0, planes.data());
+    return planes;
+  }
+  std::string error() {
+    return errorOf([&] { open(); });
+  }
+
+  TempFolder folder;
+  ModelInput input{{3, 2, 2}, 10};
+};
+} // namespace
+
+TEST_F(DataSourceTest, BytesBecomeFractions) {
+  images("|u1", "(1, 1, 2)", std::string("\x00\xff", 2));
+  labels({7});
+  EXPECT_THAT(first(), ElementsAre(0.0f, 1.0f));
+  EXPECT_EQ(open()->label(0), 7);
+}
+
+TEST_F(DataSourceTest, FloatsAreTakenAsTheyAre) {
+  images("<f4", "(1, 3)", bytesOfValues<float>({-1, 300, 0.5}));
+  labels({0});
+  EXPECT_THAT(first(), ElementsAre(-1.0f, 300.0f, 0.5f));
+  EXPECT_FALSE(open()->format().image);
+  images("<f8", "(1, 2)", bytesOfValues<double>({0.1, 2}));
+  EXPECT_THAT(first(), ElementsAre(0.1f, 2.0f));
+}
+
+TEST_F(DataSourceTest, PixelsAndPlanes) {
+  // Two pixels of three channels, then the same by planes.
+  images("<f4", "(1, 1, 2, 3)", bytesOfValues<float>({1, 2, 3, 4, 5, 6}));
+  labels({0});
+  EXPECT_THAT(first(), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_EQ(open()->format().width, 2);
+  images("<f4", "(1, 3, 1, 2)", bytesOfValues<float>({1, 4, 2, 5, 3, 6}));
+  EXPECT_THAT(first(), ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
+TEST_F(DataSourceTest, AmbiguousOrderFollowsTheModel) {
+  std::string data(3 * 5 * 3, 'x');
+  labels({0});
+  images("|u1", "(1, 3, 5, 3)", data);
+  EXPECT_EQ(open()->format().height, 3); // pixels, as image libraries write
+  input.dims = {3, 5, 3};
+  EXPECT_EQ(open()->format().height, 5); // the model's very shape
+}
+
+TEST_F(DataSourceTest, ChannelsThatDoNotFit) {
+  images("|u1", "(1, 4, 4, 2)", std::string(32, 'x'));
+  labels({0});
+  EXPECT_THAT(error(), HasSubstr("images.npy: has shape 1x4x4x2; expected"));
+}
+
+TEST_F(DataSourceTest, LabelsOutOfRangeAreCounted) {
+  images("|u1", "(4, 1, 1)", "abcd");
+  labels({3, 10, -1, 9});
+  EXPECT_THAT(error(), HasSubstr("labels.npy: 2 labels out of range; the first "
+                                 "is 10, of image 1; the model has classes 0 "
+                                 "to 9"));
+}
+
+TEST_F(DataSourceTest, LabelsThatDoNotFit) {
+  images("|u1", "(2, 1, 1)", "ab");
+  labels({1});
+  EXPECT_THAT(error(), HasSubstr("has 1 label, but"));
+  writeFile(folder / "labels.npy",
+            npyBytes("<f4", "(2,)", bytesOfValues<float>({0, 1})));
+  EXPECT_THAT(error(), HasSubstr("labels.npy: holds float32"));
+  writeFile(folder / "labels.npy",
+            npyBytes("|u1", "(2, 10)", std::string(20, '\0')));
+  EXPECT_THAT(error(), HasSubstr("has shape 2x10; expected one class number"));
+}
+
+TEST_F(DataSourceTest, ImagesOfAnotherType) {
+  images("<i4", "(1, 1, 1)", "abcd");
+  labels({0});
+  EXPECT_THAT(error(), HasSubstr("images.npy: holds int32; expected uint8"));
+}
+
+TEST_F(DataSourceTest, FoldersWithNothingToRead) {
+  EXPECT_THAT(error(), HasSubstr("nothing readable here"));
+  EXPECT_THAT(error(), HasSubstr("images.npy and labels.npy"));
+  EXPECT_THAT(error(), HasSubstr("train-images-idx3-ubyte(.gz)"));
+  labels({0});
+  EXPECT_THAT(error(), HasSubstr("labels.npy but no images.npy"));
+  EXPECT_THAT(
+      errorOf([&] { openData(folder / "none", DataRole::training, input, 0); }),
+      HasSubstr("none: no such folder"));
+}
+
+TEST_F(DataSourceTest, MnistSetsByRole) {
+  for (auto [set, label] : {std::pair("train", '\1'), {"t10k", '\2'}}) {
+    writeFile(folder / (std::string(set) + "-images-idx3-ubyte"),
+              idxBytes({1, 2, 2}, "abcd"));
+    writeFile(folder / (std::string(set) + "-labels-idx1-ubyte"),
+              idxBytes({1}, std::string(1, label)));
+  }
+  EXPECT_EQ(open(DataRole::training)->label(0), 1);
+  EXPECT_EQ(open(DataRole::validation)->label(0), 2);
+  std::filesystem::remove(folder / "t10k-images-idx3-ubyte");
+  EXPECT_EQ(open(DataRole::validation)->label(0), 1);
+  std::filesystem::remove(folder / "train-labels-idx1-ubyte");
+  EXPECT_THAT(error(), HasSubstr("there is no train-labels-idx1-ubyte"));
+}
+
+TEST_F(DataSourceTest, SyntheticIsTheSameEveryTime) {
+  input.dims = {3, 8, 8};
+  auto a = makeSynthetic(100, input), b = makeSynthetic(50, input);
+  std::vector<float> x(3 * 64), y(3 * 64);
+  a->read(17, x.data());
+  b->read(17, y.data());
+  EXPECT_EQ(x, y);
+  EXPECT_EQ(a->label(17), b->label(17));
+  std::vector<int> seen(10);
+  for (int i = 0; i < 100; ++i)
+    ++seen[a->label(i)];
+  EXPECT_THAT(seen, testing::Each(testing::Gt(0)));
+  EXPECT_THAT(
+      x, testing::Each(testing::AllOf(testing::Ge(0.0f), testing::Le(1.0f))));
+}

@@ -1,0 +1,73 @@
+//===- FakeMachine.h - A machine of plain host memory -----------*- C++ -*-===//
+//
+// Lets the trainer be tested without a backend. Work is a list of functions.
+// A lazy machine keeps runs and asynchronous copies back until somebody waits,
+// which is the worst that a GPU may do with the trainer's buffers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TEST_RUNTIMETRAIN_FAKEMACHINE_H
+#define LWCC_TEST_RUNTIMETRAIN_FAKEMACHINE_H
+
+#include "runtime/core/Machine.h"
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lwcc::rt {
+
+struct FakeOp {
+  std::string layer, phase, name;
+  std::vector<Tensor> results;
+  std::function<void()> compute;
+};
+
+/// What Machine.h leaves to the backend.
+struct Sequence {
+  std::vector<FakeOp> ops;
+};
+
+class FakeMachine : public Machine {
+public:
+  FakeMachine(const MachineSpec &spec, bool lazy);
+
+  /// Inside record: what the next operator does.
+  void append(FakeOp op) { recording->ops.push_back(std::move(op)); }
+
+  Lane &lane(int) override { std::abort(); }
+  Event &event(int) override { std::abort(); }
+  char *arena(int device) override { return arenas[device].data(); }
+  Sequence *record(const char *name,
+                   const std::function<void()> &body) override;
+  void run(Sequence *sequence) override;
+  void synchronize() override;
+  void runObserved(Sequence *sequence, const Observer &after) override;
+  void read(Tensor source, int device, void *host) override;
+  void write(Tensor target, int device, const void *host) override;
+  void writeAsync(Tensor target, int device, const void *host) override;
+  int64_t readAsync(Tensor source, int device, void *host) override;
+  void wait(int64_t ticket) override;
+  void *hostAlloc(int64_t bytes) override;
+  std::string describe() const override { return "a fake machine"; }
+  int64_t bytesHeld(int device) const override {
+    return static_cast<int64_t>(arenas[device].size());
+  }
+
+  int recordings = 0;
+
+private:
+  void start(std::function<void()> work);
+
+  bool lazy;
+  std::vector<std::vector<char>> arenas;
+  std::deque<std::vector<char>> pinned;
+  std::deque<Sequence> sequences;
+  Sequence *recording = nullptr;
+  std::deque<std::function<void()>> pending;
+  int64_t started = 0, finished = 0;
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_TEST_RUNTIMETRAIN_FAKEMACHINE_H

@@ -1,0 +1,107 @@
+//===- LoaderTest.cpp - Batches in order, by any number of workers --------===//
+
+#include "runtime/train/Loader.h"
+#include "FakeMachine.h"
+#include "FakeProgram.h"
+#include "TestFiles.h"
+#include "runtime/train/DataOrder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace lwcc::rt;
+using namespace lwcc::rt::train;
+using testing::Each;
+
+namespace {
+/// 2x2 images whose pixels are all their number.
+class Numbered : public DataSource {
+public:
+  explicit Numbered(int64_t images, int64_t broken = -1)
+      : images(images), broken(broken) {}
+  int64_t size() const override { return images; }
+  ImageFormat format() const override { return {1, 2, 2, true}; }
+  int32_t label(int64_t index) const override {
+    return static_cast<int32_t>(index % 4);
+  }
+  void read(int64_t index, float *planes) const override {
+    if (index == broken)
+      throw Error("image cannot be read");
+    std::fill_n(planes, 4, static_cast<float>(index));
+  }
+  std::string describe() const override { return "numbers"; }
+
+private:
+  int64_t images, broken;
+};
+
+class LoaderTest : public testing::Test {
+protected:
+  LoaderTest()
+      : program(makeFakeProgram({4, 4, 2, 2})),
+        machine(program.machine, false) {}
+  DataSet data(int64_t images, int64_t broken = -1) {
+    return {std::make_unique<Numbered>(images, broken),
+            Transform({1, 2, 2, true}, {1, 2, 2}, {}, {})};
+  }
+  Program program;
+  FakeMachine machine;
+};
+} // namespace
+
+TEST_F(LoaderTest, FollowsTheOrderOfTheEpochs) {
+  DataSet set = data(18);
+  for (int workers : {1, 3}) {
+    Loader::Settings settings;
+    settings.shuffle = true;
+    settings.seed = 11;
+    settings.workers = workers;
+    settings.slots = 2 + workers;
+    settings.firstEpoch = 1;
+    settings.firstBatch = 2;
+    Loader loader(machine, program, set, settings);
+    ASSERT_EQ(loader.batchesPerEpoch(), 4); // the last two images are left out
+    for (int64_t number = 4 + 2; number < 20; ++number) {
+      Batch &batch = loader.next();
+      EXPECT_EQ(batch.epoch, number / 4);
+      EXPECT_EQ(batch.index, number % 4);
+      auto order = dataOrder(18, true, 11, number / 4);
+      for (int i = 0; i < 4; ++i) {
+        uint32_t image = order[number % 4 * 4 + i];
+        EXPECT_EQ(batch.images[i], image);
+        EXPECT_EQ(batch.input.as<float>()[i * 4 + 3], image);
+        EXPECT_EQ(batch.labels.as<int32_t>()[i], int32_t(image % 4));
+      }
+      loader.release(batch);
+    }
+  }
+}
+
+TEST_F(LoaderTest, EvaluationFillsTheLastBatchUp) {
+  DataSet set = data(6);
+  Loader::Settings settings;
+  settings.evaluation = true;
+  Loader loader(machine, program, set, settings);
+  ASSERT_EQ(loader.batchesPerEpoch(), 2);
+  loader.release(loader.next());
+  Batch &batch = loader.next();
+  EXPECT_EQ(batch.images, (std::vector<uint32_t>{4, 5}));
+  const int32_t *labels = batch.labels.as<int32_t>();
+  EXPECT_THAT(std::vector<int32_t>(labels, labels + 4),
+              testing::ElementsAre(0, 1, -1, -1));
+  const float *padding = batch.input.as<float>() + 8;
+  EXPECT_THAT(std::vector<float>(padding, padding + 8), Each(0.0f));
+  loader.release(batch);
+  EXPECT_EQ(loader.next().index, 0); // ready for the next evaluation
+}
+
+TEST_F(LoaderTest, AReadersErrorReachesTheTrainer) {
+  DataSet set = data(16, /*broken=*/9);
+  Loader loader(machine, program, set, {});
+  loader.release(loader.next());
+  EXPECT_EQ(errorOf([&] {
+              for (int i = 0; i < 4; ++i)
+                loader.release(loader.next());
+            }),
+            "image cannot be read");
+}

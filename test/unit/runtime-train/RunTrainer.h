@@ -1,0 +1,57 @@
+//===- RunTrainer.h - Runs a trainer inside the test ------------*- C++ -*-===//
+#ifndef LWCC_TEST_RUNTIMETRAIN_RUNTRAINER_H
+#define LWCC_TEST_RUNTIMETRAIN_RUNTRAINER_H
+
+#include "FakeProgram.h"
+#include "TestFiles.h"
+#include "runtime/train/Json.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace lwcc::rt {
+
+struct TrainerRun {
+  int code;
+  std::string out, err;
+};
+
+inline TrainerRun runTrainer(std::vector<std::string> arguments,
+                             const Program &program = makeFakeProgram()) {
+  arguments.insert(arguments.begin(), "trainer");
+  std::vector<char *> argv;
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  int code =
+      trainMain(static_cast<int>(arguments.size()), argv.data(), program);
+  TrainerRun run{code, testing::internal::GetCapturedStdout(),
+                 testing::internal::GetCapturedStderr()};
+  return run;
+}
+
+/// The records of --log.
+inline std::vector<train::Json> readLog(const std::string &path) {
+  std::vector<train::Json> records;
+  std::istringstream lines(readFile(path));
+  for (std::string line; std::getline(lines, line);)
+    records.push_back(train::parseJson(line, path));
+  return records;
+}
+
+/// One member of every record that has it, as text.
+inline std::vector<std::string> column(const std::vector<train::Json> &records,
+                                       const std::string &name) {
+  std::vector<std::string> values;
+  for (const train::Json &record : records)
+    if (const train::Json *value = record.find(name))
+      values.push_back(value->kind == train::Json::null ? "null" : value->text);
+  return values;
+}
+
+} // namespace lwcc::rt
+
+#endif // LWCC_TEST_RUNTIMETRAIN_RUNTRAINER_H

@@ -1,0 +1,237 @@
+//===- TrainerTest.cpp - Whole trainings on the fake machine --------------===//
+
+#include "FakeMachine.h"
+#include "RunTrainer.h"
+#include "runtime/core/Scalars.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <cstring>
+
+using namespace lwcc::rt;
+using namespace lwcc::rt::train;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+namespace {
+class TrainerTest : public testing::Test {
+protected:
+  /// `count` float images of 4x4.
+  std::string dataFolder(const std::string &name, int count,
+                         int brokenImage = -1) {
+    std::vector<float> pixels(count * 16);
+    std::vector<uint8_t> labels(count);
+    for (int i = 0; i < count; ++i) {
+      labels[i] = i % 4;
+      for (int p = 0; p < 16; ++p)
+        pixels[i * 16 + p] = (p / 4 == i % 4 ? 1.0f : 0.0f) + 0.01f * (i % 7);
+    }
+    if (brokenImage >= 0)
+      pixels[brokenImage * 16 + 3] = std::nanf("");
+    std::string n = std::to_string(count);
+    writeFile(folder / (name + "/images.npy"),
+              npyBytes("<f4", "(" + n + ", 4, 4)", bytesOfValues(pixels)));
+    writeFile(folder / (name + "/labels.npy"),
+              npyBytes("|u1", "(" + n + ",)", bytesOfValues(labels)));
+    return folder / name;
+  }
+  std::vector<Json> log() { return readLog(folder / "log"); }
+  std::string logFlag() { return "--log=" + (folder / "log"); }
+
+  TempFolder folder;
+};
+} // namespace
+
+TEST_F(TrainerTest, LearnsValidatesAndLogs) {
+  TrainerRun run =
+      runTrainer({"--data", dataFolder("train", 83), "--val-data",
+                  dataFolder("val", 13), "--epochs=4", "--lr=0.5", logFlag()});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, HasSubstr("83 images, 4x4 grey, float32"));
+  EXPECT_THAT(run.out, HasSubstr("validation: loss "));
+  EXPECT_THAT(run.out, HasSubstr("top-1 100.00 %  (13 images)"));
+  EXPECT_THAT(run.out, Not(HasSubstr("top-5"))); // four classes
+  auto records = log();
+  ASSERT_THAT(records, SizeIs(40 + 4));
+  auto losses = column(records, "loss");
+  ASSERT_THAT(losses, SizeIs(40));
+  EXPECT_LT(std::stod(losses.back()), 0.1 * std::stod(losses.front()));
+  EXPECT_EQ(column(records, "val_images"), std::vector<std::string>(4, "13"));
+  EXPECT_EQ(column(records, "step")[0], "1");
+  EXPECT_EQ(column(records, "epoch")[0], "1");
+  EXPECT_EQ(column(records, "epoch").back(), "4");
+}
+
+TEST_F(TrainerTest, ALazyDeviceGivesTheSameLosses) {
+  std::vector<std::string> flags{"--data=" + dataFolder("train", 83),
+                                 "--val-data=" + dataFolder("val", 13),
+                                 "--epochs=3",
+                                 "--lr=0.3",
+                                 logFlag(),
+                                 "--workers=2"};
+  ASSERT_EQ(runTrainer(flags).code, 0);
+  auto eager = log();
+  ::setenv("FAKE_LAZY", "1", 1);
+  ASSERT_EQ(runTrainer(flags).code, 0);
+  ::unsetenv("FAKE_LAZY");
+  auto lazy = log();
+  for (const char *name : {"step", "loss", "top1", "val_loss", "val_top1"})
+    EXPECT_EQ(column(eager, name), column(lazy, name)) << name;
+}
+
+TEST_F(TrainerTest, SeedDecidesOrderAndWeights) {
+  std::string data = "--data=" + dataFolder("train", 83);
+  auto losses = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {data, logFlag()});
+    EXPECT_EQ(runTrainer(flags).code, 0);
+    return column(log(), "loss");
+  };
+  auto first = losses({"--seed=1"});
+  EXPECT_EQ(first, losses({"--seed=1"}));
+  EXPECT_NE(first, losses({"--seed=2"}));
+  EXPECT_NE(first, losses({"--seed=1", "--no-shuffle"}));
+  EXPECT_NE(first, losses({"--seed=1", "--init=fresh"}));
+  EXPECT_NE(first, losses({"--seed=1", "--mean=0.5"}));
+}
+
+TEST_F(TrainerTest, ScheduleReachesTheDevice) {
+  ASSERT_EQ(runTrainer({"--data=" + dataFolder("train", 16), "--epochs=3",
+                        "--lr=1", "--sched=step", "--decay-epochs=1",
+                        "--decay-rate=0.5", logFlag()})
+                .code,
+            0);
+  EXPECT_THAT(column(log(), "lr"),
+              ElementsAre("1", "1", "0.5", "0.5", "0.25", "0.25"));
+}
+
+TEST_F(TrainerTest, NoStepsEvaluateAndExport) {
+  std::string path = folder / "out.onnx";
+  TrainerRun run =
+      runTrainer({"--data=" + dataFolder("train", 16),
+                  "--val-data=" + dataFolder("val", 5), "--epochs=0",
+                  "--export-onnx=" + path, logFlag()});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(log(), SizeIs(1));
+  std::string bytes = readFile(path);
+  ASSERT_THAT(bytes, SizeIs(4 + 64 * 4 + 4 * 4 + 4));
+  EXPECT_EQ(bytes.substr(0, 4), "HEAD");
+  EXPECT_EQ(bytes.substr(4 + 64 * 4, 16),
+            bytesOfValues<float>({0, 0.25, 0.5, 0.75}));
+  EXPECT_EQ(bytes.substr(bytes.size() - 4), "TAIL");
+}
+
+TEST_F(TrainerTest, NonFiniteLossNamesStepAndLayer) {
+  for (const char *lazy : {"", "1"}) {
+    if (*lazy)
+      ::setenv("FAKE_LAZY", lazy, 1);
+    std::string checkpoints = folder / ("ckpt" + std::string(lazy));
+    TrainerRun run = runTrainer({"--data=" + dataFolder("train", 80),
+                                 "--lr=1e38", "--checkpoint-dir=" + checkpoints,
+                                 "--checkpoint-every=1", logFlag()});
+    ::unsetenv("FAKE_LAZY");
+    EXPECT_EQ(run.code, 1);
+    EXPECT_THAT(run.err, testing::ContainsRegex(
+                             "error: the loss is -?(nan|inf) at step [0-9]+ "
+                             "\\(epoch 1\\): the first value that is not "
+                             "finite .* is a result of matmul in layer 'fc' "
+                             "\\(forward\\)"));
+    EXPECT_THAT(run.err, HasSubstr("the last checkpoint is kept: "));
+    EXPECT_TRUE(std::filesystem::exists(checkpoints));
+    EXPECT_EQ(column(log(), "loss").back(), "null");
+  }
+}
+
+TEST_F(TrainerTest, NonFiniteImageIsNamed) {
+  TrainerRun run = runTrainer({"--data=" + dataFolder("train", 16, 11)});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("image 11 of the training data holds a value "
+                                 "that is not finite"));
+  EXPECT_THAT(run.err, HasSubstr("there is no checkpoint"));
+}
+
+TEST_F(TrainerTest, SignalsFinishTheStepAndSave) {
+  std::string data = "--data=" + dataFolder("train", 83);
+  std::string whole = folder / "whole", parts = folder / "parts";
+  ASSERT_EQ(runTrainer({data, "--epochs=2", "--checkpoint-dir=" + whole}).code,
+            0);
+  Program program = makeFakeProgram(), raising = program;
+  raising.trainStep = [=](Machine &machine) {
+    program.trainStep(machine);
+    auto *scalars = program.scalars[0].on(machine).as<StepScalars>();
+    static_cast<FakeMachine &>(machine).append({"", "", "raise", {}, [=] {
+                                                  if (scalars->step == 13)
+                                                    std::raise(SIGTERM);
+                                                }});
+  };
+  TrainerRun run = runTrainer({data, "--epochs=2", "--checkpoint-dir=" + parts,
+                               "--export-onnx=" + (folder / "none.onnx")},
+                              raising);
+  EXPECT_EQ(run.code, 143);
+  EXPECT_THAT(run.out, HasSubstr("stopped by signal 15 after step 13"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "none.onnx"));
+  run = runTrainer({data, "--resume=auto", "--checkpoint-dir=" + parts});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("resumed     after step 13"));
+  for (const char *file : {"model.safetensors", "optim.safetensors"})
+    EXPECT_EQ(readFile(whole + "/step-000020/" + file),
+              readFile(parts + "/step-000020/" + file));
+}
+
+TEST_F(TrainerTest, RefusesBeforeAnythingIsWritten) {
+  std::string data = dataFolder("train", 5);
+  auto errorFor = [](const std::vector<std::string> &flags) {
+    TrainerRun run = runTrainer(flags);
+    EXPECT_EQ(run.code, 1);
+    return run.err;
+  };
+  EXPECT_THAT(errorFor({}), HasSubstr("--data is missing"));
+  EXPECT_THAT(errorFor({"--data=" + data, logFlag()}),
+              HasSubstr("holds 5 images, fewer than a batch of 8"));
+  EXPECT_THAT(errorFor({"--data=" + data, "--checkpoint-every=5"}),
+              HasSubstr("--checkpoint-every needs --checkpoint-dir"));
+  EXPECT_THAT(errorFor({"--data=" + data,
+                        "--export-onnx=" + (folder / "no/such/x.onnx")}),
+              HasSubstr("x.onnx: cannot write: No such file"));
+  EXPECT_THAT(errorFor({"--data=synthetic", "--log=" + folder.path()}),
+              HasSubstr("is a directory"));
+  writeFile(folder / "plain", "");
+  EXPECT_THAT(errorFor({"--data=synthetic",
+                        "--checkpoint-dir=" + (folder / "plain/x")}),
+              HasSubstr("cannot make the folder"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "log"));
+}
+
+TEST_F(TrainerTest, AFullLogIsAnError) {
+  TrainerRun run = runTrainer({"--data=synthetic", "--log=/dev/full"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err,
+              HasSubstr("/dev/full: cannot write: No space left on device"));
+}
+
+TEST_F(TrainerTest, InfoAndVersionNeedNoMachine) {
+  Program program = makeFakeProgram();
+  program.machine.devices[0].arenaBytes = int64_t(1) << 60;
+  TrainerRun run = runTrainer({"--info"}, program);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, HasSubstr("parameters    68 in 2 tensors"));
+  EXPECT_THAT(run.out, HasSubstr("batch         8"));
+  EXPECT_EQ(runTrainer({"--version"}, program).out, "lwcc test (fake.onnx)\n");
+  EXPECT_THAT(runTrainer({"--help"}, program).out, HasSubstr("Usage: trainer"));
+}
+
+TEST_F(TrainerTest, BenchmarkReports) {
+  for (const char *lazy : {"", "1"}) {
+    if (*lazy)
+      ::setenv("FAKE_LAZY", lazy, 1);
+    TrainerRun run = runTrainer({"--benchmark=10", logFlag()});
+    ::unsetenv("FAKE_LAZY");
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("median "));
+    EXPECT_EQ(column(log(), "benchmark"), std::vector<std::string>{"10"});
+    EXPECT_GT(std::stod(column(log(), "median_s")[0]), 0);
+  }
+}
