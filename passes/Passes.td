@@ -99,6 +99,15 @@ def TrainSchedule : LwccPass<"train-schedule"> {
   }];
 }
 
+def ToExec : LwccPass<"train-to-exec"> {
+  let summary = "turns values into buffers and ops into runtime calls";
+  let description = [{
+    Takes `scheduled`, gives `exec` without offsets. Decides which values share
+    memory by construction: updates in place, views, maps that overwrite.
+  }];
+  let dependentDialects = ["::lwcc::exec::ExecDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // memory/: offsets and arenas
 //===----------------------------------------------------------------------===//

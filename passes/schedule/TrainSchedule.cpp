@@ -14,6 +14,7 @@
 #include "ir/exec/Exec.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/schedule/Readers.h"
 #include "passes/schedule/ScheduleProblem.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -26,20 +27,6 @@ namespace lwcc {
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
-
-/// Whether the results may be views of the first operand.
-static bool mayBeView(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, SliceOp, SplitOp>(op);
-}
-
-/// Everybody who reads the bytes of `value`, views of it included.
-static void collectReaders(Value value,
-                           llvm::SmallSetVector<Operation *, 8> &readers) {
-  for (Operation *user : value.getUsers())
-    if (readers.insert(user) && mayBeView(user))
-      for (Value view : user->getResults())
-        collectReaders(view, readers);
-}
 
 namespace {
 
@@ -117,11 +104,11 @@ private:
 
   /// Readers of a parameter's old value go before who overwrites it.
   void protectOldValue(WriteOp write) {
-    llvm::SmallSetVector<Operation *, 8> readers;
+    llvm::SetVector<Operation *> readers;
     for (Operation *op : ops)
       if (auto read = dyn_cast<ReadOp>(op))
         if (read.getParameter() == write.getParameter())
-          collectReaders(read.getValue(), readers);
+          readers.insert_range(readersOf(read.getValue()));
     Operation *producer = write.getValue().getDefiningOp();
     auto tied = dyn_cast_or_null<TiedOpInterface>(producer);
     bool inPlace =

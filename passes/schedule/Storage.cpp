@@ -1,0 +1,302 @@
+//===- Storage.cpp - Which values share memory by construction ------------===//
+//
+// The order of decisions is the order of need: ties must hold, a parameter's
+// new value saves a copy of a whole parameter, views save copies of
+// activations, and overwriting saves memory only, so it takes what is left.
+// Each decision looks at all readers of the memory it touches, views included.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/Storage.h"
+#include "passes/schedule/Readers.h"
+#include "passes/schedule/Views.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Two kinds of given memory without a symbol: arguments and results.
+static Attribute keyOf(MLIRContext *context, bool isResult, int64_t number) {
+  return DenseI64ArrayAttr::get(context, {isResult, number});
+}
+Attribute StorageMap::argumentKey(MLIRContext *context, unsigned argument) {
+  return keyOf(context, false, argument);
+}
+Attribute StorageMap::resultKey(MLIRContext *context, unsigned result) {
+  return keyOf(context, true, result);
+}
+
+//===----------------------------------------------------------------------===//
+// The forest of memory
+//===----------------------------------------------------------------------===//
+
+int StorageMap::nodeOf(Value value) {
+  auto [entry, isNew] = nodeOfValue.try_emplace(value, nodes.size());
+  if (isNew)
+    nodes.push_back({{Attribute(), value}});
+  return entry->second;
+}
+
+std::pair<int, int64_t> StorageMap::rootOf(int node) const {
+  int64_t offset = 0;
+  for (; nodes[node].parent >= 0; node = nodes[node].parent)
+    offset += nodes[node].offset;
+  return {node, offset};
+}
+
+StorageMap::Location StorageMap::find(Value value) const {
+  auto [root, offset] = rootOf(nodeOfValue.lookup(value));
+  return {&nodes[root].storage, offset};
+}
+
+bool StorageMap::liesIn(Value value, Attribute given) const {
+  Location location = find(value);
+  return location.storage->given == given && location.offset == 0 &&
+         typeOf(value).getShape() == typeOf(location.storage->owner).getShape();
+}
+
+void StorageMap::attach(int child, int parent, int64_t offset) {
+  assert(nodes[child].parent < 0 && !nodes[child].storage.given);
+  nodes[child].parent = parent;
+  nodes[child].offset = offset;
+  hasParts.insert(parent);
+}
+
+/// Made by an op, into memory that is nobody else's so far.
+bool StorageMap::isFresh(Value value) {
+  const Node &node = nodes[nodeOf(value)];
+  return value.getDefiningOp() && node.parent < 0 && !node.storage.given;
+}
+
+//===----------------------------------------------------------------------===//
+// Given memory and ties
+//===----------------------------------------------------------------------===//
+
+LogicalResult StorageMap::run() {
+  Block &body = func.getBody().front();
+  for (auto [number, argument] : llvm::enumerate(body.getArguments()))
+    nodes[nodeOf(argument)].storage.given =
+        argumentKey(func.getContext(), number);
+  auto parameterNode = [&](FlatSymbolRefAttr name, Value like) {
+    auto [entry, isNew] =
+        givenNodes.try_emplace(parameterKey(name), nodes.size());
+    if (isNew)
+      nodes.push_back({{parameterKey(name), like}});
+    return entry->second;
+  };
+  for (auto [number, op] : llvm::enumerate(body)) {
+    position[&op] = number;
+    if (auto read = dyn_cast<ReadOp>(op))
+      nodeOfValue[read.getValue()] =
+          parameterNode(read.getParameterAttr(), read.getValue());
+    else
+      for (Value result : op.getResults())
+        nodeOf(result);
+  }
+
+  for (Operation &op : body)
+    if (failed(tie(&op)))
+      return failure();
+  for (Operation &op : body)
+    if (auto write = dyn_cast<WriteOp>(op)) {
+      int node = parameterNode(write.getParameterAttr(), write.getValue());
+      for (auto read : body.getOps<ReadOp>())
+        if (read.getParameter() == write.getParameter())
+          for (Operation *reader : readersOf(read.getValue()))
+            if (write->isBeforeInBlock(reader))
+              return write.emitOpError("overwrites a value that is read later")
+                         .attachNote(reader->getLoc())
+                     << "read here";
+      bindToGiven(write.getValue(), node);
+    }
+  for (auto [number, value] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    int node = nodes.size();
+    nodes.push_back({{resultKey(func.getContext(), number), value}});
+    bindToGiven(value, node);
+  }
+  for (Operation &op : body) {
+    makeViews(&op);
+    makeConcat(&op);
+  }
+  collectAccesses();
+  for (Operation &op : body)
+    overwrite(&op);
+  return success();
+}
+
+/// An update in place: nobody may want the old value afterwards.
+LogicalResult StorageMap::tie(Operation *op) {
+  auto tied = dyn_cast<TiedOpInterface>(op);
+  for (OpResult result : op->getResults()) {
+    auto number =
+        tied ? tied.tiedOperand(result.getResultNumber()) : std::nullopt;
+    if (!number)
+      continue;
+    Value operand = op->getOperand(*number);
+    for (Operation *reader : readersOf(operand))
+      if (op->isBeforeInBlock(reader)) {
+        InFlightDiagnostic diagnostic = op->emitOpError("works in place on '")
+                                        << nameOf(operand)
+                                        << "', whose old value is read later";
+        diagnostic.attachNote(reader->getLoc()) << "read here";
+        return diagnostic;
+      }
+    attach(nodeOf(result), nodeOf(operand), 0);
+  }
+  return success();
+}
+
+/// Makes a value where a parameter or result lies, if everybody who reads what
+/// is there has run before its producer. (Otherwise it is copied.)
+void StorageMap::bindToGiven(Value value, int given) {
+  int node = nodeOf(value);
+  Operation *producer = value.getDefiningOp();
+  if (!isFresh(value) || hasParts.contains(node) || mayBeView(producer) ||
+      isa<ConcatOp>(producer))
+    return;
+  unsigned result = cast<OpResult>(value).getResultNumber();
+  auto tied = dyn_cast<TiedOpInterface>(producer);
+  for (auto &[read, readNode] : nodeOfValue) {
+    if (readNode != given)
+      continue;
+    for (Operation *reader : readersOf(read))
+      if (producer->isBeforeInBlock(reader))
+        return;
+    // The producer itself may read the old value where it writes the new one.
+    for (auto [number, operand] : llvm::enumerate(producer->getOperands()))
+      if (viewsOf(read).contains(operand) &&
+          !(operand == read && tied && tied.mayOverwrite(result, number)))
+        return;
+  }
+  attach(node, given, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+void StorageMap::makeViews(Operation *op) {
+  if (!mayBeView(op))
+    return;
+  Value operand = op->getOperand(0);
+  RankedTensorType from = typeOf(operand);
+  llvm::SmallVector<int64_t> offsets(op->getNumResults(), 0);
+  bool legal = true;
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    legal = isReshapeView(from, typeOf(reshape.getY()));
+  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    legal =
+        isTransposeView(from, typeOf(transpose.getY()), transpose.getPerm());
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    auto offset = partOffset(from, typeOf(slice.getY()), slice.getStart());
+    legal = offset && llvm::all_of(slice.getStep(),
+                                   [](int64_t step) { return step == 1; });
+    offsets[0] = offset.value_or(0);
+  } else if (auto split = dyn_cast<SplitOp>(op)) {
+    llvm::SmallVector<int64_t> begin(from.getRank(), 0);
+    for (auto [result, offset] : llvm::zip_equal(split.getYs(), offsets)) {
+      auto at = partOffset(from, typeOf(result), begin);
+      legal &= at.has_value();
+      offset = at.value_or(0);
+      begin[split.getAxis()] += typeOf(result).getDimSize(split.getAxis());
+    }
+  }
+  // A result that is updated in place must not change what it is a view of.
+  legal &= llvm::all_of(op->getResults(), [&](Value result) {
+    return isFresh(result) && !hasParts.contains(nodeOf(result));
+  });
+  if (!legal)
+    return;
+  for (auto [result, offset] : llvm::zip_equal(op->getResults(), offsets))
+    attach(nodeOf(result), nodeOf(operand), offset);
+  views.insert(op);
+}
+
+/// The operands of a concat are made inside its result, if all can be.
+void StorageMap::makeConcat(Operation *op) {
+  auto concat = dyn_cast<ConcatOp>(op);
+  if (!concat || !isFresh(concat.getY()))
+    return;
+  RankedTensorType whole = typeOf(concat.getY());
+  llvm::SmallVector<int64_t> begin(whole.getRank(), 0), offsets;
+  llvm::SmallDenseSet<Value> seen;
+  for (Value part : concat.getXs()) {
+    auto offset = partOffset(whole, typeOf(part), begin);
+    if (!offset || !isFresh(part) || !seen.insert(part).second)
+      return;
+    offsets.push_back(*offset);
+    begin[concat.getAxis()] += typeOf(part).getDimSize(concat.getAxis());
+  }
+  for (auto [part, offset] : llvm::zip_equal(concat.getXs(), offsets))
+    attach(nodeOf(part), nodeOf(concat.getY()), offset);
+  views.insert(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Overwriting
+//===----------------------------------------------------------------------===//
+
+void StorageMap::collectAccesses() {
+  Block &body = func.getBody().front();
+  for (Operation &op : body) {
+    if (isView(&op) || isa<ReadOp>(op))
+      continue;
+    // What is where it should be is not touched again.
+    if (auto write = dyn_cast<WriteOp>(op))
+      if (liesIn(write.getValue(), parameterKey(write.getParameterAttr())))
+        continue;
+    for (auto range :
+         {ValueRange(op.getOperands()), ValueRange(op.getResults())})
+      for (Value value : range)
+        accesses[rootOf(nodeOf(value)).first].push_back(&op);
+  }
+}
+
+void StorageMap::overwrite(Operation *op) {
+  auto tied = dyn_cast<TiedOpInterface>(op);
+  if (!tied)
+    return;
+  for (OpResult result : op->getResults()) {
+    if (!isFresh(result))
+      continue;
+    for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+      int root = rootOf(nodeOf(operand)).first;
+      if (!tied.mayOverwrite(result.getResultNumber(), number) ||
+          !mayOverwriteAll(op, result, operand, root))
+        continue;
+      int node = nodeOf(result);
+      attach(node, nodeOf(operand), 0);
+      llvm::append_range(accesses[root], accesses[node]);
+      break;
+    }
+  }
+}
+
+/// Whether nobody but `op` wants the memory `root`, in which `operand` lies,
+/// now or later.
+bool StorageMap::mayOverwriteAll(Operation *op, OpResult result, Value operand,
+                                 int root) {
+  if (nodes[root].storage.given)
+    return false;
+  for (Operation *other : accesses[root])
+    if (position[other] > position[op] ||
+        other->getAttr(tilingAttr) != op->getAttr(tilingAttr))
+      return false;
+  auto tied = cast<TiedOpInterface>(op);
+  auto place = rootOf(nodeOf(operand));
+  for (auto [number, other] : llvm::enumerate(op->getOperands()))
+    if (auto at = rootOf(nodeOf(other)); at.first == root)
+      if (at != place || other.getType() != operand.getType() ||
+          !tied.mayOverwrite(result.getResultNumber(), number))
+        return false;
+  return llvm::none_of(op->getResults(), [&](Value other) {
+    return other != result && rootOf(nodeOf(other)).first == root;
+  });
+}

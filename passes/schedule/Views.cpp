@@ -1,0 +1,72 @@
+//===- Views.cpp - When a tensor is bytes of another ----------------------===//
+
+#include "passes/schedule/Views.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace lwcc;
+
+/// Distance in elements between neighbours along each dimension.
+static SmallVector<int64_t> stridesOf(RankedTensorType type) {
+  SmallVector<int64_t> strides(type.getRank());
+  int64_t next = 1;
+  auto place = [&](int64_t dim) {
+    strides[dim] = next;
+    next *= type.getDimSize(dim);
+  };
+  if (exec::isChannelsLast(type))
+    llvm::for_each(ArrayRef<int64_t>{1, 3, 2, 0}, place);
+  else
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
+      place(dim);
+  return strides;
+}
+
+/// The map from row-major index to memory, as the shortest list of (extent,
+/// stride): extents of 1 dropped, dimensions that count through merged.
+static SmallVector<std::pair<int64_t, int64_t>>
+memoryMap(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  SmallVector<std::pair<int64_t, int64_t>> map;
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides)) {
+    if (extent == 1)
+      continue;
+    if (!map.empty() && map.back().second == extent * stride)
+      map.back() = {map.back().first * extent, stride};
+    else
+      map.push_back({extent, stride});
+  }
+  return map;
+}
+
+bool lwcc::isReshapeView(RankedTensorType from, RankedTensorType to) {
+  return from.getElementType() == to.getElementType() &&
+         from.getNumElements() == to.getNumElements() &&
+         memoryMap(from.getShape(), stridesOf(from)) ==
+             memoryMap(to.getShape(), stridesOf(to));
+}
+
+bool lwcc::isTransposeView(RankedTensorType from, RankedTensorType to,
+                           ArrayRef<int64_t> perm) {
+  SmallVector<int64_t> source = stridesOf(from), permuted;
+  for (int64_t dim : perm)
+    permuted.push_back(source[dim]);
+  return from.getElementType() == to.getElementType() &&
+         memoryMap(to.getShape(), permuted) ==
+             memoryMap(to.getShape(), stridesOf(to));
+}
+
+std::optional<int64_t> lwcc::partOffset(RankedTensorType whole,
+                                        RankedTensorType part,
+                                        ArrayRef<int64_t> begin) {
+  SmallVector<int64_t> strides = stridesOf(whole);
+  int64_t offset = 0;
+  for (auto [index, stride] : llvm::zip_equal(begin, strides))
+    offset += index * stride;
+  offset *= whole.getElementTypeBitWidth() / 8;
+  if (offset % exec::arenaAlignment || part.getRank() != whole.getRank() ||
+      memoryMap(part.getShape(), strides) !=
+          memoryMap(part.getShape(), stridesOf(part)))
+    return std::nullopt;
+  return offset;
+}

@@ -1,0 +1,34 @@
+//===- Views.h - When a tensor is bytes of another --------------*- C++ -*-===//
+//
+// Which data movements move nothing, given how tensors are stored (rank 4
+// channels-last, others row-major). Pure arithmetic on types.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_SCHEDULE_VIEWS_H
+#define LWCC_PASSES_SCHEDULE_VIEWS_H
+
+#include "ir/exec/Exec.h"
+
+#include <optional>
+
+namespace lwcc {
+
+/// Whether the same bytes, read as `to`, are `from`'s elements in the same
+/// row-major (logical) order: a reshape that moves nothing.
+bool isReshapeView(mlir::RankedTensorType from, mlir::RankedTensorType to);
+
+/// Whether the same bytes, read as `to`, are `from` with its dimensions
+/// permuted (dimension d of `to` is dimension perm[d] of `from`).
+bool isTransposeView(mlir::RankedTensorType from, mlir::RankedTensorType to,
+                     llvm::ArrayRef<int64_t> perm);
+
+/// The byte at which the part of `whole` that begins at `begin` is stored, if
+/// it is stored as a dense tensor of type `part` and at an address that every
+/// kernel accepts (a multiple of exec::arenaAlignment).
+std::optional<int64_t> partOffset(mlir::RankedTensorType whole,
+                                  mlir::RankedTensorType part,
+                                  llvm::ArrayRef<int64_t> begin);
+
+} // namespace lwcc
+
+#endif // LWCC_PASSES_SCHEDULE_VIEWS_H
