@@ -8,8 +8,8 @@
 // constants that are left become fills.
 //
 // Fusing a map makes its inputs live until the consumer. That is accepted
-// where it keeps no more alive than the result did, or where only maps and
-// views stand between the two. It never crosses phases, except to recompute.
+// where it keeps no more alive than the result did, or where the two are close
+// together. It never crosses phases, except to recompute.
 // An update whose parameter is now read later than before follows behind.
 //
 //===----------------------------------------------------------------------===//
@@ -172,9 +172,12 @@ SmallVector<Value> largeInputs(MapOp map) {
   return large;
 }
 
-bool onlyMapsBetween(Operation *from, Operation *to) {
+/// Whether nothing stands between the two that takes memory of its own:
+/// maps that may fuse as well, views, and updates in place.
+bool areClose(Operation *from, Operation *to) {
   for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
-    if (!isa<MapOp, ReshapeOp, ReadOp, ConstantOp>(op))
+    if (!isa<MapOp, ReshapeOp, ReadOp, WriteOp, ConstantOp>(op) &&
+        phaseOf(op) != "update")
       return false;
   return true;
 }
@@ -191,8 +194,7 @@ MapOp onlyConsumer(MapOp producer) {
   unsigned extended = llvm::count_if(largeInputs(producer), [&](Value input) {
     return !livesUntil(input, consumer, producer);
   });
-  return extended <= 1 || onlyMapsBetween(producer, consumer) ? consumer
-                                                              : nullptr;
+  return extended <= 1 || areClose(producer, consumer) ? consumer : nullptr;
 }
 
 /// Cheap, free of transcendental functions and of random numbers.

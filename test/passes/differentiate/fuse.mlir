@@ -112,19 +112,24 @@ func.func @recompute(%dy: tensor<2x4xf32>, %s: tensor<4xf32>) -> tensor<2x4xf32>
 
 // -----
 
-// A sum of gradients is not put off, which would keep both summands.
+// A sum of gradients is not put off, which would keep both summands, but it
+// may wait for an update, which takes no memory.
 
 // CHECK-LABEL: func.func @sums
 // CHECK:         train.map "x0 + x1"
 // CHECK:         train.softmax
-// CHECK:         train.map "x0 + x1"
-func.func @sums(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+// CHECK:         train.sgd
+// CHECK:         train.map "x0 + x1 + 1.0f"
+func.func @sums(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<2x4xf32> {
   %a = train.softmax(%x) {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %b = train.softmax(%x) {axis = 0 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %ab = train.map "x0 + x1"(%a, %b) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %c = train.softmax(%x) {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %abc = train.map "x0 + x1"(%ab, %c) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  return %abc : tensor<2x4xf32>
+  %new, %m = train.sgd(%w, %w, %w, %scalars, %loss) {train.phase = "update"} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<64xui8>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+  train.write @w, %new {train.phase = "update"} : tensor<4xf32>
+  %y = train.map "x0 + 1.0f"(%abc) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
 }
 
 // -----
