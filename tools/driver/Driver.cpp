@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -15,8 +16,6 @@
 
 using namespace mlir;
 using namespace lwcc;
-
-CompileFlags::CompileFlags() = default;
 
 bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   llvm::cl::HideUnrelatedOptions(category);
@@ -153,6 +152,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
                                             Stopwatch &watch) {
   registerLwccPasses();
+  registerCanonicalizerPass();
+  registerCSEPass();
   ImportOptions importOptions;
   importOptions.batch = flags.batch;
   importOptions.loss = flags.loss;

@@ -22,10 +22,15 @@ namespace lwcc {
 
 inline constexpr llvm::StringLiteral versionText = "lwcc 0.1.0";
 
+/// Forgets the options that LLVM's libraries register when they are loaded:
+/// some have the names of ours, and none is for our users.
+struct ForgetLibraryOptions {
+  ForgetLibraryOptions() { llvm::cl::ResetCommandLineParser(); }
+};
+
 /// Flags of the compiler proper. Declared once, in the tool's main, so that no
 /// library has global options.
-struct CompileFlags {
-  CompileFlags();
+struct CompileFlags : private ForgetLibraryOptions {
 
   llvm::cl::OptionCategory category{"Compiler options"};
   llvm::cl::opt<std::string> input{llvm::cl::Positional,

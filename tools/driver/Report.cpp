@@ -1,5 +1,6 @@
 //===- Report.cpp - What lwcc tells about an exec program -----------------===//
 
+#include "passes/memory/PlanMemory.h"
 #include "tools/driver/Driver.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -18,6 +19,25 @@ std::string lwcc::grouped(int64_t number) {
 
 std::string lwcc::megabytes(int64_t bytes) {
   return llvm::formatv("{0:f1} MB", static_cast<double>(bytes) * 1e-6);
+}
+
+void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
+  constexpr size_t shown = 8; // what is smaller is not worth a line
+  for (const MemoryReport::Device &device : reportMemory(program).devices) {
+    out << llvm::formatv(
+        "{0}: max-live {1}, arena {2}, ratio {3:f4} (persistent {4})\n",
+        device.name, megabytes(device.maxLive), megabytes(device.arena),
+        device.ratio(), megabytes(device.persistent));
+    out << llvm::formatv("  peak at {0} of {1} ({2}), {3}:\n", device.callee,
+                         device.layer, device.phase, device.sequence);
+    for (const MemoryReport::Alive &alive :
+         llvm::ArrayRef(device.alive).take_front(shown))
+      out << llvm::formatv("  {0,12}  {1}\n", megabytes(alive.bytes),
+                           alive.buffer);
+    if (device.alive.size() > shown)
+      out << llvm::formatv("  and {0} smaller ones\n",
+                           device.alive.size() - shown);
+  }
 }
 
 void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
