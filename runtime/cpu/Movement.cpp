@@ -76,7 +76,10 @@ void reshape(Lane &lane, Tensor y, Tensor x) {
             int64_t t[1], f[1];
             offsetsAt(to, i, t);
             offsetsAt(from, i, f);
-            y.as<uint32_t>()[t[0]] = x.as<uint32_t>()[f[0]];
+            if (sizeOf(y.type) == 1)
+              y.as<uint8_t>()[t[0]] = x.as<uint8_t>()[f[0]];
+            else
+              y.as<uint32_t>()[t[0]] = x.as<uint32_t>()[f[0]];
           }
         };
         parallelFor(threads, y.elements(), 1024, move);

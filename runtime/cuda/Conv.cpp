@@ -15,7 +15,7 @@ using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
 
 static ConvShape shapeOf(CudaLane &lane, ConvKind kind, const Tensor &x,
-                         const Tensor &w, const Tensor &y,
+                         const Tensor &w, const Tensor &y, const Tensor &bias,
                          const ConvParams &params) {
   auto quadOf = [](const Tensor &t) {
     assert(t.rank == 4 && "convolutions are two-dimensional");
@@ -30,7 +30,7 @@ static ConvShape shapeOf(CudaLane &lane, ConvKind kind, const Tensor &x,
   shape.pad = params.pad;
   shape.stride = params.stride;
   shape.dilation = params.dilation;
-  for (const Tensor *t : {&x, &w, &y})
+  for (const Tensor *t : {&x, &w, &y, &bias})
     while (reinterpret_cast<uintptr_t>(t->data) %
            static_cast<uintptr_t>(shape.alignment))
       shape.alignment /= 2;
@@ -70,7 +70,7 @@ void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
   if (bias) {
     ConvShape fused = shapeOf(
         lane, params.relu ? ConvKind::forwardBiasRelu : ConvKind::forwardBias,
-        x, w, y, params);
+        x, w, y, bias, params);
     if (const ConvPlan *plan = lane.gpu.planOf(fused)) {
       lane.append(
           "conv", {y}, [=, &lane] { execute(lane, *plan, x, w, y, bias); },
@@ -79,7 +79,7 @@ void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
     }
   }
   const ConvPlan &plan =
-      requirePlan(lane, shapeOf(lane, ConvKind::forward, x, w, y, params));
+      requirePlan(lane, shapeOf(lane, ConvKind::forward, x, w, y, {}, params));
   lane.append(
       "conv", {y},
       [=, &lane, &plan, relu = params.relu] {
@@ -92,8 +92,8 @@ void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
 void rt::conv_grad_input(Lane &base, Tensor dx, Tensor dy, Tensor w,
                          const ConvParams &params) {
   CudaLane &lane = cudaLane(base);
-  const ConvPlan &plan =
-      requirePlan(lane, shapeOf(lane, ConvKind::gradInput, dx, w, dy, params));
+  const ConvPlan &plan = requirePlan(
+      lane, shapeOf(lane, ConvKind::gradInput, dx, w, dy, {}, params));
   lane.append(
       "conv_grad_input", {dx},
       [=, &lane, &plan] { execute(lane, plan, dx, w, dy, {}); },
@@ -105,7 +105,7 @@ void rt::conv_grad_weight(Lane &base, Tensor dw, Tensor dbias, Tensor dy,
   CudaLane &lane = cudaLane(base);
   if (dw) {
     const ConvPlan &plan = requirePlan(
-        lane, shapeOf(lane, ConvKind::gradWeight, x, dw, dy, params));
+        lane, shapeOf(lane, ConvKind::gradWeight, x, dw, dy, {}, params));
     lane.append(
         "conv_grad_weight", {dw},
         [=, &lane, &plan] { execute(lane, plan, x, dw, dy, {}); },

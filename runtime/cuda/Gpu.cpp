@@ -25,6 +25,7 @@ std::string cuda::explain(cudaError_t status, const std::string &what) {
   case cudaErrorMemoryAllocation:
     return text + "; free memory on the GPU or compile with a smaller --batch";
   case cudaErrorNoKernelImageForDevice:
+  case cudaErrorInvalidDeviceFunction:
   case cudaErrorInvalidKernelImage:
   case cudaErrorUnsupportedPtxVersion:
     return text + "; compile the program for this GPU's architecture "

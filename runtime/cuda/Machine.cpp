@@ -42,6 +42,8 @@ DeviceBuffer::DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what) {
   pointer = static_cast<char *>(memory);
   size = bytes;
   check(cudaMemset(pointer, 0, static_cast<size_t>(bytes)), "clearing memory");
+  // On a stream that no lane waits for.
+  check(cudaDeviceSynchronize(), "clearing memory");
 }
 
 DeviceBuffer::~DeviceBuffer() {
@@ -170,8 +172,6 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
           "making a stream");
     check(cudaEventCreateWithFlags(&device.order, cudaEventDisableTiming),
           "making an event");
-    // The arena was cleared on another stream.
-    check(cudaDeviceSynchronize(), "starting the GPU");
   }
   for (const LaneSpec &lane : spec.lanes)
     lanes.push_back(std::make_unique<CudaLane>(

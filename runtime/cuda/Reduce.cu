@@ -42,7 +42,7 @@ struct BatchStats {
     if (variance)
       variance[c] = static_cast<float>(spread);
     if (invstd)
-      invstd[c] = static_cast<float>(1.0 / sqrt(spread + epsilon));
+      invstd[c] = static_cast<float>(1.0 / ::sqrt(spread + epsilon));
   }
 };
 
