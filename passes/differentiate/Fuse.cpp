@@ -33,7 +33,7 @@ namespace {
 
 /// Bounds of a fused map: pointers that a kernel walks along, and length of
 /// the text that a person reads.
-constexpr unsigned maxInputs = 8;
+constexpr unsigned maxInputs = 10;
 constexpr unsigned maxOperations = 40;
 /// What may be computed once more per consumer.
 constexpr unsigned maxRecomputed = 8;
