@@ -150,8 +150,7 @@ lwcc::sliceBounds(ArrayRef<int64_t> shape, ArrayRef<int64_t> starts,
     error = "starts, ends, axes and steps have different lengths";
     return std::nullopt;
   }
-  for (auto [axis, start, end, step] :
-       zip_equal(*axes, starts, ends, *steps)) {
+  for (auto [axis, start, end, step] : zip_equal(*axes, starts, ends, *steps)) {
     std::optional<int64_t> d = normalizeAxis(axis, rank, error);
     if (!d)
       return std::nullopt;
@@ -166,7 +165,8 @@ lwcc::sliceBounds(ArrayRef<int64_t> shape, ArrayRef<int64_t> starts,
     };
     int64_t first = 0, last = 0;
     if (extent > 0) {
-      first = std::clamp<int64_t>(normal(start), 0, step > 0 ? extent : extent - 1);
+      first =
+          std::clamp<int64_t>(normal(start), 0, step > 0 ? extent : extent - 1);
       last = step > 0 ? std::clamp<int64_t>(normal(end), 0, extent)
                       : std::clamp<int64_t>(normal(end), -1, extent - 1);
     }
@@ -174,8 +174,7 @@ lwcc::sliceBounds(ArrayRef<int64_t> shape, ArrayRef<int64_t> starts,
     int64_t stride = step > 0 ? step : -step;
     bounds.start[*d] = first;
     bounds.step[*d] = step;
-    bounds.extent[*d] =
-        distance <= 0 ? 0 : (distance - 1) / stride + 1;
+    bounds.extent[*d] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
   }
   return bounds;
 }
@@ -303,8 +302,8 @@ static std::optional<HostTensor> binary(const NodeView &node,
     return std::nullopt;
   }
   HostTensor result = HostTensor::empty(comparison || logical ? Kind::boolean
-                                        : real ? Kind::real
-                                               : Kind::integer,
+                                        : real                ? Kind::real
+                                                              : Kind::integer,
                                         *shape);
   BroadcastReader readA(a.shape, *shape), readB(b.shape, *shape);
   bool fmod = node.integer("fmod", 0) != 0;
@@ -313,9 +312,9 @@ static std::optional<HostTensor> binary(const NodeView &node,
     if (comparison) {
       bool both = !a.isReal() && !b.isReal();
       // Integers compare as such: a double does not hold INT64_MAX.
-      result.integers.push_back(
-          both && op == "Equal" ? a.integers[ia] == b.integers[ib]
-                                : *compare(op, a.at(ia), b.at(ib)));
+      result.integers.push_back(both && op == "Equal"
+                                    ? a.integers[ia] == b.integers[ib]
+                                    : *compare(op, a.at(ia), b.at(ib)));
     } else if (result.isReal()) {
       result.reals.push_back(realOp(op, float(a.at(ia)), float(b.at(ib))));
     } else {
@@ -331,9 +330,8 @@ static std::optional<HostTensor> binary(const NodeView &node,
   return result;
 }
 
-std::optional<HostTensor> lwcc::foldArithmetic(const NodeView &node,
-                                               Inputs inputs,
-                                               std::string &error) {
+std::optional<HostTensor>
+lwcc::foldArithmetic(const NodeView &node, Inputs inputs, std::string &error) {
   std::optional<HostTensor> result = *inputs[0];
   for (const HostTensor *input : inputs.drop_front()) {
     result = binary(node, *result, *input, error);
@@ -444,8 +442,8 @@ std::optional<HostTensor> lwcc::foldReshape(const NodeView &node, Inputs inputs,
   if (op == "Flatten") {
     shape = flattenedShape(result.shape, node.integer("axis", 1), error);
   } else if (op == "Squeeze") {
-    shape = squeezedShape(result.shape, integersOf(node, inputs, 1, "axes"),
-                          error);
+    shape =
+        squeezedShape(result.shape, integersOf(node, inputs, 1, "axes"), error);
   } else {
     std::optional<Shape> values =
         integersOf(node, inputs, 1, op == "Reshape" ? "shape" : "axes");
@@ -465,9 +463,9 @@ std::optional<HostTensor> lwcc::foldReshape(const NodeView &node, Inputs inputs,
 }
 
 /// Element i of the result is element at(i) of x.
-static std::optional<HostTensor>
-rearrange(const HostTensor &x, ArrayRef<int64_t> shape,
-          function_ref<int64_t(int64_t)> at) {
+static std::optional<HostTensor> rearrange(const HostTensor &x,
+                                           ArrayRef<int64_t> shape,
+                                           function_ref<int64_t(int64_t)> at) {
   std::optional<int64_t> count = elementCount(shape);
   if (!count || *count > foldLimit)
     return std::nullopt;
@@ -477,13 +475,12 @@ rearrange(const HostTensor &x, ArrayRef<int64_t> shape,
   return result;
 }
 
-std::optional<HostTensor> lwcc::foldTranspose(const NodeView &node,
-                                              Inputs inputs,
-                                              std::string &error) {
+std::optional<HostTensor>
+lwcc::foldTranspose(const NodeView &node, Inputs inputs, std::string &error) {
   const HostTensor &x = *inputs[0];
   int64_t rank = x.shape.size();
-  Shape perm = node.integers("perm").value_or(
-      to_vector(reverse(seq<int64_t>(0, rank))));
+  Shape perm =
+      node.integers("perm").value_or(to_vector(reverse(seq<int64_t>(0, rank))));
   std::optional<Shape> sorted = normalizeAxes(perm, rank, error);
   if (!sorted || int64_t(perm.size()) != rank) {
     error = "has a perm that is no permutation";
@@ -738,9 +735,9 @@ std::optional<HostTensor> lwcc::foldReduce(const NodeView &node, Inputs inputs,
       result.reals[at] =
           copy ? x.reals[i] : realOp(combine, result.reals[at], x.reals[i]);
     else
-      result.integers[at] = copy ? x.integers[i]
-                                 : *integerOp(combine, result.integers[at],
-                                              x.integers[i], false);
+      result.integers[at] =
+          copy ? x.integers[i]
+               : *integerOp(combine, result.integers[at], x.integers[i], false);
   }
   return result;
 }

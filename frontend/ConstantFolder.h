@@ -64,12 +64,10 @@ std::optional<Shape> unsqueezedShape(llvm::ArrayRef<int64_t> from,
 struct SliceBounds {
   Shape start, step, extent;
 };
-std::optional<SliceBounds> sliceBounds(llvm::ArrayRef<int64_t> shape,
-                                       llvm::ArrayRef<int64_t> starts,
-                                       llvm::ArrayRef<int64_t> ends,
-                                       std::optional<Shape> axes,
-                                       std::optional<Shape> steps,
-                                       std::string &error);
+std::optional<SliceBounds>
+sliceBounds(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> starts,
+            llvm::ArrayRef<int64_t> ends, std::optional<Shape> axes,
+            std::optional<Shape> steps, std::string &error);
 
 /// Integers from an input (if the opset has it there) or an attribute.
 std::optional<Shape> integersOf(const NodeView &node,

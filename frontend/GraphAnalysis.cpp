@@ -238,11 +238,14 @@ private:
       labelsValue = lossNode->input(1);
       if (options.loss == "cross-entropy")
         result.loss.clear();
+      else
+        result.lossNode = lossNode;
     } else if (plain.size() > 1) {
       auto diagnostic = reporter.error();
       diagnostic << "has " << plain.size() << " outputs (";
-      interleaveComma(plain, diagnostic,
-                      [&](StringRef name) { diagnostic << "'" << name << "'"; });
+      interleaveComma(plain, diagnostic, [&](StringRef name) {
+        diagnostic << "'" << name << "'";
+      });
       diagnostic << ") and no loss; lwcc trains one. Export the model without "
                     "auxiliary outputs, or with its loss in forward()";
     } else {
@@ -269,7 +272,7 @@ private:
     if (!result.loss.empty()) {
       result.labels = inputBehind(labelsValue);
       if (!result.labels)
-        reporter.error(*producer(result.loss))
+        reporter.error(*result.lossNode)
             << "computes a loss whose labels are not an input of the graph; "
                "pass the class indices as an input of forward()";
     }

@@ -29,6 +29,7 @@ struct OnnxGraph {
   const onnx::ValueInfoProto *labels = nullptr; ///< null: no loss in the file
   std::string logits; ///< value that the loss and accuracy are made from
   std::string loss;   ///< value; empty: added by a pass
+  const onnx::NodeProto *lossNode = nullptr; ///< the operator behind it
   /// A Softmax behind the logits that the added loss contains already.
   const onnx::NodeProto *absorbed = nullptr;
 
@@ -38,9 +39,8 @@ struct OnnxGraph {
 };
 
 /// Reports everything that is unsupported; fails if there was anything.
-mlir::FailureOr<OnnxGraph> analyzeGraph(OnnxFile &file,
-                                        const ImportOptions &options,
-                                        Reporter &reporter);
+mlir::FailureOr<OnnxGraph>
+analyzeGraph(OnnxFile &file, const ImportOptions &options, Reporter &reporter);
 
 } // namespace lwcc
 

@@ -91,12 +91,13 @@ void GraphImporter::finishFunction() {
   if (graph.loss.empty()) {
     // Convolutional heads leave [n, classes, 1, 1].
     Shape shape(lwcc::shapeOf(logits));
-    if (shape.size() > 2 && all_of(ArrayRef(shape).drop_front(2),
-                                   [](int64_t extent) { return extent == 1; })) {
+    if (shape.size() > 2 &&
+        all_of(ArrayRef(shape).drop_front(2),
+               [](int64_t extent) { return extent == 1; })) {
       shape.truncate(2);
-      logits = train::ReshapeOp::create(builder, reporter.at(last),
-                                        train::tensorOf(builder.getContext(), shape),
-                                        logits);
+      logits = train::ReshapeOp::create(
+          builder, reporter.at(last),
+          train::tensorOf(builder.getContext(), shape), logits);
       train::setLayer(logits.getDefiningOp(), layerName(last), "forward");
       std::string name = graph.logits + ".flat";
       train::setNames(logits.getDefiningOp(), {name});
@@ -114,9 +115,9 @@ void GraphImporter::finishFunction() {
     if (!loss)
       return;
     if (*elementCount(lwcc::shapeOf(loss)) != 1) {
-      reporter.error(lossNode) << "makes the loss of shape "
-                               << printShape(lwcc::shapeOf(loss))
-                               << "; it must be one number";
+      reporter.error(lossNode)
+          << "makes the loss of shape " << printShape(lwcc::shapeOf(loss))
+          << "; it must be one number";
       return;
     }
     if (!lwcc::shapeOf(loss).empty()) {
@@ -170,11 +171,11 @@ void GraphImporter::createParameters() {
       int64_t bytes = *elementCount(parameter.shape) * int64_t(sizeof(float));
       blobBytes += (bytes + 63) / 64 * 64;
     }
-    train::ParameterOp::create(
-        builder, reporter.atFile(), parameter.name,
-        train::tensorOf(context, parameter.shape),
-        leaf ? leaf->kind : train::ParameterKind::Constant, initial,
-        leaf ? leaf->fresh : train::InitAttr());
+    train::ParameterOp::create(builder, reporter.atFile(), parameter.name,
+                               train::tensorOf(context, parameter.shape),
+                               leaf ? leaf->kind
+                                    : train::ParameterKind::Constant,
+                               initial, leaf ? leaf->fresh : train::InitAttr());
     if (leaf)
       parameters[leaf->name] = parameter.name;
   }
@@ -241,7 +242,8 @@ HostRef GraphImporter::hostOf(const Imported &value, bool evenTrainable) {
 Value GraphImporter::liveOf(const Imported &value, StringRef name,
                             const NodeProto &user) {
   if (auto *live = value.as<Value>()) {
-    if (isa<Float32Type>(cast<RankedTensorType>(live->getType()).getElementType()))
+    if (isa<Float32Type>(
+            cast<RankedTensorType>(live->getType()).getElementType()))
       return *live;
     reporter.error(user) << "computes with the class labels '" << name
                          << "'; only a loss may read them";
@@ -290,9 +292,9 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
     return value;
   // Parameters share their module's symbols with its functions.
   std::string symbol = name.str();
-  if (is_contained({train::modelFunc, train::trainStepFunc,
-                    train::evaluateFunc},
-                   StringRef(symbol)))
+  if (is_contained(
+          {train::modelFunc, train::trainStepFunc, train::evaluateFunc},
+          StringRef(symbol)))
     symbol += ".value";
   used.push_back({symbol, Shape(shape), source});
   auto read = train::ReadOp::create(
@@ -322,8 +324,8 @@ void GraphImporter::importNode(const NodeProto &node) {
   auto isNoise = [](const Imported *input) {
     return input && input->as<Noise>();
   };
-  static const llvm::StringSet<> labelMovers = {"Cast", "Identity", "Reshape",
-                                          "Flatten", "Squeeze", "Unsqueeze"};
+  static const llvm::StringSet<> labelMovers = {
+      "Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
   if (poisoned) {
   } else if (auto leaf = leaves.find(importer.output());
              leaf != leaves.end() && makesParameters(node)) {
@@ -349,7 +351,8 @@ void GraphImporter::importNode(const NodeProto &node) {
       define(output, Imported());
 }
 
-bool GraphImporter::isAbsorbed(NodeView node, ArrayRef<const Imported *> inputs) {
+bool GraphImporter::isAbsorbed(NodeView node,
+                               ArrayRef<const Imported *> inputs) {
   if (&node.proto() != graph.absorbed)
     return false;
   std::optional<Shape> shape = inputs[0]->shape();
@@ -390,9 +393,8 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
   if (op == "Constant") {
     if (const onnx::TensorProto *tensor = node.tensor("value")) {
       if (!elementKind(tensor->data_type())) {
-        reporter.error(node.proto())
-            << "has the unsupported element type "
-            << elementTypeName(tensor->data_type());
+        reporter.error(node.proto()) << "has the unsupported element type "
+                                     << elementTypeName(tensor->data_type());
         return define(node.output(), Imported()), true;
       }
       return done(decodeTensor(*tensor, graph.file->rawBytes(*tensor)));
@@ -460,8 +462,9 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
                      "is not dropout (x * (uniform < keep) / keep)");
   };
   if (op.starts_with("Random")) {
-    std::optional<Shape> shape =
-        op.ends_with("Like") ? inputs[0]->shape() : node.NodeView::integers("shape");
+    std::optional<Shape> shape = op.ends_with("Like")
+                                     ? inputs[0]->shape()
+                                     : node.NodeView::integers("shape");
     if (!op.starts_with("RandomUniform") || node.real("low", 0) != 0 ||
         node.real("high", 1) != 1 || !shape || !elementCount(*shape))
       return unsupported();
@@ -483,9 +486,8 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
     return host ? node.result(0, Imported(host)) : unsupported();
   if ((less || greater) && number && !noise.keep) {
     noise.keep = less == (at == 0) ? *number : 1 - *number;
-    return *noise.keep > 0 && *noise.keep <= 1
-               ? node.result(0, Imported(noise))
-               : unsupported();
+    return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
+                                               : unsupported();
   }
   if ((op == "Div" || op == "Mul") && number && noise.keep &&
       (op == "Mul" || (at == 0 && *number != 0))) {
@@ -505,8 +507,8 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
   if (ratio == 0)
     return node.result(0, x);
   bool whole = ArrayRef(noise.shape) == lwcc::shapeOf(x);
-  if (!whole && broadcast(noise.shape, lwcc::shapeOf(x)) !=
-                    Shape(lwcc::shapeOf(x)))
+  if (!whole &&
+      broadcast(noise.shape, lwcc::shapeOf(x)) != Shape(lwcc::shapeOf(x)))
     return unsupported();
   Value kept = whole ? x : node.splat(1, noise.shape);
   Value y = node.create<train::DropoutOp>(

@@ -33,11 +33,13 @@ using Sequence = std::shared_ptr<std::vector<Imported>>;
 using HostRef = std::shared_ptr<const HostTensor>;
 
 /// What an ONNX value is during the import; monostate: failed.
-struct Imported
-    : std::variant<std::monostate, mlir::Value, HostRef, Leaf *, Noise,
-                   Sequence> {
+struct Imported : std::variant<std::monostate, mlir::Value, HostRef, Leaf *,
+                               Noise, Sequence> {
   using variant::variant;
-  template <typename T> const T *as() const { return std::get_if<T>(this); }
+  template <typename T>
+  const T *as() const {
+    return std::get_if<T>(this);
+  }
   /// Of a tensor; none for sequences and failures.
   std::optional<Shape> shape() const;
 };

@@ -233,8 +233,8 @@ static void eachRaw(StringRef raw, Write write) {
                                                           i * sizeof(T)));
 }
 
-void lwcc::decodeFloats(const TensorProto &tensor,
-                        std::optional<StringRef> raw, float *out) {
+void lwcc::decodeFloats(const TensorProto &tensor, std::optional<StringRef> raw,
+                        float *out) {
   switch (tensor.data_type()) {
   case TensorProto::FLOAT:
     if (raw) // float32 little-endian: the weights' common case
@@ -251,9 +251,10 @@ void lwcc::decodeFloats(const TensorProto &tensor,
   default: {
     assert(elementKind(tensor.data_type()) == HostTensor::Kind::real);
     auto convert = tensor.data_type() == TensorProto::FLOAT16 ? halfToFloat
-                                                               : bfloatToFloat;
+                                                              : bfloatToFloat;
     if (raw)
-      eachRaw<uint16_t>(*raw, [&](size_t i, uint16_t v) { out[i] = convert(v); });
+      eachRaw<uint16_t>(*raw,
+                        [&](size_t i, uint16_t v) { out[i] = convert(v); });
     else
       for (int32_t bits : tensor.int32_data())
         *out++ = convert(uint16_t(bits));
@@ -273,7 +274,9 @@ HostTensor lwcc::decodeTensor(const TensorProto &tensor,
     return result;
   }
   result.integers.resize(count);
-  auto write = [&](size_t i, auto value) { result.integers[i] = int64_t(value); };
+  auto write = [&](size_t i, auto value) {
+    result.integers[i] = int64_t(value);
+  };
   if (!raw) {
     auto all = [&](const auto &field) {
       for (auto [i, value] : enumerate(field))

@@ -82,16 +82,16 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
   if (graph.labels) {
     const auto &labels = graph.labels->type().tensor_type();
     int rank = labels.shape().dim_size();
-    bool flat = rank == 1 || (rank == 2 && labels.shape().dim(1).dim_value() == 1);
+    bool flat =
+        rank == 1 || (rank == 2 && labels.shape().dim(1).dim_value() == 1);
     if (elementKind(labels.elem_type()) != HostTensor::Kind::integer || !flat)
       reporter.error() << "labels '" << graph.labels->name()
                        << "' must be class indices: integers of shape [batch]";
     else if (labels.shape().dim(0).has_dim_value() &&
              labels.shape().dim(0).dim_value() != batch.ofFile)
       reporter.error() << "labels '" << graph.labels->name() << "' are "
-                       << labels.shape().dim(0).dim_value()
-                       << ", but input '" << input.name()
-                       << "' has a batch of " << batch.ofFile;
+                       << labels.shape().dim(0).dim_value() << ", but input '"
+                       << input.name() << "' has a batch of " << batch.ofFile;
   }
   if (failed(reporter.result()))
     return std::nullopt;
@@ -147,9 +147,8 @@ static void writeWeights(const OnnxFile &file, const GraphImporter &imported,
   }
 }
 
-static FailureOr<ImportedModel> import(StringRef path,
-                                       const ImportOptions &options,
-                                       Reporter &reporter) {
+static FailureOr<ImportedModel>
+import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   std::unique_ptr<OnnxFile> file = OnnxFile::open(path, reporter);
   if (!file)
     return failure();
@@ -183,7 +182,7 @@ static FailureOr<ImportedModel> import(StringRef path,
   module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));
   std::string loss = "cross entropy (added)";
   if (!graph->loss.empty())
-    loss = graph->producers.lookup(graph->loss)->op_type() + " of the file";
+    loss = graph->lossNode->op_type() + " of the file";
   module->setAttr("train.loss", builder.getStringAttr(loss));
   if (failed(verify(module)))
     return failure();

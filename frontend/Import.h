@@ -17,7 +17,7 @@
 namespace lwcc {
 
 struct ImportOptions {
-  int64_t batch = 0;        ///< 0: the file's; needed where that is symbolic
+  int64_t batch = 0;         ///< 0: the file's; needed where that is symbolic
   std::string loss = "auto"; ///< "auto" (the file's, else cross entropy) or
                              ///< "cross-entropy"
 };

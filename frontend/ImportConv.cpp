@@ -1,7 +1,7 @@
 //===- ImportConv.cpp - Convolution, pooling, normalization ---------------===//
 //
-// Operators over [n, c, h, w]. Decides padding (auto_pad, ceil_mode) and with it
-// the shapes; what the runtime gets is explicit.
+// Operators over [n, c, h, w]. Decides padding (auto_pad, ceil_mode) and with
+// it the shapes; what the runtime gets is explicit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,9 +114,9 @@ LogicalResult lwcc::importConv(NodeImporter &node) {
   if (bias)
     node.setFreshUniform(bias, fanIn);
   auto type = node.tensorOf({x[0], w[0], window->output[0], window->output[1]});
-  Value y = node.create<train::ConvOp>(type, data, weights, bias,
-                                       window->dilation, group, window->pad,
-                                       window->stride);
+  Value y =
+      node.create<train::ConvOp>(type, data, weights, bias, window->dilation,
+                                 group, window->pad, window->stride);
   return node.result(0, y);
 }
 
@@ -156,8 +156,9 @@ LogicalResult lwcc::importPool(NodeImporter &node) {
   for (int d : {0, 1})
     if (std::max(window->pad[d], window->pad[d + 2]) >=
         window->dilation[d] * (window->kernel[d] - 1) + 1)
-      return node.fail("has padding as wide as its window, so that some windows "
-                       "hold no data");
+      return node.fail(
+          "has padding as wide as its window, so that some windows "
+          "hold no data");
   Value data = node.live(0);
   if (!data)
     return failure();
@@ -180,9 +181,9 @@ LogicalResult lwcc::importGlobalPool(NodeImporter &node) {
   if (!data)
     return failure();
   if (!average)
-    return createMaxPool(node, data,
-                         Window{Shape(x.drop_front(2)), {1, 1}, {1, 1},
-                                {0, 0, 0, 0}, {1, 1}});
+    return createMaxPool(
+        node, data,
+        Window{Shape(x.drop_front(2)), {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
   Shape shape(x.size(), 1);
   shape[0] = x[0];
   shape[1] = x[1];
@@ -205,7 +206,8 @@ LogicalResult lwcc::importBatchNorm(NodeImporter &node) {
                      "supported");
   for (unsigned i = 1; i < node.numOutputs(); ++i)
     if (node.isUsed(i))
-      return node.fail("has output '" + node.output(i) + "' that is used; only "
+      return node.fail("has output '" + node.output(i) +
+                       "' that is used; only "
                        "the normalized data may be");
   SmallVector<Value> operands;
   for (unsigned i = 0; i < 5; ++i) {
@@ -228,11 +230,13 @@ LogicalResult lwcc::importBatchNorm(NodeImporter &node) {
   auto norm = node.create<train::BatchNormOp>(
       TypeRange{type, channels, channels, channels, channels}, operands[0],
       operands[1], operands[2], operands[3], operands[4],
-      APFloat(node.real("epsilon", 1e-5f)), APFloat(node.real("momentum", 0.9f)));
+      APFloat(node.real("epsilon", 1e-5f)),
+      APFloat(node.real("momentum", 0.9f)));
   std::string base = node.output().str();
   std::string names[] = {base + ".mean", base + ".invstd", base + ".new_mean",
                          base + ".new_variance"};
-  train::setNames(norm, {node.output(), names[0], names[1], names[2], names[3]});
+  train::setNames(norm,
+                  {node.output(), names[0], names[1], names[2], names[3]});
   return node.result(0, norm.getY());
 }
 
@@ -243,8 +247,9 @@ LogicalResult lwcc::importLrn(NodeImporter &node) {
   int64_t size = node.integer("size", 0);
   if (size < 1 || size > 1 << 20 || shapeOf(data).size() < 3)
     return node.fail("needs a size of at least 1 and data [n, c, ...]");
-  Value y = node.create<train::LrnOp>(
-      data.getType(), data, APFloat(node.real("alpha", 1e-4f)),
-      APFloat(node.real("beta", 0.75f)), APFloat(node.real("bias", 1.0f)), size);
+  Value y = node.create<train::LrnOp>(data.getType(), data,
+                                      APFloat(node.real("alpha", 1e-4f)),
+                                      APFloat(node.real("beta", 0.75f)),
+                                      APFloat(node.real("bias", 1.0f)), size);
   return node.result(0, y);
 }

@@ -79,8 +79,8 @@ LogicalResult lwcc::importPow(NodeImporter &node) {
       return node.result(0, node.map("square", {x}));
     if (value == 0.5 && exponent->size() == 1)
       return node.result(0, node.map("sqrt", {x}));
-    return node.result(0,
-                       node.map("pow", {x, node.splat(value, exponent->shape)}));
+    return node.result(
+        0, node.map("pow", {x, node.splat(value, exponent->shape)}));
   }
   Value exponent = node.live(1);
   return exponent ? node.result(0, node.map("pow", {x, exponent})) : failure();
@@ -91,8 +91,8 @@ LogicalResult lwcc::importGelu(NodeImporter &node) {
   if (approximate != "none" && approximate != "tanh")
     return node.fail("has the unknown approximation '" + approximate + "'");
   Value x = node.live(0);
-  return x ? node.result(0, node.map(approximate == "tanh" ? "gelu_tanh" : "gelu",
-                                     {x}))
+  return x ? node.result(
+                 0, node.map(approximate == "tanh" ? "gelu_tanh" : "gelu", {x}))
            : failure();
 }
 

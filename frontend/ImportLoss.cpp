@@ -14,8 +14,9 @@ LogicalResult lwcc::importLoss(NodeImporter &node) {
                      "', which is not the model's input of class indices");
   StringRef reduction = node.text("reduction", "mean");
   if (reduction != "mean" && reduction != "sum")
-    return node.fail("has the reduction '" + reduction +
-                     "'; 'mean' or 'sum' is needed, so that the loss is a number");
+    return node.fail(
+        "has the reduction '" + reduction +
+        "'; 'mean' or 'sum' is needed, so that the loss is a number");
   Value x = node.live(0), weight;
   if (node.hasInput(2)) {
     weight = node.live(2);
@@ -38,12 +39,12 @@ LogicalResult lwcc::importLoss(NodeImporter &node) {
   bool sum = reduction == "sum";
   auto scalar = node.tensorOf({});
   if (!crossEntropy) {
-    Value loss = node.create<train::NllLossOp>(scalar, x, *labels, weight,
-                                               ignored, sum);
+    Value loss =
+        node.create<train::NllLossOp>(scalar, x, *labels, weight, ignored, sum);
     return node.result(0, loss);
   }
-  auto loss = node.create<train::CrossEntropyOp>(scalar, x.getType(), x, *labels,
-                                                 weight, ignored, sum);
+  auto loss = node.create<train::CrossEntropyOp>(scalar, x.getType(), x,
+                                                 *labels, weight, ignored, sum);
   std::string probs = (node.output() + ".probs").str();
   train::setNames(loss, {node.output(), probs});
   if (node.isUsed(1)) {

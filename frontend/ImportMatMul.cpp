@@ -33,17 +33,17 @@ LogicalResult lwcc::importGemm(NodeImporter &node) {
     return failure();
   node.setFreshUniform(right, k);
   Shape product = {m, n};
-  if (bias) {
-    node.setFreshUniform(bias, k);
-    if (broadcast(shapeOf(bias), product) != product)
-      return node.fail("adds a C of shape " + printShape(shapeOf(bias)) +
-                       " to a product of shape " + printShape(product));
-  }
+  if (bias && broadcast(shapeOf(bias), product) != product)
+    return node.fail("adds a C of shape " + printShape(shapeOf(bias)) +
+                     " to a product of shape " + printShape(product));
   // A bias per column is part of the product; anything else is added to it.
   ArrayRef<int64_t> c = bias ? shapeOf(bias) : ArrayRef<int64_t>();
-  bool perColumn = bias && alpha == 1 && beta == 1 && !c.empty() &&
-                   c.back() == n && *elementCount(c) == n;
-  Value fused = perColumn ? node.reshape(bias, {n}) : Value();
+  bool perColumn = !c.empty() && c.back() == n && *elementCount(c) == n;
+  if (perColumn)
+    node.setFreshUniform(bias, k);
+  Value fused;
+  if (perColumn && alpha == 1 && beta == 1)
+    fused = node.reshape(bias, {n});
   Value y = node.create<train::MatMulOp>(node.tensorOf(product), left, right,
                                          fused, false, transA, transB);
   if (alpha != 1)
@@ -91,8 +91,8 @@ LogicalResult lwcc::importMatMul(NodeImporter &node) {
   if (column)
     sb.push_back(1);
   int64_t m = sa[sa.size() - 2], k = sa.back(), n = sb.back();
-  std::optional<Shape> leading = broadcast(ArrayRef(sa).drop_back(2),
-                                           ArrayRef(sb).drop_back(2));
+  std::optional<Shape> leading =
+      broadcast(ArrayRef(sa).drop_back(2), ArrayRef(sb).drop_back(2));
   if (!leading || k != sb[sb.size() - 2])
     return mismatch();
   a = node.reshape(a, sa);

@@ -86,8 +86,8 @@ LogicalResult lwcc::importTranspose(NodeImporter &node) {
     return failure();
   int64_t rank = shapeOf(x).size();
   Shape identity = to_vector(seq<int64_t>(0, rank));
-  Shape perm = node.NodeView::integers("perm").value_or(
-      to_vector(reverse(identity)));
+  Shape perm =
+      node.NodeView::integers("perm").value_or(to_vector(reverse(identity)));
   std::string error;
   if (normalizeAxes(perm, rank, error) != identity)
     return node.fail("has a perm that is no permutation of " + Twine(rank) +
@@ -158,14 +158,15 @@ LogicalResult lwcc::importConcat(NodeImporter &node) {
 // Splits
 //===----------------------------------------------------------------------===//
 
-static FailureOr<SmallVector<Value>>
-createSplit(NodeImporter &node, Value x, int64_t axis, ArrayRef<int64_t> sizes) {
+static FailureOr<SmallVector<Value>> createSplit(NodeImporter &node, Value x,
+                                                 int64_t axis,
+                                                 ArrayRef<int64_t> sizes) {
   int64_t total = 0;
   for (int64_t size : sizes)
     total = size < 1 || size > shapeOf(x)[axis] ? -1 : total + size;
   if (total != shapeOf(x)[axis] || sizes.empty())
-    return node.fail("cuts an extent of " + Twine(shapeOf(x)[axis]) +
-                     " into " + printShape(sizes));
+    return node.fail("cuts an extent of " + Twine(shapeOf(x)[axis]) + " into " +
+                     printShape(sizes));
   if (sizes.size() == 1)
     return SmallVector<Value>{x};
   SmallVector<Type> types;
@@ -254,8 +255,8 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
     if (Operation *op = part.getDefiningOp<train::SplitOp>()) {
       SmallVector<Attribute> names;
       for (unsigned r = 0; r < op->getNumResults(); ++r)
-        names.push_back(node.builder().getStringAttr(node.output() + "." +
-                                                     Twine(r)));
+        names.push_back(
+            node.builder().getStringAttr(node.output() + "." + Twine(r)));
       op->setAttr(train::namesAttr, node.builder().getArrayAttr(names));
     }
     Shape shape(shapeOf(part));
@@ -285,7 +286,8 @@ LogicalResult lwcc::importSequenceAt(NodeImporter &node) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-static Value createSlice(NodeImporter &node, Value x, const SliceBounds &bounds) {
+static Value createSlice(NodeImporter &node, Value x,
+                         const SliceBounds &bounds) {
   if (bounds.extent == Shape(shapeOf(x)) &&
       all_of(bounds.step, [](int64_t step) { return step == 1; }))
     return x;
@@ -317,8 +319,9 @@ LogicalResult lwcc::importSlice(NodeImporter &node) {
 LogicalResult lwcc::importGather(NodeImporter &node) {
   HostRef indices = node.constant(1);
   if (!indices || indices->isReal() || indices->size() == 0)
-    return node.fail("needs indices known at compile time; tables that are read "
-                     "by data (embeddings) are not supported");
+    return node.fail(
+        "needs indices known at compile time; tables that are read "
+        "by data (embeddings) are not supported");
   Value x = node.live(0);
   if (!x)
     return failure();
@@ -385,7 +388,7 @@ LogicalResult lwcc::importPad(NodeImporter &node) {
   if (shape == Shape(from) && all_of(low, [](int64_t v) { return v == 0; }))
     return node.result(0, x);
   float fill = std::isnan(*value) ? 0.0f : float(*value);
-  Value y = node.create<train::PadOp>(node.tensorOf(shape), x, low,
-                                      APFloat(fill));
+  Value y =
+      node.create<train::PadOp>(node.tensorOf(shape), x, low, APFloat(fill));
   return node.result(0, y);
 }

@@ -53,8 +53,7 @@ FailureOr<std::optional<Shape>> NodeImporter::integers(unsigned i,
     return NodeView::integers(attribute);
   HostRef host = constant(i);
   if (host && !host->isReal())
-    return std::optional(
-        Shape(host->integers.begin(), host->integers.end()));
+    return std::optional(Shape(host->integers.begin(), host->integers.end()));
   return fail("needs integers known at compile time as its input '" + input(i) +
               "', but that depends on the data; export with fixed sizes");
 }
@@ -120,8 +119,7 @@ int64_t NodeImporter::fanInOf(Value value) const {
 void NodeImporter::adopt(Operation *op) {
   own.insert(op);
   train::setLayer(op, layerName(proto()), "forward");
-  std::string base =
-      (output() + "." + op->getName().stripDialect()).str();
+  std::string base = (output() + "." + op->getName().stripDialect()).str();
   SmallVector<std::string> names;
   for (unsigned i = 0; i < op->getNumResults(); ++i)
     names.push_back(i == 0 ? base : base + "." + std::to_string(i));
@@ -142,8 +140,8 @@ Value NodeImporter::map(StringRef fn, ValueRange operands,
   }
   SmallVector<NamedAttribute> attributes;
   for (auto [name, value] : params)
-    attributes.push_back(builder().getNamedAttr(
-        name, builder().getF64FloatAttr(value)));
+    attributes.push_back(
+        builder().getNamedAttr(name, builder().getF64FloatAttr(value)));
   auto op = train::buildMap(builder(), location, fn, operands,
                             builder().getDictionaryAttr(attributes));
   adopt(op);
@@ -174,8 +172,7 @@ LogicalResult NodeImporter::reshapeTo(unsigned i,
 LogicalResult NodeImporter::result(unsigned i, Value value) {
   if (!value)
     return failure();
-  if (Operation *op = value.getDefiningOp();
-      op && own.contains(op)) {
+  if (Operation *op = value.getDefiningOp(); op && own.contains(op)) {
     auto names = llvm::to_vector(
         op->getAttrOfType<ArrayAttr>(train::namesAttr).getValue());
     names[cast<OpResult>(value).getResultNumber()] =

@@ -71,15 +71,17 @@ public:
   }
 
   /// Makes an op for this node.
-  template <typename Op, typename... Args> Op create(Args &&...args) {
+  template <typename Op, typename... Args>
+  Op create(Args &&...args) {
     Op op = Op::create(builder(), location, std::forward<Args>(args)...);
     adopt(op);
     return op;
   }
   /// An elementwise function (ir/train/Elementwise.h); null after reporting
   /// that the shapes do not fit.
-  mlir::Value map(llvm::StringRef fn, mlir::ValueRange inputs,
-                  llvm::ArrayRef<std::pair<llvm::StringRef, double>> params = {});
+  mlir::Value
+  map(llvm::StringRef fn, mlir::ValueRange inputs,
+      llvm::ArrayRef<std::pair<llvm::StringRef, double>> params = {});
   mlir::Value splat(double value, llvm::ArrayRef<int64_t> shape = {});
   /// The same elements in another shape (no op if it is the same).
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);

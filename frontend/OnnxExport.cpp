@@ -73,7 +73,8 @@ static void useFloat32(OnnxFile &file, GraphProto &graph) {
     plain.set_name(tensor.name());
     plain.set_data_type(TensorProto::FLOAT);
     *plain.mutable_dims() = tensor.dims();
-    plain.set_raw_data(values.reals.data(), values.reals.size() * sizeof(float));
+    plain.set_raw_data(values.reals.data(),
+                       values.reals.size() * sizeof(float));
     tensor = std::move(plain);
   };
   for (TensorProto &tensor : *graph.mutable_initializer())
@@ -129,7 +130,8 @@ static void eraseUnused(GraphProto &graph) {
   for (auto [i, isDead] : enumerate(dead))
     if (isDead)
       erased.insert(&nodes->Get(int(i)));
-  eraseFrom(*nodes, [&](const NodeProto &node) { return erased.contains(&node); });
+  eraseFrom(*nodes,
+            [&](const NodeProto &node) { return erased.contains(&node); });
   eraseFrom(*graph.mutable_initializer(), [&](const TensorProto &tensor) {
     return !used.contains(tensor.name());
   });
@@ -153,12 +155,16 @@ static void makeInferenceForm(OnnxFile &file, const GraphImporter &imported) {
     node.clear_doc_string();
     node.GetReflection()->MutableUnknownFields(&node)->Clear();
   }
+  StringSet<> stored;
+  for (const TensorProto &tensor : graph.initializer())
+    stored.insert(tensor.name());
   // Parameters get their values back as holes.
   eraseFrom(*graph.mutable_initializer(), [&](const TensorProto &tensor) {
     return imported.parameters.contains(tensor.name());
   });
   eraseFrom(*graph.mutable_node(), [&](const NodeProto &node) {
-    return makesParameters(node) && imported.parameters.contains(node.output(0));
+    return makesParameters(node) &&
+           imported.parameters.contains(node.output(0));
   });
   eraseUnused(graph);
   for (TensorProto &tensor : *graph.mutable_initializer())
@@ -169,12 +175,8 @@ static void makeInferenceForm(OnnxFile &file, const GraphImporter &imported) {
         inlineExternal(file, *attribute.mutable_t());
   useFloat32(file, graph);
   // Before IR 4 every initializer had to be an input as well.
-  StringSet<> stored;
-  for (const TensorProto &tensor : graph.initializer())
-    stored.insert(tensor.name());
   eraseFrom(*graph.mutable_input(), [&](const onnx::ValueInfoProto &info) {
-    return stored.contains(info.name()) ||
-           imported.parameters.contains(info.name());
+    return stored.contains(info.name());
   });
   model.set_ir_version(std::max<int64_t>(4, model.ir_version()));
   graph.clear_doc_string();
@@ -210,10 +212,11 @@ static std::string serialize(const google::protobuf::Message &message) {
   return bytes;
 }
 
-std::vector<ExportPiece>
-lwcc::exportRecipe(OnnxFile &file, const Leaves &leaves,
-                   const GraphImporter &imported, std::vector<char> &blob,
-                   Reporter &reporter) {
+std::vector<ExportPiece> lwcc::exportRecipe(OnnxFile &file,
+                                            const Leaves &leaves,
+                                            const GraphImporter &imported,
+                                            std::vector<char> &blob,
+                                            Reporter &reporter) {
   SmallVector<StringRef> names(imported.parameters.keys());
   llvm::sort(names);
   struct Hole {
@@ -231,11 +234,12 @@ lwcc::exportRecipe(OnnxFile &file, const Leaves &leaves,
     for (int64_t extent : leaf.shape)
       tensor.add_dims(extent);
     int64_t bytes = *elementCount(leaf.shape) * int64_t(sizeof(float));
-    std::string body = serialize(tensor) +
-                       fieldHead(TensorProto::kRawDataFieldNumber, bytes);
-    Hole hole{fieldHead(GraphProto::kInitializerFieldNumber,
-                        body.size() + bytes) + body,
-              &imported.parameters.find(name)->second, bytes};
+    std::string body =
+        serialize(tensor) + fieldHead(TensorProto::kRawDataFieldNumber, bytes);
+    Hole hole{
+        fieldHead(GraphProto::kInitializerFieldNumber, body.size() + bytes) +
+            body,
+        &imported.parameters.find(name)->second, bytes};
     graphBytes += hole.before.size() + bytes;
     holes.push_back(std::move(hole));
   }

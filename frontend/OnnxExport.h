@@ -17,8 +17,7 @@ namespace lwcc {
 /// float32, BatchNormalization and Dropout not training, no traces of the
 /// author's machine. Consumes the file's model. Empty, with a warning, if the
 /// file would be larger than protobuf allows.
-std::vector<ExportPiece> exportRecipe(OnnxFile &file,
-                                      const Leaves &leaves,
+std::vector<ExportPiece> exportRecipe(OnnxFile &file, const Leaves &leaves,
                                       const GraphImporter &imported,
                                       std::vector<char> &blob,
                                       Reporter &reporter);

@@ -169,7 +169,8 @@ std::vector<std::string> lwcc::checkSupport(const NodeView &node) {
   if (op->since > node.opset())
     problems.push_back("exists since opset " + std::to_string(op->since) +
                        ", but the file declares opset " +
-                       std::to_string(node.opset()) + "; export the model again");
+                       std::to_string(node.opset()) +
+                       "; export the model again");
   int inputs = node.numInputs();
   bool missing = inputs < op->minInputs || inputs > op->maxInputs;
   for (int i = 0; i < inputs && !missing; ++i)

@@ -21,8 +21,9 @@ class NodeImporter;
 using ImportFn = mlir::LogicalResult (*)(NodeImporter &);
 /// Evaluates a node all of whose inputs are known (null: absent). None with an
 /// empty `error`: not this case, or too large; import it.
-using FoldFn = std::optional<HostTensor> (*)(
-    const NodeView &, llvm::ArrayRef<const HostTensor *>, std::string &error);
+using FoldFn = std::optional<HostTensor> (*)(const NodeView &,
+                                             llvm::ArrayRef<const HostTensor *>,
+                                             std::string &error);
 
 struct OnnxOp {
   static constexpr int many = 1 << 20;
@@ -35,9 +36,9 @@ struct OnnxOp {
   /// name:type (AttributeProto's field: i f s t, plural I F S). An elementwise
   /// operator's parameters are its attributes and carry a default.
   llvm::StringLiteral attributes;
-  ImportFn import;                ///< null: only at compile time
-  FoldFn fold = nullptr;          ///< null: never at compile time
-  llvm::StringLiteral map = "";   ///< row of ir/train/Elementwise.h
+  ImportFn import;              ///< null: only at compile time
+  FoldFn fold = nullptr;        ///< null: never at compile time
+  llvm::StringLiteral map = ""; ///< row of ir/train/Elementwise.h
 
   bool isDifferentiable(unsigned input) const;
 };

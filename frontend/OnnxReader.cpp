@@ -37,8 +37,8 @@ StringRef lwcc::layerName(const onnx::NodeProto &node) {
 }
 
 mlir::Location Reporter::at(const onnx::NodeProto &node) const {
-  std::string text = "node '" + layerName(node).str() + "' (" +
-                     node.op_type() + ") in " + file;
+  std::string text = "node '" + layerName(node).str() + "' (" + node.op_type() +
+                     ") in " + file;
   return mlir::NameLoc::get(mlir::StringAttr::get(context, text));
 }
 
@@ -82,10 +82,11 @@ static bool checkOpset(OnnxFile &file, Reporter &reporter) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx")
       file.opset = std::max<int64_t>(file.opset, opset.version());
   if (file.opset < oldestOpset) {
-    reporter.error() << "uses opset " << file.opset << "; the oldest supported is "
-                     << oldestOpset
-                     << ". Convert it with onnx.version_converter, or export it "
-                        "again with opset_version=20";
+    reporter.error()
+        << "uses opset " << file.opset << "; the oldest supported is "
+        << oldestOpset
+        << ". Convert it with onnx.version_converter, or export it "
+           "again with opset_version=20";
     return false;
   }
   if (file.opset > newestOpset)
@@ -191,10 +192,11 @@ std::string OnnxFile::openExternal(StringRef folder,
   if (location.empty() || !external.valid)
     return "has a damaged description of its external data";
   if (sys::path::is_absolute(location) ||
-      is_contained(make_range(sys::path::begin(location),
-                              sys::path::end(location)),
-                   ".."))
-    return where + "leaves the model's folder; weights must lie beside the model";
+      is_contained(
+          make_range(sys::path::begin(location), sys::path::end(location)),
+          ".."))
+    return where +
+           "leaves the model's folder; weights must lie beside the model";
 
   if (!files.contains(location)) {
     SmallString<128> path(folder), target, home;

@@ -29,7 +29,8 @@ public:
   int64_t opset = 0; ///< of the default domain
 
   /// The raw bytes of a tensor of this model; none if it has typed elements.
-  std::optional<llvm::StringRef> rawBytes(const onnx::TensorProto &tensor) const;
+  std::optional<llvm::StringRef>
+  rawBytes(const onnx::TensorProto &tensor) const;
 
   /// Opens `path`. Reports all that is wrong with the file; null on failure.
   static std::unique_ptr<OnnxFile> open(llvm::StringRef path,

@@ -21,8 +21,8 @@ using train::ParameterKind;
 
 /// metadata_props of a message: newer than the protobuf definitions that we
 /// are built with, hence among its unknown fields.
-static StringMap<std::string> metadataOf(const google::protobuf::Message &message,
-                                         int field) {
+static StringMap<std::string>
+metadataOf(const google::protobuf::Message &message, int field) {
   StringMap<std::string> result;
   const auto &unknown = message.GetReflection()->GetUnknownFields(message);
   for (int i = 0; i < unknown.field_count(); ++i) {
@@ -55,8 +55,9 @@ struct Signature {
       present = true;
       (kind->second == "PARAMETER" ? parameters : buffers).insert(info.name());
     }
-    std::string text = metadataOf(proto, graphMetadata)
-        ["pkg.torch.export.ExportedProgram.graph_signature"];
+    std::string text = metadataOf(
+        proto,
+        graphMetadata)["pkg.torch.export.ExportedProgram.graph_signature"];
     for (StringRef line : split(text, '\n')) {
       auto [head, rest] = line.split(": PARAMETER target='");
       StringRef name = rest.split('\'').first;
@@ -73,9 +74,9 @@ struct Signature {
 //===----------------------------------------------------------------------===//
 
 bool lwcc::makesParameters(const NodeProto &node) {
-  static const StringSet<> makers = {"Constant",         "ConstantOfShape",
-                                     "RandomNormal",     "RandomNormalLike",
-                                     "RandomUniform",    "RandomUniformLike"};
+  static const StringSet<> makers = {"Constant",      "ConstantOfShape",
+                                     "RandomNormal",  "RandomNormalLike",
+                                     "RandomUniform", "RandomUniformLike"};
   return makers.contains(node.op_type()) && node.output_size() == 1;
 }
 
@@ -93,8 +94,7 @@ static bool isStatisticInput(const NodeProto &node, int input) {
 namespace {
 class Collector {
 public:
-  Collector(const OnnxGraph &graph)
-      : graph(graph), signature(graph) {}
+  Collector(const OnnxGraph &graph) : graph(graph), signature(graph) {}
 
   Leaves run(Reporter &reporter) {
     findGradientFlow();
@@ -247,10 +247,11 @@ private:
                   "from (";
     size_t shown = std::min<size_t>(3, signature.lost.size());
     interleaveComma(ArrayRef(signature.lost).take_front(shown), diagnostic);
-    diagnostic << (shown < signature.lost.size() ? ", ..." : "")
-               << "): the exporter folded or merged them, so that another model "
-                  "is trained. Export with torch.onnx.export(model.train(), "
-                  "..., optimize=False)";
+    diagnostic
+        << (shown < signature.lost.size() ? ", ..." : "")
+        << "): the exporter folded or merged them, so that another model "
+           "is trained. Export with torch.onnx.export(model.train(), "
+           "..., optimize=False)";
   }
 
   const OnnxGraph &graph;

@@ -11,13 +11,12 @@
 #include "frontend/Import.h"
 #include "ir/train/Train.h"
 
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 using namespace lwcc;
 using namespace mlir;
@@ -44,6 +43,16 @@ static void writeOnnx(const ImportedModel &model, llvm::raw_ostream &os) {
   }
 }
 
+/// The importer locates what it says by name: a file, or a node of it.
+static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
+  bool warning = diagnostic.getSeverity() == DiagnosticSeverity::Warning;
+  llvm::errs() << "lwcc-translate: " << (warning ? "warning: " : "error: ");
+  if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+    llvm::errs() << name.getName().getValue() << ": ";
+  llvm::errs() << diagnostic << '\n';
+  return success();
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::OptionCategory category("lwcc-translate options");
@@ -58,9 +67,9 @@ int main(int argc, char **argv) {
                          cl::init(0), cl::cat(category));
   cl::opt<std::string> loss("loss", cl::desc("auto or cross-entropy"),
                             cl::init("auto"), cl::cat(category));
-  cl::opt<std::string> exportOnnx(
-      "export-onnx", cl::desc("also write the model back as ONNX"),
-      cl::value_desc("file"), cl::cat(category));
+  cl::opt<std::string> exportOnnx("export-onnx",
+                                  cl::desc("also write the model back as ONNX"),
+                                  cl::value_desc("file"), cl::cat(category));
   cl::HideUnrelatedOptions(category);
   registerAsmPrinterCLOptions();
   cl::ParseCommandLineOptions(argc, argv, "lwcc's translations\n");
@@ -70,8 +79,7 @@ int main(int argc, char **argv) {
   }
 
   MLIRContext context;
-  llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler handler(sources, &context);
+  ScopedDiagnosticHandler handler(&context, printDiagnostic);
   ImportOptions options;
   options.batch = batch;
   options.loss = loss;
@@ -90,9 +98,8 @@ int main(int argc, char **argv) {
     file->keep();
     return true;
   };
-  if (!exportOnnx.empty() && !write(exportOnnx, [&](llvm::raw_ostream &os) {
-        writeOnnx(*model, os);
-      }))
+  if (!exportOnnx.empty() &&
+      !write(exportOnnx, [&](llvm::raw_ostream &os) { writeOnnx(*model, os); }))
     return 1;
   return !write(output, [&](llvm::raw_ostream &os) {
     model->module->print(os);

@@ -1,0 +1,102 @@
+//===- ParametersTest.cpp - What an exporter says about tensors -----------===//
+
+#include "TestModels.h"
+
+#include "ir/train/Train.h"
+
+#include <google/protobuf/unknown_field_set.h>
+
+using namespace lwcc;
+using namespace lwcc::test;
+
+/// Adds metadata_props as newer ONNX has them: unknown fields to us.
+static void addMetadata(google::protobuf::Message &message, int field,
+                        const std::string &key, const std::string &value) {
+  onnx::StringStringEntryProto entry;
+  entry.set_key(key);
+  entry.set_value(value);
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(
+      field, entry.SerializeAsString());
+}
+static void setKind(onnx::ModelProto &model, const char *name,
+                    const char *kind) {
+  auto *info = model.mutable_graph()->add_value_info();
+  info->set_name(name);
+  addMetadata(*info, 4, "pkg.torch.export.graph_signature.InputSpec.kind",
+              kind);
+}
+
+static const char *scaled = R"(
+<ir_version: 8, opset_import: ["" : 13]>
+net (float[2,3] x) => (float[2,3] y)
+<float[3] weight = {1,2,3}, float[3] offset = {1,2,3}, float lifted = {0.5}> {
+  a = Mul (x, weight)
+  b = Add (a, offset)
+  y = Mul (b, lifted)
+})";
+
+static train::ParameterOp find(ImportedModel &model, const char *name) {
+  return mlir::SymbolTable(*model.module).lookup<train::ParameterOp>(name);
+}
+
+TEST(Parameters, withoutMetadataAllAreTrained) {
+  Importer importer;
+  auto model = importer.import(parse(scaled));
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  for (const char *name : {"weight", "offset", "lifted"})
+    EXPECT_EQ(find(*model, name).getKind(), train::ParameterKind::Trainable);
+}
+
+TEST(Parameters, buffersAndLiftedScalarsAreConstant) {
+  onnx::ModelProto proto = parse(scaled);
+  setKind(proto, "weight", "PARAMETER");
+  setKind(proto, "offset", "BUFFER");
+  Importer importer;
+  auto model = importer.import(proto);
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  EXPECT_EQ(find(*model, "weight").getKind(), train::ParameterKind::Trainable);
+  EXPECT_EQ(find(*model, "offset").getKind(), train::ParameterKind::Constant);
+  EXPECT_NE(find(*model, "lifted").getKind(), train::ParameterKind::Trainable);
+}
+
+TEST(Parameters, missingOnesAreNamed) {
+  onnx::ModelProto proto = parse(scaled);
+  addMetadata(*proto.mutable_graph(), 16,
+              "pkg.torch.export.ExportedProgram.graph_signature",
+              "\n# inputs\np_w: PARAMETER target='weight'\n"
+              "p_bn: PARAMETER target='bn.weight'\n");
+  Importer importer;
+  ASSERT_TRUE(mlir::succeeded(importer.import(proto)));
+  EXPECT_NE(importer.said().find("does not have 1 of the parameters of the "
+                                 "PyTorch module that it was made from "
+                                 "(bn.weight)"),
+            std::string::npos)
+      << importer.said();
+}
+
+TEST(Parameters, namesOfFunctionsAreAvoided) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    net (float[2,3] x) => (float[2,3] y)
+    <float[3] model = {1,2,3}> { y = Mul (x, model) })");
+  Importer importer;
+  auto model = importer.import(proto);
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  EXPECT_TRUE(find(*model, "model.value"));
+}
+
+TEST(Parameters, reducedPrecisionBecomesFloat32) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    net (float16[2,3] x) => (float16[2,3] y) { y = Mul (x, w) })");
+  auto *tensor = proto.mutable_graph()->add_initializer();
+  tensor->set_name("w");
+  tensor->set_data_type(onnx::TensorProto::FLOAT16);
+  tensor->add_dims(3);
+  for (int i = 0; i < 3; ++i)
+    tensor->add_int32_data(0x3C00);
+  Importer importer;
+  auto model = importer.import(proto);
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  EXPECT_EQ(reinterpret_cast<float *>(model->blob.data())[2], 1.0f);
+}
