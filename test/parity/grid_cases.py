@@ -249,6 +249,73 @@ def elementwise():
     yield case.model()
 
 
+def further_elementwise():
+    shape = [3, 5, 7, 3]
+    whole = [("Abs", {}), ("Elu", dict(alpha=0.7)), ("Erf", {}), ("Exp", {}),
+             ("LeakyRelu", dict(alpha=0.1)), ("Neg", {}), ("Softplus", {}),
+             ("Tanh", {}), ("Gelu", {}), ("Gelu", dict(approximate="tanh"))]
+    positive = [("Log", {}), ("Sqrt", {}), ("Reciprocal", {})]
+    for kind, options in whole + positive:
+        label = " ".join(f"{k} {v}" for k, v in options.items())
+        case = Case(f"{kind} {label}".strip(), shape, 20)
+        if (kind, options) in positive:
+            case.last = case.op("Add", case.last, case.scalar(3.0))
+        case.last = case.op(kind, case.last, **options)
+        yield case.model()
+    for kind, other in itertools.product(("Sub", "Div", "Max", "Min"),
+                                         (shape, [5, 1, 1], [3], [])):
+        for swapped in (False, True):
+            case = Case(f"{kind} {text(other)} swapped{int(swapped)}", shape)
+            w = case.weight("w", other, 0.5, 1.5)
+            x = case.last
+            if kind == "Div" and swapped:
+                x = case.op("Add", x, case.scalar(3.0))
+            case.last = case.op(kind, *((w, x) if swapped else (x, w)))
+            yield case.model()
+    for exponent in (2.0, 3.0, 0.5, -1.0):
+        case = Case(f"Pow {text(exponent)}", shape)
+        x = case.op("Add", case.last, case.scalar(3.0))
+        case.last = case.op("Pow", x, case.scalar(exponent))
+        yield case.model()
+    case = Case("Sum of three", shape)
+    case.last = case.op("Sum", case.last, case.weight("a", [5, 1, 1]),
+                        case.weight("b", [3]))
+    yield case.model()
+
+
+def further_movements():
+    shape = [4, 3, 5, 6]
+    for starts, ends, axes, steps in (
+            ([1], [4], [2], [1]), ([0, 1], [3, 6], [1, 3], [2, 2]),
+            ([-1], [-6], [3], [-2]), ([1], [100], [-1], [1])):
+        case = Case(f"Slice {text(starts)} {text(ends)} {text(axes)} "
+                    f"{text(steps)}", shape)
+        case.last = case.op("Slice", case.last, *(
+            case.ints(*v) for v in (starts, ends, axes, steps)))
+        yield case.model()
+    for axes in ([1], [0, 4], [-1]):
+        case = Case(f"Unsqueeze and Squeeze {text(axes)}", shape)
+        wide = case.op("Relu", case.op("Unsqueeze", case.last, case.ints(*axes)))
+        case.last = case.op("Squeeze", wide, case.ints(*axes))
+        yield case.model()
+    for given, sizes in (([4, 3, 1, 6], [4, 3, 5, 6]), ([4, 9], [3, 4, 9]),
+                         ([4, 3, 5, 1], [1, 1, 1, 2])):
+        case = Case(f"Expand {text(given)} {text(sizes)}", given)
+        case.last = case.op("Expand", case.last, case.ints(*sizes))
+        yield case.model()
+    for axis, index in ((1, [2]), (2, [0, 3]), (3, [5, -1])):
+        case = Case(f"Gather axis{axis} {text(index)}", shape)
+        case.last = case.op("Gather", case.last, case.ints(*index), axis=axis)
+        yield case.model()
+    for axes in ([2, 3], [1]):
+        case = Case(f"ReduceSum {text(axes)}", shape)
+        case.last = case.op("ReduceSum", case.last, case.ints(*axes))
+        yield case.model()
+    case = Case("GlobalMaxPool", shape)
+    case.last = case.op("GlobalMaxPool", case.last)
+    yield case.model()
+
+
 def movements():
     shape = [4, 3, 5, 6]
     for axis in (1, 2, 3, -1, 0, 4):
@@ -401,8 +468,8 @@ def shared_weights():
 
 
 GROUPS = (convolutions, products, normalizations, poolings, reductions,
-          elementwise, movements, softmaxes_and_losses, initial_values,
-          shared_weights)
+          elementwise, further_elementwise, movements, further_movements,
+          softmaxes_and_losses, initial_values, shared_weights)
 
 
 def all_cases():

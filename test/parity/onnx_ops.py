@@ -6,6 +6,7 @@ opset, how to run) and the inputs (None where absent); autograd gives the
 backward pass. State, parameters and the training loop are onnx_torch.py's.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -345,6 +346,13 @@ OPS = {
     "Erf": unary(torch.erf), "Floor": unary(torch.floor),
     "Add": binary(torch.add), "Sub": binary(torch.sub),
     "Mul": binary(torch.mul), "Div": divide, "Pow": binary(torch.pow),
+    "Max": lambda call, *xs: functools.reduce(torch.maximum, xs),
+    "Min": lambda call, *xs: functools.reduce(torch.minimum, xs),
+    "Reciprocal": unary(torch.reciprocal), "Softplus": unary(F.softplus),
+    "Elu": lambda call, x: F.elu(x, call.get("alpha", 1.0)),
+    "Gelu": lambda call, x: F.gelu(x, approximate=call.get(
+        "approximate", "none")),
+    "GlobalMaxPool": unary(lambda x: F.max_pool2d(x, x.shape[2:])),
     "Sum": lambda call, *xs: sum(xs[1:], xs[0]),
     "Dropout": dropout, "Identity": unary(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Pad": pad, "Slice": slice_,
