@@ -9,6 +9,7 @@
 #define LWCC_FRONTEND_CONSTANTFOLDER_H
 
 #include "frontend/OnnxOpTable.h"
+#include "frontend/ShapeRules.h"
 
 namespace lwcc {
 
@@ -35,39 +36,6 @@ LWCC_FOLD(foldRange);
 LWCC_FOLD(foldConstantOfShape);
 LWCC_FOLD(foldReduce); ///< ReduceSum, ReduceProd, ReduceMin, ReduceMax
 #undef LWCC_FOLD
-
-//===----------------------------------------------------------------------===//
-// Shapes of the data movement operators, also for what is imported. Each
-// writes what is wrong to `error` and returns none.
-//===----------------------------------------------------------------------===//
-
-/// An axis in [-rank, rank) as one in [0, rank).
-std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank,
-                                     std::string &error);
-std::optional<Shape> normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank,
-                                   std::string &error);
-/// ONNX's Reshape: 0 copies, -1 is what remains.
-std::optional<Shape> reshapedShape(llvm::ArrayRef<int64_t> from,
-                                   llvm::ArrayRef<int64_t> target,
-                                   bool allowZero, std::string &error);
-std::optional<Shape> flattenedShape(llvm::ArrayRef<int64_t> from, int64_t axis,
-                                    std::string &error);
-/// Without `axes`, all extents of 1 go.
-std::optional<Shape> squeezedShape(llvm::ArrayRef<int64_t> from,
-                                   std::optional<Shape> axes,
-                                   std::string &error);
-std::optional<Shape> unsqueezedShape(llvm::ArrayRef<int64_t> from,
-                                     llvm::ArrayRef<int64_t> axes,
-                                     std::string &error);
-
-/// start, step and extent of a slice, per dimension.
-struct SliceBounds {
-  Shape start, step, extent;
-};
-std::optional<SliceBounds>
-sliceBounds(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> starts,
-            llvm::ArrayRef<int64_t> ends, std::optional<Shape> axes,
-            std::optional<Shape> steps, std::string &error);
 
 /// Integers from an input (if the opset has it there) or an attribute.
 std::optional<Shape> integersOf(const NodeView &node,

@@ -1,13 +1,10 @@
 //===- GraphImporter.cpp - An ONNX graph becomes a train module -----------===//
 
 #include "frontend/GraphImporter.h"
-#include "frontend/ConstantFolder.h"
 #include "frontend/NodeImporter.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
-
-#include <cmath>
 
 using namespace lwcc;
 using namespace mlir;
@@ -214,31 +211,6 @@ const Imported *GraphImporter::lookup(StringRef name) {
   return &values.find(name)->second;
 }
 
-HostRef GraphImporter::hostOf(const Imported &value, bool evenTrainable) {
-  if (auto *host = value.as<HostRef>())
-    return *host;
-  auto *found = value.as<Leaf *>();
-  if (!found)
-    return nullptr;
-  Leaf *leaf = *found;
-  if (!evenTrainable && leaf->kind != train::ParameterKind::Constant)
-    return nullptr;
-  int64_t count = *elementCount(leaf->shape);
-  bool constant = leaf->maker == "constant";
-  if (count > foldLimit || (!leaf->tensor && !constant))
-    return nullptr;
-  HostRef &host = decoded[leaf];
-  if (!host) {
-    HostTensor tensor = HostTensor::empty(HostTensor::Kind::real, leaf->shape);
-    tensor.reals.assign(count, float(leaf->a));
-    if (leaf->tensor)
-      decodeFloats(*leaf->tensor, graph.file->rawBytes(*leaf->tensor),
-                   tensor.reals.data());
-    host = std::make_shared<const HostTensor>(std::move(tensor));
-  }
-  return host;
-}
-
 Value GraphImporter::liveOf(const Imported &value, StringRef name,
                             const NodeProto &user) {
   if (auto *live = value.as<Value>()) {
@@ -363,157 +335,4 @@ bool GraphImporter::isAbsorbed(NodeView node,
     axis += int64_t(shape->size());
   return axis == 1 && all_of(ArrayRef(*shape).drop_front(2),
                              [](int64_t extent) { return extent == 1; });
-}
-
-/// Evaluates a node at compile time if that is possible; also says what is
-/// wrong with it then.
-bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
-                             ArrayRef<const Imported *> inputs) {
-  auto done = [&](HostTensor value) {
-    define(node.output(),
-           Imported(std::make_shared<const HostTensor>(std::move(value))));
-    return true;
-  };
-  StringRef op = node.op();
-  if (op == "Shape" || op == "Size") {
-    std::optional<Shape> shape = inputs[0]->shape();
-    if (!shape)
-      return false;
-    if (op == "Size")
-      return done(HostTensor::scalar(*elementCount(*shape)));
-    int64_t rank = shape->size();
-    auto clamp = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
-    };
-    int64_t start = clamp(node.integer("start", 0));
-    int64_t end = clamp(node.integer("end", rank));
-    return done(HostTensor::ofIntegers(
-        ArrayRef(*shape).slice(start, std::max<int64_t>(0, end - start))));
-  }
-  if (op == "Constant") {
-    if (const onnx::TensorProto *tensor = node.tensor("value")) {
-      if (!elementKind(tensor->data_type())) {
-        reporter.error(node.proto()) << "has the unsupported element type "
-                                     << elementTypeName(tensor->data_type());
-        return define(node.output(), Imported()), true;
-      }
-      return done(decodeTensor(*tensor, graph.file->rawBytes(*tensor)));
-    }
-    if (node.has("value_int"))
-      return done(HostTensor::scalar(node.integer("value_int", 0)));
-    if (node.has("value_float"))
-      return done(HostTensor::scalar(node.real("value_float", 0)));
-    if (std::optional<Shape> values = node.integers("value_ints"))
-      return done(HostTensor::ofIntegers(*values));
-    if (const auto *values = node.attribute("value_floats")) {
-      HostTensor tensor =
-          HostTensor::empty(HostTensor::Kind::real, {values->floats_size()});
-      tensor.reals.assign(values->floats().begin(), values->floats().end());
-      return done(std::move(tensor));
-    }
-    return false;
-  }
-  SmallVector<HostRef> known;
-  if (op == "CastLike") {
-    HostRef host = hostOf(*inputs[0], false);
-    if (!host)
-      return false;
-    HostRef like = hostOf(*inputs[1], true);
-    onnx::NodeProto cast = node.proto();
-    cast.clear_attribute();
-    auto *to = cast.add_attribute();
-    to->set_name("to");
-    to->set_type(onnx::AttributeProto::INT);
-    to->set_i(!like || like->isReal() ? onnx::TensorProto::FLOAT
-              : like->kind == HostTensor::Kind::boolean
-                  ? onnx::TensorProto::BOOL
-                  : onnx::TensorProto::INT64);
-    std::string error;
-    return done(*foldCast(NodeView(cast, node.opset()), {host.get()}, error));
-  }
-  if (!row.fold)
-    return false;
-  SmallVector<const HostTensor *> arguments;
-  for (const Imported *input : inputs) {
-    known.push_back(input ? hostOf(*input, false) : nullptr);
-    if (input && !known.back())
-      return false;
-    arguments.push_back(known.back().get());
-  }
-  std::string error;
-  std::optional<HostTensor> value = row.fold(node, arguments, error);
-  if (value)
-    return done(std::move(*value));
-  if (error.empty())
-    return false;
-  reporter.error(node.proto()) << error;
-  return define(node.output(), Imported()), true;
-}
-
-//===----------------------------------------------------------------------===//
-// Dropout that an exporter spelled out
-//===----------------------------------------------------------------------===//
-
-LogicalResult GraphImporter::importNoise(NodeImporter &node,
-                                         ArrayRef<const Imported *> inputs) {
-  StringRef op = node.op();
-  auto unsupported = [&] {
-    return node.fail("draws random numbers in the forward pass in a way that "
-                     "is not dropout (x * (uniform < keep) / keep)");
-  };
-  if (op.starts_with("Random")) {
-    std::optional<Shape> shape = op.ends_with("Like")
-                                     ? inputs[0]->shape()
-                                     : node.NodeView::integers("shape");
-    if (!op.starts_with("RandomUniform") || node.real("low", 0) != 0 ||
-        node.real("high", 1) != 1 || !shape || !elementCount(*shape))
-      return unsupported();
-    return node.result(0, Imported(Noise{*shape, std::nullopt, 1}));
-  }
-  unsigned at = inputs[0] && inputs[0]->as<Noise>() ? 0 : 1;
-  Noise noise = *inputs[at]->as<Noise>();
-  const Imported *other = inputs.size() == 2 ? inputs[1 - at] : nullptr;
-  HostRef host = other ? hostOf(*other, true) : nullptr;
-  std::optional<double> number;
-  if (host && host->isSplat())
-    number = host->at(0);
-
-  bool less = op == "Less" || op == "LessOrEqual";
-  bool greater = op == "Greater" || op == "GreaterOrEqual";
-  if (op == "Identity" || op == "Cast" || (op == "CastLike" && at == 0))
-    return node.result(0, Imported(noise));
-  if (op == "CastLike") // of something to the noise's type
-    return host ? node.result(0, Imported(host)) : unsupported();
-  if ((less || greater) && number && !noise.keep) {
-    noise.keep = less == (at == 0) ? *number : 1 - *number;
-    return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
-                                               : unsupported();
-  }
-  if ((op == "Div" || op == "Mul") && number && noise.keep &&
-      (op == "Mul" || (at == 0 && *number != 0))) {
-    noise.scale *= op == "Mul" ? *number : 1 / *number;
-    return node.result(0, Imported(noise));
-  }
-  if (op != "Mul" || !other || !noise.keep ||
-      std::fabs(*noise.keep * noise.scale - 1) > 1e-4)
-    return unsupported();
-
-  Value x = node.live(1 - at);
-  if (!x)
-    return failure();
-  dropouts[&node.proto()] = 1 - at;
-  // 1 - keep in float is not the ratio that was written: 0.2 became 0.19999999.
-  float ratio = float(std::round((1 - *noise.keep) * 1e6) / 1e6);
-  if (ratio == 0)
-    return node.result(0, x);
-  bool whole = ArrayRef(noise.shape) == lwcc::shapeOf(x);
-  if (!whole &&
-      broadcast(noise.shape, lwcc::shapeOf(x)) != Shape(lwcc::shapeOf(x)))
-    return unsupported();
-  Value kept = whole ? x : node.splat(1, noise.shape);
-  Value y = node.create<train::DropoutOp>(
-      kept.getType(), kept, scalars, APFloat(ratio),
-      int64_t(train::streamOf(node.output())));
-  // A mask that is shared by all elements of a sample (stochastic depth).
-  return node.result(0, whole ? y : node.map("mul", {x, y}));
 }

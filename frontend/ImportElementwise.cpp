@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/ConstantFolder.h"
 #include "frontend/NodeImporter.h"
+#include "frontend/ShapeRules.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -94,26 +94,6 @@ LogicalResult lwcc::importGelu(NodeImporter &node) {
   return x ? node.result(
                  0, node.map(approximate == "tanh" ? "gelu_tanh" : "gelu", {x}))
            : failure();
-}
-
-/// Trains whatever the file's training_mode says: exporters drop it.
-LogicalResult lwcc::importDropout(NodeImporter &node) {
-  if (node.isUsed(1))
-    return node.fail("has its mask output used, which is not supported");
-  FailureOr<double> given = node.scalar(1, "ratio");
-  if (failed(given))
-    return failure();
-  float ratio = std::isnan(*given) ? 0.5f : float(*given);
-  if (!(ratio >= 0 && ratio < 1))
-    return node.fail("has the ratio " + std::to_string(ratio) +
-                     "; it must be at least 0 and less than 1");
-  Value x = node.live(0);
-  if (!x || ratio == 0)
-    return node.result(0, x);
-  Value y = node.create<train::DropoutOp>(
-      x.getType(), x, node.scalars(), APFloat(ratio),
-      int64_t(train::streamOf(node.output())));
-  return node.result(0, y);
 }
 
 LogicalResult lwcc::importReduce(NodeImporter &node) {

@@ -3,7 +3,7 @@
 // Decides what a float tensor of the file is: a trainable parameter, a running
 // statistic or a constant; and what its initial value is. The rule: trained is
 // what the output depends on through differentiable inputs only, unless the
-// exporter says that it is a buffer. See also README.md, "What is trained".
+// exporter says that it is a buffer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_PARAMETERS_H

@@ -1,0 +1,125 @@
+//===- GraphEvaluation.cpp - Nodes that are known at compile time ---------===//
+//
+// Decides what is evaluated: a node all of whose inputs are known, where a
+// stored tensor counts as known only if it is not trained.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ConstantFolder.h"
+#include "frontend/GraphImporter.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+
+HostRef GraphImporter::hostOf(const Imported &value, bool evenTrainable) {
+  if (auto *host = value.as<HostRef>())
+    return *host;
+  auto *found = value.as<Leaf *>();
+  if (!found)
+    return nullptr;
+  Leaf *leaf = *found;
+  if (!evenTrainable && leaf->kind != train::ParameterKind::Constant)
+    return nullptr;
+  int64_t count = *elementCount(leaf->shape);
+  bool constant = leaf->maker == "constant";
+  if (count > foldLimit || (!leaf->tensor && !constant))
+    return nullptr;
+  HostRef &host = decoded[leaf];
+  if (!host) {
+    HostTensor tensor = HostTensor::empty(HostTensor::Kind::real, leaf->shape);
+    tensor.reals.assign(count, float(leaf->a));
+    if (leaf->tensor)
+      decodeFloats(*leaf->tensor, graph.file->rawBytes(*leaf->tensor),
+                   tensor.reals.data());
+    host = std::make_shared<const HostTensor>(std::move(tensor));
+  }
+  return host;
+}
+
+/// Evaluates a node at compile time if that is possible; also says what is
+/// wrong with it then.
+bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
+                             ArrayRef<const Imported *> inputs) {
+  auto done = [&](HostTensor value) {
+    define(node.output(),
+           Imported(std::make_shared<const HostTensor>(std::move(value))));
+    return true;
+  };
+  StringRef op = node.op();
+  if (op == "Shape" || op == "Size") {
+    std::optional<Shape> shape = inputs[0]->shape();
+    if (!shape)
+      return false;
+    if (op == "Size")
+      return done(HostTensor::scalar(*elementCount(*shape)));
+    int64_t rank = shape->size();
+    auto clamp = [&](int64_t at) {
+      return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+    };
+    int64_t start = clamp(node.integer("start", 0));
+    int64_t end = clamp(node.integer("end", rank));
+    return done(HostTensor::ofIntegers(
+        ArrayRef(*shape).slice(start, std::max<int64_t>(0, end - start))));
+  }
+  if (op == "Constant") {
+    if (const onnx::TensorProto *tensor = node.tensor("value")) {
+      if (!elementKind(tensor->data_type())) {
+        reporter.error(node.proto()) << "has the unsupported element type "
+                                     << elementTypeName(tensor->data_type());
+        return define(node.output(), Imported()), true;
+      }
+      return done(decodeTensor(*tensor, graph.file->rawBytes(*tensor)));
+    }
+    if (node.has("value_int"))
+      return done(HostTensor::scalar(node.integer("value_int", 0)));
+    if (node.has("value_float"))
+      return done(HostTensor::scalar(node.real("value_float", 0)));
+    if (std::optional<Shape> values = node.integers("value_ints"))
+      return done(HostTensor::ofIntegers(*values));
+    if (const auto *values = node.attribute("value_floats")) {
+      HostTensor tensor =
+          HostTensor::empty(HostTensor::Kind::real, {values->floats_size()});
+      tensor.reals.assign(values->floats().begin(), values->floats().end());
+      return done(std::move(tensor));
+    }
+    return false;
+  }
+  SmallVector<HostRef> known;
+  if (op == "CastLike") {
+    HostRef host = hostOf(*inputs[0], false);
+    if (!host)
+      return false;
+    HostRef like = hostOf(*inputs[1], true);
+    onnx::NodeProto cast = node.proto();
+    cast.clear_attribute();
+    auto *to = cast.add_attribute();
+    to->set_name("to");
+    to->set_type(onnx::AttributeProto::INT);
+    to->set_i(!like || like->isReal() ? onnx::TensorProto::FLOAT
+              : like->kind == HostTensor::Kind::boolean
+                  ? onnx::TensorProto::BOOL
+                  : onnx::TensorProto::INT64);
+    std::string error;
+    return done(*foldCast(NodeView(cast, node.opset()), {host.get()}, error));
+  }
+  if (!row.fold)
+    return false;
+  SmallVector<const HostTensor *> arguments;
+  for (const Imported *input : inputs) {
+    known.push_back(input ? hostOf(*input, false) : nullptr);
+    if (input && !known.back())
+      return false;
+    arguments.push_back(known.back().get());
+  }
+  std::string error;
+  std::optional<HostTensor> value = row.fold(node, arguments, error);
+  if (value)
+    return done(std::move(*value));
+  if (error.empty())
+    return false;
+  reporter.error(node.proto()) << error;
+  return define(node.output(), Imported()), true;
+}

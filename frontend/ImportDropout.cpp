@@ -1,0 +1,99 @@
+//===- ImportDropout.cpp - Dropout, as a node and spelled out -------------===//
+//
+// Exporters write some dropouts (in place, stochastic depth) as arithmetic on
+// random numbers: x * (uniform < keep) / keep. Random numbers are therefore
+// followed as values of their own until the product with the data.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/NodeImporter.h"
+
+#include <cmath>
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+
+/// Trains whatever the file's training_mode says: exporters drop it.
+LogicalResult lwcc::importDropout(NodeImporter &node) {
+  if (node.isUsed(1))
+    return node.fail("has its mask output used, which is not supported");
+  FailureOr<double> given = node.scalar(1, "ratio");
+  if (failed(given))
+    return failure();
+  float ratio = std::isnan(*given) ? 0.5f : float(*given);
+  if (!(ratio >= 0 && ratio < 1))
+    return node.fail("has the ratio " + std::to_string(ratio) +
+                     "; it must be at least 0 and less than 1");
+  Value x = node.live(0);
+  if (!x || ratio == 0)
+    return node.result(0, x);
+  Value y = node.create<train::DropoutOp>(
+      x.getType(), x, node.scalars(), APFloat(ratio),
+      int64_t(train::streamOf(node.output())));
+  return node.result(0, y);
+}
+
+LogicalResult GraphImporter::importNoise(NodeImporter &node,
+                                         ArrayRef<const Imported *> inputs) {
+  StringRef op = node.op();
+  auto unsupported = [&] {
+    return node.fail("draws random numbers in the forward pass in a way that "
+                     "is not dropout (x * (uniform < keep) / keep)");
+  };
+  if (op.starts_with("Random")) {
+    std::optional<Shape> shape = op.ends_with("Like")
+                                     ? inputs[0]->shape()
+                                     : node.NodeView::integers("shape");
+    if (!op.starts_with("RandomUniform") || node.real("low", 0) != 0 ||
+        node.real("high", 1) != 1 || !shape || !elementCount(*shape))
+      return unsupported();
+    return node.result(0, Imported(Noise{*shape, std::nullopt, 1}));
+  }
+  unsigned at = inputs[0] && inputs[0]->as<Noise>() ? 0 : 1;
+  Noise noise = *inputs[at]->as<Noise>();
+  const Imported *other = inputs.size() == 2 ? inputs[1 - at] : nullptr;
+  HostRef host = other ? hostOf(*other, true) : nullptr;
+  std::optional<double> number;
+  if (host && host->isSplat())
+    number = host->at(0);
+
+  bool less = op == "Less" || op == "LessOrEqual";
+  bool greater = op == "Greater" || op == "GreaterOrEqual";
+  if (op == "Identity" || op == "Cast" || (op == "CastLike" && at == 0))
+    return node.result(0, Imported(noise));
+  if (op == "CastLike") // of something to the noise's type
+    return host ? node.result(0, Imported(host)) : unsupported();
+  if ((less || greater) && number && !noise.keep) {
+    noise.keep = less == (at == 0) ? *number : 1 - *number;
+    return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
+                                               : unsupported();
+  }
+  if ((op == "Div" || op == "Mul") && number && noise.keep &&
+      (op == "Mul" || (at == 0 && *number != 0))) {
+    noise.scale *= op == "Mul" ? *number : 1 / *number;
+    return node.result(0, Imported(noise));
+  }
+  if (op != "Mul" || !other || !noise.keep ||
+      std::fabs(*noise.keep * noise.scale - 1) > 1e-4)
+    return unsupported();
+
+  Value x = node.live(1 - at);
+  if (!x)
+    return failure();
+  dropouts[&node.proto()] = 1 - at;
+  // 1 - keep in float is not the ratio that was written: 0.2 became 0.19999999.
+  float ratio = float(std::round((1 - *noise.keep) * 1e6) / 1e6);
+  if (ratio == 0)
+    return node.result(0, x);
+  bool whole = ArrayRef(noise.shape) == lwcc::shapeOf(x);
+  if (!whole &&
+      broadcast(noise.shape, lwcc::shapeOf(x)) != Shape(lwcc::shapeOf(x)))
+    return unsupported();
+  Value kept = whole ? x : node.splat(1, noise.shape);
+  Value y = node.create<train::DropoutOp>(
+      kept.getType(), kept, scalars, APFloat(ratio),
+      int64_t(train::streamOf(node.output())));
+  // A mask that is shared by all elements of a sample (stochastic depth).
+  return node.result(0, whole ? y : node.map("mul", {x, y}));
+}

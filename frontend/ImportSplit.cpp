@@ -1,0 +1,252 @@
+//===- ImportSplit.cpp - Operators that take tensors apart ----------------===//
+
+#include "frontend/NodeImporter.h"
+#include "frontend/ShapeRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <cmath>
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+
+//===----------------------------------------------------------------------===//
+// Splits
+//===----------------------------------------------------------------------===//
+
+static FailureOr<SmallVector<Value>> createSplit(NodeImporter &node, Value x,
+                                                 int64_t axis,
+                                                 ArrayRef<int64_t> sizes) {
+  int64_t total = 0;
+  for (int64_t size : sizes)
+    total = size < 1 || size > shapeOf(x)[axis] ? -1 : total + size;
+  if (total != shapeOf(x)[axis] || sizes.empty())
+    return node.fail("cuts an extent of " + Twine(shapeOf(x)[axis]) + " into " +
+                     printShape(sizes));
+  if (sizes.size() == 1)
+    return SmallVector<Value>{x};
+  SmallVector<Type> types;
+  for (int64_t size : sizes) {
+    Shape shape(shapeOf(x));
+    shape[axis] = size;
+    types.push_back(node.tensorOf(shape));
+  }
+  auto split = node.create<train::SplitOp>(types, x, axis, sizes);
+  return SmallVector<Value>(split.getResults());
+}
+
+/// `parts` pieces of one size, the last one possibly smaller.
+static Shape evenSizes(int64_t extent, int64_t size) {
+  Shape sizes(extent / size, size);
+  if (extent % size)
+    sizes.push_back(extent % size);
+  return sizes;
+}
+
+LogicalResult lwcc::importSplit(NodeImporter &node) {
+  FailureOr<std::optional<Shape>> given = node.integers(1, "split");
+  if (failed(given))
+    return failure();
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  std::string error;
+  std::optional<int64_t> axis =
+      normalizeAxis(node.integer("axis", 0), shapeOf(x).size(), error);
+  if (!axis)
+    return node.fail(error);
+  int64_t extent = shapeOf(x)[*axis];
+  Shape sizes;
+  if (*given) {
+    sizes = **given;
+  } else {
+    int64_t parts = node.integer("num_outputs", node.numOutputs());
+    if (parts < 1 || parts > extent)
+      return node.fail("cuts an extent of " + Twine(extent) + " into " +
+                       Twine(parts) + " parts");
+    sizes = evenSizes(extent, (extent + parts - 1) / parts);
+  }
+  if (sizes.size() != node.numOutputs())
+    return node.fail("has " + Twine(node.numOutputs()) + " outputs for the " +
+                     Twine(sizes.size()) + " parts of an extent of " +
+                     Twine(extent));
+  FailureOr<SmallVector<Value>> parts = createSplit(node, x, *axis, sizes);
+  if (failed(parts))
+    return failure();
+  for (auto [i, part] : enumerate(*parts))
+    if (failed(node.result(i, part)))
+      return failure();
+  return success();
+}
+
+LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
+  HostRef split = node.constant(1);
+  if (node.hasInput(1) && (!split || split->isReal() || split->size() == 0))
+    return node.fail("needs a split known at compile time");
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  std::string error;
+  std::optional<int64_t> axis =
+      normalizeAxis(node.integer("axis", 0), shapeOf(x).size(), error);
+  if (!axis)
+    return node.fail(error);
+  int64_t extent = shapeOf(x)[*axis];
+  Shape sizes;
+  if (!split) {
+    sizes.assign(extent, 1);
+  } else if (split->shape.empty()) {
+    if (split->integers[0] < 1)
+      return node.fail("cuts into pieces of " + Twine(split->integers[0]));
+    sizes = evenSizes(extent, std::min(extent, split->integers[0]));
+  } else {
+    sizes.assign(split->integers.begin(), split->integers.end());
+  }
+  FailureOr<SmallVector<Value>> parts = createSplit(node, x, *axis, sizes);
+  if (failed(parts))
+    return failure();
+  bool drop = !split && node.integer("keepdims", 1) == 0;
+  auto sequence = std::make_shared<std::vector<Imported>>();
+  for (auto [i, part] : enumerate(*parts)) {
+    if (Operation *op = part.getDefiningOp<train::SplitOp>()) {
+      SmallVector<Attribute> names;
+      for (unsigned r = 0; r < op->getNumResults(); ++r)
+        names.push_back(
+            node.builder().getStringAttr(node.output() + "." + Twine(r)));
+      op->setAttr(train::namesAttr, node.builder().getArrayAttr(names));
+    }
+    Shape shape(shapeOf(part));
+    if (drop)
+      shape.erase(shape.begin() + *axis);
+    sequence->push_back(node.reshape(part, shape));
+  }
+  return node.result(0, Imported(Sequence(sequence)));
+}
+
+LogicalResult lwcc::importSequenceAt(NodeImporter &node) {
+  auto *sequence = node.raw(0).as<Sequence>();
+  FailureOr<double> position = node.scalar(1, "");
+  if (failed(position))
+    return failure();
+  if (!sequence)
+    return node.fail("reads '" + node.input(0) + "', which is no sequence");
+  int64_t size = (*sequence)->size();
+  if (!(*position >= -size && *position < size))
+    return node.fail("reads element " + Twine(int64_t(*position)) +
+                     " of a sequence of " + Twine(size));
+  int64_t at = int64_t(*position);
+  return node.result(0, Imported((**sequence)[at < 0 ? at + size : at]));
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+static Value createSlice(NodeImporter &node, Value x,
+                         const SliceBounds &bounds) {
+  if (bounds.extent == Shape(shapeOf(x)) &&
+      all_of(bounds.step, [](int64_t step) { return step == 1; }))
+    return x;
+  return node.create<train::SliceOp>(node.tensorOf(bounds.extent), x,
+                                     bounds.start, bounds.step);
+}
+
+LogicalResult lwcc::importSlice(NodeImporter &node) {
+  auto starts = node.integers(1, "starts"), ends = node.integers(2, "ends"),
+       axes = node.integers(3, "axes"), steps = node.integers(4, "steps");
+  if (failed(starts) || failed(ends) || failed(axes) || failed(steps))
+    return failure();
+  if (!*starts || !*ends)
+    return node.fail("lacks its starts or ends");
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  std::string error;
+  std::optional<SliceBounds> bounds =
+      sliceBounds(shapeOf(x), **starts, **ends, *axes, *steps, error);
+  if (!bounds)
+    return node.fail(error);
+  if (*elementCount(bounds->extent) == 0)
+    return node.fail("takes an empty slice of " + printShape(shapeOf(x)));
+  return node.result(0, createSlice(node, x, *bounds));
+}
+
+/// With indices known while compiling and evenly spaced, a slice.
+LogicalResult lwcc::importGather(NodeImporter &node) {
+  HostRef indices = node.constant(1);
+  if (!indices || indices->isReal() || indices->size() == 0)
+    return node.fail(
+        "needs indices known at compile time; tables that are read "
+        "by data (embeddings) are not supported");
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  std::string error;
+  ArrayRef<int64_t> from = shapeOf(x);
+  std::optional<int64_t> axis =
+      normalizeAxis(node.integer("axis", 0), from.size(), error);
+  if (!axis)
+    return node.fail(error);
+  Shape at;
+  for (int64_t index : indices->integers) {
+    if (index < -from[*axis] || index >= from[*axis])
+      return node.fail("reads index " + Twine(index) + " of an extent of " +
+                       Twine(from[*axis]));
+    at.push_back(index < 0 ? index + from[*axis] : index);
+  }
+  int64_t step = at.size() > 1 ? at[1] - at[0] : 1;
+  for (size_t i = 1; i < at.size(); ++i)
+    if (at[i] - at[i - 1] != step || step == 0)
+      return node.fail("reads indices that are not evenly spaced, which is not "
+                       "supported");
+  SliceBounds bounds{Shape(from.size(), 0), Shape(from.size(), 1), Shape(from)};
+  bounds.start[*axis] = at[0];
+  bounds.step[*axis] = step;
+  bounds.extent[*axis] = at.size();
+  Shape shape(from.take_front(*axis));
+  append_range(shape, indices->shape);
+  append_range(shape, from.drop_front(*axis + 1));
+  return node.result(0, node.reshape(createSlice(node, x, bounds), shape));
+}
+
+LogicalResult lwcc::importPad(NodeImporter &node) {
+  if (StringRef mode = node.text("mode", "constant"); mode != "constant")
+    return node.fail("pads in mode '" + mode +
+                     "'; only constant padding is supported");
+  auto pads = node.integers(1, "pads"), axes = node.integers(3, "");
+  FailureOr<double> value = node.scalar(2, "value");
+  if (failed(pads) || failed(axes) || failed(value))
+    return failure();
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  ArrayRef<int64_t> from = shapeOf(x);
+  int64_t rank = from.size();
+  Shape along = axes->value_or(to_vector(seq<int64_t>(0, rank)));
+  if (!*pads || (*pads)->size() != 2 * along.size())
+    return node.fail("needs two pads for each of " + Twine(along.size()) +
+                     " dimensions");
+  Shape low(rank, 0), shape(from);
+  std::string error;
+  for (auto [i, raw] : enumerate(along)) {
+    std::optional<int64_t> axis = normalizeAxis(raw, rank, error);
+    if (!axis)
+      return node.fail(error);
+    int64_t before = (**pads)[i], after = (**pads)[i + along.size()];
+    constexpr int64_t limit = 1 << 20;
+    if (std::min(before, after) < -limit || std::max(before, after) > limit ||
+        from[*axis] + before + after < 1)
+      return node.fail("pads an extent of " + Twine(from[*axis]) + " by " +
+                       Twine(before) + " and " + Twine(after));
+    low[*axis] = before;
+    shape[*axis] = from[*axis] + before + after;
+  }
+  if (shape == Shape(from) && all_of(low, [](int64_t v) { return v == 0; }))
+    return node.result(0, x);
+  float fill = std::isnan(*value) ? 0.0f : float(*value);
+  Value y =
+      node.create<train::PadOp>(node.tensorOf(shape), x, low, APFloat(fill));
+  return node.result(0, y);
+}

@@ -1,0 +1,71 @@
+//===- ShapeRules.h - Shapes of ONNX's data movement ------------*- C++ -*-===//
+//
+// What Reshape, Squeeze, Slice and their like make of a shape, for what is
+// evaluated at compile time and for what is imported alike. A function that
+// returns none has written what is wrong to `error`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_FRONTEND_SHAPERULES_H
+#define LWCC_FRONTEND_SHAPERULES_H
+
+#include "frontend/HostTensor.h"
+
+namespace lwcc {
+
+/// An axis in [-rank, rank) as one in [0, rank).
+std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank,
+                                     std::string &error);
+std::optional<Shape> normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank,
+                                   std::string &error);
+/// ONNX's Reshape: 0 copies, -1 is what remains.
+std::optional<Shape> reshapedShape(llvm::ArrayRef<int64_t> from,
+                                   llvm::ArrayRef<int64_t> target,
+                                   bool allowZero, std::string &error);
+std::optional<Shape> flattenedShape(llvm::ArrayRef<int64_t> from, int64_t axis,
+                                    std::string &error);
+/// Without `axes`, all extents of 1 go.
+std::optional<Shape> squeezedShape(llvm::ArrayRef<int64_t> from,
+                                   std::optional<Shape> axes,
+                                   std::string &error);
+std::optional<Shape> unsqueezedShape(llvm::ArrayRef<int64_t> from,
+                                     llvm::ArrayRef<int64_t> axes,
+                                     std::string &error);
+
+/// start, step and extent of a slice, per dimension.
+struct SliceBounds {
+  Shape start, step, extent;
+};
+std::optional<SliceBounds>
+sliceBounds(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> starts,
+            llvm::ArrayRef<int64_t> ends, std::optional<Shape> axes,
+            std::optional<Shape> steps, std::string &error);
+
+/// Walks a result row-major and yields the element of an operand that numpy's
+/// broadcasting rule reads.
+class BroadcastReader {
+public:
+  BroadcastReader(llvm::ArrayRef<int64_t> operand,
+                  llvm::ArrayRef<int64_t> result)
+      : result(result), strides(result.size(), 0) {
+    Shape own = stridesOf(operand);
+    size_t extra = result.size() - operand.size();
+    for (size_t d = 0; d < operand.size(); ++d)
+      strides[extra + d] = operand[d] == 1 ? 0 : own[d];
+  }
+  int64_t operator()(int64_t linear) const {
+    int64_t at = 0;
+    for (int64_t d = int64_t(result.size()) - 1; d >= 0; --d) {
+      at += linear % result[d] * strides[d];
+      linear /= result[d];
+    }
+    return at;
+  }
+
+private:
+  llvm::ArrayRef<int64_t> result;
+  Shape strides;
+};
+
+} // namespace lwcc
+
+#endif // LWCC_FRONTEND_SHAPERULES_H
