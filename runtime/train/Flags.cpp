@@ -31,7 +31,7 @@ static bool parseNumber(std::string_view text, T &value) {
   return !text.empty() && error == std::errc() && stop == end;
 }
 
-static std::string numberText(double value) {
+static std::string exactText(double value) {
   char buffer[64];
   return std::string(buffer,
                      std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
@@ -39,10 +39,10 @@ static std::string numberText(double value) {
 
 static std::string rangeText(const Flag &flag) {
   if (flag.low > -noLimit && flag.high < noLimit)
-    return " from " + numberText(flag.low) + " to " + numberText(flag.high);
+    return " from " + exactText(flag.low) + " to " + exactText(flag.high);
   if (flag.low == std::numeric_limits<double>::min())
     return " above 0";
-  return flag.low > -noLimit ? " of at least " + numberText(flag.low) : "";
+  return flag.low > -noLimit ? " of at least " + exactText(flag.low) : "";
 }
 
 /// Stores `text` in the flag's field; returns what was expected instead, or "".
@@ -103,10 +103,10 @@ static std::string textOf(const Options &options, const Flag &flag) {
     } else if constexpr (std::is_same_v<T, NumberList>) {
       std::string list;
       for (double item : value)
-        list += (list.empty() ? "" : ",") + numberText(item);
+        list += (list.empty() ? "" : ",") + exactText(item);
       return list;
     } else if constexpr (std::is_same_v<T, double>) {
-      return numberText(value);
+      return exactText(value);
     } else {
       return std::to_string(value);
     }

@@ -40,9 +40,11 @@ Loader::~Loader() {
 
 Batch &Loader::next() {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return failure || ready.count(toDeliver); });
-  if (failure)
-    std::rethrow_exception(failure);
+  changed.wait(lock, [&] {
+    return ready.count(toDeliver) || failures.count(toDeliver);
+  });
+  if (auto failure = failures.find(toDeliver); failure != failures.end())
+    std::rethrow_exception(failure->second);
   auto found = ready.find(toDeliver++);
   Batch *batch = found->second;
   ready.erase(found);
@@ -61,8 +63,10 @@ void Loader::work() {
   std::vector<float> scratch(source.format().elements());
   std::unique_lock lock(mutex);
   while (true) {
-    changed.wait(lock, [&] { return stopping || failure || !free.empty(); });
-    if (stopping || failure)
+    // After a failure no batch is begun; those under way come before it.
+    changed.wait(
+        lock, [&] { return stopping || !failures.empty() || !free.empty(); });
+    if (stopping || !failures.empty())
       return;
     Batch *batch = free.back();
     free.pop_back();
@@ -76,7 +80,7 @@ void Loader::work() {
     }
     lock.lock();
     if (problem)
-      failure = problem;
+      failures[number] = problem;
     else
       ready[number] = batch;
     changed.notify_all();

@@ -51,7 +51,8 @@ public:
   ~Loader();
 
   int64_t batchesPerEpoch() const { return perEpoch; }
-  /// The next batch, in order; it stays valid until it is released.
+  /// The next batch, in order; it stays valid until it is released. Throws
+  /// what the data source threw for it.
   Batch &next();
   void release(Batch &batch);
 
@@ -75,7 +76,7 @@ private:
   std::map<int64_t, Batch *> ready;
   int64_t toPrepare, toDeliver;
   bool stopping = false;
-  std::exception_ptr failure;
+  std::map<int64_t, std::exception_ptr> failures; ///< in place of batches
 
   std::mutex orderMutex;
   std::map<int64_t, Order> orders; ///< of the latest epochs

@@ -129,7 +129,6 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   std::string checkpoint;
   TrainState state;
   resume(program, flags, checkpoint, state);
-  checkOutputs(program, options);
   DataSet data =
       openChecked(options.data, DataRole::training, program, options);
   std::optional<DataSet> validation;
@@ -141,6 +140,9 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 "the order of the images differs\n",
                 plural(state.images, "image").c_str(),
                 countText(data.source->size()).c_str());
+
+  // Last, since it makes the folder of the checkpoints.
+  checkOutputs(program, options);
 
   std::unique_ptr<Machine> machine = createMachine(program, options);
   TrainingTask task{program, options,

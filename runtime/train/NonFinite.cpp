@@ -61,9 +61,9 @@ std::string explainNonFinite(Machine &machine, const Program &program,
       machine.read(tensor, device, host.data());
       int64_t bad = firstBad(host.data(), tensor.elements());
       if (bad >= 0)
-        found = format("the first value that is not finite (%g) is a result "
+        found = format("the first value that is not finite (%s) is a result "
                        "of %s in layer '%s' (%s)",
-                       host[bad], op, layer, phase);
+                       numberText(host[bad]).c_str(), op, layer, phase);
     }
   });
   return found.empty() ? "all values are finite when the step is run again, "

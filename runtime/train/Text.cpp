@@ -3,6 +3,7 @@
 #include "runtime/train/Text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <numeric>
@@ -49,6 +50,10 @@ std::string durationText(double seconds) {
     return format("%lld:%02lld", whole / 60, whole % 60);
   return format("%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
                 whole % 60);
+}
+
+std::string numberText(double value) {
+  return std::isnan(value) ? "nan" : format("%g", value);
 }
 
 std::string dimsText(const std::vector<int64_t> &dims) {

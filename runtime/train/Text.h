@@ -26,6 +26,8 @@ std::string countText(int64_t count);
 std::string bytesText(int64_t bytes);
 /// "8.1 s", "1:05", "2:03:04"
 std::string durationText(double seconds);
+/// "nan" without a sign, "inf", "-inf", "0.25"
+std::string numberText(double value);
 /// "3x224x224"
 std::string dimsText(const std::vector<int64_t> &dims);
 /// "1 image", "3 images"

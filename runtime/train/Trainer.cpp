@@ -218,9 +218,9 @@ void Trainer::stopAtBadLoss(const StepResult &result) {
     loader->release(*queue.retire().batch);
   std::string cause = explainNonFinite(machine, program, trainStep, result);
   throw Error(format(
-      "the loss is %g at step %u (epoch %lld): %s\n  %s\n  a lower --lr (now "
+      "the loss is %s at step %u (epoch %lld): %s\n  %s\n  a lower --lr (now "
       "%g) or --warmup-epochs often helps",
-      result.loss, result.scalars.step,
+      numberText(result.loss).c_str(), result.scalars.step,
       static_cast<long long>(result.batch->epoch + 1), cause.c_str(),
       lastCheckpoint.empty()
           ? "there is no checkpoint to continue from"

@@ -98,10 +98,7 @@ TEST_F(LoaderTest, EvaluationFillsTheLastBatchUp) {
 TEST_F(LoaderTest, AReadersErrorReachesTheTrainer) {
   DataSet set = data(16, /*broken=*/9);
   Loader loader(machine, program, set, {});
+  loader.release(loader.next()); // what comes before it is delivered
   loader.release(loader.next());
-  EXPECT_EQ(errorOf([&] {
-              for (int i = 0; i < 4; ++i)
-                loader.release(loader.next());
-            }),
-            "image cannot be read");
+  EXPECT_EQ(errorOf([&] { loader.next(); }), "image cannot be read");
 }
