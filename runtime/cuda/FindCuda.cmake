@@ -8,8 +8,12 @@
 # LWCC_CUDA_LIBRARY_DIRS, LWCC_{CUDNN,CUBLASLT,CUDART}_LIBRARY.
 
 set(LWCC_HAVE_CUDA FALSE)
-set(LWCC_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING
-  "GPU architectures; the last one also as code for newer GPUs")
+# A project's own choice holds for the runtime too; by default the last one is
+# also there as code for newer GPUs.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;100")
+endif()
+set(LWCC_CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}" CACHE STRING "GPU architectures")
 
 if(NOT LWCC_DEPS)
   set(LWCC_DEPS "$ENV{LWCC_DEPS}")
