@@ -235,7 +235,11 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
                          << printShape(*shape);
     return {};
   }
-  if (leaf)
+  // A number that is not trained is part of the program, as if written there.
+  HostRef number;
+  if (leaf && *elementCount(*shape) == 1 && (number = hostOf(value, false)))
+    host = &number;
+  else if (leaf)
     return readParameter(name, *shape, *leaf, user);
   if (!(*host)->isReal()) {
     reporter.error(user) << "computes with the integers '" << name

@@ -134,6 +134,8 @@ static LogicalResult checkRebatch(const OnnxGraph &graph,
 
 static void writeWeights(const OnnxFile &file, const GraphImporter &imported,
                          std::vector<char> &blob) {
+  // The exported file's literals follow; growing would copy all weights.
+  blob.reserve(imported.blobBytes + imported.blobBytes / 16 + (16 << 20));
   blob.resize(imported.blobBytes);
   for (const StoredWeight &weight : imported.weights) {
     auto *out = reinterpret_cast<float *>(blob.data() + weight.offset);

@@ -162,9 +162,12 @@ private:
     if (!differentiable.contains(leaf.name) ||
         signature.buffers.contains(leaf.name))
       return ParameterKind::Constant;
-    // The newer exporter lifts the scalars of expressions to initializers; its
-    // own record tells them from parameters.
-    if (leaf.shape.empty() && signature.present &&
+    // Most exporters store the numbers of expressions as initializers, too.
+    // PyTorch's newer one says which are parameters; its older one writes
+    // numbers as Constant nodes, so that there a scalar is a parameter.
+    bool older =
+        graph.file->model.producer_name() == "pytorch" && !signature.present;
+    if (leaf.shape.empty() && !older &&
         !signature.parameters.contains(leaf.name))
       return ParameterKind::Constant;
     return ParameterKind::Trainable;
