@@ -126,6 +126,16 @@ def PlanMemory : LwccPass<"exec-plan-memory"> {
 // verify/: proofs, on every compile
 //===----------------------------------------------------------------------===//
 
+def VerifyForm : LwccPass<"lwcc-verify-form"> {
+  let summary = "checks the rules of a form";
+  let description = [{
+    The rules of ir/train/README.md and (E1) of ir/exec/README.md, by number.
+    Changes nothing.
+  }];
+  let options = [
+    Option<"form", "form", "std::string", "", "imported, differentiated, planned, sharded, scheduled or exec">];
+}
+
 def VerifySchedule : LwccPass<"exec-verify-schedule"> {
   let summary = "proves that lanes, events and offsets keep the program's meaning";
   let description = [{

@@ -83,7 +83,7 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, RoleAttr:$role,
                        TypeAttr:$type, I64Attr:$offset, OptionalAttr<FlatSymbolRefAttr>:$view_of);
   let assemblyFormat = [{
-    $role $sym_name `:` $type `on` $device (`view` $view_of^)? `at` $offset attr-dict
+    `` $role $sym_name `:` $type `on` $device (`view` $view_of^)? `at` $offset attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -34,6 +34,7 @@ namespace {
 class Function {
 public:
   explicit Function(func::FuncOp func) : body(func.getBody().front()) {
+    sinkSources();
     for (Operation &op : body.without_terminator()) {
       number[&op] = ops.size();
       ops.push_back(&op);
@@ -58,6 +59,22 @@ public:
   }
 
 private:
+  /// What needs nothing (a fill, a read) goes right before its first user, not
+  /// where a pass that hoists constants left it.
+  void sinkSources() {
+    SmallVector<Operation *> sources;
+    for (Operation &op : body.without_terminator())
+      if (op.getNumOperands() == 0 && !op.use_empty())
+        sources.push_back(&op);
+    for (Operation *op : llvm::reverse(sources)) {
+      Operation *first = *op->user_begin();
+      for (Operation *user : op->getUsers())
+        if (user->isBeforeInBlock(first))
+          first = user;
+      op->moveBefore(first);
+    }
+  }
+
   void add(Operation *op) {
     schedule::Op entry;
     entry.name = (op->getName().getStringRef() + " of " + layerOf(op)).str();

@@ -188,8 +188,7 @@ void Verifier::checkLayout() {
       if (distance < 0 || distance + buffer.getBytes() > root.getBytes())
         error(buffer) << "takes bytes " << distance << " to "
                       << distance + buffer.getBytes() << " of @"
-                      << root.getSymName() << ", which has "
-                      << root.getBytes();
+                      << root.getSymName() << ", which has " << root.getBytes();
       continue;
     }
     int64_t arena = deviceOps[device].getArena();

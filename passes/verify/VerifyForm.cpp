@@ -1,0 +1,397 @@
+//===- VerifyForm.cpp - The rules of each form ----------------------------===//
+//
+// The rules of ir/train/README.md, by their numbers. A form keeps the rules of
+// the forms before it, so the checks add up. The op verifiers have run already;
+// what they check (shapes, attributes) is not checked again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/exec/Exec.h"
+#include "ir/train/Expression.h"
+#include "ir/train/Train.h"
+#include "passes/Passes.h"
+#include "passes/schedule/Readers.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace lwcc {
+#define GEN_PASS_DEF_VERIFYFORM
+#include "passes/Passes.h.inc"
+} // namespace lwcc
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+namespace {
+
+/// Reports violations; knows whether there were any.
+class Rules {
+public:
+  explicit Rules(ModuleOp module) : module(module), symbols(module) {}
+
+  void imported();
+  void differentiated();
+  void planned();
+  void sharded();
+  void scheduled();
+  void exec();
+
+  bool ok = true;
+
+private:
+  InFlightDiagnostic broken(Operation *op, StringRef rule) {
+    ok = false;
+    return op->emitError() << "breaks rule (" << rule << "): ";
+  }
+  func::FuncOp only(StringRef name, StringRef rule) {
+    auto func = symbols.lookup<func::FuncOp>(name);
+    if (!func)
+      broken(module, rule) << "there is no function @" << name;
+    return func;
+  }
+  void noOtherFunctions(ArrayRef<StringRef> names, StringRef rule) {
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!llvm::is_contained(names, func.getSymName()))
+        broken(func, rule) << "function @" << func.getSymName()
+                           << " does not belong here";
+  }
+  void checkSignature(func::FuncOp func, StringRef rule);
+  void checkParameters(func::FuncOp func);
+  void checkUpdates(func::FuncOp func);
+  void checkPhases(func::FuncOp func);
+
+  /// The ops of a function, its terminator left out.
+  static auto opsOf(func::FuncOp func) {
+    return func.getBody().front().without_terminator();
+  }
+  static Operation *terminatorOf(func::FuncOp func) {
+    return func.getBody().front().getTerminator();
+  }
+  /// The two functions of every form from `differentiated` on.
+  SmallVector<func::FuncOp> both() {
+    SmallVector<func::FuncOp> funcs;
+    for (StringRef name : {trainStepFunc, evaluateFunc})
+      if (auto func = symbols.lookup<func::FuncOp>(name))
+        funcs.push_back(func);
+    return funcs;
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+};
+
+} // namespace
+
+/// A type without its place.
+static RankedTensorType plainType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor
+             ? RankedTensorType::get(tensor.getShape(), tensor.getElementType())
+             : RankedTensorType();
+}
+
+static bool isScalar(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 && tensor.getElementType().isF32();
+}
+
+static bool isGradientOrUpdate(Operation *op) {
+  return isa<ConvGradInputOp, ConvGradWeightOp, MaxPoolGradOp, AvgPoolGradOp,
+             BatchNormGradOp, BatchNormGradStatsOp, LrnGradOp, SoftmaxGradOp,
+             CrossEntropyGradOp, NllLossGradOp, SliceGradOp, SgdOp, WriteOp>(
+      op);
+}
+
+//===----------------------------------------------------------------------===//
+// imported
+//===----------------------------------------------------------------------===//
+
+void Rules::imported() {
+  func::FuncOp func = only(modelFunc, "I1");
+  noOtherFunctions({modelFunc}, "I1");
+  if (!func)
+    return;
+  checkSignature(func, "I1");
+  TypeRange results = func.getResultTypes();
+  if (results.size() < 1 || results.size() > 2 ||
+      (results.size() == 2 && !isScalar(results[0])))
+    broken(func, "I2") << "the results are not the logits, or loss and logits";
+  for (Operation &op : opsOf(func)) {
+    if (isGradientOrUpdate(&op) || phaseOf(&op) != "forward")
+      broken(&op, "I3") << "'" << op.getName() << "' is no forward op";
+    if (layerOf(&op).empty())
+      broken(&op, "I3") << "the op has no " << layerAttr;
+    if (op.getNumResults() > 0 && !op.hasAttr(namesAttr))
+      broken(&op, "I3") << "the results have no " << namesAttr;
+    if (auto norm = dyn_cast<BatchNormOp>(op))
+      for (Value result : norm->getResults().drop_front())
+        if (!result.use_empty())
+          broken(&op, "I4") << "more than y of batch_norm is used";
+  }
+  checkParameters(func);
+}
+
+/// (input, labels, scalars); in `imported` labels may be missing.
+void Rules::checkSignature(func::FuncOp func, StringRef rule) {
+  Block &body = func.getBody().front();
+  bool mayLack = rule == "I1";
+  auto types = llvm::map_to_vector(body.getArgumentTypes(), plainType);
+  bool good = types.size() == 3 || (mayLack && types.size() == 2);
+  if (good && types.size() == 3)
+    good = types[1] && types[1].getElementType().isInteger(32);
+  good = good && types[0] && types[0].getElementType().isF32() &&
+         types.back() == scalarsType(func.getContext());
+  if (!good)
+    broken(func, rule) << "the arguments are not (input, labels, scalars)";
+  for (BlockArgument argument : body.getArguments())
+    if (nameOf(argument).empty())
+      broken(func, rule) << "argument " << argument.getArgNumber() << " has no "
+                         << argNameAttr;
+}
+
+/// Reads and writes name parameters of their type, at most once each.
+void Rules::checkParameters(func::FuncOp func) {
+  auto check = [&](Operation *op, StringRef name, Value value,
+                   llvm::SmallDenseMap<StringRef, Operation *> &seen) {
+    auto parameter = symbols.lookup<ParameterOp>(name);
+    if (!parameter)
+      broken(op, "I5") << "there is no parameter @" << name;
+    else if (plainType(parameter.getType()) != plainType(value.getType()))
+      broken(op, "I5") << "parameter @" << name << " is a "
+                       << parameter.getType() << ", not a " << value.getType();
+    auto [first, isNew] = seen.try_emplace(name, op);
+    if (!isNew)
+      broken(op, "I5")
+              .append("@", name, " is touched twice in the same way")
+              .attachNote(first->second->getLoc())
+          << "first here";
+  };
+  llvm::SmallDenseMap<StringRef, Operation *> reads, writes;
+  for (Operation &op : opsOf(func)) {
+    if (auto read = dyn_cast<ReadOp>(op))
+      check(&op, read.getParameter(), read.getValue(), reads);
+    if (auto write = dyn_cast<WriteOp>(op))
+      check(&op, write.getParameter(), write.getValue(), writes);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// differentiated
+//===----------------------------------------------------------------------===//
+
+void Rules::differentiated() {
+  func::FuncOp step = only(trainStepFunc, "D1");
+  func::FuncOp evaluate = only(evaluateFunc, "D1");
+  noOtherFunctions({trainStepFunc, evaluateFunc}, "D1");
+  if (!step || !evaluate)
+    return;
+  for (func::FuncOp func : {step, evaluate}) {
+    checkSignature(func, "D1");
+    auto counts =
+        RankedTensorType::get({2}, IntegerType::get(func.getContext(), 32));
+    TypeRange results = func.getResultTypes();
+    if (results.size() != 2 || !isScalar(results[0]) ||
+        plainType(results[1]) != counts)
+      broken(func, "D1") << "the results are not (loss, counts)";
+    checkParameters(func);
+    checkPhases(func);
+    for (Operation &op : opsOf(func))
+      if (isa<BatchNormOp, BatchNormGradOp, DropoutOp>(op))
+        broken(&op, "D4") << "'" << op.getName() << "' is not decomposed";
+  }
+  auto plain = [](TypeRange types) {
+    return llvm::map_to_vector(types, plainType);
+  };
+  if (plain(step.getArgumentTypes()) != plain(evaluate.getArgumentTypes()))
+    broken(evaluate, "D1") << "@" << evaluateFunc << " and @" << trainStepFunc
+                           << " have different arguments";
+  checkUpdates(step);
+  for (Operation &op : opsOf(evaluate)) {
+    if (isa<WriteOp>(op))
+      broken(&op, "D3") << "@" << evaluateFunc << " writes a parameter";
+    if (auto map = dyn_cast<MapOp>(op); map && map.getScalars())
+      broken(&op, "D3") << "@" << evaluateFunc << " draws random numbers";
+  }
+}
+
+/// Forward, backward and update follow from each other in this order.
+void Rules::checkPhases(func::FuncOp func) {
+  auto rank = [](Operation *op) {
+    return llvm::StringSwitch<int>(phaseOf(op))
+        .Case("forward", 0)
+        .Case("backward", 1)
+        .Default(2);
+  };
+  for (Operation &op : opsOf(func)) {
+    if (phaseOf(&op) == "forward" && isGradientOrUpdate(&op) &&
+        !isa<WriteOp>(op)) // running statistics
+      broken(&op, "D2") << "'" << op.getName() << "' in the forward phase";
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (rank(producer) > rank(&op))
+          broken(&op, "D2")
+                  .append("a ", phaseOf(&op), " op uses a value of the phase ",
+                          phaseOf(producer))
+                  .attachNote(producer->getLoc())
+              << "made here";
+  }
+}
+
+/// Every trainable parameter that the loss depends on is written.
+void Rules::checkUpdates(func::FuncOp step) {
+  llvm::SmallDenseSet<StringRef> written;
+  for (auto write : step.getOps<WriteOp>())
+    written.insert(write.getParameter());
+  llvm::SetVector<Value> slice;
+  if (terminatorOf(step)->getNumOperands() > 0)
+    slice.insert(terminatorOf(step)->getOperand(0));
+  for (size_t i = 0; i < slice.size(); ++i) {
+    Operation *op = slice[i].getDefiningOp();
+    if (!op)
+      continue;
+    slice.insert_range(op->getOperands());
+    auto read = dyn_cast<ReadOp>(op);
+    if (!read || written.contains(read.getParameter()))
+      continue;
+    auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
+    if (parameter && parameter.getKind() == ParameterKind::Trainable)
+      broken(read, "D2") << "trainable parameter @" << read.getParameter()
+                         << " is never updated";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// planned, sharded, scheduled
+//===----------------------------------------------------------------------===//
+
+void Rules::planned() {
+  for (func::FuncOp func : both())
+    for (Operation &op : opsOf(func)) {
+      auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
+      if (!tiling) {
+        broken(&op, "P1") << "the op has no " << tilingAttr;
+        continue;
+      }
+      int64_t tiles = tiling.getN() * tiling.getC() * tiling.getH() *
+                      tiling.getW() * tiling.getK();
+      if (tiles != static_cast<int64_t>(tiling.getPlaces().size()))
+        broken(&op, "P1") << tiles << " tiles have "
+                          << tiling.getPlaces().size() << " places";
+    }
+}
+
+void Rules::sharded() {
+  auto placeOf = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? dyn_cast_or_null<PlaceAttr>(type.getEncoding()) : PlaceAttr();
+  };
+  for (func::FuncOp func : both()) {
+    for (BlockArgument argument : func.getArguments())
+      if (!placeOf(argument))
+        broken(func, "S1") << "argument " << argument.getArgNumber()
+                           << " has no place";
+    for (Operation &op : opsOf(func)) {
+      auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
+      if (!tiling || tiling.getPlaces().size() != 1) {
+        broken(&op, "S1") << "the op is not one tile";
+        continue;
+      }
+      PlaceAttr here = tiling.getPlaces().front();
+      for (Value result : op.getResults())
+        if (placeOf(result) != here)
+          broken(&op, "S1")
+              << "a result does not lie where the op runs (" << here << ")";
+      for (Value operand : op.getOperands()) {
+        PlaceAttr there = placeOf(operand);
+        if (!there || there.getNode() != here.getNode() ||
+            there.getGpu() != here.getGpu())
+          broken(&op, "S1") << "operand '" << nameOf(operand)
+                            << "' lies on another device than " << here;
+      }
+    }
+  }
+}
+
+void Rules::scheduled() {
+  for (func::FuncOp func : both()) {
+    // Who overwrites a parameter: its write, and what works in place on it.
+    auto after = [&](Value old, Operation *overwriter) {
+      for (Operation *reader : readersOf(old))
+        if (overwriter->isBeforeInBlock(reader))
+          broken(overwriter, "C1")
+                  .append("overwrites '", nameOf(old),
+                          "', whose old value is read later")
+                  .attachNote(reader->getLoc())
+              << "read here";
+    };
+    for (Operation &op : opsOf(func)) {
+      if (auto write = dyn_cast<WriteOp>(op))
+        for (auto read : func.getOps<ReadOp>())
+          if (read.getParameter() == write.getParameter())
+            after(read.getValue(), write);
+      if (auto tied = dyn_cast<TiedOpInterface>(op))
+        for (unsigned r = 0; r < op.getNumResults(); ++r)
+          if (std::optional<unsigned> operand = tied.tiedOperand(r))
+            after(op.getOperand(*operand), &op);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// exec
+//===----------------------------------------------------------------------===//
+
+void Rules::exec() {
+  SmallVector<exec::ProgramOp> programs(module.getOps<exec::ProgramOp>());
+  for (Operation &op : *module.getBody())
+    if (!isa<exec::ProgramOp>(op))
+      broken(&op, "E1") << "'" << op.getName() << "' beside the program";
+  if (programs.size() != 1) {
+    broken(module, "E1") << "there are " << programs.size()
+                         << " programs, not one";
+    return;
+  }
+  exec::ProgramOp program = programs.front();
+  for (StringRef name : {trainStepFunc, evaluateFunc})
+    if (!isa_and_nonnull<exec::SequenceOp>(
+            SymbolTable::lookupSymbolIn(program, name)))
+      broken(program, "E1") << "there is no sequence @" << name;
+  for (auto buffer : program.getBody().getOps<exec::BufferOp>())
+    if (!buffer.getViewOf() && static_cast<int64_t>(buffer.getOffset()) < 0)
+      broken(buffer, "E3") << "@" << buffer.getSymName()
+                           << " has no place in memory";
+}
+
+namespace {
+struct VerifyForm : lwcc::impl::VerifyFormBase<VerifyForm> {
+  using VerifyFormBase::VerifyFormBase;
+
+  void runOnOperation() override {
+    Rules rules(getOperation());
+    using Check = void (Rules::*)();
+    auto checks =
+        llvm::StringSwitch<std::vector<Check>>(form)
+            .Case("imported", {&Rules::imported})
+            .Case("differentiated", {&Rules::differentiated})
+            .Case("planned", {&Rules::differentiated, &Rules::planned})
+            .Case("sharded",
+                  {&Rules::differentiated, &Rules::planned, &Rules::sharded})
+            .Case("scheduled", {&Rules::differentiated, &Rules::planned,
+                                &Rules::sharded, &Rules::scheduled})
+            .Case("exec", {&Rules::exec})
+            .Default({});
+    if (checks.empty()) {
+      getOperation().emitError("unknown form '")
+          << form
+          << "'; known: imported differentiated planned sharded scheduled exec";
+      return signalPassFailure();
+    }
+    for (Check check : checks)
+      (rules.*check)();
+    if (!rules.ok)
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace
