@@ -2,6 +2,7 @@
 
 #include "codegen/CppWriter.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace lwcc;
@@ -24,7 +25,7 @@ void CppWriter::line(StringRef content) {
 void CppWriter::comment(StringRef content) {
   if (content.empty())
     return line("//");
-  // Leading blanks (a table in a comment) stay on the first line.
+  // Leading blanks (a table in a comment) are kept.
   StringRef words = content.ltrim();
   std::string current =
       "//" + std::string(content.size() - words.size() + 1, ' ');
@@ -62,19 +63,7 @@ void CppWriter::signature(StringRef head, ArrayRef<CppArgument> arguments) {
 }
 
 void CppWriter::row(ArrayRef<std::string> items) {
-  std::string current = "{";
-  for (size_t i = 0; i < items.size(); ++i) {
-    const StringRef end = i + 1 == items.size() ? "}," : ",";
-    if (i != 0 && depth + current.size() + 1 + items[i].size() + end.size() >
-                      width) {
-      line(current);
-      current = " " + items[i];
-    } else {
-      current += (i ? " " : "") + items[i];
-    }
-    current += end;
-  }
-  line(current);
+  line("{" + llvm::join(items, ", ") + "},");
 }
 
 void CppWriter::assignment(StringRef name, StringRef value) {
@@ -102,23 +91,37 @@ void CppWriter::returns(StringRef expression) {
 
 void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
                      StringRef close) {
+  // Behind the parenthesis if every argument fits there, else on lines of
+  // their own behind an indent of four, else with long lists taken apart.
+  auto fits = [&](unsigned column) {
+    return llvm::all_of(llvm::enumerate(arguments), [&](auto entry) {
+      bool last = entry.index() + 1 == arguments.size();
+      return column + entry.value().flat().size() +
+                 (last ? close.size() : 1) <=
+             width;
+    });
+  };
+  const unsigned behind = depth + head.size() + 1, below = depth + 4;
   std::string current = head.str() + "(";
-  const unsigned column = depth + current.size();
-  const std::string margin(current.size(), ' ');
+  std::string margin(current.size(), ' ');
+  if (!fits(behind) && fits(below)) {
+    line(current);
+    margin = current = "    ";
+  }
+  const bool apart = !fits(depth + margin.size());
   bool fresh = true; // nothing on this line yet behind the margin
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool last = i + 1 == arguments.size();
-    const StringRef end = last ? close : ",";
-    std::string flat = arguments[i].flat();
-    unsigned at = depth + current.size() + (fresh ? 0 : 1);
-    if (!fresh && at + flat.size() + end.size() > width) {
+    const StringRef end = i + 1 == arguments.size() ? close : StringRef(",");
+    const std::string flat = arguments[i].flat();
+    if (!fresh &&
+        depth + current.size() + 1 + flat.size() + end.size() > width) {
       line(current);
       current = margin;
       fresh = true;
     }
     const std::vector<std::string> &items = arguments[i].items;
-    if (column + flat.size() + end.size() > width && items.size() > 1) {
-      // A list that fits nowhere: one item per line.
+    if (apart && items.size() > 1 &&
+        depth + margin.size() + flat.size() + end.size() > width) {
       for (size_t k = 0; k < items.size(); ++k) {
         current += (k == 0 ? "{" : " ") + items[k];
         if (k + 1 < items.size()) {

@@ -18,11 +18,12 @@ namespace lwcc {
 /// One argument of a call: plain text, or a braced list whose items may be put
 /// one per line when the list does not fit.
 struct CppArgument {
-  std::string text;               ///< plain argument, if items is empty
+  std::string text;               ///< plain argument; "{}" for an empty list
   std::vector<std::string> items; ///< `{item, item}`
 
   CppArgument(std::string text) : text(std::move(text)) {}
-  CppArgument(std::vector<std::string> items) : items(std::move(items)) {}
+  CppArgument(std::vector<std::string> items)
+      : text("{}"), items(std::move(items)) {}
   std::string flat() const;
 };
 

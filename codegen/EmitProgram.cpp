@@ -179,12 +179,14 @@ LogicalResult Emitter::call(CallOp op) {
   if (DictionaryAttr params = op.getParamsAttr(); params && !params.empty()) {
     std::vector<std::string> fields;
     for (NamedAttribute attr : params) {
+      if (isDefaultParameter(attr.getName(), attr.getValue()))
+        continue;
       FailureOr<std::string> field = parameter(op, attr);
       if (failed(field))
         return failure();
       fields.push_back(*field);
     }
-    arguments.push_back(CppArgument(fields));
+    arguments.push_back(CppArgument(std::move(fields)));
   }
   out.call(callee, arguments);
   return success();
@@ -228,7 +230,14 @@ std::string Emitter::deviceArguments(bool declare) {
 LogicalResult Emitter::body(StringRef function, StringRef comment,
                             ArrayRef<Operation *> ops) {
   out.comment(comment);
-  out.line(("void " + function + "(" + deviceArguments(true) + ") {").str());
+  std::string head =
+      ("void " + function + "(" + deviceArguments(true) + ") {").str();
+  if (ops.empty()) {
+    out.line(head + "}");
+    out.line();
+    return success();
+  }
+  out.line(head);
   out.indent();
   // The lane is told the layer where it changes, for profiles and messages.
   std::map<std::string, std::pair<StringRef, StringRef>> current;
@@ -430,7 +439,7 @@ void Emitter::header() {
   row("plan", textOf(program, "exec.plan"));
   row("loss", textOf(program, "exec.loss"));
   row("precision", textOf(program, "exec.precision"));
-  row("memory", textOf(program, "exec.memory"));
+  row("arena", textOf(program, "exec.memory"));
   out.comment("");
   out.comment("A call appends one operation to a lane; the trainer records the "
               "step once and replays it. Shapes are [n, c, h, w]; tensors of "

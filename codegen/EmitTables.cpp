@@ -82,6 +82,7 @@ private:
                          names.offsetOf(buffer), type,
                          braced(buffer.getTensorType().getShape()));
   }
+  void exportTable();
   void globalTensor(StringRef field, Role role, StringRef type);
 
   ProgramNames &names;
@@ -92,6 +93,9 @@ private:
 } // namespace
 
 void TableEmitter::tables() {
+  out.comment("Tables for the trainer, a row a line.");
+  out.comment("clang-format off");
+  out.line();
   out.comment("Name, kind, shape, initial value, value for --init=fresh.");
   out.line("constexpr StateRow stateRows[] = {");
   out.indent();
@@ -122,6 +126,12 @@ void TableEmitter::tables() {
   out.line("};");
   out.line();
 
+  exportTable();
+  out.comment("clang-format on");
+  out.line();
+}
+
+void TableEmitter::exportTable() {
   // Filled by the driver: literal bytes {offset, bytes} or a parameter's name.
   auto pieces = names.program->getAttrOfType<ArrayAttr>("exec.export");
   if (!pieces)

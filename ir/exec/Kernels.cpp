@@ -2,7 +2,9 @@
 
 #include "ir/exec/Kernels.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace lwcc::exec;
 
@@ -29,4 +31,22 @@ Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,
                           (result == 1 && operand == 2)))
     return Sharing::required;
   return Sharing::forbidden;
+}
+
+bool lwcc::exec::isDefaultParameter(llvm::StringRef name,
+                                    mlir::Attribute value) {
+  using namespace mlir;
+  if (auto flag = dyn_cast<BoolAttr>(value))
+    return !flag.getValue();
+  if (auto number = dyn_cast<IntegerAttr>(value))
+    return (name == "group" && number.getInt() == 1) ||
+           (name == "ignore_index" && number.getInt() == -100);
+  if (auto list = dyn_cast<DenseI64ArrayAttr>(value)) {
+    // Steps and dilations of a window are 1, borders 0.
+    if (name == "pad")
+      return llvm::all_of(list.asArrayRef(), [](int64_t v) { return v == 0; });
+    if (name == "stride" || name == "dilation")
+      return llvm::all_of(list.asArrayRef(), [](int64_t v) { return v == 1; });
+  }
+  return false;
 }

@@ -6,6 +6,7 @@
 #ifndef LWCC_IR_EXEC_KERNELS_H
 #define LWCC_IR_EXEC_KERNELS_H
 
+#include "mlir/IR/Attributes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -16,6 +17,10 @@ struct KernelSignature {
   int results;  ///< -1: any number, passed as a list
   int operands; ///< -1: any number, passed as a list
 };
+
+/// Whether a parameter has the value that the fields of this name have by
+/// default in runtime/core/Ops.h, so that printing it would say nothing.
+bool isDefaultParameter(llvm::StringRef name, mlir::Attribute value);
 
 llvm::ArrayRef<KernelSignature> kernelSignatures();
 const KernelSignature *findKernel(llvm::StringRef name);
