@@ -13,4 +13,12 @@
 #define LWCC_HD inline
 #endif
 
+// Before a short loop over neighbouring elements that do not depend on one
+// another: vectors on the CPU (with -fopenmp), registers in CUDA.
+#ifdef __CUDACC__
+#define LWCC_NEIGHBOURS _Pragma("unroll")
+#else
+#define LWCC_NEIGHBOURS _Pragma("omp simd")
+#endif
+
 #endif // LWCC_RUNTIME_CORE_HOSTDEVICE_H

@@ -6,8 +6,9 @@
 //             - 2 alpha beta / size * x_c * sum of ratio_d over d with c in
 //               window(d), ratio_d = dy_d * x_d * scale_d^-(beta + 1)
 //
-// x and dy point at a pixel's channel 0; channels are neighbours. The CPU keeps
-// the ratios of a pixel in a row of scratch; a CUDA thread may recompute them.
+// x and dy point at a pixel's channel 0; channels are neighbours. A CUDA thread
+// computes one element and may recompute the ratios; the CPU works on rows of
+// channels, with the same operations in the same order (cpu/Lrn.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_LRNBODY_H
@@ -66,6 +67,12 @@ LWCC_HD float lrnRatio(const LrnGeometry &g, const float *dy, const float *x,
   return dy[c] * x[c] * lrnPower(g, scale) / scale;
 }
 
+/// dx from its parts; `sum` is that of the ratios.
+LWCC_HD float lrnGradFrom(const LrnGeometry &g, float dy, float x, float power,
+                          float sum) {
+  return dy * power - 2.0f * g.alphaOverSize * g.beta * x * sum;
+}
+
 /// `ratio(d)` returns lrnRatio at channel d.
 template <typename Ratio>
 LWCC_HD float lrnGradAt(const LrnGeometry &g, const float *dy, const float *x,
@@ -75,8 +82,7 @@ LWCC_HD float lrnGradAt(const LrnGeometry &g, const float *dy, const float *x,
   float sum = 0.0f;
   for (int d = from; d <= to; ++d)
     sum += ratio(d);
-  return dy[c] * lrnPower(g, lrnScale(g, x, c)) -
-         2.0f * g.alphaOverSize * g.beta * x[c] * sum;
+  return lrnGradFrom(g, dy[c], x[c], lrnPower(g, lrnScale(g, x, c)), sum);
 }
 
 } // namespace lwcc::rt

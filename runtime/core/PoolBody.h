@@ -68,6 +68,7 @@ LWCC_HD void maxPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
   int h0 = tapBegin(g.h, oh), h1 = tapEnd(g.h, oh);
   int w0 = tapBegin(g.w, ow), w1 = tapEnd(g.w, ow);
   bool inside = h0 < h1 && w0 < w1;
+  LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v) {
     best[v] = -INFINITY;
     tap[v] = inside ? h0 * g.w.kernel + w0 : 0;
@@ -78,6 +79,7 @@ LWCC_HD void maxPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
                         (windowStart(g.h, oh) + kh * g.h.dilation) * g.inRow +
                         (windowStart(g.w, ow) + kw * g.w.dilation) * g.inColumn;
       int number = kh * g.w.kernel + kw;
+      LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v) {
         float value = at[v];
         bool take = value > best[v] || value != value;
@@ -92,6 +94,7 @@ template <int V, typename Index>
 LWCC_HD void maxPoolGradAt(const PoolGeometry &g, const float *dy,
                            const Index *index, int ih, int iw,
                            float (&sum)[V]) {
+  LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v)
     sum[v] = 0.0f;
   for (int oh = outBegin(g.h, ih); oh < outEnd(g.h, ih); ++oh)
@@ -101,6 +104,7 @@ LWCC_HD void maxPoolGradAt(const PoolGeometry &g, const float *dy,
         continue;
       int64_t at = oh * g.outRow + ow * g.outColumn;
       int number = kh * g.w.kernel + kw;
+      LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v)
         sum[v] += static_cast<int>(index[at + v]) == number ? dy[at + v] : 0.0f;
     }
@@ -117,6 +121,7 @@ LWCC_HD float avgPoolDivisor(const PoolGeometry &g, int oh, int ow) {
 template <int V>
 LWCC_HD void avgPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
                        float (&mean)[V]) {
+  LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v)
     mean[v] = 0.0f;
   for (int kh = tapBegin(g.h, oh); kh < tapEnd(g.h, oh); ++kh)
@@ -124,10 +129,12 @@ LWCC_HD void avgPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
       const float *at = x +
                         (windowStart(g.h, oh) + kh * g.h.dilation) * g.inRow +
                         (windowStart(g.w, ow) + kw * g.w.dilation) * g.inColumn;
+      LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v)
         mean[v] += at[v];
     }
   float divisor = avgPoolDivisor(g, oh, ow);
+  LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v)
     mean[v] /= divisor;
 }
@@ -135,6 +142,7 @@ LWCC_HD void avgPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
 template <int V>
 LWCC_HD void avgPoolGradAt(const PoolGeometry &g, const float *dy, int ih,
                            int iw, float (&sum)[V]) {
+  LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v)
     sum[v] = 0.0f;
   for (int oh = outBegin(g.h, ih); oh < outEnd(g.h, ih); ++oh)
@@ -143,6 +151,7 @@ LWCC_HD void avgPoolGradAt(const PoolGeometry &g, const float *dy, int ih,
         continue;
       const float *at = dy + oh * g.outRow + ow * g.outColumn;
       float divisor = avgPoolDivisor(g, oh, ow);
+      LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v)
         sum[v] += at[v] / divisor;
     }

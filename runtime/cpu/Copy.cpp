@@ -15,6 +15,8 @@ namespace lwcc::rt {
 
 /// Elements that are worth a thread.
 static constexpr int64_t copyGrain = 16384;
+/// Side of a transposition's tile: one cache line of floats.
+static constexpr int64_t tile = 16;
 
 namespace {
 /// The two loops of a plane: `rows` times `columns`, the target's innermost.
@@ -24,25 +26,22 @@ struct Plane {
 };
 } // namespace
 
+/// Copies rows [r0, r1) and columns [c0, c1) of a plane.
 template <typename T>
-static void copyPlane(const Plane &p, int64_t rowBegin, int64_t rowEnd, T *to,
-                      const T *from) {
+static void copyBox(const Plane &p, int64_t r0, int64_t r1, int64_t c0,
+                    int64_t c1, T *to, const T *from) {
   if (p.toColumn == 1 && p.fromColumn == 1) {
-    for (int64_t r = rowBegin; r < rowEnd; ++r)
-      std::memcpy(to + r * p.toRow, from + r * p.fromRow,
-                  p.columns * sizeof(T));
+    for (int64_t r = r0; r < r1; ++r)
+      std::memcpy(to + r * p.toRow + c0, from + r * p.fromRow + c0,
+                  (c1 - c0) * sizeof(T));
     return;
   }
-  constexpr int64_t tile = 16;
-  for (int64_t r0 = rowBegin; r0 < rowEnd; r0 += tile)
-    for (int64_t c0 = 0; c0 < p.columns; c0 += tile) {
-      int64_t r1 = std::min(r0 + tile, rowEnd);
-      int64_t c1 = std::min(c0 + tile, p.columns);
-      for (int64_t r = r0; r < r1; ++r)
-        for (int64_t c = c0; c < c1; ++c)
+  for (int64_t rt = r0; rt < r1; rt += tile)
+    for (int64_t ct = c0; ct < c1; ct += tile)
+      for (int64_t r = rt; r < std::min(rt + tile, r1); ++r)
+        for (int64_t c = ct; c < std::min(ct + tile, c1); ++c)
           to[r * p.toRow + c * p.toColumn] =
               from[r * p.fromRow + c * p.fromColumn];
-    }
 }
 
 /// Takes loop `d` out of the nest.
@@ -67,12 +66,6 @@ static void copyTyped(int threads, LoopNest<2> nest, T *to, const T *from) {
   p.toColumn = nest.stride[0][inner];
   p.fromColumn = nest.stride[1][inner];
   removeLoop(nest, inner);
-  if (nest.rank == 0 && p.toColumn == 1 && p.fromColumn == 1) {
-    parallelFor(threads, p.columns, copyGrain, [&](int64_t b, int64_t e) {
-      std::memcpy(to + b, from + b, (e - b) * sizeof(T));
-    });
-    return;
-  }
   if (nest.rank > 0) {
     int other = nest.rank - 1;
     if (p.fromColumn != 1)
@@ -83,27 +76,27 @@ static void copyTyped(int threads, LoopNest<2> nest, T *to, const T *from) {
     p.toRow = nest.stride[0][other];
     p.fromRow = nest.stride[1][other];
     removeLoop(nest, other);
-  } else {
-    // One loop with strides: make it the rows, so that it can be split.
-    std::swap(p.rows, p.columns);
-    std::swap(p.toRow, p.toColumn);
-    std::swap(p.fromRow, p.fromColumn);
   }
 
-  // Items are blocks of a plane's rows, of about a grain each.
-  int64_t block = std::clamp<int64_t>(copyGrain / p.columns, 1, p.rows);
-  int64_t blocks = (p.rows + block - 1) / block;
-  int64_t items = iterations(nest) * blocks;
-  int64_t grain = std::max<int64_t>(copyGrain / (block * p.columns), 1);
-  parallelFor(threads, items, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      int64_t offset[2];
-      offsetsAt(nest, item / blocks, offset);
-      int64_t row = item % blocks * block;
-      copyPlane(p, row, std::min(row + block, p.rows), to + offset[0],
-                from + offset[1]);
-    }
-  });
+  // Items are boxes of about a grain each, and at least a tile high.
+  int64_t width = std::min(p.columns, copyGrain);
+  int64_t height = std::max(copyGrain / width, tile) / tile * tile;
+  height = std::min(height, p.rows);
+  int64_t across = (p.columns + width - 1) / width;
+  int64_t boxes = (p.rows + height - 1) / height * across;
+  parallelFor(threads, iterations(nest) * boxes,
+              std::max<int64_t>(copyGrain / (height * width), 1),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t item = begin; item < end; ++item) {
+                  int64_t offset[2];
+                  offsetsAt(nest, item / boxes, offset);
+                  int64_t r = item % boxes / across * height;
+                  int64_t c = item % across * width;
+                  copyBox(p, r, std::min(r + height, p.rows), c,
+                          std::min(c + width, p.columns), to + offset[0],
+                          from + offset[1]);
+                }
+              });
 }
 
 void runCopy(int threads, const LoopNest<2> &nest, int64_t elementSize,

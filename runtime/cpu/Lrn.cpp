@@ -1,7 +1,7 @@
 //===- Lrn.cpp - Local response normalization -------------------*- C++ -*-===//
 //
-// Pixel by pixel around the bodies of core/LrnBody.h; channels lie next to one
-// another.
+// Pixel by pixel; channels lie next to one another. The arithmetic is that of
+// core/LrnBody.h, element by element, arranged in rows so that it vectorizes.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"
@@ -34,62 +34,99 @@ struct Pixels {
 };
 } // namespace
 
-LWCC_CLONES static void lrnPixel(const LrnGeometry &g, float *y,
-                                 const float *x) {
+/// sum[c] = 0 + f(c - below) + ... + f(c + above), window by window as the
+/// bodies do, but all channels of one distance at a time, which vectorizes.
+template <typename Value>
+static inline void windowSums(int channels, int below, int above, float *sum,
+                              const Value &value) {
+  std::fill(sum, sum + channels, 0.0f);
+  for (int d = -below; d <= above; ++d) {
+    int end = std::min(channels, channels - d);
+#pragma GCC ivdep
+    for (int c = std::max(0, -d); c < end; ++c)
+      sum[c] += value(c + d);
+  }
+}
+
+/// scale[c] and its power of every channel of a pixel.
+static inline void scalesOf(const LrnGeometry &g, const float *x, float *scale,
+                            float *power) {
+  windowSums(g.channels, g.below, g.above, scale,
+             [=](int c) { return x[c] * x[c]; });
+#pragma GCC ivdep
+  for (int c = 0; c < g.channels; ++c) {
+    scale[c] = g.bias + g.alphaOverSize * scale[c];
+    power[c] = lrnPower(g, scale[c]);
+  }
+}
+
+LWCC_CLONES static void lrnPixel(const LrnGeometry &g, float *y, const float *x,
+                                 float *scale, float *power) {
+  scalesOf(g, x, scale, power);
+#pragma GCC ivdep
   for (int c = 0; c < g.channels; ++c)
-    y[c] = lrnAt(g, x, c);
+    y[c] = x[c] * power[c];
 }
 
 LWCC_CLONES static void lrnGradPixel(const LrnGeometry &g, float *dx,
                                      const float *dy, const float *x,
-                                     float *ratio) {
+                                     float *scale, float *power, float *ratio) {
+  scalesOf(g, x, scale, power);
+#pragma GCC ivdep
   for (int c = 0; c < g.channels; ++c)
-    ratio[c] = lrnRatio(g, dy, x, c);
+    ratio[c] = dy[c] * x[c] * power[c] / scale[c];
+  float *sum = scale; // no longer needed
+  windowSums(g.channels, g.above, g.below, sum,
+             [=](int c) { return ratio[c]; });
+#pragma GCC ivdep
   for (int c = 0; c < g.channels; ++c)
-    dx[c] = lrnGradAt(g, dy, x, c, [&](int d) { return ratio[d]; });
+    dx[c] = lrnGradFrom(g, dy[c], x[c], power[c], sum[c]);
 }
 
-static int64_t pixelGrain(const LrnGeometry &g) {
-  return std::max<int64_t>(2048 / std::max(g.channels, 1), 1);
-}
-
-void lrn(Lane &lane, Tensor y, Tensor x, const LrnParams &params) {
-  LrnGeometry g = lrnGeometry(x.dim[1], params);
-  Pixels pixels(x);
-  CpuLane &on = cpuLane(lane);
-  on.append("lrn", {y}, [=, threads = on.threads] {
-    parallelFor(threads, pixels.count(), pixelGrain(g),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t p = begin; p < end; ++p) {
-                    int64_t at = pixels.offset(p);
-                    lrnPixel(g, y.as<float>() + at, x.as<float>() + at);
-                  }
-                });
-  });
-}
-
-void lrn_grad(Lane &lane, Tensor dx, Tensor dy, Tensor x,
-              const LrnParams &params) {
-  LrnGeometry g = lrnGeometry(x.dim[1], params);
-  Pixels pixels(x);
-  CpuLane &on = cpuLane(lane);
-  // One pixel's ratios per part of the parallel loop, at least a cache line.
-  int64_t row = (g.channels + 15) / 16 * 16;
-  on.needWorkspace(row * on.threads * sizeof(float));
-  on.append("lrn_grad", {dx}, [=, &on] {
-    float *ratios = reinterpret_cast<float *>(on.workspace());
+/// Calls body(element offset, scratch) for every pixel; the scratch holds three
+/// rows of channels, `row` floats each.
+template <typename Body>
+static void appendPixels(CpuLane &on, const char *op, const Tensor &result,
+                         const Pixels &pixels, int64_t row, const Body &body) {
+  on.needWorkspace(3 * row * on.threads * static_cast<int64_t>(sizeof(float)));
+  on.append(op, {result}, [=, &on] {
+    float *scratch = reinterpret_cast<float *>(on.workspace());
     int64_t count = pixels.count();
     int64_t parts = std::min<int64_t>(on.threads, count);
     parallelFor(on.threads, parts, 1, [&](int64_t first, int64_t last) {
       for (int64_t part = first; part < last; ++part)
         for (int64_t p = count * part / parts; p < count * (part + 1) / parts;
-             ++p) {
-          int64_t at = pixels.offset(p);
-          lrnGradPixel(g, dx.as<float>() + at, dy.as<float>() + at,
-                       x.as<float>() + at, ratios + part * row);
-        }
+             ++p)
+          body(pixels.offset(p), scratch + part * 3 * row);
     });
   });
+}
+
+/// Floats per row of scratch: whole cache lines.
+static int64_t scratchRow(const LrnGeometry &g) {
+  return (g.channels + 15) / 16 * 16;
+}
+
+void lrn(Lane &lane, Tensor y, Tensor x, const LrnParams &params) {
+  LrnGeometry g = lrnGeometry(x.dim[1], params);
+  int64_t row = scratchRow(g);
+  appendPixels(cpuLane(lane), "lrn", y, Pixels(x), row,
+               [=](int64_t at, float *scratch) {
+                 lrnPixel(g, y.as<float>() + at, x.as<float>() + at, scratch,
+                          scratch + row);
+               });
+}
+
+void lrn_grad(Lane &lane, Tensor dx, Tensor dy, Tensor x,
+              const LrnParams &params) {
+  LrnGeometry g = lrnGeometry(x.dim[1], params);
+  int64_t row = scratchRow(g);
+  appendPixels(cpuLane(lane), "lrn_grad", dx, Pixels(x), row,
+               [=](int64_t at, float *scratch) {
+                 lrnGradPixel(g, dx.as<float>() + at, dy.as<float>() + at,
+                              x.as<float>() + at, scratch, scratch + row,
+                              scratch + 2 * row);
+               });
 }
 
 } // namespace lwcc::rt

@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <deque>
+#include <pthread.h>
 #include <thread>
 
 namespace lwcc::rt {
@@ -118,8 +119,13 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
   }
   for (int i = 0; i < spec.events; ++i)
     events.push_back(std::make_unique<CpuEvent>());
-  for (auto &lane : lanes)
-    workers.emplace_back([this, &lane] { laneMain(*lane); });
+  for (int i = 0; i < count; ++i) {
+    workers.emplace_back([this, i] { laneMain(*lanes[i]); });
+    // For debuggers and profilers; the system keeps 15 characters.
+    std::string name = spec.lanes[i].name;
+    pthread_setname_np(workers.back().native_handle(),
+                       name.substr(0, 15).c_str());
+  }
 }
 
 CpuMachine::~CpuMachine() {
@@ -145,7 +151,12 @@ Sequence *CpuMachine::record(const char *name,
   sequence->perLane.resize(lanes.size());
   for (auto &lane : lanes)
     lane->beginRecording(*sequence);
-  body();
+  try {
+    body();
+  } catch (const dnnl::error &e) {
+    throw Error(std::string("cannot prepare ") + name +
+                ": oneDNN: " + e.what());
+  }
   for (auto &lane : lanes)
     lane->endRecording();
 
