@@ -23,7 +23,7 @@ def convolutions(text):
     dims = {name: [int(d) for d in extents.split(",")]
             for name, extents in DECLARATION.findall(text) if extents}
     for match in CALL.finditer(text):
-        callee, arguments = match.group(1), match.group(2)
+        callee, arguments = match.group(1), " ".join(match.group(2).split())
         operands, _, parameters = arguments.partition(", {.")
         operands = [o.strip().split(".")[-1] for o in operands.split(",")]
         fields = dict(FIELD.findall("." + parameters if parameters else ""))
