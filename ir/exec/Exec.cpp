@@ -97,8 +97,9 @@ LogicalResult CallOp::verify() {
   auto check = [&](ArrayAttr tensors, int count, StringRef what) {
     for (Attribute a : tensors)
       if (!isa<FlatSymbolRefAttr, UnitAttr>(a))
-        return emitOpError("has a ")
-                   << what << " that is neither a buffer nor unit: " << a,
+        return emitOpError("has ")
+                   << "among its " << what
+                   << "s what is neither a buffer nor unit: " << a,
                failure();
     if (count >= 0 && static_cast<int>(tensors.size()) != count)
       return emitOpError("has ")
@@ -153,9 +154,11 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
                << " but " << name << " lies on " << buffer.getDeviceAttr();
     }
   if (auto name = call.getKernelAttr()) {
-    if (failed(checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))
+    if (failed(
+            checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))
       return failure();
-    int64_t inputs = symbols.lookup<lwcc::exec::KernelOp>(name.getAttr()).getInputs();
+    int64_t inputs =
+        symbols.lookup<lwcc::exec::KernelOp>(name.getAttr()).getInputs();
     int64_t given = call.getIns().size();
     if (given != inputs && given != inputs + 1)
       return call.emitOpError("has ")

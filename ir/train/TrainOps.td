@@ -56,6 +56,7 @@ def PlaceAttr : TrainAttr<"Place", "place"> {
 }
 
 def TilingAttr : TrainAttr<"Tiling", "tiling"> {
+  let genMnemonicAlias = 1; // written once per module, not on every op
   let summary = "how a layer is cut, and the place of every tile";
   let description = [{
     Degrees of sample (n), channel (c), height (h), width (w) and reduction (k),

@@ -72,7 +72,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (gpus < 1) {
-      fail("needs at least one GPU, not ") << gpus;
+      fail("needs at least one GPU, not " + Twine(gpus));
       return;
     }
     plan::LayerGraph graph = graphOf(module);
@@ -121,9 +121,9 @@ private:
   /// Tiles and GPUs need transfers between them, which no pass makes yet.
   bool needsTransfers(const plan::Plan &made) {
     if (gpus > 1) {
-      fail("") << gpus
-               << " GPUs need more than one device, which this version cannot "
-                  "place yet; compile for one GPU";
+      fail(Twine(gpus) +
+           " GPUs need more than one device, which this version cannot "
+           "place yet; compile for one GPU");
       return true;
     }
     bool any = false;

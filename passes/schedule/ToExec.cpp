@@ -417,7 +417,8 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
     ins.push_back(bufferOf(operand));
   if (auto map = dyn_cast<train::MapOp>(op)) {
     // The scalars are the last operand, where there are any.
-    call(op, "map", ins, {bufferOf(map.getY())}, parent.kernelFor(map));
+    outs.push_back(bufferOf(map.getY()));
+    call(op, "map", ins, outs, parent.kernelFor(map));
     return success();
   }
   if (auto constant = dyn_cast<train::ConstantOp>(op)) {

@@ -34,11 +34,11 @@ namespace {
 class Function {
 public:
   explicit Function(func::FuncOp func) : body(func.getBody().front()) {
-    sinkSources();
-    for (Operation &op : body.without_terminator()) {
-      number[&op] = ops.size();
-      ops.push_back(&op);
-    }
+    for (Operation &op : body.without_terminator())
+      if (op.getNumOperands() > 0 || op.use_empty()) {
+        number[&op] = ops.size();
+        ops.push_back(&op);
+      }
     for (Operation *op : ops)
       add(op);
     for (Operation *op : ops)
@@ -55,12 +55,13 @@ public:
     assert(schedule::verify(problem, order).empty() && "solver's promise");
     for (int op : order)
       ops[op]->moveBefore(body.getTerminator());
+    sinkSources();
     return success();
   }
 
 private:
-  /// What needs nothing (a fill, a read) goes right before its first user, not
-  /// where a pass that hoists constants left it.
+  /// What needs nothing (a fill, a read of a parameter) is no part of the
+  /// problem: it goes right before its first user.
   void sinkSources() {
     SmallVector<Operation *> sources;
     for (Operation &op : body.without_terminator())
@@ -85,12 +86,17 @@ private:
     if (auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr))
       if (!tiling.getPlaces().empty())
         entry.lane = tiling.getPlaces().front().getLane();
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        entry.after.push_back(number.lookup(producer));
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer)
+        continue;
+      if (auto known = number.find(producer); known != number.end())
+        entry.after.push_back(known->second);
+      else if (!storageOf.contains(operand)) // a source's
+        storageOf[operand] = storageFor(producer, 0);
+    }
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       storageOf[result] = storageFor(op, index);
-    // A read of a parameter touches nothing that is not there anyway.
     for (Value value : op->getOperands())
       if (auto storage = storageOf.find(value); storage != storageOf.end())
         entry.storages.push_back(storage->second);
@@ -122,10 +128,9 @@ private:
   /// Readers of a parameter's old value go before who overwrites it.
   void protectOldValue(WriteOp write) {
     llvm::SetVector<Operation *> readers;
-    for (Operation *op : ops)
-      if (auto read = dyn_cast<ReadOp>(op))
-        if (read.getParameter() == write.getParameter())
-          readers.insert_range(readersOf(read.getValue()));
+    for (auto read : body.getOps<ReadOp>())
+      if (read.getParameter() == write.getParameter())
+        readers.insert_range(readersOf(read.getValue()));
     Operation *producer = write.getValue().getDefiningOp();
     auto tied = dyn_cast_or_null<TiedOpInterface>(producer);
     bool inPlace =

@@ -319,7 +319,7 @@ void Verifier::checkSharing(CallOp call) {
               : !overlap(*out, *in) || (same && rule == Sharing::allowed))
         continue;
       error(call) << "writes result @" << out->buffer.getSymName()
-                  << (rule == Sharing::required ? " elsewhere than "
+                  << (rule == Sharing::required ? " elsewhere than its operand "
                                                 : " over its operand ")
                   << "@" << in->buffer.getSymName() << ", which '"
                   << call.getCallee() << "' does not allow";

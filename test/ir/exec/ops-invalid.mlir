@@ -1,0 +1,205 @@
+// RUN: lwcc-opt %s -split-input-file -verify-diagnostics
+// Rule (E2) of ir/exec/README.md, one violation per program.
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{refers to unknown device @e}}
+  exec.lane @l on @e
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{refers to unknown device @e}}
+  exec.buffer input @x : tensor<4xf32> on @e at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{needs a ranked tensor type with static shape, found 'tensor<?xf32>'}}
+  exec.buffer input @x : tensor<?xf32> on @d at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{has negative offset -2}}
+  exec.buffer input @x : tensor<4xf32> on @d at -2
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.buffer activation @x : tensor<4xf32> on @d at -1
+  // expected-error @+1 {{has negative offset -1}}
+  exec.buffer activation @y : tensor<4xf32> on @d view @x at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{refers to unknown buffer @x}}
+  exec.buffer activation @y : tensor<4xf32> on @d view @x at 0
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is a view of @x, which is declared after it}}
+  exec.buffer activation @y : tensor<4xf32> on @d view @x at 0
+  exec.buffer activation @x : tensor<4xf32> on @d at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.device @e node 0 gpu 1 arena 0
+  exec.buffer activation @x : tensor<4xf32> on @d at -1
+  // expected-error @+1 {{is on @e but a view of @x on @d}}
+  exec.buffer activation @y : tensor<4xf32> on @e view @x at 0
+}
+
+// -----
+
+exec.program @p {
+  // expected-error @+1 {{has a negative number of inputs}}
+  exec.kernel @k(-1) = "x0"
+}
+
+// -----
+
+exec.program @p {
+  // expected-error @+1 {{does not belong into an exec.program}}
+  builtin.module {}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{refers to unknown event @e}}
+    exec.record @e on @l
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.event @e
+  exec.sequence @train_step {
+    // expected-error @+1 {{refers to unknown lane @l}}
+    exec.wait @e on @l
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{calls unknown runtime function 'frobnicate'}}
+    exec.call "frobnicate" [] -> [] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{has 0 operands; expected 1}}
+    exec.call "lrn" [] -> [unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{has 2 results; expected 1}}
+    exec.call "lrn" [unit] -> [unit, unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{has among its operands what is neither a buffer nor unit: 1 : i64}}
+    exec.call "lrn" [1] -> [unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{needs a kernel exactly when it calls map}}
+    exec.call "map" [unit] -> [unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{refers to unknown kernel @k}}
+    exec.call "map" @k [unit] -> [unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.kernel @k(1) = "x0"
+  exec.sequence @train_step {
+    // expected-error @+1 {{has 3 operands, but @k takes 1 inputs (and the scalars if it is random)}}
+    exec.call "map" @k [unit, unit, unit] -> [unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.sequence @train_step {
+    // expected-error @+1 {{refers to unknown buffer @x}}
+    exec.call "lrn" [@x] -> [unit] on @l for "a" "forward"
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.device @e node 0 gpu 1 arena 0
+  exec.lane @l on @d
+  exec.buffer input @x : tensor<4xf32> on @e at -1
+  exec.sequence @train_step {
+    // expected-error @+1 {{runs on @l of @d but @x lies on @e}}
+    exec.call "lrn" [@x] -> [unit] on @l for "a" "forward"
+  }
+}

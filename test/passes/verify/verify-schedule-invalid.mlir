@@ -1,0 +1,198 @@
+// RUN: lwcc-opt %s -split-input-file -exec-verify-schedule -verify-diagnostics
+// Rules (E3) to (E8) of ir/exec/README.md, one violation per program.
+
+// E3: alignment.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 1024
+  // expected-error @+1 {{starts at byte 128, which is not a multiple of 256}}
+  exec.buffer activation @x : tensor<4xf32> on @d at 128
+}
+
+// -----
+
+// E3: arena.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 256
+  // expected-error @+1 {{ends at byte 516 of @d, whose arena has 256}}
+  exec.buffer activation @x : tensor<65xf32> on @d at 256
+}
+
+// -----
+
+// E3: not planned.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 256
+  // expected-error @+2 {{starts at byte -1, which is not a multiple of 256}}
+  // expected-error @+1 {{has no place in memory yet}}
+  exec.buffer activation @x : tensor<4xf32> on @d at -1
+}
+
+// -----
+
+// E3: views.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 512
+  exec.buffer activation @x : tensor<128xf32> on @d at 0
+  // expected-error @+1 {{takes bytes 256 to 768 of @x, which has 512}}
+  exec.buffer activation @y : tensor<128xf32> on @d view @x at 256
+}
+
+// -----
+
+// E4.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 1024
+  // expected-note @+1 {{the other buffer}}
+  exec.buffer activation @x : tensor<128xf32> on @d at 0
+  // expected-error @+1 {{shares bytes with @x, and one of them keeps its value between runs}}
+  exec.buffer parameter @w : tensor<64xf32> on @d at 256
+}
+
+// -----
+
+// E5: recorded later, recorded never.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.lane @m on @d
+  exec.event @e
+  exec.event @never
+  exec.sequence @train_step {
+    // expected-error @+1 {{waits for an event that is recorded later}}
+    exec.wait @e on @m
+    // expected-error @+1 {{waits for an event that the sequence never records}}
+    exec.wait @never on @m
+    // expected-note @+1 {{recorded here}}
+    exec.record @e on @l
+  }
+}
+
+// -----
+
+// E5: recorded twice.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.event @e
+  exec.sequence @train_step {
+    // expected-note @+1 {{first recorded here}}
+    exec.record @e on @l
+    // expected-error @+1 {{records an event for the second time in a sequence}}
+    exec.record @e on @l
+  }
+}
+
+// -----
+
+// E6: read while it may be written.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 512
+  exec.lane @l on @d
+  exec.lane @m on @d
+  exec.buffer activation @x : tensor<4xf32> on @d at 0
+  exec.buffer activation @y : tensor<4xf32> on @d at 256
+  exec.sequence @train_step {
+    // expected-note @+1 {{written here on @l}}
+    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    // expected-error @+1 {{reads @x on @m while it may still be written}}
+    exec.call "reshape" [@x] -> [@y] on @m for "b" "forward"
+  }
+}
+
+// -----
+
+// E6: overwritten while it may be read, through reused memory; the event is
+// recorded before the read.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 512
+  exec.lane @l on @d
+  exec.lane @m on @d
+  exec.event @e
+  exec.buffer activation @x : tensor<4xf32> on @d at 0
+  exec.buffer activation @y : tensor<4xf32> on @d at 256
+  exec.buffer activation @z : tensor<64xf32> on @d at 0
+  exec.sequence @train_step {
+    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    exec.record @e on @l
+    // expected-note @+1 {{read here on @l}}
+    exec.call "reshape" [@x] -> [@y] on @l for "b" "forward"
+    exec.wait @e on @m
+    // expected-error @+1 {{writes @z on @m while @x may still be read from the same bytes}}
+    exec.call "fill" [] -> [@z] on @m for "c" "forward"
+  }
+}
+
+// -----
+
+// E6: two writes.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 256
+  exec.lane @l on @d
+  exec.lane @m on @d
+  exec.buffer activation @x : tensor<4xf32> on @d at 0
+  exec.sequence @train_step {
+    // expected-note @+1 {{written here on @l}}
+    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    // expected-error @+1 {{writes @x on @m while @x may still be written in the same bytes}}
+    exec.call "fill" [] -> [@x] on @m for "b" "forward"
+  }
+}
+
+// -----
+
+// E7: never written; written in part.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 1024
+  exec.lane @l on @d
+  exec.buffer activation @x : tensor<128xf32> on @d at 0
+  exec.buffer activation @x.low : tensor<64xf32> on @d view @x at 0
+  exec.buffer activation @y : tensor<128xf32> on @d at 512
+  exec.sequence @train_step {
+    // expected-error @+1 {{reads @x before it is written (byte 0)}}
+    exec.call "reshape" [@x] -> [@y] on @l for "a" "forward"
+    exec.call "fill" [] -> [@x.low] on @l for "a" "forward"
+    // expected-error @+1 {{reads @x before it is written (byte 256)}}
+    exec.call "reshape" [@x] -> [@y] on @l for "b" "forward"
+  }
+}
+
+// -----
+
+// E7: overwritten by another buffer.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 512
+  exec.lane @l on @d
+  exec.buffer activation @x : tensor<64xf32> on @d at 0
+  exec.buffer activation @z : tensor<4xf32> on @d at 0
+  exec.buffer activation @y : tensor<64xf32> on @d at 256
+  exec.sequence @train_step {
+    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    // expected-note @+1 {{written here}}
+    exec.call "fill" [] -> [@z] on @l for "b" "forward"
+    // expected-error @+1 {{reads @x, but its byte 0 holds a value of @z}}
+    exec.call "reshape" [@x] -> [@y] on @l for "c" "forward"
+  }
+}
+
+// -----
+
+// E8: two results in one place, a result over an operand, an update elsewhere.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 2048
+  exec.lane @l on @d
+  exec.buffer input @x : tensor<1x1x8x8xf32> on @d at 0
+  exec.buffer activation @y : tensor<1x1x8x8xf32> on @d at 256
+  exec.buffer parameter @w : tensor<4xf32> on @d at 512
+  exec.buffer optimizer @m : tensor<4xf32> on @d at 768
+  exec.buffer scalars @s : tensor<64xui8> on @d at 1024
+  exec.buffer loss @loss : tensor<f32> on @d at 1280
+  exec.buffer activation @v : tensor<4xf32> on @d at 1536
+  exec.sequence @train_step {
+    // expected-error @+1 {{writes two results, @y and @y, to the same bytes}}
+    exec.call "max_pool" [@x] -> [@y, @y] on @l for "a" "forward"
+    // expected-error @+1 {{writes result @y over its operand @y, which 'lrn' does not allow}}
+    exec.call "lrn" [@y] -> [@y] on @l for "b" "forward"
+    // expected-error @+1 {{writes result @v elsewhere than its operand @w, which 'sgd' does not allow}}
+    exec.call "sgd" [@w, @w, @m, @s, @loss] -> [@v, @m] on @l for "c" "update"
+  }
+}
