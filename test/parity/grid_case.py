@@ -72,9 +72,11 @@ class Case:
             [helper.make_tensor_value_info(
                 logits, FLOAT, [] if self.labels else [batch, CLASSES])],
             self.initializers)
+        # PyTorch's name, since the files of some exporters store the numbers of
+        # expressions as initializers: there a lone number is no parameter.
         return helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", self.opset)],
-            ir_version=8)
+            ir_version=8, producer_name="pytorch")
 
     def _width(self, rows):
         """The row length, by ONNX's own shape inference."""

@@ -303,7 +303,7 @@ def further_movements():
         case = Case(f"Expand {text(given)} {text(sizes)}", given)
         case.last = case.op("Expand", case.last, case.ints(*sizes))
         yield case.model()
-    for axis, index in ((1, [2]), (2, [0, 3]), (3, [5, -1])):
+    for axis, index in ((1, [2]), (2, [0, 3]), (3, [-1, -3])):
         case = Case(f"Gather axis{axis} {text(index)}", shape)
         case.last = case.op("Gather", case.last, case.ints(*index), axis=axis)
         yield case.model()
