@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Workbench.h"
+#include "runtime/core/LrnBody.h"
 
 using namespace lwcc::rt;
 
@@ -152,6 +153,28 @@ TEST_P(LrnTest, ForwardAndGradient) {
       dx[i] += dy[o] * (yUp[o] - yDown[o]) / (2 * h);
   }
   expectClose(bench.get(tdx), dx, 5e-6);
+}
+
+/// The operator computes rows of channels; a CUDA thread computes one element
+/// with the bodies. Both must be the same arithmetic.
+TEST_P(LrnTest, BodiesGiveTheSameBits) {
+  LrnGeometry g = lrnGeometry(13, GetParam());
+  Workbench bench;
+  Floats x = randomValues(13, 1), dy = randomValues(13, 2);
+  Tensor tx = bench.tensor({1, 13, 1, 1}, x);
+  Tensor tdy = bench.tensor({1, 13, 1, 1}, dy);
+  Tensor ty = bench.tensor({1, 13, 1, 1}), tdx = bench.tensor({1, 13, 1, 1});
+  bench.run([&](Lane &lane) {
+    lrn(lane, ty, tx, GetParam());
+    lrn_grad(lane, tdx, tdy, tx, GetParam());
+  });
+  Floats y = bench.get(ty), dx = bench.get(tdx);
+  for (int c = 0; c < 13; ++c) {
+    EXPECT_EQ(y[c], lrnAt(g, x.data(), c));
+    EXPECT_EQ(dx[c], lrnGradAt(g, dy.data(), x.data(), c, [&](int d) {
+                return lrnRatio(g, dy.data(), x.data(), d);
+              }));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
