@@ -27,8 +27,8 @@ Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,
   // element i of its result. An update is in place: w_new is w, m_new is m.
   if (kernel == "map")
     return Sharing::allowed;
-  if (kernel == "sgd" && ((result == 0 && operand == 0) ||
-                          (result == 1 && operand == 2)))
+  if (kernel == "sgd" &&
+      ((result == 0 && operand == 0) || (result == 1 && operand == 2)))
     return Sharing::required;
   return Sharing::forbidden;
 }
