@@ -61,6 +61,14 @@ struct Global {
   std::vector<BufferOp> tiles;
 };
 
+/// Of the whole tensor, dense: its raw_data in the exported file.
+int64_t bytesOfGlobal(const Global &global) {
+  BufferOp first = global.tiles.front();
+  ArrayRef<int64_t> dims =
+      arrayOf(first, "exec.dims", first.getTensorType().getShape());
+  return 4 * llvm::product_of(dims);
+}
+
 class TableEmitter {
 public:
   TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
@@ -145,7 +153,9 @@ void TableEmitter::exportTable() {
   out.indent();
   for (Attribute piece : pieces) {
     if (auto name = dyn_cast<StringAttr>(piece)) {
-      out.row({std::to_string(rowOf.at(name.getValue())), "0", "0"});
+      const Global &global = state.find(name.getValue())->second;
+      out.row({std::to_string(rowOf.at(name.getValue())), "0",
+               std::to_string(bytesOfGlobal(global))});
     } else {
       ArrayRef<int64_t> literal = cast<DenseI64ArrayAttr>(piece).asArrayRef();
       out.row({"-1", std::to_string(literal[0]), std::to_string(literal[1])});

@@ -193,12 +193,15 @@ LogicalResult Loader::load(rt::Program &program) {
   }
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))
     for (Attribute piece : pieces) {
-      if (auto name = dyn_cast<StringAttr>(piece))
-        program.onnxExport.push_back({rowOf.at(name.getValue()), 0, 0});
-      else
+      if (auto name = dyn_cast<StringAttr>(piece)) {
+        int row = rowOf.at(name.getValue());
+        int64_t bytes = 4 * llvm::product_of(program.state[row].tensor.dims);
+        program.onnxExport.push_back({row, 0, bytes});
+      } else {
         program.onnxExport.push_back(
             {-1, cast<DenseI64ArrayAttr>(piece)[0],
              cast<DenseI64ArrayAttr>(piece)[1]});
+      }
     }
   return success();
 }

@@ -1,18 +1,22 @@
 //===- lwcc-translate.cpp - Formats in and out of the compiler ------------===//
 //
 //   lwcc-translate --import-onnx [--batch=N] model.onnx > model.mlir
+//   lwcc-translate --emit-cpp program.mlir > program.cpp
 //
-// Prints the form `imported` of a model, for looking at and for tests. With
-// --export-onnx=FILE it also writes the model back as the trainer would, with
-// every parameter at its initial value (random ones at their mean).
+// The first prints the form `imported` of a model, for looking at and for
+// tests. With --export-onnx=FILE it also writes the model back as the trainer
+// would, with every parameter at its initial value (random ones at their mean).
+// The second prints an exec.program as C++.
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/EmitProgram.h"
 #include "frontend/Import.h"
 #include "ir/train/Train.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -53,12 +57,27 @@ static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
   return success();
 }
 
+/// The C++ of the module's exec.program.
+static FailureOr<std::string> emitCpp(llvm::StringRef path,
+                                      MLIRContext &context) {
+  context.loadDialect<train::TrainDialect, exec::ExecDialect>();
+  auto module = parseSourceFile<ModuleOp>(path, &context);
+  if (!module)
+    return failure();
+  auto programs = module->getOps<exec::ProgramOp>();
+  if (programs.empty())
+    return module->emitError("holds no exec.program");
+  return emitProgram(*programs.begin());
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::OptionCategory category("lwcc-translate options");
   cl::opt<bool> importFlag("import-onnx", cl::cat(category),
                            cl::desc("from ONNX (.onnx, or .onnxtext) to the "
                                     "train dialect, form imported"));
+  cl::opt<bool> emitFlag("emit-cpp", cl::cat(category),
+                         cl::desc("from an exec.program to C++"));
   cl::opt<std::string> input(cl::Positional, cl::desc("<file>"), cl::Required,
                              cl::cat(category));
   cl::opt<std::string> output("o", cl::desc("output file"), cl::init("-"),
@@ -73,20 +92,14 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   registerAsmPrinterCLOptions();
   cl::ParseCommandLineOptions(argc, argv, "lwcc's translations\n");
-  if (!importFlag) {
-    llvm::errs() << "lwcc-translate: say what to do: --import-onnx\n";
+  if (importFlag == emitFlag) {
+    llvm::errs() << "lwcc-translate: say what to do: --import-onnx or "
+                    "--emit-cpp\n";
     return 1;
   }
 
   MLIRContext context;
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
-  ImportOptions options;
-  options.batch = batch;
-  options.loss = loss;
-  FailureOr<ImportedModel> model = importOnnx(input, options, &context);
-  if (failed(model))
-    return 1;
-
   auto write = [](llvm::StringRef path, auto print) {
     std::string error;
     auto file = openOutputFile(path, &error);
@@ -98,6 +111,18 @@ int main(int argc, char **argv) {
     file->keep();
     return true;
   };
+  if (emitFlag) {
+    FailureOr<std::string> text = emitCpp(input, context);
+    return failed(text) ||
+           !write(output, [&](llvm::raw_ostream &os) { os << *text; });
+  }
+  ImportOptions options;
+  options.batch = batch;
+  options.loss = loss;
+  FailureOr<ImportedModel> model = importOnnx(input, options, &context);
+  if (failed(model))
+    return 1;
+
   if (!exportOnnx.empty() &&
       !write(exportOnnx, [&](llvm::raw_ostream &os) { writeOnnx(*model, os); }))
     return 1;

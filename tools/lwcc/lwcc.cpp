@@ -78,7 +78,8 @@ static bool complete(Flags &flags, TrainerSource &source) {
     if (source.architectures.size() > 1)
       fail("--arch: a CPU trainer is compiled for one instruction set");
   }
-  if (flags.output.empty() && flags.stopAfter == "exec" && !flags.explain)
+  if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
+      !flags.explain)
     fail("no output given; add -o trainer");
   return good;
 }
