@@ -6,10 +6,10 @@ A stored AlexNet would weigh 244 MB. Here every parameter is the output of a
 random or constant node instead, which ONNX allows and lwcc trains: the files
 are a few KB. Names are torchvision's, so a checkpoint can be loaded there.
 
-alexnet.onnx draws its weights by He et al. 2015 (normal, variance 2/fan-in)
-with zero biases: without batch normalization, PyTorch's default shrinks the
-signal from layer to layer, and the loss stays on a plateau for several epochs.
-lenet5.onnx draws by PyTorch's default (uniform within 1/sqrt(fan-in)).
+Weights are drawn by He et al. 2015 (variance 2/fan-in; normal in alexnet.onnx,
+uniform in lenet5.onnx), biases are zero: without batch normalization, PyTorch's
+default shrinks the signal from layer to layer, and the loss stays on a plateau
+at first. A trainer's --init=fresh draws by PyTorch's default instead.
 """
 
 import math
@@ -24,8 +24,8 @@ FLOAT = TensorProto.FLOAT
 class Net:
     """A graph that grows layer by layer from `images`."""
 
-    def __init__(self, name, init):
-        self.name, self.init = name, init
+    def __init__(self, name, distribution):
+        self.name, self.distribution = name, distribution
         self.nodes, self.constants, self.last = [], [], "images"
 
     def node(self, op, name, *extra, **attributes):
@@ -34,30 +34,28 @@ class Net:
             op, [self.last, *extra], [name], name=name, **attributes))
         self.last = name
 
-    def parameter(self, name, shape, fan_in, bias=False):
-        if self.init == "pytorch":
-            bound = 1 / math.sqrt(fan_in)
-            made = helper.make_node("RandomUniform", [], [name], dtype=FLOAT,
-                                    shape=shape, low=-bound, high=bound)
-        elif bias:
-            self.constants.append(helper.make_tensor(
-                f"{name}.shape", TensorProto.INT64, [len(shape)], shape))
-            made = helper.make_node(
-                "ConstantOfShape", [f"{name}.shape"], [name],
-                value=helper.make_tensor("value", FLOAT, [1], [0.0]))
-        else:
-            made = helper.make_node(
-                "RandomNormal", [], [name], dtype=FLOAT, shape=shape, mean=0.0,
-                scale=math.sqrt(2 / fan_in))
-        made.name = name
-        self.nodes.append(made)
+    def weight(self, name, shape):
+        deviation = math.sqrt(2 / math.prod(shape[1:]))
+        drawn = dict(mean=0.0, scale=deviation)
+        if self.distribution == "Uniform":
+            drawn = dict(low=-math.sqrt(3) * deviation,
+                         high=math.sqrt(3) * deviation)
+        self.nodes.append(helper.make_node(
+            f"Random{self.distribution}", [], [name], name=name, dtype=FLOAT,
+            shape=shape, **drawn))
+        return name
+
+    def bias(self, name, size):
+        self.constants.append(helper.make_tensor(
+            f"{name}.shape", TensorProto.INT64, [1], [size]))
+        self.nodes.append(helper.make_node(
+            "ConstantOfShape", [f"{name}.shape"], [name], name=name,
+            value=helper.make_tensor("value", FLOAT, [1], [0.0])))
         return name
 
     def layer(self, op, name, shape, outputs, **attributes):
-        fan_in = math.prod(shape[1:])
-        weight = self.parameter(f"{name}.weight", shape, fan_in)
-        bias = self.parameter(f"{name}.bias", [outputs], fan_in, bias=True)
-        self.node(op, f"{name}.out", weight, bias, **attributes)
+        self.node(op, f"{name}.out", self.weight(f"{name}.weight", shape),
+                  self.bias(f"{name}.bias", outputs), **attributes)
 
     def conv(self, name, inputs, outputs, kernel, stride=1, pad=0):
         self.layer("Conv", name, [outputs, inputs, kernel, kernel], outputs,
@@ -95,7 +93,7 @@ class Net:
 
 def alexnet(path):
     """torchvision.models.alexnet, 61,100,840 parameters."""
-    net = Net("alexnet", "he")
+    net = Net("alexnet", "Normal")
     net.conv("features.0", 3, 64, 11, stride=4, pad=2)
     net.node("Relu", "features.1")
     net.pool("features.2", 3, 2)
@@ -122,7 +120,7 @@ def alexnet(path):
 
 def lenet5(path):
     """LeCun et al. 1998 with ReLU and max pooling, 61,706 parameters."""
-    net = Net("lenet5", "pytorch")
+    net = Net("lenet5", "Uniform")
     net.conv("conv1", 1, 6, 5, pad=2)
     net.node("Relu", "relu1")
     net.pool("pool1", 2, 2)

@@ -42,7 +42,7 @@ mkdir -p "$out"
 say "Compiling and training LeNet-5 (target $target)"
 show "$build/bin/lwcc" "$root/examples/lenet5.onnx" --target=$target --batch=32 -o "$out/lenet5"
 show "$out/lenet5" --data="$build/digits/train" --val-data="$build/digits/val" \
-  --epochs=15 --lr=0.02 --momentum=0.9 --weight-decay=5e-4 \
+  --epochs=15 --lr=0.01 --momentum=0.9 --weight-decay=5e-4 \
   --log="$out/lenet5.jsonl" --export-onnx="$out/lenet5-trained.onnx"
 
 say "Compiling and training AlexNet: 61 million parameters, images of 224x224 (target $target)"
