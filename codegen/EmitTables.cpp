@@ -176,9 +176,9 @@ void TableEmitter::globalTensor(StringRef field, Role role, StringRef type) {
     out.assignment(("program." + field + ".name").str(), quoted(name));
     out.assignment(("program." + field + ".dims").str(), braced(dims));
     for (BufferOp tile : global.tiles)
-      out.call(("program." + field + ".shards.push_back").str(),
-               {CppArgument(std::vector<std::string>{
-                   refOf(tile, type), braced(beginOf(tile))})});
+      out.call("addTile", {CppArgument(("program." + field).str()),
+                           CppArgument(refOf(tile, type)),
+                           CppArgument(braced(beginOf(tile)))});
   }
 }
 
@@ -234,11 +234,8 @@ void TableEmitter::describe() {
   out.line();
   out.line("} // namespace");
   out.line();
-  out.line("int main(int argc, char **argv) {");
-  out.indent();
-  out.line("return trainMain(argc, argv, describe());");
-  out.dedent();
-  out.line("}");
+  out.line("int main(int argc, char **argv) { return trainMain(argc, argv, "
+           "describe()); }");
 }
 
 void lwcc::emitTables(ProgramNames &names, CppWriter &out) {

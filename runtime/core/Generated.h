@@ -84,6 +84,11 @@ inline TensorRef refOf(int device, int64_t offset, DType type,
   return {device, offset, type, dims.vector(), layoutOf(dims.rank)};
 }
 
+inline void addTile(GlobalTensor &tensor, TensorRef ref,
+                    std::vector<int64_t> begin) {
+  tensor.shards.push_back({std::move(ref), std::move(begin)});
+}
+
 template <size_t N, size_t M>
 std::vector<StateTensor> stateTensors(const StateRow (&rows)[N],
                                       const ShardRow (&shards)[M]) {

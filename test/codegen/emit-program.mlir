@@ -39,7 +39,7 @@
 // CHECK:   {0, 0, 0, {0, 0, 0, 0}, {6, 1, 5, 5}},
 // CHECK-LABEL: constexpr ExportPiece exportPieces[] = {
 // CHECK:   {-1, 640, 12},
-// CHECK:   {0, 0, 0},
+// CHECK:   {0, 0, 600},
 // CHECK-LABEL: Program describe() {
 // CHECK:   program.batch = 2;
 // CHECK:   program.machine.devices.push_back({.arenaBytes = 65536});
