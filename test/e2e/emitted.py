@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 
 class Failed(Exception):
@@ -86,24 +87,32 @@ def main():
                         default="binary")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="models at a time")
     args = parser.parse_args()
     if args.target == "cpu" and not args.data:
         parser.error("--target=cpu needs --data")
     check = check_cpu if args.target == "cpu" else check_cuda
-    failed = 0
-    for model in args.models:
+
+    def judge(model):
+        """Whether it passed, and a line that says so."""
         name = os.path.basename(model)[:-len(".onnx")]
         folder = os.path.join(args.work, name)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         start = time.time()
         try:
-            verdict = "ok   " + name + ": " + check(model, folder, args)
-            shutil.rmtree(folder)
+            verdict = check(model, folder, args)
         except Failed as error:
-            failed += 1
-            verdict = f"FAIL {name}: {error}"
-        print(f"{verdict} ({time.time() - start:.0f} s)", flush=True)
+            return False, f"FAIL {name}: {error}"
+        shutil.rmtree(folder)
+        return True, f"ok   {name}: {verdict} ({time.time() - start:.0f} s)"
+
+    failed = 0
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for good, line in pool.map(judge, args.models):
+            failed += not good
+            print(line, flush=True)
     print(f"{len(args.models) - failed} passed, {failed} failed")
     return failed != 0
 

@@ -49,8 +49,12 @@ def train(command, data, settings):
             f"--checkpoint-every={settings.steps}"]
         if settings.nesterov:
             flags.append("--nesterov")
-        result = subprocess.run(command + flags, text=True, errors="replace",
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            result = subprocess.run(
+                command + flags, text=True, errors="replace",
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        except OSError as error:
+            raise TrainerError(str(error)) from error
         if result.returncode:
             raise TrainerError(f"{shlex.join(command + flags)}\n"
                                f"exit code {result.returncode}\n{result.stdout}")
