@@ -6,7 +6,8 @@ Each model is trained by `lwcc-run MODEL --batch=B -- FLAGS` (or by the program
 that --trainer names) on the images of DIR in their order, and by the oracle in
 double and in single precision. A row passes if
 
-  - the first loss is within 1e-5 of PyTorch's in double, relatively;
+  - the first loss is within 1e-5 of PyTorch's in double, relatively (or four
+    times PyTorch's own distance in single precision, where that is more);
   - the distance of the losses from PyTorch's in double is at most four times
     that of PyTorch in single precision, plus 1e-6; and
   - so is the distance of the weights and running statistics.
@@ -110,7 +111,11 @@ def compare(path, args, settings):
         part = {name: whole[name] for name in names}
         pairs.append((vector_distance(state, part),
                       max(vector_distance(other, part) for _, other in singles)))
-    good = first <= FIRST_LOSS and all(
+    # Where normalization over a handful of values amplifies rounding, single
+    # precision itself is further from double than the bound.
+    own_first = max(abs(single[0] - truth[0]) / abs(truth[0])
+                    for single, _ in singles)
+    good = first <= max(FIRST_LOSS, FACTOR * own_first) and all(
         actual <= FACTOR * own + SLACK for actual, own in pairs)
     if args.verbose:
         for step, row in enumerate(zip(losses, truth, singles[0][0])):
