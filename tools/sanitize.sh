@@ -47,7 +47,7 @@ thread() {
   export TSAN_OPTIONS="halt_on_error=0 exitcode=66 second_deadlock_stack=1 suppressions=$suppressions"
   local targets
   mapfile -t targets < <(ninja -C "$build" -t targets all |
-    sed -n 's|^unit/\(runtime-\(cpu\|train\)[-a-z]*\): .*EXECUTABLE.*|unit/\1|p')
+    sed -n 's#^unit/\(runtime-\(cpu\|train\)[-a-z]*\): .*EXECUTABLE.*#unit/\1#p')
   ((${#targets[@]})) || { echo "sanitize.sh: no runtime tests"; return 1; }
   ninja -C "$build" "${targets[@]}" || return 1
   for target in "${targets[@]}"; do
