@@ -138,7 +138,7 @@ for section in "${sections[@]}"; do
     parity)
       mapfile -t files < <(one_of_each)
       counted parity "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
-        --steps=5 --batch=4 --table="$build/parity.md" "${files[@]}"
+        --steps=5 --batch=4 --lr=0.001 --table="$build/parity.md" "${files[@]}"
       ;;
     emitted)
       mapfile -t files < <(one_of_each)
