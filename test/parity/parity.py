@@ -6,28 +6,28 @@ Each model is trained by `lwcc-run MODEL --batch=B -- FLAGS` (or by the program
 that --trainer names) on the images of DIR in their order, and by the oracle in
 double and in single precision. A row passes if
 
-  - the first loss is within 1e-5 of PyTorch's in double, relatively (or four
-    times PyTorch's own distance in single precision, where that is more);
+  - the first loss is within 1e-5 of PyTorch's in double, relatively;
   - the distance of the losses from PyTorch's in double is at most four times
     that of PyTorch in single precision, plus 1e-6; and
   - so is the distance of the weights and running statistics.
 
 Distance of losses: the largest relative difference over the steps. Distance of
 weights: |w - w64| / |w64|, Euclidean over all parameters; running statistics
-are a vector of their own. PyTorch in single precision is itself a sample: a
-ReLU whose input is within rounding of zero turns the other way in one run and
-not in the next, and moves the result by more than all other rounding together.
-Its distance is therefore the largest of three runs: with oneDNN, without, and
-with the initial weights moved by one unit in their last place. For the same
-reason a row that fails is tried on two other parts of the data, and passes if
-both do ("2 of 3"): an error of arithmetic would show on all of them. Prints a
-markdown table and a last line `N passed, M failed`.
+are a vector of their own.
+
+The distance of single precision is a random quantity: a ReLU whose input is
+within rounding of zero turns the other way in one run and not in the next, and
+moves the result by more than all other rounding together. So where one run of
+PyTorch does not settle the row, more are made, from initial weights that are
+each moved by one unit in their last place, and the largest distance counts
+(--samples at most; the column "runs" says how many were needed). An error of
+arithmetic is not hidden by this: it is in every step of the trainer and in no
+run of PyTorch. Prints a markdown table and a last line `N passed, M failed`.
 """
 
 import argparse
 import os
 import sys
-import tempfile
 import warnings
 
 import numpy as np
@@ -41,7 +41,7 @@ FIRST_LOSS = 1e-5
 FACTOR, SLACK = 4.0, 1e-6
 COLUMNS = ("model", "exporter", "first loss", "losses", "PyTorch f32", "ratio",
            "weights", "PyTorch f32", "ratio", "running statistics",
-           "PyTorch f32", "ratio", "result")
+           "PyTorch f32", "ratio", "runs", "result")
 
 
 def loss_distance(losses, reference):
@@ -67,9 +67,9 @@ def worst_tensors(state, reference, count=3):
     return ", ".join(f"{name} {distances[name]:.1e}" for name in worst)
 
 
-def run_single(path, data, settings, onednn=True, seed=0):
-    """Losses and state of PyTorch in single precision; with a seed, from
-    weights that are each moved by a unit in the last place, up or down."""
+def run_single(path, data, settings, seed):
+    """Losses and state of PyTorch in single precision; with a seed above 0,
+    from weights that are each moved by a unit in the last place, up or down."""
     oracle = Oracle(path, torch.float32, settings.seed)
     random = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -77,8 +77,7 @@ def run_single(path, data, settings, onednn=True, seed=0):
             up = torch.rand(w.shape, generator=random) < 0.5
             limit = torch.where(up, torch.inf, -torch.inf)
             w.copy_(torch.nextafter(w, limit))
-    with torch.backends.mkldnn.flags(enabled=onednn):
-        return run_oracle(oracle, data, settings), oracle.state()
+    return run_oracle(oracle, data, settings), oracle.state()
 
 
 def image_shape(path):
@@ -88,67 +87,57 @@ def image_shape(path):
     return [d.dim_value for d in image.type.tensor_type.shape.dim[1:]]
 
 
-def rotated(folder, part, out):
-    """Writes the data of `folder` to `out`, beginning at a part of it."""
-    for name in ("images.npy", "labels.npy"):
-        array = np.load(os.path.join(folder, name))
-        np.save(os.path.join(out, name), np.roll(array, -int(part * len(array)), 0))
-    return out
+def judge(losses, state, truth, parts, singles):
+    """Whether it is as near to double precision as `singles`, runs of PyTorch
+    in single precision; and pairs of distances, of ours and the largest of
+    theirs: losses, weights, running statistics."""
+    pairs = [(loss_distance(losses, truth),
+              max(loss_distance(single, truth) for single, _ in singles))]
+    for part in parts:
+        pairs.append((vector_distance(state, part),
+                      max(vector_distance(other, part) for _, other in singles)))
+    return all(actual <= FACTOR * own + SLACK for actual, own in pairs), pairs
 
 
-def compare(path, args, folder, settings):
+def compare(path, args, settings):
     """Whether it passes, and the figures of the row."""
-    data = Data(folder, image_shape(path))
+    data = Data(args.data, image_shape(path))
     if args.against_itself:
-        losses, state = run_single(path, data, settings, seed=1)
+        losses, state = run_single(path, data, settings, seed=99)
     else:
         command = ([args.trainer] if args.trainer else
                    [args.lwcc_run, path, f"--batch={settings.batch}", "--"])
-        losses, state = train(command + args.flags, folder, settings)
+        losses, state = train(command + args.flags, args.data, settings)
 
     double = Oracle(path, torch.float64, settings.seed)
     truth, whole = run_oracle(double, data, settings), double.state()
     missing = sorted(set(whole) - set(state))
     if missing:
         raise TrainerError(f"not in the checkpoint: {', '.join(missing)}")
-    singles = [run_single(path, data, settings),
-               run_single(path, data, settings, onednn=False),
-               run_single(path, data, settings, seed=2)]
+    parts = [{name: whole[name] for name in names}
+             for names in (double.parameters, double.statistics)]
 
     first = abs(losses[0] - truth[0]) / abs(truth[0])
-    pairs = [(loss_distance(losses, truth),
-              max(loss_distance(single, truth) for single, _ in singles))]
-    for names in (double.parameters, double.statistics):
-        part = {name: whole[name] for name in names}
-        pairs.append((vector_distance(state, part),
-                      max(vector_distance(other, part) for _, other in singles)))
-    # Where normalization over a handful of values amplifies rounding, single
-    # precision itself is further from double than the bound.
-    own_first = max(abs(single[0] - truth[0]) / abs(truth[0])
-                    for single, _ in singles)
-    good = first <= max(FIRST_LOSS, FACTOR * own_first) and all(
-        actual <= FACTOR * own + SLACK for actual, own in pairs)
+    singles = []
+    good = False
+    while not good and len(singles) < args.samples:
+        singles.append(run_single(path, data, settings, seed=len(singles)))
+        good, pairs = judge(losses, state, truth, parts, singles)
+    good = good and first <= FIRST_LOSS
+
     if args.verbose:
-        for step, row in enumerate(zip(losses, truth, singles[0][0])):
+        for step, row in enumerate(zip(losses, truth, singles[-1][0])):
             print(f"  step {step + 1}: {row[0]:.7f}, double {row[1]:.7f}, "
                   f"single {row[2]:.7f}", file=sys.stderr)
     if args.verbose or not good:
         print(f"  worst tensors: {worst_tensors(state, whole)}; of PyTorch in "
-              f"single precision: {worst_tensors(singles[0][1], whole)}",
+              f"single precision: {worst_tensors(singles[-1][1], whole)}",
               file=sys.stderr)
     figures = [f"{first:.1e}"]
     for actual, own in pairs:
         figures += ([f"{actual:.1e}", f"{own:.1e}", f"{actual / own:.2f}"]
                     if own else ["-"] * 3)
-    return good, figures
-
-
-def passes_elsewhere(path, args, settings):
-    for part in (1 / 3, 2 / 3):
-        with tempfile.TemporaryDirectory(prefix="lwcc-parity-") as out:
-            if not compare(path, args, rotated(args.data, part, out), settings)[0]:
-                return False
-    return True
+    return good, figures + [str(len(singles))]
 
 
 def main():
@@ -168,6 +157,8 @@ def main():
     parser.add_argument("--weight-decay", type=float, default=5e-4)
     parser.add_argument("--nesterov", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--samples", type=int, default=8,
+                        help="runs of PyTorch in single precision, at most")
     parser.add_argument("--flags", type=str.split, default=[],
                         help="more flags for the trainer")
     parser.add_argument("--table", help="also write the table to this file")
@@ -185,14 +176,11 @@ def main():
         row = [name or exporter, exporter if name else ""]
         verdict, figures = "**FAIL**", ["-"] * (len(COLUMNS) - 3)
         try:
-            good, figures = compare(path, args, args.data, settings)
-            if good:
-                verdict = "pass"
-            elif passes_elsewhere(path, args, settings):
-                verdict = "pass (2 of 3)"
+            good, figures = compare(path, args, settings)
+            verdict = "pass" if good else verdict
         except TrainerError as error:
             print(error, file=sys.stderr)
-        failed += verdict == "**FAIL**"
+        failed += verdict != "pass"
         row += figures + [verdict]
         lines.append("| " + " | ".join(row) + " |")
         print(lines[-1], flush=True)
