@@ -454,6 +454,7 @@ FailureOr<std::string> Emitter::run() {
   out.line("#include \"runtime/core/Generated.h\"");
   out.line();
   out.line("extern \"C\" const char lwcc_blob[], lwcc_blob_end[];");
+  out.line("extern \"C\" const int64_t lwcc_blob_bytes;");
   out.line();
   if (!names.kernels.empty()) {
     out.comment("Elementwise kernels: one element of the result, from the "

@@ -223,8 +223,10 @@ void TableEmitter::describe() {
   }
   out.line("program.trainStep = trainStep;");
   out.line("program.evaluate = evaluate;");
-  out.line("program.blob = lwcc_blob;");
-  out.line("program.blobBytes = lwcc_blob_end - lwcc_blob;");
+  out.line("program.blobBytes = lwcc_blob_bytes;");
+  out.line("program.blob =");
+  out.line("    findWeights(lwcc_blob, lwcc_blob_end - lwcc_blob, "
+           "lwcc_blob_bytes);");
   if (program->hasAttr("exec.export"))
     out.line("program.onnxExport.assign(std::begin(exportPieces), "
              "std::end(exportPieces));");

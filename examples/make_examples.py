@@ -54,7 +54,7 @@ class Net:
         return name
 
     def layer(self, op, name, shape, outputs, **attributes):
-        self.node(op, f"{name}.out", self.weight(f"{name}.weight", shape),
+        self.node(op, name, self.weight(f"{name}.weight", shape),
                   self.bias(f"{name}.bias", outputs), **attributes)
 
     def conv(self, name, inputs, outputs, kernel, stride=1, pad=0):

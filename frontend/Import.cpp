@@ -62,8 +62,10 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
     bool fixed = dim.has_dim_value();
     std::string name = dim.dim_param().empty() ? "?" : dim.dim_param();
     if (!fixed && d == 0 && options.batch == 0)
-      error() << "has the dynamic batch '" << name
-              << "' (dimension 0); give its size with --batch=N";
+      reporter.note() << "input '" << input.name()
+                      << "' leaves its batch open (dimension 0, '" << name
+                      << "'): compiled for " << defaultBatch
+                      << "; --batch=N chooses another";
     else if (!fixed && d != 0)
       error() << "has the dynamic dimension '" << name << "' (dimension " << d
               << "), which only an export can fix (--batch sets dimension 0): "
@@ -77,7 +79,9 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
   if (options.batch < 0 || options.batch > 1 << 24)
     reporter.error() << "cannot be compiled for a batch of " << options.batch
                      << "; --batch must be at least 1";
-  batch.size = options.batch ? options.batch : batch.ofFile;
+  batch.size = options.batch   ? options.batch
+               : batch.ofFile ? batch.ofFile
+                              : defaultBatch;
 
   if (graph.labels) {
     const auto &labels = graph.labels->type().tensor_type();

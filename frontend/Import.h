@@ -16,8 +16,11 @@
 
 namespace lwcc {
 
+/// The batch of a file that leaves it open, unless another is asked for.
+inline constexpr int64_t defaultBatch = 64;
+
 struct ImportOptions {
-  int64_t batch = 0;         ///< 0: the file's; needed where that is symbolic
+  int64_t batch = 0;         ///< 0: the file's, or defaultBatch
   std::string loss = "auto"; ///< "auto" (the file's, else cross entropy) or
                              ///< "cross-entropy"
 };

@@ -40,6 +40,7 @@ public:
     ++errors;
     return mlir::emitError(location);
   }
+  mlir::InFlightDiagnostic note() { return mlir::emitRemark(atFile()); }
   mlir::InFlightDiagnostic warning() { return mlir::emitWarning(atFile()); }
 
   mlir::LogicalResult result() const { return mlir::failure(errors != 0); }

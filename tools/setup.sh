@@ -8,7 +8,6 @@
 #   onednn/          oneDNN 3.2, the kernels of the CPU target
 #   cuda/            nvcc 13.0, cuDNN, cuBLAS, NCCL; a toolkit that is already
 #                    there (13.0 or newer, with cuDNN) is linked to instead
-#   cudnn-frontend/  the headers through which the runtime calls cuDNN
 #   oracle/          a Python environment with PyTorch and ONNX Runtime (tests)
 # Every part carries a stamp of its versions, so running this again takes a
 # second. Needs no GPU and no driver.
@@ -136,7 +135,6 @@ cuda=(nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-crt==13.0.88
   nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85 nvidia-nvtx==13.0.85
   nvidia-cuda-nvrtc==13.0.88 nvidia-cublas==13.1.0.3 nvidia-cudnn-cu13==9.19.0.56
   nvidia-nccl-cu13==2.28.9)
-frontend=(nvidia-cudnn-frontend==1.18.0)
 
 # Makes one toolkit prefix of the wheels: they unpack to nvidia/cu13 (a toolkit
 # root but for its links) and nvidia/{cudnn,nccl}, which are merged into it.
@@ -172,14 +170,6 @@ if ((want_cuda)); then
     make_toolkit "$work/cuda-site" "$work/cuda"
     install_part cuda "$work/cuda" "${cuda[*]}"
     finish "CUDA toolkit"
-  fi
-  if ! stamped cudnn-frontend "${frontend[*]}"; then
-    begin "cuDNN frontend headers: ${frontend[*]}"
-    fetch "$work/frontend-site" "${frontend[@]}"
-    mkdir "$work/cudnn-frontend"
-    mv "$work/frontend-site/include" "$work/cudnn-frontend/include"
-    install_part cudnn-frontend "$work/cudnn-frontend" "${frontend[*]}"
-    finish "cuDNN frontend"
   fi
 fi
 

@@ -11,7 +11,8 @@
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh)
 #   emitted     every model's emitted CPU program, against lwcc-run
-#   cuda        every model's emitted CUDA program compiles and links (with nvcc)
+#   cuda        every model's emitted CUDA program compiles and links, and cuDNN
+#               takes every convolution of it (with nvcc; no GPU is needed)
 #
 # Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
 # What a section printed lies in $LWCC_BUILD/test-logs.
@@ -110,6 +111,21 @@ one_of_each() {
   done
 }
 
+# Builds cuDNN's plans for the convolutions of every model, without a device.
+plans() { # MODEL...
+  local folder=$build/plans path line
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  for path in "$@"; do
+    lwcc "$path" --batch=4 --emit=source -o "$folder/$(basename "$path" .onnx)" || return 1
+  done
+  line=$(python3 "$root/tools/gpu/conv-shapes.py" "$folder"/*/*.cu | cudnn-plan-check |
+    tee /dev/stderr | sed -n 's/^\([0-9]*\) accepted, \([0-9]*\) refused$/\1 passed, \2 failed/p')
+  rm -rf "$folder"
+  echo "$line"
+  [[ $line == *" 0 failed" ]]
+}
+
 if ((setup)); then
   "$root/tools/setup.sh" || { echo "0 passed, 1 failed"; exit 1; }
 fi
@@ -152,6 +168,7 @@ for section in "${sections[@]}"; do
         mapfile -t files < <(one_of_each)
         counted cuda python3 "$root/test/e2e/emitted.py" --target=cuda \
           --work="$build/emitted-cuda" "${files[@]}"
+        counted cuda-plans plans "${files[@]}"
       else
         table+=("  cuda         skipped: no nvcc")
       fi

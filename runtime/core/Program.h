@@ -104,7 +104,13 @@ struct Program {
   std::vector<ExportPiece> onnxExport;
 };
 
-/// The trainer's command line: returns the exit code. Needs program.blob set.
+/// The program's weights, of `bytes` bytes: `embedded` if they all are there,
+/// else the file PROGRAM.weights beside the running program. Null if that
+/// cannot be read or has another size, which trainMain reports.
+const char *findWeights(const char *embedded, int64_t embeddedBytes,
+                        int64_t bytes);
+
+/// The trainer's command line: returns the exit code.
 int trainMain(int argc, char **argv, const Program &program);
 
 } // namespace lwcc::rt

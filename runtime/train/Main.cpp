@@ -13,6 +13,7 @@
 #include "runtime/train/Info.h"
 #include "runtime/train/Text.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/Weights.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -118,6 +119,11 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
     std::printf("%s", describeProgram(program).c_str());
     return 0;
   }
+  if (!program.blob)
+    throw Error(weightsPath() + ": the weights (" +
+                countText(program.blobBytes) +
+                " bytes) are not there; this file belongs to the program, and "
+                "has to be copied and renamed with it");
   if (options.benchmark > 0) {
     runBenchmark(*createMachine(program, options), program, options, start);
     return 0;

@@ -137,7 +137,7 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
                                  devices == 1 ? "" : "s", lanes,
                                  lanes == 1 ? "" : "s"));
   set("exec.memory",
-      megabytes(arena) + " per device, and the workspaces that the libraries "
+      mebibytes(arena) + " per device, and the workspaces that the libraries "
                          "ask for at start");
   SmallVector<Attribute> list;
   for (const ExportPiece &piece : pieces)

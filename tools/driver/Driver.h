@@ -39,7 +39,7 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<int64_t> batch{
       "batch", llvm::cl::init(0), llvm::cl::value_desc("N"),
       llvm::cl::desc("Samples per training step (default: the file's, or 64 "
-                     "where that is symbolic)"),
+                     "where that is left open)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> loss{
       "loss", llvm::cl::init("auto"), llvm::cl::value_desc("auto|cross-entropy"),
@@ -106,8 +106,8 @@ void printLayers(exec::ProgramOp program, llvm::raw_ostream &out);
 
 /// "61,706"
 std::string grouped(int64_t number);
-/// "3.2 MB" (decimal megabytes, as memory sizes are printed everywhere)
-std::string megabytes(int64_t bytes);
+/// "3.2 MiB", the trainer's unit of memory too
+std::string mebibytes(int64_t bytes);
 
 } // namespace lwcc
 

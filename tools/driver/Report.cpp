@@ -17,8 +17,8 @@ std::string lwcc::grouped(int64_t number) {
   return digits;
 }
 
-std::string lwcc::megabytes(int64_t bytes) {
-  return llvm::formatv("{0:f1} MB", static_cast<double>(bytes) * 1e-6);
+std::string lwcc::mebibytes(int64_t bytes) {
+  return llvm::formatv("{0:f1} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
 void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
@@ -26,13 +26,13 @@ void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
   for (const MemoryReport::Device &device : reportMemory(program).devices) {
     out << llvm::formatv(
         "{0}: max-live {1}, arena {2}, ratio {3:f4} (persistent {4})\n",
-        device.name, megabytes(device.maxLive), megabytes(device.arena),
-        device.ratio(), megabytes(device.persistent));
+        device.name, mebibytes(device.maxLive), mebibytes(device.arena),
+        device.ratio(), mebibytes(device.persistent));
     out << llvm::formatv("  peak at {0} of {1} ({2}), {3}:\n", device.callee,
                          device.layer, device.phase, device.sequence);
     for (const MemoryReport::Alive &alive :
          llvm::ArrayRef(device.alive).take_front(shown))
-      out << llvm::formatv("  {0,12}  {1}\n", megabytes(alive.bytes),
+      out << llvm::formatv("  {0,12}  {1}\n", mebibytes(alive.bytes),
                            alive.buffer);
     if (device.alive.size() > shown)
       out << llvm::formatv("  and {0} smaller ones\n",
@@ -77,7 +77,7 @@ void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
       calls += (calls.empty() ? "" : " ") + callee.str() +
                (count > 1 ? "*" + std::to_string(count) : "");
     out << llvm::formatv("{0,-36} {1,-14} {2,12} {3,12}  {4}\n", name,
-                         layer.lane, megabytes(layer.parameters),
-                         megabytes(layer.activations), calls);
+                         layer.lane, mebibytes(layer.parameters),
+                         mebibytes(layer.activations), calls);
   }
 }

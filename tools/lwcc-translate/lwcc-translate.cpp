@@ -13,9 +13,9 @@
 #include "codegen/EmitProgram.h"
 #include "frontend/Import.h"
 #include "ir/train/Train.h"
+#include "tools/driver/Driver.h"
 
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
@@ -47,20 +47,9 @@ static void writeOnnx(const ImportedModel &model, llvm::raw_ostream &os) {
   }
 }
 
-/// The importer locates what it says by name: a file, or a node of it.
-static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
-  bool warning = diagnostic.getSeverity() == DiagnosticSeverity::Warning;
-  llvm::errs() << "lwcc-translate: " << (warning ? "warning: " : "error: ");
-  if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
-    llvm::errs() << name.getName().getValue() << ": ";
-  llvm::errs() << diagnostic << '\n';
-  return success();
-}
-
 /// The C++ of the module's exec.program.
 static FailureOr<std::string> emitCpp(llvm::StringRef path,
                                       MLIRContext &context) {
-  context.loadDialect<train::TrainDialect, exec::ExecDialect>();
   auto module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     return failure();
@@ -98,8 +87,7 @@ int main(int argc, char **argv) {
     return 1;
   }
 
-  MLIRContext context;
-  ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  std::unique_ptr<MLIRContext> context = makeContext();
   auto write = [](llvm::StringRef path, auto print) {
     std::string error;
     auto file = openOutputFile(path, &error);
@@ -112,14 +100,14 @@ int main(int argc, char **argv) {
     return true;
   };
   if (emitFlag) {
-    FailureOr<std::string> text = emitCpp(input, context);
+    FailureOr<std::string> text = emitCpp(input, *context);
     return failed(text) ||
            !write(output, [&](llvm::raw_ostream &os) { os << *text; });
   }
   ImportOptions options;
   options.batch = batch;
   options.loss = loss;
-  FailureOr<ImportedModel> model = importOnnx(input, options, &context);
+  FailureOr<ImportedModel> model = importOnnx(input, options, context.get());
   if (failed(model))
     return 1;
 

@@ -44,18 +44,22 @@ Error lwcc::writeFile(StringRef file, llvm::ArrayRef<char> bytes) {
   return Error::success();
 }
 
-std::string lwcc::blobAssembly(StringRef file) {
+std::string lwcc::blobAssembly(const TrainerSource &source, StringRef file) {
   return llvm::formatv(R"(    .section .rodata, "a"
     .global lwcc_blob
     .global lwcc_blob_end
+    .global lwcc_blob_bytes
     .balign 64
 lwcc_blob:
-    .incbin "{0}"
+    {0}
 lwcc_blob_end:
-    .byte 0
+    .balign 8
+lwcc_blob_bytes:
+    .quad {1}
     .section .note.GNU-stack, "", @progbits
 )",
-                       file);
+                       source.embeds() ? ".incbin \"" + file.str() + "\"" : "",
+                       source.weights.size());
 }
 
 Error lwcc::checkOutput(StringRef output, bool folder) {
@@ -109,6 +113,22 @@ static Error execute(llvm::ArrayRef<std::string> command, StringRef log) {
                 (text ? (*text)->getBuffer() : ""));
 }
 
+/// Copies a finished file to its place: beside it first, so that the last step
+/// is a rename.
+static Error install(StringRef file, const llvm::Twine &place,
+                     fs::perms permissions) {
+  std::string staged = (place + ".partial").str();
+  std::error_code code = fs::copy_file(file, staged);
+  if (!code)
+    code = fs::setPermissions(staged, permissions);
+  if (!code)
+    code = fs::rename(staged, place);
+  if (!code)
+    return Error::success();
+  fs::remove(staged);
+  return failed("cannot write " + place + ": " + code.message());
+}
+
 Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   Expected<std::string> compiler = findCompiler(source.target);
   if (!compiler)
@@ -126,7 +146,7 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
     return error;
   if (Error error = writeFile(in("weights.bin"), source.weights))
     return error;
-  if (Error error = writeFile(in("weights.s"), blobAssembly(in("weights.bin"))))
+  if (Error error = writeFile(in("weights.s"), blobAssembly(source, in("weights.bin"))))
     return error;
   if (Error error =
           execute({LWCC_CXX, "-c", in("weights.s"), "-o", in("weights.o")},
@@ -159,7 +179,8 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
     // numbers on every machine that runs it.
     for (std::string flag :
          {"-march=" + source.architectures.front(),
-          std::string("-ffp-contract=off"), unit, in("weights.o"),
+          std::string("-ffp-contract=off"), std::string("-fno-math-errno"),
+          std::string("-fno-trapping-math"), unit, in("weights.o"),
           std::string("-o"), temporary, build + "/lib/liblwcc_rt_train.a",
           build + "/lib/liblwcc_rt_cpu.a", "-L" + deps + "/onednn/lib",
           std::string("-ldnnl"), std::string("-fopenmp"), std::string("-lz"),
@@ -170,14 +191,10 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   if (Error error = execute(command, in("log")))
     return error;
 
-  // Beside the output first, so that the last step is a rename.
-  std::string staged = (output + ".partial").str();
-  if (std::error_code code = fs::copy_file(temporary, staged))
-    return failed("cannot write " + output + ": " + code.message());
-  fs::setPermissions(staged, fs::all_read | fs::owner_write | fs::all_exe);
-  if (std::error_code code = fs::rename(staged, output)) {
-    fs::remove(staged);
-    return failed("cannot write " + output + ": " + code.message());
-  }
-  return Error::success();
+  if (!source.embeds())
+    if (Error error = install(in("weights.bin"), output + ".weights",
+                              fs::all_read | fs::owner_write))
+      return error;
+  return install(temporary, output,
+                 fs::all_read | fs::owner_write | fs::all_exe);
 }

@@ -23,11 +23,12 @@ struct TrainerSource {
   std::string name;            ///< file name without extension
   std::string text;            ///< the translation unit
   llvm::ArrayRef<char> weights;
+  /// Weights of more bytes lie in a file beside the trainer, NAME.weights.
+  size_t embedLimit = size_t(1) << 30;
   std::vector<std::string> architectures; ///< sm_90, ...; CPU: one -march value
-};
 
-/// Weights above this stay in a file beside the binary.
-inline constexpr int64_t embedLimit = int64_t(1) << 30;
+  bool embeds() const { return weights.size() <= embedLimit; }
+};
 
 /// Writes a folder that `cmake` builds without lwcc.
 llvm::Error writeSourceFolder(const TrainerSource &source,
@@ -45,8 +46,9 @@ llvm::Error checkOutput(llvm::StringRef output, bool folder);
 /// Helpers shared by the two ways of output.
 llvm::Error failed(const llvm::Twine &message);
 llvm::Error writeFile(llvm::StringRef path, llvm::ArrayRef<char> bytes);
-/// Assembler text that puts `file` between lwcc_blob and lwcc_blob_end.
-std::string blobAssembly(llvm::StringRef file);
+/// Assembler text of the weights: their size, and `file` with their bytes
+/// between lwcc_blob and lwcc_blob_end, or nothing if they lie beside.
+std::string blobAssembly(const TrainerSource &source, llvm::StringRef file);
 
 } // namespace lwcc
 

@@ -38,6 +38,11 @@ struct Flags : CompileFlags {
       cl::desc("GPUs to compile for (default: sm_80,sm_90,sm_100); for "
                "--target=cpu one -march value (default: x86-64-v3)"),
       cl::cat(category)};
+  cl::opt<uint64_t> embedLimit{
+      "embed-limit", cl::init(uint64_t(1) << 30), cl::value_desc("BYTES"),
+      cl::desc("Larger initial weights go to a file beside the trainer "
+               "(default: 1 GiB)"),
+      cl::cat(category)};
 };
 } // namespace
 
@@ -136,6 +141,7 @@ int main(int argc, char **argv) {
   source.text = std::move(*text);
   source.name = sanitizeName(llvm::sys::path::stem(flags.input));
   source.weights = model->blob;
+  source.embedLimit = flags.embedLimit;
   watch.lap("print");
   llvm::Error error = flags.emit == "source"
                           ? writeSourceFolder(source, flags.output)
