@@ -17,6 +17,8 @@
 // another: vectors on the CPU (with -fopenmp), registers in CUDA.
 #ifdef __CUDACC__
 #define LWCC_NEIGHBOURS _Pragma("unroll")
+#elif !defined(_OPENMP)
+#define LWCC_NEIGHBOURS
 #else
 #define LWCC_NEIGHBOURS _Pragma("omp simd")
 #endif

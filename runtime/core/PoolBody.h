@@ -3,7 +3,9 @@
 // The body of the pooling operators: V neighbouring channels at one output
 // pixel (forward) or one input pixel (backward). The CPU runs it with V as wide
 // as its vectors, a CUDA thread with 1 or 4. The gradients gather: every input
-// pixel is written once, in a fixed order of summation, with no atomics.
+// pixel is written once, in a fixed order of summation, with no atomics. The
+// CPU, which needs no atomics to scatter, adds in the same order
+// (cpu/Pool.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_POOLBODY_H
@@ -60,24 +62,28 @@ PoolGeometry poolGeometry(const Tensor &in, const Tensor &out,
   return g;
 }
 
-/// x points at the first of V channels of an image's pixel (0, 0). A window
-/// without a tap inside the input gives -infinity and tap 0.
+/// From an image's pixel (0, 0) to where the taps kh and kw of a window lie.
+LWCC_HD int64_t inputOffset(const PoolGeometry &g, TapRange h, int kh,
+                            TapRange w, int kw) {
+  return (h.start + kh * g.h.dilation) * g.inRow +
+         (w.start + kw * g.w.dilation) * g.inColumn;
+}
+
+/// x points at the first of V channels of an image's pixel (0, 0); `h` and `w`
+/// are the window. One without a tap inside the input gives -infinity and tap
+/// 0.
 template <int V>
-LWCC_HD void maxPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
-                       float (&best)[V], int (&tap)[V]) {
-  int h0 = tapBegin(g.h, oh), h1 = tapEnd(g.h, oh);
-  int w0 = tapBegin(g.w, ow), w1 = tapEnd(g.w, ow);
-  bool inside = h0 < h1 && w0 < w1;
+LWCC_HD void maxPoolAt(const PoolGeometry &g, const float *x, TapRange h,
+                       TapRange w, float (&best)[V], int (&tap)[V]) {
+  bool inside = h.begin < h.end && w.begin < w.end;
   LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v) {
     best[v] = -INFINITY;
-    tap[v] = inside ? h0 * g.w.kernel + w0 : 0;
+    tap[v] = inside ? h.begin * g.w.kernel + w.begin : 0;
   }
-  for (int kh = h0; kh < h1; ++kh)
-    for (int kw = w0; kw < w1; ++kw) {
-      const float *at = x +
-                        (windowStart(g.h, oh) + kh * g.h.dilation) * g.inRow +
-                        (windowStart(g.w, ow) + kw * g.w.dilation) * g.inColumn;
+  for (int kh = h.begin; kh < h.end; ++kh)
+    for (int kw = w.begin; kw < w.end; ++kw) {
+      const float *at = x + inputOffset(g, h, kh, w, kw);
       int number = kh * g.w.kernel + kw;
       LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v) {
@@ -111,29 +117,27 @@ LWCC_HD void maxPoolGradAt(const PoolGeometry &g, const float *dy,
 }
 
 /// What the sum over a window is divided by.
-LWCC_HD float avgPoolDivisor(const PoolGeometry &g, int oh, int ow) {
-  int taps = g.countPad ? tapsInPadded(g.h, oh) * tapsInPadded(g.w, ow)
-                        : (tapEnd(g.h, oh) - tapBegin(g.h, oh)) *
-                              (tapEnd(g.w, ow) - tapBegin(g.w, ow));
+LWCC_HD float avgPoolDivisor(const PoolGeometry &g, TapRange h, TapRange w) {
+  int taps =
+      g.countPad ? h.padded * w.padded : (h.end - h.begin) * (w.end - w.begin);
   return taps > 0 ? static_cast<float>(taps) : 1.0f;
 }
 
+/// x points at the first of V channels of an image's pixel (0, 0).
 template <int V>
-LWCC_HD void avgPoolAt(const PoolGeometry &g, const float *x, int oh, int ow,
-                       float (&mean)[V]) {
+LWCC_HD void avgPoolAt(const PoolGeometry &g, const float *x, TapRange h,
+                       TapRange w, float (&mean)[V]) {
   LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v)
     mean[v] = 0.0f;
-  for (int kh = tapBegin(g.h, oh); kh < tapEnd(g.h, oh); ++kh)
-    for (int kw = tapBegin(g.w, ow); kw < tapEnd(g.w, ow); ++kw) {
-      const float *at = x +
-                        (windowStart(g.h, oh) + kh * g.h.dilation) * g.inRow +
-                        (windowStart(g.w, ow) + kw * g.w.dilation) * g.inColumn;
+  for (int kh = h.begin; kh < h.end; ++kh)
+    for (int kw = w.begin; kw < w.end; ++kw) {
+      const float *at = x + inputOffset(g, h, kh, w, kw);
       LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v)
         mean[v] += at[v];
     }
-  float divisor = avgPoolDivisor(g, oh, ow);
+  float divisor = avgPoolDivisor(g, h, w);
   LWCC_NEIGHBOURS
   for (int v = 0; v < V; ++v)
     mean[v] /= divisor;
@@ -150,7 +154,7 @@ LWCC_HD void avgPoolGradAt(const PoolGeometry &g, const float *dy, int ih,
       if (tapOf(g.h, oh, ih) < 0 || tapOf(g.w, ow, iw) < 0)
         continue;
       const float *at = dy + oh * g.outRow + ow * g.outColumn;
-      float divisor = avgPoolDivisor(g, oh, ow);
+      float divisor = avgPoolDivisor(g, tapRange(g.h, oh), tapRange(g.w, ow));
       LWCC_NEIGHBOURS
       for (int v = 0; v < V; ++v)
         sum[v] += at[v] / divisor;

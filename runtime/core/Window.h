@@ -47,6 +47,16 @@ LWCC_HD int tapsInPadded(const WindowAxis &a, int o) {
   return end < a.kernel ? end : a.kernel;
 }
 
+/// What a window of output o is made of.
+struct TapRange {
+  int begin, end; ///< taps inside the input
+  int start;      ///< input index of tap 0; may be negative
+  int padded;     ///< how many taps lie inside the padded input
+};
+LWCC_HD TapRange tapRange(const WindowAxis &a, int o) {
+  return {tapBegin(a, o), tapEnd(a, o), windowStart(a, o), tapsInPadded(a, o)};
+}
+
 /// Outputs [outBegin, outEnd) are those whose window spans input i.
 LWCC_HD int outBegin(const WindowAxis &a, int i) {
   int reach = i + a.padLow - (a.kernel - 1) * a.dilation;

@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(256)
   forEachPixel<V, false>(g, [&](const Pixel &p) {
     float best[V];
     int tap[V];
-    maxPoolAt<V>(g, x + p.image * g.inImage + p.channel, p.row, p.column, best,
-                 tap);
+    maxPoolAt<V>(g, x + p.image * g.inImage + p.channel, tapRange(g.h, p.row),
+                 tapRange(g.w, p.column), best, tap);
     const int64_t at = outOffset(g, p);
     store(y + at, best);
     if (index)
@@ -99,7 +99,8 @@ __global__ void __launch_bounds__(256)
     avgPool(const PoolGeometry g, float *y, const float *x) {
   forEachPixel<V, false>(g, [&](const Pixel &p) {
     float mean[V];
-    avgPoolAt<V>(g, x + p.image * g.inImage + p.channel, p.row, p.column, mean);
+    avgPoolAt<V>(g, x + p.image * g.inImage + p.channel, tapRange(g.h, p.row),
+                 tapRange(g.w, p.column), mean);
     store(y + outOffset(g, p), mean);
   });
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Workbench.h"
+#include "runtime/core/PoolBody.h"
 
 using namespace lwcc::rt;
 
@@ -40,6 +41,24 @@ struct PoolCase {
             }
   }
 };
+
+/// The gradient as CUDA's threads gather it: gather(row, column, first element
+/// of the channel's output, sum) for every element of dx, which must equal what
+/// the CPU scattered, bit for bit.
+template <typename Gather>
+void expectGathered(const PoolGeometry &g, const Tensor &dx,
+                    const Gather &gather) {
+  for (int n = 0; n < g.images; ++n)
+    for (int c = 0; c < g.channels; ++c)
+      for (int ih = 0; ih < g.h.in; ++ih)
+        for (int iw = 0; iw < g.w.in; ++iw) {
+          float sum[1];
+          gather(ih, iw, n * g.outImage + c, sum);
+          ASSERT_EQ(dx.as<const float>()[n * g.inImage + ih * g.inRow +
+                                         iw * g.inColumn + c],
+                    sum[0]);
+        }
+}
 
 class PoolTest : public testing::TestWithParam<PoolCase> {};
 
@@ -81,6 +100,14 @@ TEST_P(PoolTest, Max) {
   expectClose(bench.get(unindexed), y, 0);
   EXPECT_EQ(bench.getInts(index), taps);
   expectClose(bench.get(tdx), dx);
+  PoolGeometry g = poolGeometry(tdx, tdy, params);
+  expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float (&sum)[1]) {
+    const float *from = tdy.as<const float>() + at;
+    if (p.manyTaps())
+      maxPoolGradAt<1>(g, from, index.as<const int32_t>() + at, ih, iw, sum);
+    else
+      maxPoolGradAt<1>(g, from, index.as<const uint8_t>() + at, ih, iw, sum);
+  });
 }
 
 TEST_P(PoolTest, Average) {
@@ -115,6 +142,11 @@ TEST_P(PoolTest, Average) {
       y[o] /= divisor[o];
     expectClose(bench.get(ty), y);
     expectClose(bench.get(tdx), dx);
+    PoolGeometry g = poolGeometry(tdx, tdy, params);
+    g.countPad = countPad;
+    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float (&sum)[1]) {
+      avgPoolGradAt<1>(g, tdy.as<const float>() + at, ih, iw, sum);
+    });
   }
 }
 
