@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--size", choices=("small", "full"), default="small")
     parser.add_argument("--static-batch", type=int, default=0, metavar="N",
                         help="export a fixed batch instead of a symbolic one")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     unknown = [name for name in args.names if name not in NETWORKS]
     if unknown:
         parser.error(f"no network {', '.join(unknown)}; there are: "
