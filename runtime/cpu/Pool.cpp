@@ -59,16 +59,35 @@ static inline void forEachGroup(int channels, const Body &body) {
 }
 
 /// Output pixels of rows [begin, end) of all images' rows: calls
-/// body(image, window, window, offset of the pixel).
+/// body(image, window, window, offset of the pixel). The usual windows, whole
+/// and of 2x2 or 3x3 taps, are passed as constants, so that the body's loops
+/// over the taps are unrolled.
 template <typename Body>
 static inline void forEachPixel(const Windows &windows, int64_t begin,
                                 int64_t end, const Body &body) {
   const PoolGeometry &g = windows.g;
+  auto whole = [](TapRange taps, int kernel) {
+    return taps.begin == 0 && taps.end == kernel;
+  };
   for (int64_t r = begin; r < end; ++r) {
     int64_t image = r / g.h.out, oh = r % g.h.out;
     int64_t at = image * g.outImage + oh * g.outRow;
-    for (int ow = 0; ow < g.w.out; ++ow, at += g.outColumn)
-      body(image, windows.rows[oh], windows.columns[ow], at);
+    TapRange h = windows.rows[oh];
+    for (int ow = 0; ow < g.w.out; ++ow, at += g.outColumn) {
+      TapRange w = windows.columns[ow];
+      auto constant = [&](auto group) {
+        constexpr int K = decltype(group)::size;
+        body(image, TapRange{0, K, h.start, K}, TapRange{0, K, w.start, K}, at);
+      };
+      bool square = g.h.kernel == g.w.kernel && whole(h, g.h.kernel) &&
+                    whole(w, g.w.kernel);
+      if (square && g.h.kernel == 2)
+        constant(Group<2>());
+      else if (square && g.h.kernel == 3)
+        constant(Group<3>());
+      else
+        body(image, h, w, at);
+    }
   }
 }
 
