@@ -27,7 +27,7 @@ std::string countText(int64_t count) {
   std::string text = std::to_string(count);
   int64_t first = count < 0 ? 1 : 0;
   for (int64_t at = static_cast<int64_t>(text.size()) - 3; at > first; at -= 3)
-    text.insert(at, ",");
+    text.insert(static_cast<size_t>(at), 1, ',');
   return text;
 }
 
