@@ -50,8 +50,9 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
            "canonicalize",
        }},
       {"planned",
-       {llvm::formatv("train-plan{{strategy={0} gpus={1}}", options.strategy,
-                      options.gpus)}},
+       {llvm::formatv("train-plan{{strategy={0} gpus={1}{2}}",
+                      options.strategy, options.gpus,
+                      options.plan.empty() ? "" : " plan=" + options.plan)}},
       {"sharded", {"train-shard"}},
       {"scheduled", {"train-schedule"}},
       {"exec",
@@ -92,9 +93,8 @@ static LogicalResult dump(ModuleOp module, StringRef directory, unsigned number,
   return success();
 }
 
-LogicalResult
-lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
-                  llvm::function_ref<void(StringRef)> onForm) {
+LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
+                                llvm::function_ref<void(StringRef)> onForm) {
   unsigned number = 0;
   auto run = [&](const std::string &pass) -> LogicalResult {
     PassManager manager(module.getContext());

@@ -18,6 +18,7 @@ struct PipelineOptions {
   std::string stopAfter = "exec"; ///< a form (ir/train/README.md)
   std::string optimizer = "sgd";
   std::string strategy = "single";
+  std::string plan; ///< a file, instead of the strategy
   int gpus = 1;
   std::string dumpDir; ///< if set, the IR after every pass goes there
 };

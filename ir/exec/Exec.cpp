@@ -134,8 +134,8 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   return success();
 }
 
-/// A call's buffers exist and lie on the device of its lane; a generated kernel
-/// gets its inputs, then the step's scalars if it draws random numbers.
+/// A call's buffers exist and lie on the device of its lane (but for what a
+/// transfer fetches); a generated kernel gets its inputs, then the step's scalars if it draws random numbers.
 static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
   if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
     return failure();
@@ -148,7 +148,8 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
       if (failed(checkSymbol<BufferOp>(call, symbols, name, "buffer")))
         return failure();
       auto buffer = symbols.lookup<BufferOp>(name.getAttr());
-      if (buffer.getDeviceAttr() != lane.getDeviceAttr())
+      bool fetches = call.getCallee() == "transfer" && list == call.getIns();
+      if (buffer.getDeviceAttr() != lane.getDeviceAttr() && !fetches)
         return call.emitOpError("runs on ")
                << call.getLaneAttr() << " of " << lane.getDeviceAttr()
                << " but " << name << " lies on " << buffer.getDeviceAttr();

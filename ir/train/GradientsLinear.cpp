@@ -57,10 +57,13 @@ Value flatten(OpBuilder &builder, Location loc, Value value) {
       value);
 }
 
+/// `axes`: the layer's dimensions of m, n and k (Train.h).
 Value product(OpBuilder &builder, Location loc, Type type, Value a,
-              bool transposeA, Value b, bool transposeB) {
-  return MatMulOp::create(builder, loc, type, a, b, Value(), /*relu=*/false,
-                          transposeA, transposeB);
+              bool transposeA, Value b, bool transposeB, StringRef axes) {
+  auto op = MatMulOp::create(builder, loc, type, a, b, Value(), /*relu=*/false,
+                             transposeA, transposeB);
+  op->setAttr(axesAttr, builder.getStringAttr(axes));
+  return op;
 }
 
 /// Sum over all dimensions but one.
@@ -111,17 +114,17 @@ SmallVector<Value> MatMulOp::buildGradients(OpBuilder &builder,
   SmallVector<Value> grads(getNumOperands());
   if (needed[0]) {
     if (!ta) {
-      grads[0] = product(builder, loc, a.getType(), dc, false, b, !tb);
+      grads[0] = product(builder, loc, a.getType(), dc, false, b, !tb, "n-c");
     } else if (sharedB) {
       // Only the second factor may be one matrix for the whole batch.
       SmallVector<int64_t> shape(typeOf(a).getShape());
       std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
       Value transposed =
           product(builder, loc, tensorOf(builder.getContext(), shape), dc,
-                  false, b, !tb);
+                  false, b, !tb, "n-c");
       grads[0] = transposeLast(builder, loc, transposed);
     } else {
-      grads[0] = product(builder, loc, a.getType(), b, tb, dc, true);
+      grads[0] = product(builder, loc, a.getType(), b, tb, dc, true, "-nc");
     }
   }
   if (needed[1]) {
@@ -133,9 +136,9 @@ SmallVector<Value> MatMulOp::buildGradients(OpBuilder &builder,
       leftTransposed = false;
     }
     grads[1] = tb ? product(builder, loc, b.getType(), right, true, left,
-                            leftTransposed)
+                            leftTransposed, "c-n")
                   : product(builder, loc, b.getType(), left, !leftTransposed,
-                            right, false);
+                            right, false, "-cn");
   }
   if (getBias() && needed[2])
     grads[2] = sumToChannel(builder, loc, dc, typeOf(dc).getRank() - 1);

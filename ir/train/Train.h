@@ -46,6 +46,17 @@ inline constexpr llvm::StringLiteral phaseAttr = "train.phase";
 inline constexpr llvm::StringLiteral namesAttr = "train.names";
 /// #train.tiling of an op, from the form planned on.
 inline constexpr llvm::StringLiteral tilingAttr = "train.tiling";
+/// Of a matrix product that belongs to a layer's backward pass: which dimension
+/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent: "nc-".
+inline constexpr llvm::StringLiteral axesAttr = "train.axes";
+/// Of a parameter or an argument that holds a part of a tensor (from the form
+/// sharded on): the tensor's name and extents, and the part's first element.
+/// Of a map that draws random numbers for a part: extents and first element.
+inline constexpr llvm::StringLiteral tensorAttr = "train.tensor";
+inline constexpr llvm::StringLiteral dimsAttr = "train.dims";
+inline constexpr llvm::StringLiteral beginAttr = "train.begin";
+/// The lane of transfers to a device; lanes below are the plan's.
+inline constexpr int64_t transferLane = 99;
 /// Function argument attribute: the ONNX name of a graph input, or "labels" or
 /// "scalars".
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";

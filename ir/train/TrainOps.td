@@ -441,6 +441,12 @@ def SliceGradOp : Kernel<"slice_grad"> {
   let arguments = (ins FloatTensor:$dy, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$dx);
 }
+def TransferOp : Kernel<"transfer"> {
+  let summary = "x, which lies on another device, on the device of the result";
+  let arguments = (ins AnyRankedTensor:$x);
+  let results = (outs AnyRankedTensor:$y);
+  let hasVerifier = 1;
+}
 def FillOp : Kernel<"fill"> {
   let summary = "a constant that some op reads from memory";
   let arguments = (ins F32Attr:$value);

@@ -221,6 +221,15 @@ LogicalResult MatMulOp::verify() {
   return expectShape(*this, "result", getC(), c);
 }
 
+LogicalResult TransferOp::verify() {
+  auto from = cast<RankedTensorType>(getX().getType());
+  auto to = cast<RankedTensorType>(getY().getType());
+  if (from.getShape() != to.getShape() ||
+      from.getElementType() != to.getElementType())
+    return emitOpError("changes ") << from << " to " << to;
+  return success();
+}
+
 LogicalResult MaxPoolOp::verify() {
   if (failed(verifyPool(*this)))
     return failure();

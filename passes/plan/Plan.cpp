@@ -106,10 +106,12 @@ static llvm::Expected<Tiling> tilingOf(const json::Value &value,
                      layer, name, field);
     tiling.*degree->value = *number;
   }
+  tiling.places.clear();
+  if (!object->get("places"))
+    return tiling; // spread by complete()
   const json::Array *places = object->getArray("places");
   if (!places)
     return mistake("layer \"{0}\": expected a list of places", layer);
-  tiling.places.clear();
   for (const json::Value &entry : *places) {
     llvm::Expected<Place> place = placeOf(entry, layer);
     if (!place)
@@ -160,8 +162,31 @@ llvm::Expected<Plan> lwcc::plan::fromJson(llvm::StringRef text) {
 }
 
 //===----------------------------------------------------------------------===//
-// Checking
+// Completing and checking
 //===----------------------------------------------------------------------===//
+
+void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
+                          const Machine &machine) {
+  llvm::StringMap<Tiling> known;
+  for (LayerPlan &layer : plan.layers) {
+    Tiling &tiling = layer.tiling;
+    if (tiling.places.empty())
+      for (int64_t i = 0; i < tiling.tiles(); ++i) {
+        int64_t gpu = i % (machine.nodes * machine.gpus);
+        tiling.places.push_back({gpu / machine.gpus, gpu % machine.gpus, 0});
+      }
+    known[layer.layer] = tiling;
+  }
+  for (const LayerGraph::Layer &layer : graph.layers) {
+    if (known.contains(layer.name))
+      continue;
+    Tiling tiling;
+    if (layer.producer >= 0)
+      tiling = known.lookup(graph.layers[layer.producer].name);
+    known[layer.name] = tiling;
+    plan.layers.push_back({layer.name, tiling});
+  }
+}
 
 std::vector<std::string> lwcc::plan::check(const Plan &plan,
                                            const LayerGraph &graph,
@@ -178,6 +203,9 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
   llvm::StringMap<const LayerGraph::Layer *> layers;
   for (const LayerGraph::Layer &layer : graph.layers)
     layers[layer.name] = &layer;
+  llvm::StringMap<Tiling> tilings;
+  for (const LayerPlan &layer : plan.layers)
+    tilings[layer.layer] = layer.tiling;
   llvm::StringSet<> planned;
   for (const LayerPlan &layer : plan.layers) {
     planned.insert(layer.layer);
@@ -187,6 +215,11 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
       continue;
     }
     llvm::ArrayRef<int64_t> shape = entry->second->shape;
+    // What a layer takes from its producer it is cut by as far as it has it.
+    if (entry->second->producer >= 0)
+      if (auto from = tilings.find(graph.layers[entry->second->producer].name);
+          from != tilings.end() && from->second == layer.tiling)
+        shape = {};
     for (auto [dim, extent] : llvm::enumerate(shape.take_front(4)))
       if (int64_t degree = layer.tiling.*degrees[dim].value; degree > extent)
         object("layer \"{0}\" is cut into {1} along {2}, which has {3}",

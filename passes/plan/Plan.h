@@ -17,8 +17,10 @@
 //     }
 //   }
 //
-// A degree that is 1 may be left out. A plan that is read is checked against
-// the model, never trusted.
+// A degree that is 1 may be left out; without places the tiles go to the GPUs
+// in turn, so "conv1": {"n": 4} is a whole entry; a layer that is not named is
+// cut and placed like its producer. A plan that is read is checked against the
+// model, never trusted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PLAN_H
@@ -67,6 +69,7 @@ struct LayerGraph {
   struct Layer {
     std::string name;
     std::vector<int64_t> shape; ///< of the forward result: n, c, h, w
+    int producer = -1; ///< the earlier layer whose result it reads, if any
   };
   std::string model, hash;
   int64_t batch = 0;
@@ -82,6 +85,9 @@ struct Machine {
 std::string toJson(const Plan &plan);
 /// Errors name the layer and the field.
 llvm::Expected<Plan> fromJson(llvm::StringRef text);
+
+/// Fills in what a person may leave out: places, and layers.
+void complete(Plan &plan, const LayerGraph &graph, const Machine &machine);
 
 /// Everything that makes the plan unfit for the model and the machine, one
 /// sentence each; empty if it fits. On success `plan.layers` covers exactly the

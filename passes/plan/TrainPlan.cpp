@@ -44,8 +44,9 @@ static std::string stringAttr(ModuleOp module, StringRef name) {
   return attr ? attr.str() : "";
 }
 
-/// All layers, in the order of their first op; the shape is that of a layer's
-/// last forward result.
+/// All layers, in the order of their first op. A layer's shape is that of its
+/// last forward result, or of its first result if all that is left of the layer
+/// is a gradient (the rest was fused into others).
 static plan::LayerGraph graphOf(ModuleOp module) {
   plan::LayerGraph graph;
   graph.model = stringAttr(module, "train.model");
@@ -53,15 +54,28 @@ static plan::LayerGraph graphOf(ModuleOp module) {
   if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
     graph.batch = batch.getInt();
   llvm::MapVector<StringRef, std::vector<int64_t>> layers;
+  llvm::StringMap<StringRef> producers;
   for (auto func : module.getOps<func::FuncOp>())
     for (Operation &op : func.getBody().front().without_terminator()) {
       std::vector<int64_t> &shape = layers[servedLayer(&op)];
-      if (phaseOf(&op) == "forward" && op.getNumResults() > 0 &&
-          !layerOf(&op).empty())
+      if (op.getNumResults() == 0 || layerOf(&op).empty() || isa<ReadOp>(op))
+        continue;
+      for (Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          if (StringRef from = layerOf(producer);
+              !from.empty() && from != layerOf(&op) && !isa<ReadOp>(producer))
+            producers.try_emplace(layerOf(&op), from);
+      if (phaseOf(&op) == "forward" || shape.empty())
         shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
     }
-  for (auto &[name, shape] : layers)
-    graph.layers.push_back({name.str(), shape});
+  llvm::StringMap<int> numbers;
+  for (auto &[name, shape] : layers) {
+    // Only a layer that stands before it: what it follows has a tiling then.
+    auto found = numbers.find(producers.lookup(name));
+    int producer = found == numbers.end() ? -1 : found->second;
+    numbers[name] = graph.layers.size();
+    graph.layers.push_back({name.str(), shape, producer});
+  }
   return graph;
 }
 
@@ -80,10 +94,11 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (!made)
       return signalPassFailure();
     std::string source = file.empty() ? "the plan" : "plan '" + file + "'";
+    complete(*made, graph, {1, gpus});
     std::vector<std::string> mistakes = check(*made, graph, {1, gpus});
     for (const std::string &mistake : mistakes)
       fail("") << source << " does not fit: " << mistake;
-    if (mistakes.empty() && !needsTransfers(*made))
+    if (mistakes.empty())
       attach(*made);
   }
 
@@ -116,26 +131,6 @@ private:
       return std::move(*read);
     fail("plan '") << file << "': " << llvm::toString(read.takeError());
     return std::nullopt;
-  }
-
-  /// Tiles and GPUs need transfers between them, which no pass makes yet.
-  bool needsTransfers(const plan::Plan &made) {
-    if (gpus > 1) {
-      fail(Twine(gpus) +
-           " GPUs need more than one device, which this version cannot "
-           "place yet; compile for one GPU");
-      return true;
-    }
-    bool any = false;
-    for (const plan::LayerPlan &layer : made.layers)
-      if (layer.tiling.tiles() > 1) {
-        fail("layer \"") << layer.layer << "\" is cut into "
-                         << layer.tiling.tiles()
-                         << " tiles; that needs more than one device, which "
-                            "this version cannot place yet";
-        any = true;
-      }
-    return any;
   }
 
   void attach(const plan::Plan &made) {

@@ -83,9 +83,10 @@ private:
   BufferOp createBuffer(Location loc, Role role, StringRef name, Type type,
                         PlaceKey place, BufferOp parent = {},
                         int64_t offset = -1);
-  /// A buffer that the trainer knows: all of a global tensor, so far.
+  /// A buffer that the trainer knows: a global tensor, or the part of one that
+  /// `attributes` describes (Train.h).
   BufferOp createKnown(Location loc, Role role, StringRef name, Type type,
-                       PlaceKey place);
+                       PlaceKey place, DictionaryAttr attributes);
   FlatSymbolRefAttr laneOf(PlaceKey place) {
     return FlatSymbolRefAttr::get(context, lanes.at(place));
   }
@@ -221,8 +222,10 @@ void ProgramBuilder::createDevicesAndLanes() {
       exec::DeviceOp::create(declarations, loc, device->second, node, gpu, 0);
     }
     laneName =
-        namer.unique(device->second +
-                     (lane == 0 ? ".compute" : ".lane" + std::to_string(lane)));
+        namer.unique(device->second + (lane == 0 ? ".compute"
+                                       : lane == train::transferLane
+                                           ? ".transfer"
+                                           : ".lane" + std::to_string(lane)));
   }
   for (auto &[place, laneName] : lanes)
     exec::LaneOp::create(declarations, loc, laneName, deviceOf(place));
@@ -242,13 +245,23 @@ BufferOp ProgramBuilder::createBuffer(Location loc, Role role, StringRef name,
 }
 
 BufferOp ProgramBuilder::createKnown(Location loc, Role role, StringRef name,
-                                     Type type, PlaceKey place) {
+                                     Type type, PlaceKey place,
+                                     DictionaryAttr attributes) {
   BufferOp buffer = createBuffer(loc, role, name, type, place);
   ArrayRef<int64_t> dims = buffer.getTensorType().getShape();
-  buffer->setAttr("exec.tensor", declarations.getStringAttr(name));
-  buffer->setAttr("exec.dims", declarations.getDenseI64ArrayAttr(dims));
-  buffer->setAttr("exec.begin", declarations.getDenseI64ArrayAttr(
-                                    SmallVector<int64_t>(dims.size(), 0)));
+  auto attributeOr = [&](StringRef key, Attribute whole) {
+    Attribute part = attributes ? attributes.get(key) : Attribute();
+    return part ? part : whole;
+  };
+  buffer->setAttr("exec.tensor", attributeOr(train::tensorAttr,
+                                             declarations.getStringAttr(name)));
+  buffer->setAttr(
+      "exec.dims",
+      attributeOr(train::dimsAttr, declarations.getDenseI64ArrayAttr(dims)));
+  buffer->setAttr(
+      "exec.begin",
+      attributeOr(train::beginAttr, declarations.getDenseI64ArrayAttr(
+                                        SmallVector<int64_t>(dims.size(), 0))));
   return buffer;
 }
 
@@ -276,10 +289,10 @@ void ProgramBuilder::createParameters() {
   for (auto parameter : module.getOps<train::ParameterOp>()) {
     auto key = FlatSymbolRefAttr::get(parameter.getSymNameAttr());
     auto place = places.find(key);
-    BufferOp buffer =
-        createKnown(parameter.getLoc(), roleOf(parameter.getKind()),
-                    parameter.getSymName(), parameter.getType(),
-                    place == places.end() ? PlaceKey() : place->second);
+    BufferOp buffer = createKnown(
+        parameter.getLoc(), roleOf(parameter.getKind()), parameter.getSymName(),
+        parameter.getType(), place == places.end() ? PlaceKey() : place->second,
+        parameter->getDiscardableAttrDictionary());
     buffer->setAttr("exec.kind", parameter.getKindAttr());
     buffer->setAttr("exec.init", parameter.getInitAttr());
     if (train::InitAttr fresh = parameter.getFreshAttr())
@@ -299,14 +312,15 @@ void ProgramBuilder::createInputsAndResults() {
                                                       : Role::Input;
     given[StorageMap::argumentKey(context, argument.getArgNumber())] =
         createKnown(argument.getLoc(), role, tensorName(argument), type,
-                    placeOf(argument));
+                    placeOf(argument),
+                    func.getArgAttrDict(argument.getArgNumber()));
   }
   for (OpOperand &result : body.getTerminator()->getOpOperands()) {
     RankedTensorType type = plainType(result.get().getType());
     bool isLoss = isa<FloatType>(type.getElementType());
     given[StorageMap::resultKey(context, result.getOperandNumber())] =
         createKnown(result.get().getLoc(), isLoss ? Role::Loss : Role::Metric,
-                    tensorName(result.get()), type, placeOf(result.get()));
+                    tensorName(result.get()), type, placeOf(result.get()), {});
   }
 }
 
@@ -418,7 +432,13 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
   if (auto map = dyn_cast<train::MapOp>(op)) {
     // The scalars are the last operand, where there are any.
     outs.push_back(bufferOf(map.getY()));
-    call(op, "map", ins, outs, parent.kernelFor(map));
+    NamedAttrList params;
+    for (StringRef attr : {train::beginAttr, train::dimsAttr})
+      if (Attribute value = op->getAttr(attr))
+        params.append(attr.drop_front(StringRef("train.").size()), value);
+    call(op, "map", ins, outs, parent.kernelFor(map),
+         params.empty() ? DictionaryAttr()
+                        : params.getDictionary(op->getContext()));
     return success();
   }
   if (auto constant = dyn_cast<train::ConstantOp>(op)) {

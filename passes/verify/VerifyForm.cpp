@@ -132,16 +132,30 @@ void Rules::imported() {
   checkParameters(func);
 }
 
-/// (input, labels, scalars); in `imported` labels may be missing.
+/// (input, labels, scalars); in `imported` labels may be missing, and from
+/// `sharded` on each may be there in several parts.
 void Rules::checkSignature(func::FuncOp func, StringRef rule) {
   Block &body = func.getBody().front();
   bool mayLack = rule == "I1";
   auto types = llvm::map_to_vector(body.getArgumentTypes(), plainType);
-  bool good = types.size() == 3 || (mayLack && types.size() == 2);
-  if (good && types.size() == 3)
-    good = types[1] && types[1].getElementType().isInteger(32);
-  good = good && types[0] && types[0].getElementType().isF32() &&
-         types.back() == scalarsType(func.getContext());
+  auto count = [&](auto isKind) {
+    return llvm::count_if(
+        types, [&](RankedTensorType type) { return type && isKind(type); });
+  };
+  auto inputs = count([](auto type) { return type.getElementType().isF32(); });
+  auto labels =
+      count([](auto type) { return type.getElementType().isInteger(32); });
+  auto scalars =
+      count([&](auto type) { return type == scalarsType(func.getContext()); });
+  bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
+    return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
+  });
+  bool good = inputs + labels + scalars == static_cast<long>(types.size());
+  if (parts)
+    good = good && inputs > 0 && labels > 0 && scalars > 0;
+  else
+    good = good && inputs == 1 && scalars == 1 &&
+           (labels == 1 || (mayLack && labels == 0));
   if (!good)
     broken(func, rule) << "the arguments are not (input, labels, scalars)";
   for (BlockArgument argument : body.getArguments())
@@ -302,6 +316,8 @@ void Rules::sharded() {
         if (placeOf(result) != here)
           broken(&op, "S1")
               << "a result does not lie where the op runs (" << here << ")";
+      if (isa<TransferOp>(op))
+        continue;
       for (Value operand : op.getOperands()) {
         PlaceAttr there = placeOf(operand);
         if (!there || there.getNode() != here.getNode() ||

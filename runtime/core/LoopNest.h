@@ -15,6 +15,7 @@
 #include "runtime/core/Tensor.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace lwcc::rt {
 
@@ -138,6 +139,25 @@ inline void rowMajorStrides(const Tensor &shape, int64_t *stride) {
     stride[d] = next;
     next *= shape.dim[d];
   }
+}
+
+/// The same of a tensor that is a part of one with extents `dims`, whose index
+/// counts; returns the index of the part's first element. Empty lists: the
+/// tensor is whole.
+inline int64_t partStrides(const Tensor &part,
+                           const std::vector<int64_t> &begin,
+                           const std::vector<int64_t> &dims, int64_t *stride) {
+  if (dims.empty()) {
+    rowMajorStrides(part, stride);
+    return 0;
+  }
+  int64_t next = 1, first = 0;
+  for (int d = part.rank - 1; d >= 0; --d) {
+    stride[d] = next;
+    first += begin[d] * next;
+    next *= dims[d];
+  }
+  return first;
 }
 
 } // namespace lwcc::rt

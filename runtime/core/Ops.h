@@ -33,6 +33,18 @@ using Quad = std::array<int64_t, 4>;
 using Tensors = std::vector<Tensor>;
 
 //===----------------------------------------------------------------------===//
+// Generated elementwise kernels: map<Kernel>(lane, y, xs, scalars, params), in
+// cpu/Map.h and cuda/Map.cuh.
+//===----------------------------------------------------------------------===//
+
+/// Of a kernel that draws random numbers, where y is a part of a tensor: the
+/// place of y's first element in it, and its extents. Empty: y is whole.
+struct MapParams {
+  std::vector<int64_t> begin;
+  std::vector<int64_t> dims;
+};
+
+//===----------------------------------------------------------------------===//
 // Convolution, ONNX Conv semantics in two dimensions.
 // x [n, c, h, w], w [m, c/group, kh, kw], bias [m], y [n, m, oh, ow]
 //===----------------------------------------------------------------------===//
@@ -203,6 +215,9 @@ struct SliceParams {
 };
 void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params);
 void slice_grad(Lane &lane, Tensor dx, Tensor dy, const SliceParams &params);
+
+/// y = x, which may lie on another device than the lane's.
+void transfer(Lane &lane, Tensor y, Tensor x);
 
 struct FillParams {
   float value = 0.0f;

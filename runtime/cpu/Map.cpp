@@ -21,8 +21,10 @@ struct MapLoops {
   Tensor y;
   Tensors xs;
   bool indexed;
+  int64_t firstIndex = 0;
 
-  MapLoops(const Tensor &y, const Tensors &xs, bool indexed)
+  MapLoops(const Tensor &y, const Tensors &xs, bool indexed,
+           const MapParams &part)
       : stride(1 + xs.size() + (indexed ? 1 : 0)), y(y), xs(xs),
         indexed(indexed) {
     rank = y.rank;
@@ -33,7 +35,7 @@ struct MapLoops {
     for (size_t k = 0; k < xs.size(); ++k)
       broadcastStrides(xs[k], y, stride[1 + k].data());
     if (indexed)
-      rowMajorStrides(y, stride.back().data());
+      firstIndex = partStrides(y, part.begin, part.dims, stride.back().data());
     collapseLoops(rank, extent, stride, static_cast<int>(stride.size()));
     for (const auto &s : stride) {
       innerStride.push_back(s[rank - 1]);
@@ -85,18 +87,20 @@ void MapLoops::run(int64_t begin, int64_t end, const StepScalars *scalars,
     for (size_t k = 0; k < xs.size(); ++k)
       x[k] = xs[k].as<float>() + offset(1 + k);
     if (indexed)
-      block.index = static_cast<uint64_t>(offset(1 + xs.size()));
+      block.index =
+          static_cast<uint64_t>(firstIndex + offset(1 + xs.size()));
     function(block);
   }
 }
 
 void mapBlocks(Lane &lane, const char *name, Tensor y, const Tensors &xs,
-               Tensor scalars, bool indexed, MapFunction function, bool rows) {
+               Tensor scalars, bool indexed, const MapParams &params,
+               MapFunction function, bool rows) {
   static const StepScalars none;
   CpuLane &on = cpuLane(lane);
   const StepScalars *s = scalars ? scalars.as<StepScalars>() : &none;
   on.append(name, {y},
-            [loops = MapLoops(y, xs, indexed), s, function, rows,
+            [loops = MapLoops(y, xs, indexed, params), s, function, rows,
              threads = on.threads] {
               parallelFor(threads, loops.y.elements(), 8192,
                           [&](int64_t begin, int64_t end) {

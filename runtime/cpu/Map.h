@@ -51,13 +51,15 @@ using MapFunction = std::function<void(const MapBlock &)>;
 /// index + row * indexRow + i * indexStride; without, the index is meaningless.
 /// y may be one of xs if it lies alike. Blocks have one row unless `rows`.
 void mapBlocks(Lane &lane, const char *name, Tensor y, const Tensors &xs,
-               Tensor scalars, bool indexed, MapFunction function,
-               bool rows = false);
+               Tensor scalars, bool indexed, const MapParams &params,
+               MapFunction function, bool rows = false);
 
 /// As above; a kernel is indexed if it is given scalars.
 inline void mapBlocks(Lane &lane, const char *name, Tensor y, const Tensors &xs,
-                      Tensor scalars, MapFunction function) {
-  mapBlocks(lane, name, y, xs, scalars, bool(scalars), std::move(function));
+                      Tensor scalars, const MapParams &params,
+                      MapFunction function) {
+  mapBlocks(lane, name, y, xs, scalars, bool(scalars), params,
+            std::move(function));
 }
 
 namespace detail {
@@ -108,9 +110,10 @@ void mapRow(const MapBlock &b, int64_t row) {
 } // namespace detail
 
 template <typename F>
-void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {}) {
+void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {},
+         const MapParams &params = {}) {
   mapBlocks(
-      lane, "map", y, xs, scalars, F::indexed,
+      lane, "map", y, xs, scalars, F::indexed, params,
       [](const MapBlock &b) {
         for (int64_t row = 0; row < b.rows; ++row)
           detail::mapRow<F>(b, row);

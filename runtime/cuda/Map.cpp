@@ -13,7 +13,7 @@ static bool isAligned16(const void *pointer) {
 }
 
 MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
-                        const Tensor &scalars) {
+                        const Tensor &scalars, const MapParams &params) {
   const int n = static_cast<int>(xs.size());
   assert(n <= maxMapInputs && y.type == DType::f32);
   // Operands of the nest: y, the inputs, the logical index.
@@ -30,12 +30,14 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
   // Only an indexed kernel has scalars; the others need not keep the logical
   // order apart, so that more of their loops merge.
   const bool indexed = static_cast<bool>(scalars);
+  int64_t first = 0;
   if (indexed)
-    rowMajorStrides(y, stride[n + 1]);
+    first = partStrides(y, params.begin, params.dims, stride[n + 1]);
   collapseLoops(rank, extent, stride, n + 1 + (indexed ? 1 : 0));
 
   MapArguments a;
   a.rank = rank;
+  a.indexStart = first;
   a.items = 1;
   for (int d = 0; d < rank; ++d)
     a.items *= extent[d];
@@ -84,7 +86,7 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
     loops.tail.y += done * a.strideY[0];
     for (int k = 0; k < n; ++k)
       loops.tail.x[k] += done * a.strideX[k][0];
-    loops.tail.indexStart = done * a.strideIndex[0];
+    loops.tail.indexStart += done * a.strideIndex[0];
   }
   MapArguments &m = loops.main;
   m.items /= 4;
@@ -98,11 +100,13 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
 }
 
 void cuda::appendMap(Lane &base, const MapKernels &kernels, Tensor y,
-                     const Tensors &xs, Tensor scalars) {
+                     const Tensors &xs, Tensor scalars,
+                     const MapParams &params) {
   assert(static_cast<int>(xs.size()) == kernels.inputs);
   assert((!kernels.indexed || scalars) && "an indexed kernel needs scalars");
   CudaLane &lane = cudaLane(base);
-  MapLoops loops = mapLoops(y, xs, kernels.indexed ? scalars : Tensor{});
+  MapLoops loops =
+      mapLoops(y, xs, kernels.indexed ? scalars : Tensor{}, params);
   lane.append("map", {y}, [&lane, kernels, loops]() mutable {
     auto launch = [&](const void *kernel, MapArguments &a) {
       void *arguments[] = {&a};

@@ -57,7 +57,7 @@ struct MapKernels {
 
 /// Appends a map. Throws Error for 2^32 items and more that are not one loop.
 void appendMap(Lane &lane, const MapKernels &kernels, Tensor y,
-               const Tensors &xs, Tensor scalars);
+               const Tensors &xs, Tensor scalars, const MapParams &params);
 
 #ifdef __CUDACC__
 
@@ -132,14 +132,15 @@ namespace lwcc::rt {
 /// inputs; `scalars` may be absent where F is not indexed. y may be one of the
 /// inputs.
 template <class F>
-void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {}) {
+void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {},
+         const MapParams &params = {}) {
   static_assert(F::inputs <= cuda::maxMapInputs,
                 "a generated kernel has too many inputs");
   cuda::appendMap(lane,
                   {reinterpret_cast<const void *>(&cuda::mapKernel<F, 4>),
                    reinterpret_cast<const void *>(&cuda::mapKernel<F, 1>),
                    F::inputs, F::indexed},
-                  y, xs, scalars);
+                  y, xs, scalars, params);
 }
 
 } // namespace lwcc::rt

@@ -19,7 +19,8 @@ struct MapLoops {
 };
 
 /// Throws Error where the loops do not fit the kernels.
-MapLoops mapLoops(const Tensor &y, const Tensors &xs, const Tensor &scalars);
+MapLoops mapLoops(const Tensor &y, const Tensors &xs, const Tensor &scalars,
+                  const MapParams &params = {});
 
 } // namespace lwcc::rt::cuda
 

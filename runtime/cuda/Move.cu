@@ -167,6 +167,16 @@ static void launchFill(CudaLane &lane, const Tensor &box, float value) {
   }
 }
 
+void rt::transfer(Lane &base, Tensor y, Tensor x) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("transfer", {y}, [=, &lane] {
+    // Unified addressing: the driver knows whose memory each side is.
+    check(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.bytes()),
+                          cudaMemcpyDefault, lane.stream),
+          "moving a tensor between devices");
+  });
+}
+
 void rt::reshape(Lane &base, Tensor y, Tensor x) {
   CudaLane &lane = cudaLane(base);
   LoopNest<2> nest;

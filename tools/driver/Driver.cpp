@@ -32,11 +32,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("no model given; usage: lwcc model.onnx -o trainer");
   if (batch.getNumOccurrences() && batch <= 0)
     fail("--batch=" + llvm::Twine(batch) + ": a batch has at least one sample");
-  if (gpus < 1)
-    fail("--gpus=" + llvm::Twine(gpus) + ": expected at least 1");
-  else if (gpus > 1)
-    fail("--gpus=" + llvm::Twine(gpus) +
-         ": this version compiles for one device; use --gpus=1");
+  if (gpus < 1 || gpus > 64)
+    fail("--gpus=" + llvm::Twine(gpus) + ": expected 1 to 64");
   if (precision != "fp32" && precision != "tf32")
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && loss != "cross-entropy")
@@ -77,9 +74,11 @@ static std::string textOf(Location loc) {
 std::unique_ptr<MLIRContext> lwcc::makeContext() {
   DialectRegistry registry;
   registry.insert<train::TrainDialect, exec::ExecDialect, func::FuncDialect>();
-  auto context = std::make_unique<MLIRContext>(
-      registry, MLIRContext::Threading::DISABLED);
+  auto context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  // A user's mistake is not answered with a page of IR.
+  context->printOpOnDiagnostic(false);
   context->getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
     auto print = [](const Diagnostic &d, StringRef severity) {
       std::string where = textOf(d.getLocation());
@@ -112,12 +111,15 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
                      const std::vector<ExportPiece> &pieces) {
   Builder b(program.getContext());
   int64_t parameters = 0;
+  llvm::SmallDenseSet<Attribute> counted; // copies on other devices are not
   int64_t arena = 0;
   unsigned devices = 0, lanes = 0;
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<exec::BufferOp>(op))
-      if (buffer.getRole() == exec::Role::Parameter)
-        parameters += buffer.getTensorType().getNumElements();
+      if (buffer.getRole() == exec::Role::Parameter &&
+          counted.insert(buffer->getAttr("exec.tensor")).second)
+        parameters += ShapedType::getNumElements(
+            buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));
     if (auto device = dyn_cast<exec::DeviceOp>(op)) {
       ++devices;
       arena = std::max<int64_t>(arena, device.getArena());
@@ -133,18 +135,22 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
   set("exec.summary",
       llvm::formatv("{0} parameters, batch {1}", grouped(parameters),
                     batch ? batch.getInt() : 0));
-  set("exec.plan", llvm::formatv("single: {0} device{1}, {2} lane{3}", devices,
-                                 devices == 1 ? "" : "s", lanes,
-                                 lanes == 1 ? "" : "s"));
-  set("exec.memory",
-      mebibytes(arena) + " per device, and the workspaces that the libraries "
+  set("exec.plan",
+      llvm::formatv("{0}: {1} device{2}, {3} lane{4}",
+                    !flags.plan.empty() ? std::string(flags.plan)
+                    : flags.gpus == 1   ? std::string("single")
+                                        : std::string(flags.strategy),
+                    devices,
+                    devices == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s"));
+  set("exec.memory", mebibytes(arena) +
+                         " per device, and the workspaces that the libraries "
                          "ask for at start");
   SmallVector<Attribute> list;
   for (const ExportPiece &piece : pieces)
-    list.push_back(piece.parameter.empty()
-                       ? Attribute(b.getDenseI64ArrayAttr(
-                             {piece.offset, piece.bytes}))
-                       : Attribute(b.getStringAttr(piece.parameter)));
+    list.push_back(
+        piece.parameter.empty()
+            ? Attribute(b.getDenseI64ArrayAttr({piece.offset, piece.bytes}))
+            : Attribute(b.getStringAttr(piece.parameter)));
   program->setAttr("exec.export", b.getArrayAttr(list));
 }
 
@@ -166,6 +172,9 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   PipelineOptions options;
   options.stopAfter = flags.stopAfter;
   options.gpus = flags.gpus;
+  if (flags.gpus > 1)
+    options.strategy = flags.strategy;
+  options.plan = flags.plan;
   options.dumpDir = flags.dumpDir;
   if (failed(runPipeline(*imported->module, options, [&](StringRef form) {
         if (form != "imported")

@@ -42,7 +42,8 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "where that is left open)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> loss{
-      "loss", llvm::cl::init("auto"), llvm::cl::value_desc("auto|cross-entropy"),
+      "loss", llvm::cl::init("auto"),
+      llvm::cl::value_desc("auto|cross-entropy"),
       llvm::cl::desc("The file's loss, else cross entropy on its logits"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> precision{
@@ -50,8 +51,16 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("Arithmetic of convolutions and matrix products on a GPU"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int> gpus{"gpus", llvm::cl::init(1), llvm::cl::value_desc("N"),
-                          llvm::cl::desc("Devices (this version: 1)"),
+                          llvm::cl::desc("Devices to use"),
                           llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> strategy{
+      "strategy", llvm::cl::init("data"), llvm::cl::value_desc("NAME"),
+      llvm::cl::desc("Who plans for several devices: data (the samples are "
+                     "spread over them), single"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> plan{
+      "plan", llvm::cl::value_desc("FILE"),
+      llvm::cl::desc("A plan to read instead (JSON)"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> stopAfter{
       "stop-after", llvm::cl::init("exec"), llvm::cl::value_desc("FORM"),
       llvm::cl::desc("Print the IR of this form (imported, differentiated, "
@@ -59,8 +68,7 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> dumpDir{
       "dump-dir", llvm::cl::value_desc("DIR"),
-      llvm::cl::desc("Write the IR after every pass"),
-      llvm::cl::cat(category)};
+      llvm::cl::desc("Write the IR after every pass"), llvm::cl::cat(category)};
   llvm::cl::opt<bool> explain{
       "explain", llvm::cl::desc("Print what was decided for every layer"),
       llvm::cl::cat(category)};

@@ -154,10 +154,11 @@ static void evaluate(const Expression &e, const Slice &slice, float *y) {
 }
 
 void lwcc::appendMap(rt::Lane &lane, const Expression &expression, rt::Tensor y,
-                     const rt::Tensors &xs, rt::Tensor scalars) {
+                     const rt::Tensors &xs, rt::Tensor scalars,
+                     const rt::MapParams &params) {
   // The recorded step outlives this call; so must its expression.
   auto shared = std::make_shared<Expression>(expression);
-  rt::mapBlocks(lane, "map", y, xs, scalars, [shared](const rt::MapBlock &b) {
+  rt::mapBlocks(lane, "map", y, xs, scalars, params, [shared](const rt::MapBlock &b) {
     Row row;
     for (int64_t begin = 0; begin < b.n; begin += chunk) {
       const int count = static_cast<int>(std::min<int64_t>(chunk, b.n - begin));

@@ -15,7 +15,8 @@ namespace lwcc {
 
 /// What map<F> appends for a generated kernel F with this expression.
 void appendMap(rt::Lane &lane, const Expression &expression, rt::Tensor y,
-               const rt::Tensors &xs, rt::Tensor scalars);
+               const rt::Tensors &xs, rt::Tensor scalars,
+               const rt::MapParams &params);
 
 } // namespace lwcc
 

@@ -121,7 +121,13 @@ void Loader::run(SequenceOp sequence, rt::Machine &machine) {
         scalars = ins.back();
         ins.pop_back();
       }
-      appendMap(lane, expressions.at(*kernelName), outs.front(), ins, scalars);
+      rt::MapParams params;
+      if (DictionaryAttr given = call.getParamsAttr()) {
+        params.begin = given.getAs<DenseI64ArrayAttr>("begin").asArrayRef();
+        params.dims = given.getAs<DenseI64ArrayAttr>("dims").asArrayRef();
+      }
+      appendMap(lane, expressions.at(*kernelName), outs.front(), ins, scalars,
+                params);
     } else {
       findInvoke(call.getCallee())(lane, outs, ins, call.getParamsAttr());
     }

@@ -15,7 +15,7 @@
 // CHECK:         %[[LOSS:.*]], %[[PROBS:.*]] = train.cross_entropy
 // CHECK:         %[[ONE:.*]] = train.constant {{.*}}train.names = ["d_loss"]{{.*}} dense<1.0
 // CHECK:         %[[DLOGITS:.*]] = train.cross_entropy_grad(%[[ONE]], %[[PROBS]], %[[LABELS]]) {{.*}}train.names = ["d_logits"], train.phase = "backward"
-// CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.layer = "fc", train.names = ["d_flat"], train.phase = "backward"}
+// CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.axes = "n-c", train.layer = "fc", train.names = ["d_flat"], train.phase = "backward"}
 // CHECK:         %[[DFC:.*]] = train.matmul(%[[DLOGITS]], %[[FLAT]]) {{.*}}transpose_a = true
 // CHECK:         %[[M:.*]] = train.read @fc.momentum {{.*}}train.phase = "update"
 // CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[DFC]], %[[M]], %[[SCALARS]], %[[LOSS]]) {train.layer = "fc", train.phase = "update"}

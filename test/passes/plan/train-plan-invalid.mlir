@@ -1,21 +1,18 @@
 // RUN: not lwcc-opt %s --train-plan=strategy=magic 2>&1 | FileCheck %s --check-prefix=STRATEGY
-// RUN: not lwcc-opt %s --train-plan=gpus=4 2>&1 | FileCheck %s --check-prefix=GPUS
 // RUN: not lwcc-opt %s --train-plan=gpus=0 2>&1 | FileCheck %s --check-prefix=NOGPU
 // RUN: not lwcc-opt %s --train-plan=plan=%S/Inputs/tiles.json 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not lwcc-opt %s --train-plan=plan=%S/Inputs/stale.json 2>&1 | FileCheck %s --check-prefix=STALE
 // RUN: not lwcc-opt %s --train-plan=plan=%S/Inputs/broken.json 2>&1 | FileCheck %s --check-prefix=BROKEN
 // RUN: not lwcc-opt %s --train-plan=plan=%S/Inputs/none.json 2>&1 | FileCheck %s --check-prefix=NOFILE
 
-// STRATEGY: error: unknown strategy 'magic'; known: single
-// GPUS: error: 4 GPUs need more than one device, which this version cannot place yet; compile for one GPU
+// STRATEGY: error: unknown strategy 'magic'; known: single data
 // NOGPU: error: needs at least one GPU, not 0
-// TILES: error: layer "fc" is cut into 2 tiles; that needs more than one device, which this version cannot place yet
-// TILES: error: layer "relu" is cut into 4 tiles; that needs more than one device, which this version cannot place yet
+// TILES: error: plan '{{.*}}tiles.json' does not fit: layer "fc" is cut into 3 along n, which has 2
+// TILES: error: plan '{{.*}}tiles.json' does not fit: layer "relu" is cut into 5 along c, which has 4
 // STALE: error: plan '{{.*}}stale.json' does not fit: it was made for batch 8, not 2
 // STALE: error: plan '{{.*}}stale.json' does not fit: the model has no layer "conv"
 // STALE: error: plan '{{.*}}stale.json' does not fit: layer "fc" is cut into 4 along n, which has 2
 // STALE: error: plan '{{.*}}stale.json' does not fit: layer "fc" is placed on 0.3.0, but there is one GPU
-// STALE: error: plan '{{.*}}stale.json' does not fit: it says nothing about layer "relu"
 // BROKEN: error: plan '{{.*}}broken.json': layer "fc" has 2 tiles but 1 places
 // NOFILE: error: cannot read plan '{{.*}}none.json': No such file or directory
 module attributes {train.model = "m.onnx", train.batch = 2 : i64} {

@@ -72,11 +72,24 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
             "layer \"fc\": unknown field \"z\"");
   EXPECT_EQ(mistakeIn(layer(R"({"n": 0, "places": ["0.0.0"]})")),
             "layer \"fc\": expected a positive number for \"n\", found 0");
-  EXPECT_EQ(mistakeIn(layer("{}")), "layer \"fc\": expected a list of places");
+  EXPECT_EQ(mistakeIn(layer(R"({"places": 3})")),
+            "layer \"fc\": expected a list of places");
   EXPECT_EQ(mistakeIn(layer(R"({"places": ["0.0"]})")),
             "layer \"fc\": expected a place \"node.gpu.lane\", found \"0.0\"");
   EXPECT_EQ(mistakeIn(layer(R"({"n": 2, "places": ["0.0.0"]})")),
             "layer \"fc\" has 2 tiles but 1 places");
+}
+
+TEST(Plan, whatIsLeftOutIsSpreadOverTheGpusAndTakenFromTheProducer) {
+  auto read = fromJson(R"({"version": 1, "layers": {"conv1": {"n": 3}}})");
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  LayerGraph graph = twoLayers();
+  graph.layers[1].producer = 0;
+  complete(*read, graph, {1, 2});
+  Tiling spread{3, 1, 1, 1, 1, {{0, 0, 0}, {0, 1, 0}, {0, 0, 0}}};
+  ASSERT_EQ(read->layers.size(), 2u);
+  EXPECT_EQ(read->layers[0], (LayerPlan{"conv1", spread}));
+  EXPECT_EQ(read->layers[1], (LayerPlan{"fc", spread}));
 }
 
 TEST(Plan, aPlanThatFitsHasNoMistakes) {
@@ -97,6 +110,15 @@ TEST(Plan, everyMismatchIsReported) {
             "layer \"fc\" is placed on 0.5.0, but there are 1 nodes of 4 GPUs");
   EXPECT_EQ(mistakes[19], "the model has no layer \"gone\"");
   EXPECT_EQ(mistakes[20], "it says nothing about layer \"conv1\"");
+}
+
+TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
+  const Solver *data = findSolver("data");
+  ASSERT_TRUE(data);
+  LayerGraph graph = twoLayers();
+  Plan plan = data->solve(graph, {1, 64});
+  EXPECT_EQ(plan.layers[0].tiling.n, graph.layers[0].shape[0]);
+  EXPECT_TRUE(check(plan, graph, {1, 64}).empty());
 }
 
 TEST(Solvers, singlePutsEverythingOnTheFirstGpuInTheModelsOrder) {

@@ -80,7 +80,7 @@ TEST_P(MapTest, Broadcasts) {
   Tensor compiled = bench.tensor(p.y), interpreted = bench.tensor(p.y);
   bench.run([&](Lane &lane) {
     map<Affine>(lane, compiled, xs);
-    mapBlocks(lane, "map", interpreted, xs, {}, [](const MapBlock &b) {
+    mapBlocks(lane, "map", interpreted, xs, {}, {}, [](const MapBlock &b) {
       ASSERT_EQ(b.rows, 1);
       for (int64_t i = 0; i < b.n; ++i)
         b.y[i * b.yStride] =

@@ -1,0 +1,93 @@
+//===- Box.cpp - Boxes of tensors, and what a window needs -------------===//
+
+#include "passes/shard/Box.h"
+
+#include <cassert>
+
+using namespace lwcc;
+using namespace lwcc::shard;
+
+Interval shard::intersect(Interval a, Interval b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+Box shard::wholeOf(const Shape &shape) {
+  Box region;
+  for (int64_t extent : shape)
+    region.push_back({0, extent});
+  return region;
+}
+
+Shape shard::shapeOf(const Box &region) {
+  Shape shape;
+  for (Interval axis : region)
+    shape.push_back(axis.size());
+  return shape;
+}
+
+bool shard::empty(const Box &region) {
+  return std::any_of(region.begin(), region.end(),
+                     [](Interval axis) { return axis.empty(); });
+}
+
+bool shard::contains(const Box &outer, const Box &inner) {
+  assert(outer.size() == inner.size() && "regions of one tensor");
+  for (size_t d = 0; d < outer.size(); ++d)
+    if (!outer[d].contains(inner[d]))
+      return false;
+  return true;
+}
+
+Box shard::intersect(const Box &a, const Box &b) {
+  assert(a.size() == b.size() && "regions of one tensor");
+  Box both;
+  for (size_t d = 0; d < a.size(); ++d)
+    both.push_back(intersect(a[d], b[d]));
+  return both;
+}
+
+std::vector<Box> shard::subtract(const Box &from, const Box &hole) {
+  Box both = intersect(from, hole);
+  if (empty(both))
+    return {from};
+  // Peel off what lies before and behind the hole, one dimension at a time.
+  std::vector<Box> rest;
+  Box core = from;
+  for (size_t d = 0; d < from.size(); ++d) {
+    for (Interval side : {Interval{core[d].begin, both[d].begin},
+                          Interval{both[d].end, core[d].end}}) {
+      if (side.empty())
+        continue;
+      Box slab = core;
+      slab[d] = side;
+      rest.push_back(slab);
+    }
+    core[d] = both[d];
+  }
+  return rest;
+}
+
+Interval shard::partOf(int64_t extent, int64_t parts, int64_t index) {
+  assert(index >= 0 && index < parts && "no such part");
+  int64_t size = extent / parts, larger = extent % parts;
+  int64_t begin = index * size + std::min(index, larger);
+  return {begin, begin + size + (index < larger)};
+}
+
+WindowPart shard::inputOf(const Window &w, Interval out) {
+  assert(!out.empty() && "no outputs");
+  int64_t first = out.begin * w.stride - w.padLow;
+  int64_t last =
+      (out.end - 1) * w.stride - w.padLow + (w.kernel - 1) * w.dilation + 1;
+  WindowPart part;
+  part.in = intersect({first, last}, {0, w.extent});
+  if (part.in.empty()) {
+    int64_t nearest = last <= 0 ? 0 : w.extent - 1;
+    part.in = {nearest, nearest + 1};
+  }
+  part.padLow = part.in.begin - first;
+  // Windows may overhang the padded input (ceil_mode); padding stays what it
+  // was, so that averages count the same elements.
+  part.padHigh = std::clamp<int64_t>(last - w.extent, 0, w.padHigh);
+  return part;
+}

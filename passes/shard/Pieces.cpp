@@ -1,0 +1,261 @@
+//===- Pieces.cpp - Values that lie in pieces on several devices ----------===//
+
+#include "passes/shard/Pieces.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::shard;
+using namespace lwcc::train;
+
+bool shard::onSameDevice(PlaceAttr a, PlaceAttr b) {
+  return a.getNode() == b.getNode() && a.getGpu() == b.getGpu();
+}
+
+RankedTensorType shard::typeAt(Type like, const Box &region, PlaceAttr place) {
+  return RankedTensorType::get(
+      shapeOf(region), cast<RankedTensorType>(like).getElementType(), place);
+}
+
+void shard::setPlace(Operation *op, PlaceAttr place) {
+  op->setAttr(tilingAttr,
+              TilingAttr::get(op->getContext(), 1, 1, 1, 1, 1, {place}));
+}
+
+static PlaceAttr placeOf(Value value) {
+  return cast<PlaceAttr>(cast<RankedTensorType>(value.getType()).getEncoding());
+}
+
+/// `region` in the coordinates of a tensor that holds `outer`.
+static SmallVector<int64_t> offsetIn(const Box &outer, const Box &region) {
+  SmallVector<int64_t> offset;
+  for (auto [o, r] : llvm::zip_equal(outer, region))
+    offset.push_back(r.begin - o.begin);
+  return offset;
+}
+
+template <typename OpT, typename... Args>
+OpT Pieces::create(PlaceAttr place, Args &&...args) {
+  auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
+  setPlace(op, place);
+  setLayer(op, purpose.layer, purpose.phase);
+  setNames(op, {name});
+  return op;
+}
+
+void Pieces::add(Value original, const Box &region, Value tile) {
+  sources[original].pieces.push_back({region, tile});
+}
+
+void Pieces::setCopies(Value original, MakeCopy make) {
+  sources[original].copies = true;
+  sources[original].make = std::move(make);
+}
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+Value Pieces::get(Value original, const Box &region, PlaceAttr place,
+                  Purpose wanted) {
+  Value &known = made[original][{region, place.getNode(), place.getGpu()}];
+  if (known)
+    return known;
+  purpose = wanted;
+  name = nameOf(original);
+  loc = original.getLoc();
+  Source &source = sources[original];
+  if (source.copies) {
+    for (const Piece &piece : source.pieces)
+      if (onSameDevice(placeOf(piece.value), place) &&
+          contains(piece.region, region))
+        return known = cut(piece, region).value;
+    if (Value copy = source.make(region, place)) {
+      source.pieces.push_back({region, copy});
+      return known = copy;
+    }
+    return known = combine(partsOfCopies(source, region, place), region, place);
+  }
+
+  // Device by device, so that what lies together is joined or summed there
+  // before it moves.
+  llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<Piece>> devices;
+  for (const Piece &piece : source.pieces)
+    if (Box part = intersect(piece.region, region); !empty(part)) {
+      PlaceAttr at = placeOf(piece.value);
+      devices[{at.getNode(), at.getGpu()}].push_back(cut(piece, part));
+    }
+  std::vector<Piece> parts;
+  for (auto &[device, local] : devices) {
+    PlaceAttr at = placeOf(local.front().value);
+    bool overlap = false;
+    Box hull = local.front().region;
+    for (auto [i, piece] : llvm::enumerate(local))
+      for (size_t d = 0; d < hull.size(); ++d) {
+        hull[d] = {std::min(hull[d].begin, piece.region[d].begin),
+                   std::max(hull[d].end, piece.region[d].end)};
+        for (size_t j = 0; d == 0 && j < i; ++j)
+          overlap |= !empty(intersect(piece.region, local[j].region));
+      }
+    // Only sums are worth it: joining moves the same bytes either way.
+    if (overlap && !onSameDevice(at, place))
+      local = {{hull, combine(local, hull, at)}};
+    llvm::append_range(parts, local);
+  }
+  return known = combine(std::move(parts), region, place);
+}
+
+/// Disjoint parts of the copies that cover the region, those nearby first.
+std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
+                                                 const Box &region,
+                                                 PlaceAttr place) {
+  std::vector<Box> missing = {region};
+  std::vector<Piece> parts;
+  for (bool nearby : {true, false})
+    for (const Piece &piece : source.pieces) {
+      if (onSameDevice(placeOf(piece.value), place) != nearby)
+        continue;
+      std::vector<Box> rest;
+      for (const Box &hole : missing) {
+        Box part = intersect(hole, piece.region);
+        if (!empty(part))
+          parts.push_back(cut(piece, part));
+        llvm::append_range(rest, subtract(hole, piece.region));
+      }
+      missing = std::move(rest);
+    }
+  assert(missing.empty() && "the copies of a value hold all of it");
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Cutting, moving, joining, summing
+//===----------------------------------------------------------------------===//
+
+Pieces::Piece Pieces::cut(const Piece &piece, const Box &region) {
+  if (piece.region == region)
+    return piece;
+  PlaceAttr at = placeOf(piece.value);
+  SmallVector<int64_t> steps(region.size(), 1);
+  auto slice =
+      create<SliceOp>(at, typeAt(piece.value.getType(), region, at),
+                      piece.value, offsetIn(piece.region, region), steps);
+  return {region, slice.getY()};
+}
+
+Value Pieces::move(Value value, PlaceAttr place) {
+  if (onSameDevice(placeOf(value), place))
+    return value;
+  Value &there =
+      moved[{value.getAsOpaquePointer(), {place.getNode(), place.getGpu()}}];
+  if (!there) {
+    auto type = cast<RankedTensorType>(value.getType());
+    // Transfers have a lane of their own, beside which the device computes.
+    auto lane = PlaceAttr::get(builder.getContext(), place.getNode(),
+                               place.getGpu(), transferLane);
+    there = create<TransferOp>(
+        lane,
+        RankedTensorType::get(type.getShape(), type.getElementType(), lane),
+        value);
+  }
+  return there;
+}
+
+Value Pieces::zeros(Type like, const Box &region, PlaceAttr place) {
+  return create<FillOp>(place, typeAt(like, region, place), APFloat(0.0f));
+}
+
+Value Pieces::combine(std::vector<Piece> parts, const Box &region,
+                      PlaceAttr place) {
+  bool overlap = false;
+  for (auto [i, part] : llvm::enumerate(parts))
+    for (size_t j = 0; j < i; ++j)
+      overlap |= !empty(intersect(part.region, parts[j].region));
+  for (Piece &part : parts)
+    part.value = move(part.value, place);
+  return overlap ? sum(parts, region, place)
+                 : join(std::move(parts), region, place);
+}
+
+/// Disjoint parts and zeros elsewhere.
+Value Pieces::join(std::vector<Piece> parts, const Box &region,
+                   PlaceAttr place) {
+  if (parts.size() == 1 && parts[0].region == region)
+    return parts[0].value;
+  assert(!parts.empty() && "nothing was ever made of a value that is read");
+  std::vector<Box> missing = {region};
+  for (const Piece &part : parts) {
+    std::vector<Box> rest;
+    for (const Box &hole : missing)
+      llvm::append_range(rest, subtract(hole, part.region));
+    missing = std::move(rest);
+  }
+  Type like = parts[0].value.getType();
+  for (const Box &hole : missing)
+    parts.push_back({hole, zeros(like, hole, place)});
+  if (parts.size() == 1)
+    return parts[0].value;
+
+  // Cuts that go through no part, along the first axis that has any.
+  for (size_t d = 0; d < region.size(); ++d) {
+    std::vector<int64_t> cuts;
+    for (const Piece &part : parts)
+      cuts.push_back(part.region[d].begin);
+    llvm::sort(cuts);
+    cuts.erase(llvm::unique(cuts), cuts.end());
+    llvm::erase_if(cuts, [&](int64_t at) {
+      return llvm::any_of(parts, [&](const Piece &part) {
+        return part.region[d].begin < at && at < part.region[d].end;
+      });
+    });
+    if (cuts.size() < 2)
+      continue;
+    SmallVector<Value> slabs;
+    for (auto [i, begin] : llvm::enumerate(cuts)) {
+      Box slab = region;
+      slab[d] = {begin, i + 1 < cuts.size() ? cuts[i + 1] : region[d].end};
+      std::vector<Piece> inside;
+      for (const Piece &part : parts)
+        if (slab[d].contains(part.region[d]))
+          inside.push_back(part);
+      slabs.push_back(join(std::move(inside), slab, place));
+    }
+    return create<ConcatOp>(place, typeAt(like, region, place), slabs,
+                            static_cast<int64_t>(d));
+  }
+  // Parts that interlock: each in zeros, and the sum.
+  return sum(parts, region, place);
+}
+
+/// The parts, each with zeros around it, in their order.
+Value Pieces::sum(const std::vector<Piece> &parts, const Box &region,
+                  PlaceAttr place) {
+  SmallVector<Value> terms;
+  for (const Piece &part : parts) {
+    Value term = part.value;
+    if (part.region != region)
+      term = create<PadOp>(place, typeAt(term.getType(), region, place), term,
+                           offsetIn(region, part.region), APFloat(0.0f));
+    terms.push_back(term);
+  }
+  // A few at a time: every map of another number of inputs is another kernel.
+  constexpr size_t atOnce = 8;
+  while (terms.size() > 1) {
+    size_t count = std::min(terms.size(), atOnce);
+    std::string total = "x0";
+    for (size_t i = 1; i < count; ++i)
+      total += " + x" + std::to_string(i);
+    auto type = typeAt(terms[0].getType(), region, place);
+    MapOp map =
+        buildMap(builder, loc, type, llvm::cantFail(Expression::parse(total)),
+                 ValueRange(terms).take_front(count));
+    setPlace(map, place);
+    setLayer(map, purpose.layer, purpose.phase);
+    setNames(map, {name});
+    terms.erase(terms.begin(), terms.begin() + count);
+    terms.insert(terms.begin(), map.getY());
+  }
+  return terms[0];
+}

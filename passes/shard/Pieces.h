@@ -1,0 +1,92 @@
+//===- Pieces.h - Values that lie in pieces on several devices --*- C++ -*-===//
+//
+// Where the tiles of a value lie, and how a region of it is brought to a
+// device: cut out of a piece, moved, joined, and summed where pieces overlap.
+// What is already there is used as it is; a piece goes to a device once.
+// Joining and cutting are views later, where memory allows (passes/schedule).
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_SHARD_PIECES_H
+#define LWCC_PASSES_SHARD_PIECES_H
+
+#include "ir/train/Train.h"
+#include "passes/shard/Box.h"
+
+#include <functional>
+#include <map>
+
+namespace lwcc::shard {
+
+/// Whether two places share memory; lanes are not compared.
+bool onSameDevice(train::PlaceAttr a, train::PlaceAttr b);
+
+mlir::RankedTensorType typeAt(mlir::Type like, const Box &region,
+                              train::PlaceAttr place);
+
+/// Says that an op is one tile, which runs at `place`.
+void setPlace(mlir::Operation *op, train::PlaceAttr place);
+
+/// What a request serves: ops that are made for it get this layer and phase.
+struct Purpose {
+  llvm::StringRef layer, phase;
+};
+
+class Pieces {
+public:
+  /// New ops go to where `builder` stands. Its place of insertion must only
+  /// move forward.
+  explicit Pieces(mlir::OpBuilder &builder) : builder(builder) {}
+
+  /// `tile` holds a region of `original`. Pieces of one value that overlap are
+  /// contributions to a sum; what no piece covers is zero.
+  void add(mlir::Value original, const Box &region, mlir::Value tile);
+
+  /// Pieces of this value are copies of the same elements instead. `make` is
+  /// asked for another copy where no device nearby holds one; it may return
+  /// null, and the region is then taken from the copies there are.
+  using MakeCopy =
+      std::function<mlir::Value(const Box &region, train::PlaceAttr place)>;
+  void setCopies(mlir::Value original, MakeCopy make);
+
+  /// The region of `original`, on the device of `place`.
+  mlir::Value get(mlir::Value original, const Box &region,
+                  train::PlaceAttr place, Purpose purpose);
+
+private:
+  struct Piece {
+    Box region;
+    mlir::Value value;
+  };
+  struct Source {
+    std::vector<Piece> pieces;
+    bool copies = false;
+    MakeCopy make;
+  };
+
+  std::vector<Piece> partsOfCopies(const Source &source, const Box &region,
+                                   train::PlaceAttr place);
+  Piece cut(const Piece &piece, const Box &region);
+  mlir::Value move(mlir::Value value, train::PlaceAttr place);
+  mlir::Value combine(std::vector<Piece> parts, const Box &region,
+                      train::PlaceAttr place);
+  mlir::Value join(std::vector<Piece> parts, const Box &region,
+                   train::PlaceAttr place);
+  mlir::Value sum(const std::vector<Piece> &parts, const Box &region,
+                  train::PlaceAttr place);
+  mlir::Value zeros(mlir::Type like, const Box &region, train::PlaceAttr place);
+  template <typename OpT, typename... Args>
+  OpT create(train::PlaceAttr place, Args &&...args);
+
+  using Key = std::tuple<Box, int64_t, int64_t>; // node, gpu
+  mlir::OpBuilder &builder;
+  llvm::DenseMap<mlir::Value, Source> sources;
+  llvm::DenseMap<mlir::Value, std::map<Key, mlir::Value>> made;
+  std::map<std::pair<void *, std::pair<int64_t, int64_t>>, mlir::Value> moved;
+  Purpose purpose;
+  llvm::StringRef name; ///< of the value that is asked for
+  mlir::Location loc = builder.getUnknownLoc();
+};
+
+} // namespace lwcc::shard
+
+#endif // LWCC_PASSES_SHARD_PIECES_H

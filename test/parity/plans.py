@@ -1,0 +1,288 @@
+"""Random plans must not change what a program computes.
+
+  plans.py [--cases=N] [--first=SEED] [--emitted=N] [--max-devices=N]
+
+Each case draws a small network (convolutions with odd windows and groups,
+pooling, batch and local response normalization, residual sums, concatenation,
+dropout, fully connected layers) and a plan: for every layer random degrees of
+sample, channel, height and width, uneven ones included, and a random device and
+lane for every tile. The planned program trains for three steps through lwcc-run
+(the first --emitted cases through an emitted program as well) and is compared
+with the program on one device: losses and weights within 1e-4, relatively, and
+the median over the cases below 1e-6. A failing case is printed with its seed and
+keeps its files. Prints a last line `N passed, M failed`.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from onnx import TensorProto, helper, save
+from safetensors.numpy import load_file
+
+FLOAT = TensorProto.FLOAT
+
+
+class Net:
+    """A random network; `shape` is that of the last value, without samples."""
+
+    def __init__(self, rng):
+        self.rng, self.nodes, self.constants = rng, [], []
+        self.layers = []  # (name, extents n c h w) of what may be cut
+        self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
+
+    def name(self, kind):
+        return f"{kind}{len(self.nodes)}"
+
+    def weight(self, name, shape, scale):
+        self.nodes.append(helper.make_node(
+            "RandomNormal", [], [name], name=name, dtype=FLOAT, shape=shape,
+            mean=0.0, scale=scale))
+        return name
+
+    def constant(self, name, shape, value):
+        self.constants.append(helper.make_tensor(
+            f"{name}.shape", TensorProto.INT64, [len(shape)], shape))
+        self.nodes.append(helper.make_node(
+            "ConstantOfShape", [f"{name}.shape"], [name], name=name,
+            value=helper.make_tensor("value", FLOAT, [1], [value])))
+        return name
+
+    def op(self, kind, inputs=(), shape=None, **attributes):
+        name = self.name(kind.lower())
+        self.nodes.append(helper.make_node(
+            kind, [self.last, *inputs], [name], name=name, **attributes))
+        self.last = name
+        self.shape = shape or self.shape
+        # Elementwise layers may be fused into others: they follow these.
+        if kind not in ("Relu", "Sigmoid", "Add", "Dropout"):
+            self.layers.append((name, self.shape))
+        return name
+
+    def conv(self, outputs=None, keep=False):
+        rng, (c, h, w) = self.rng, self.shape
+        kernel = [rng.choice([1, 3, 3, 5]) for _ in range(2)]
+        stride = [1, 1] if keep else [rng.choice([1, 1, 2, 3]) for _ in range(2)]
+        dilation = [1, 1] if keep else [rng.choice([1, 1, 1, 2]) for _ in range(2)]
+        pads = ([k // 2 for k in kernel] * 2 if keep
+                else [rng.randrange(k) for k in kernel * 2])
+        size = [(e + pads[d] + pads[d + 2] - dilation[d] * (kernel[d] - 1) - 1)
+                // stride[d] + 1 for d, e in enumerate((h, w))]
+        if min(size) < 2:
+            return self.conv(outputs, keep=True)
+        groups = rng.choice([g for g in (1, 1, 2, 3) if c % g == 0])
+        outputs = outputs or groups * rng.randrange(2, 6)
+        if outputs % groups:
+            groups = 1
+        name = self.name("w")
+        inputs = [self.weight(name, [outputs, c // groups, *kernel],
+                              (2 / (c // groups * kernel[0] * kernel[1])) ** 0.5)]
+        if rng.random() < 0.6:
+            inputs.append(self.constant(name + ".bias", [outputs], 0.1))
+        return self.op("Conv", inputs, (outputs, *size), kernel_shape=kernel,
+                       strides=stride, dilations=dilation, pads=pads,
+                       group=groups)
+
+    def pool(self):
+        rng, (c, h, w) = self.rng, self.shape
+        kernel = [rng.choice([2, 3]) for _ in range(2)]
+        stride = [rng.choice([1, 2, 3]) for _ in range(2)]
+        pads = [rng.randrange((k + 1) // 2) for k in kernel * 2]
+        size = [(e + pads[d] + pads[d + 2] - kernel[d]) // stride[d] + 1
+                for d, e in enumerate((h, w))]
+        if min(size) < 2:
+            return
+        options = dict(kernel_shape=kernel, strides=stride, pads=pads)
+        if rng.random() < 0.5:
+            self.op("MaxPool", shape=(c, *size), **options)
+        else:
+            self.op("AveragePool", shape=(c, *size),
+                    count_include_pad=rng.randrange(2), **options)
+
+    def normalize(self):
+        c, name = self.shape[0], self.name("bn")
+        self.op("BatchNormalization",
+                [self.constant(name + ".scale", [c], 1.0),
+                 self.constant(name + ".bias", [c], 0.5),
+                 self.constant(name + ".mean", [c], 0.0),
+                 self.constant(name + ".var", [c], 1.0)], training_mode=0)
+
+    def dropout(self):
+        name = self.name("ratio")
+        self.constants += [
+            helper.make_tensor(name, FLOAT, [], [0.3]),
+            helper.make_tensor(name + ".on", TensorProto.BOOL, [], [True])]
+        self.op("Dropout", [name, name + ".on"])
+
+    def residual(self):
+        before = self.last
+        self.conv(self.shape[0], keep=True)
+        self.op("Add", [before])
+
+    def concat(self):
+        before, shape = self.last, self.shape
+        self.conv(keep=True)
+        total = (shape[0] + self.shape[0], *shape[1:])
+        self.op("Concat", [before], total, axis=1)
+
+    def linear(self, outputs):
+        name, inputs = self.name("w"), self.shape[0]
+        self.op("Gemm", [self.weight(name, [outputs, inputs],
+                                     (1 / inputs) ** 0.5),
+                         self.constant(name + ".bias", [outputs], 0.0)],
+                (outputs,), transB=1)
+
+    def build(self, path):
+        rng = self.rng
+        size = rng.choice([8, 9, 12])
+        self.shape = image = (self.shape[0], size, size + rng.randrange(3))
+        self.conv()
+        for _ in range(rng.randrange(1, 5)):
+            rng.choice([
+                self.conv, self.pool, self.normalize, self.dropout,
+                self.residual, self.concat, lambda: self.op("Relu"),
+                lambda: self.op("Sigmoid"),
+                lambda: self.op("LRN", size=3, alpha=0.1, beta=0.75)])()
+        if rng.random() < 0.3:
+            self.op("GlobalAveragePool", shape=(self.shape[0], 1, 1))
+        flat = int(np.prod(self.shape))
+        self.op("Flatten", shape=(flat,), axis=1)
+        for _ in range(rng.randrange(2)):
+            self.linear(rng.randrange(6, 20))
+            self.op("Relu")
+        self.linear(10)
+        graph = helper.make_graph(
+            self.nodes, "net",
+            [helper.make_tensor_value_info("images", FLOAT, ["batch", *image])],
+            [helper.make_tensor_value_info(self.last, FLOAT, ["batch", 10])],
+            self.constants)
+        save(helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+            path)
+        return image
+
+
+def random_plan(rng, net, batch, devices):
+    layers = {}
+    for name, shape in net.layers:
+        if rng.random() < 0.2:
+            continue  # takes its producer's tiling
+        extents = dict(zip("nchw", (batch, *shape)))
+        degrees = {}
+        for dim in extents:
+            if rng.random() < (0.5 if dim == "n" else 0.35):
+                degrees[dim] = rng.randint(1, min(3, extents[dim]))
+        tiles = int(np.prod(list(degrees.values()) or [1]))
+        layers[name] = {
+            **degrees,
+            "places": [f"0.{rng.randrange(devices)}.{rng.randrange(2)}"
+                       for _ in range(tiles)]}
+    return {"version": 1, "layers": layers}
+
+
+def run(command):
+    result = subprocess.run(command, text=True, errors="replace",
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if result.returncode:
+        raise RuntimeError(f"{' '.join(command)}\nexit code "
+                           f"{result.returncode}\n{result.stdout[-3000:]}")
+
+
+def train(command, folder, name):
+    log, out = f"{folder}/{name}.jsonl", f"{folder}/{name}"
+    run(command + ["--data=synthetic", "--steps=3", "--no-shuffle", "--lr=0.05",
+                   "--weight-decay=1e-3", "--seed=7", "--deterministic",
+                   "--threads=2", f"--log={log}", f"--checkpoint-dir={out}",
+                   "--checkpoint-every=3"])
+    with open(log) as lines:
+        records = [json.loads(line) for line in lines]
+    return ([r["loss"] for r in records if "loss" in r and "lr" in r],
+            load_file(f"{out}/step-000003/model.safetensors"))
+
+
+def distance(one, other):
+    """The larger of the losses' and the weights' relative distance."""
+    losses = max(abs(a - b) / max(abs(b), 1e-3)
+                 for a, b in zip(one[0], other[0]))
+    if set(one[1]) != set(other[1]):
+        return float("inf")
+    square = sum(float(np.sum((one[1][k].astype(np.float64) - w) ** 2))
+                 for k, w in other[1].items())
+    norm = sum(float(np.sum(w.astype(np.float64) ** 2))
+               for w in other[1].values())
+    return max(losses, (square / norm) ** 0.5)
+
+
+def check(seed, args, emitted):
+    """The distance of a case; raises RuntimeError with what failed."""
+    rng = random.Random(seed)
+    folder = tempfile.mkdtemp(prefix=f"plan-{seed}-")
+    net = Net(rng)
+    model, plan = f"{folder}/net.onnx", f"{folder}/plan.json"
+    net.build(model)
+    batch, devices = rng.randint(3, 8), rng.randint(1, args.max_devices)
+    with open(plan, "w") as file:
+        json.dump(random_plan(rng, net, batch, devices), file, indent=1)
+    try:
+        whole = train(["lwcc-run", model, f"--batch={batch}", "--"], folder,
+                      "whole")
+        flags = [model, f"--batch={batch}", f"--gpus={devices}",
+                 f"--plan={plan}"]
+        result = distance(train(["lwcc-run", *flags, "--"], folder, "planned"),
+                          whole)
+        if emitted:
+            run(["lwcc", *flags, "--target=cpu", "-o", f"{folder}/trainer"])
+            result = max(result, distance(
+                train([f"{folder}/trainer"], folder, "emitted"), whole))
+        if not result <= 1e-4:
+            raise RuntimeError(f"distance {result:.1e}")
+    except RuntimeError as error:
+        raise RuntimeError(f"seed {seed} ({folder}): {error}") from None
+    shutil.rmtree(folder)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--cases", type=int, default=300)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--emitted", type=int, default=0,
+                        help="cases that also run as emitted programs")
+    parser.add_argument("--max-devices", type=int, default=6)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    args = parser.parse_args()
+
+    def judge(seed):
+        try:
+            return check(seed, args, seed - args.first < args.emitted), None
+        except RuntimeError as error:
+            return None, str(error)
+
+    distances, failed = [], 0
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for result, error in pool.map(
+                judge, range(args.first, args.first + args.cases)):
+            if error:
+                failed += 1
+                print(f"FAIL {error}", flush=True)
+            else:
+                distances.append(result)
+    if distances:
+        median = statistics.median(distances)
+        print(f"{len(distances)} plans: distance from one device {median:.1e} "
+              f"in the median, {max(distances):.1e} at most")
+        failed += not median < 1e-6
+    print(f"{len(distances)} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
