@@ -37,7 +37,10 @@ ProgramNames::ProgramNames(ProgramOp program)
         .Case([&](exec::KernelOp kernel) { add(kernels, kernel); })
         .Case([&](BufferOp buffer) { add(buffers, buffer); });
 
-  NameTable kernelNames({"Tensor", "Tensors", "Machine"});
+  // Inside a kernel its own name would hide a function that it calls.
+  NameTable kernelNames({"Tensor", "Tensors", "Machine", "StepScalars", "abs",
+                         "exp", "log", "sqrt", "tanh", "erf", "pow", "floor",
+                         "min", "max", "sigmoid", "dropout_mask"});
   for (exec::KernelOp kernel : kernels)
     member[kernel] = kernelNames.get(kernel.getSymName());
   // Members of one struct per device; a tensor wins over nothing.

@@ -8,6 +8,8 @@
 #   lit         passes, code generation, command lines (lit and FileCheck)
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
 #   operators   every operator's gradients over a grid, against the oracle
+#   plans       300 random networks under random plans on up to six devices,
+#               against one device
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh)
 #   emitted     every model's emitted CPU program, against lwcc-run
@@ -32,12 +34,12 @@ sections=()
 for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
-    unit | lit | oracle | operators | parity | emitted | cuda) sections+=("$argument") ;;
+    unit | lit | oracle | operators | plans | parity | emitted | cuda) sections+=("$argument") ;;
     -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
 done
-((${#sections[@]})) || sections=(unit lit oracle operators parity emitted cuda)
+((${#sections[@]})) || sections=(unit lit oracle operators plans parity emitted cuda)
 
 passed=0 failed=0 table=()
 started=$SECONDS
@@ -151,6 +153,9 @@ for section in "${sections[@]}"; do
       counted oracle-ops "$oracle" "$root/test/parity/op_grid.py" --check-oracle
       ;;
     operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
+    plans)
+      counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=10
+      ;;
     parity)
       mapfile -t files < <(one_of_each)
       counted parity "$oracle" "$root/test/parity/parity.py" --data="$data/train" \

@@ -44,37 +44,63 @@ static std::string stringAttr(ModuleOp module, StringRef name) {
   return attr ? attr.str() : "";
 }
 
-/// All layers, in the order of their first op. A layer's shape is that of its
-/// last forward result, or of its first result if all that is left of the layer
-/// is a gradient (the rest was fused into others).
+namespace {
+/// The shape of a layer's result, found among what its ops make and read: parts
+/// of the layer may have been fused into others.
+struct LayerShape {
+  std::vector<int64_t> shape;
+  std::tuple<bool, bool, bool, int64_t> quality;
+
+  void consider(Value value, bool forward, bool made, int64_t batch) {
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t rank = type.getRank();
+    // Images or features of all samples, from the forward pass, made here.
+    bool whole =
+        (rank == 2 || rank == 4) && (batch == 0 || type.getDimSize(0) == batch);
+    std::tuple<bool, bool, bool, int64_t> mine = {forward, whole, made,
+                                                  type.getNumElements()};
+    if (mine <= quality)
+      return;
+    quality = mine;
+    shape = type.getShape();
+  }
+};
+} // namespace
+
+/// All layers, in the order of their first op.
 static plan::LayerGraph graphOf(ModuleOp module) {
   plan::LayerGraph graph;
   graph.model = stringAttr(module, "train.model");
   graph.hash = stringAttr(module, "train.hash");
   if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
     graph.batch = batch.getInt();
-  llvm::MapVector<StringRef, std::vector<int64_t>> layers;
+  llvm::MapVector<StringRef, LayerShape> layers;
   llvm::StringMap<StringRef> producers;
   for (auto func : module.getOps<func::FuncOp>())
     for (Operation &op : func.getBody().front().without_terminator()) {
-      std::vector<int64_t> &shape = layers[servedLayer(&op)];
-      if (op.getNumResults() == 0 || layerOf(&op).empty() || isa<ReadOp>(op))
+      LayerShape &layer = layers[servedLayer(&op)];
+      if (layerOf(&op).empty() || isa<ReadOp>(op))
         continue;
-      for (Value operand : op.getOperands())
-        if (Operation *producer = operand.getDefiningOp())
-          if (StringRef from = layerOf(producer);
-              !from.empty() && from != layerOf(&op) && !isa<ReadOp>(producer))
-            producers.try_emplace(layerOf(&op), from);
-      if (phaseOf(&op) == "forward" || shape.empty())
-        shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
+      bool forward = phaseOf(&op) == "forward";
+      for (Value result : op.getResults())
+        layer.consider(result, forward, true, graph.batch);
+      for (Value operand : op.getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        if (!producer || isa<ReadOp>(producer))
+          continue;
+        layer.consider(operand, forward, false, graph.batch);
+        if (StringRef from = layerOf(producer);
+            !from.empty() && from != layerOf(&op))
+          producers.try_emplace(layerOf(&op), from);
+      }
     }
   llvm::StringMap<int> numbers;
-  for (auto &[name, shape] : layers) {
+  for (auto &[name, layer] : layers) {
     // Only a layer that stands before it: what it follows has a tiling then.
     auto found = numbers.find(producers.lookup(name));
     int producer = found == numbers.end() ? -1 : found->second;
     numbers[name] = graph.layers.size();
-    graph.layers.push_back({name.str(), shape, producer});
+    graph.layers.push_back({name.str(), layer.shape, producer});
   }
   return graph;
 }

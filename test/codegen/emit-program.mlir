@@ -13,6 +13,10 @@
 // CHECK:   LWCC_HD static float at(const StepScalars &s, uint64_t i, float x0) {
 // CHECK:     return max(x0, 0.0f) * dropout_mask(s, i, 0.5f, 7u);
 
+// A kernel is not named like a function that it calls.
+// CHECK-LABEL: struct sigmoid_2 {
+// CHECK:     return sigmoid(x0);
+
 // CHECK-LABEL: struct Device0 : DeviceMemory {
 // CHECK:   explicit Device0(Machine &machine)
 // CHECK:       : DeviceMemory(machine, 0), compute(machine.lane(0)) {}
@@ -60,6 +64,7 @@ exec.program @tiny attributes {exec.model = "tiny.onnx", exec.batch = 2 : i64, e
   exec.buffer activation @flat : tensor<2x3456xf32> on @gpu0 view @conv1_out at 0
   exec.buffer gradient @"d_conv1.weight" : tensor<6x1x5x5xf32> on @gpu0 at 40960
   exec.kernel @relu_dropout(1) = "max(x0, 0.0f) * dropout_mask(0.5f, 7u)"
+  exec.kernel @sigmoid(1) = "sigmoid(x0)"
   exec.sequence @train_step {
     exec.call "conv" [@x, @conv1.weight, unit] -> [@conv1_out] on @gpu0.compute for "conv1" "forward" with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
     exec.call "map" @relu_dropout [@conv1_out, @scalars] -> [@conv1_out] on @gpu0.compute for "relu1" "forward"
