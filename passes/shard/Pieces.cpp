@@ -107,6 +107,13 @@ Value Pieces::get(Value original, const Box &region, PlaceAttr place,
   return known = combine(std::move(parts), region, place);
 }
 
+Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
+  purpose = wanted;
+  name = nameOf(tile);
+  loc = tile.getLoc();
+  return move(tile, place);
+}
+
 /// Disjoint parts of the copies that cover the region, those nearby first.
 std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
                                                  const Box &region,

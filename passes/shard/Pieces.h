@@ -52,6 +52,9 @@ public:
   mlir::Value get(mlir::Value original, const Box &region,
                   train::PlaceAttr place, Purpose purpose);
 
+  /// One tile, on the device of `place`.
+  mlir::Value bring(mlir::Value tile, train::PlaceAttr place, Purpose purpose);
+
 private:
   struct Piece {
     Box region;

@@ -75,7 +75,12 @@ public:
 
 private:
   void addArgument(unsigned number, const Part &part);
+  using Tiles = std::vector<std::pair<Operation *, Tile>>;
   void tileOp(Operation *op);
+  Tiles makeTiles(Operation *op);
+  Operation *makeTile(Operation *op, const Tile &tile, PlaceAttr place,
+                      StringRef suffix);
+  void combineStatistics(BatchNormStatsOp op, Tiles &tiles);
   void readParameter(ReadOp read);
   Value readPart(ReadOp read, const Part &part);
   void update(SgdOp op, ArrayRef<WriteOp> writes);
@@ -208,6 +213,18 @@ static std::string suffixOf(const Grid &degrees, const Grid &index) {
 }
 
 void FunctionSharder::tileOp(Operation *op) {
+  Tiles tiles = makeTiles(op);
+  if (auto stats = dyn_cast<BatchNormStatsOp>(op))
+    return combineStatistics(stats, tiles);
+  for (auto &[made, tile] : tiles)
+    for (auto [result, whole, box] :
+         llvm::zip_equal(made->getResults(), op->getResults(), tile.results))
+      pieces.add(whole, box, result);
+}
+
+/// The op's tiles, each at its place, with what it needs brought there.
+FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
+  Tiles tiles;
   auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
   Grid layer = {tiling.getN(), tiling.getC(), tiling.getH(), tiling.getW()};
   Grid degrees = degreesOf(op, layer);
@@ -221,42 +238,110 @@ void FunctionSharder::tileOp(Operation *op) {
             number = number * layer[d] + index[d];
           PlaceAttr place = tiling.getPlaces()[number * tiling.getK()];
           Tile tile = tileOf(op, degrees, index);
-          SmallVector<Value> operands;
-          for (auto [operand, region] :
-               llvm::zip_equal(op->getOperands(), tile.operands))
-            operands.push_back(
-                pieces.get(operand, region, place, purposeOf(op)));
-          Operation *made = builder.clone(*op);
-          made->setOperands(operands);
-          setPlace(made, place);
-          made->removeAttr(axesAttr);
-          for (NamedAttribute attr : tile.attributes)
-            made->setAttr(attr.getName(), attr.getValue());
-          // A constant's value has its type.
-          if (auto constant = dyn_cast<ConstantOp>(made))
-            constant.setValueAttr(
-                cast<DenseElementsAttr>(constant.getValue())
-                    .reshape(cast<ShapedType>(typeAt(op->getResult(0).getType(),
-                                                     tile.results[0], place))));
-          std::string suffix = suffixOf(degrees, index);
-          SmallVector<std::string> names;
-          for (auto [result, whole, region] : llvm::zip_equal(
-                   made->getResults(), op->getResults(), tile.results)) {
-            result.setType(typeAt(whole.getType(), region, place));
-            StringRef name = nameOf(whole);
-            names.push_back(name.empty() ? "" : (name + suffix).str());
-            pieces.add(whole, region, result);
-          }
-          if (!suffix.empty() && op->hasAttr(namesAttr))
-            setNames(made, SmallVector<StringRef>(names.begin(), names.end()));
-          // Masks depend on an element's place in the whole tensor.
-          if (auto map = dyn_cast<MapOp>(made);
-              map && map.getScalars() && !suffix.empty())
-            for (NamedAttribute attr : partAttributes(
-                     builder, "", shapeOf(op->getResult(0)), tile.results[0]))
-              if (attr.getName() != tensorAttr)
-                made->setAttr(attr.getName(), attr.getValue());
+          Operation *made = makeTile(op, tile, place, suffixOf(degrees, index));
+          tiles.push_back({made, std::move(tile)});
         }
+  return tiles;
+}
+
+Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
+                                     PlaceAttr place, StringRef suffix) {
+  SmallVector<Value> operands;
+  for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
+    operands.push_back(pieces.get(operand, box, place, purposeOf(op)));
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
+  setPlace(made, place);
+  made->removeAttr(axesAttr);
+  for (NamedAttribute attr : tile.attributes)
+    made->setAttr(attr.getName(), attr.getValue());
+  SmallVector<std::string> names;
+  for (auto [result, whole, box] :
+       llvm::zip_equal(made->getResults(), op->getResults(), tile.results)) {
+    result.setType(typeAt(whole.getType(), box, place));
+    StringRef name = nameOf(whole);
+    names.push_back(name.empty() ? "" : (name + suffix).str());
+  }
+  // A constant's value has its type.
+  if (auto constant = dyn_cast<ConstantOp>(made))
+    constant.setValueAttr(
+        cast<DenseElementsAttr>(constant.getValue())
+            .reshape(cast<ShapedType>(constant.getResult().getType())));
+  if (suffix.empty())
+    return made;
+  if (op->hasAttr(namesAttr))
+    setNames(made, SmallVector<StringRef>(names.begin(), names.end()));
+  // Masks depend on an element's place in the whole tensor.
+  if (auto map = dyn_cast<MapOp>(made); map && map.getScalars())
+    for (NamedAttribute attr : partAttributes(
+             builder, "", shapeOf(op->getResult(0)), tile.results[0]))
+      if (attr.getName() != tensorAttr)
+        made->setAttr(attr.getName(), attr.getValue());
+  return made;
+}
+
+/// Mean and variance of all samples and pixels from those of the tiles, by
+/// their counts: the variance is the mean of each tile's own and of the squared
+/// distance of its mean from that of all.
+void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
+  std::map<Interval, SmallVector<BatchNormStatsOp>> channels;
+  for (auto &[made, tile] : tiles)
+    channels[tile.results[0][0]].push_back(cast<BatchNormStatsOp>(made));
+  for (auto &[range, parts] : channels) {
+    PlaceAttr place = placeOf(parts.front().getMean());
+    Value mean = parts.front().getMean(),
+          variance = parts.front().getVariance(),
+          invstd = parts.front().getInvstd();
+    if (parts.size() > 1) {
+      auto elements = [](Value x) {
+        return static_cast<double>(
+            cast<RankedTensorType>(x.getType()).getNumElements());
+      };
+      double all = 0;
+      for (BatchNormStatsOp part : parts)
+        all += elements(part.getX());
+      // Inputs of the maps: the means, then the variances, then the mean.
+      SmallVector<Value> inputs;
+      for (BatchNormStatsOp part : parts)
+        inputs.push_back(pieces.bring(part.getMean(), place, purposeOf(op)));
+      std::string meanText, varianceText;
+      for (auto [i, part] : llvm::enumerate(parts)) {
+        std::string share =
+            floatLiteral(static_cast<float>(elements(part.getX()) / all));
+        std::string m = "x" + std::to_string(i),
+                    v = "x" + std::to_string(parts.size() + i),
+                    d = "(" + m + " - x" + std::to_string(2 * parts.size()) +
+                        ")";
+        StringRef plus = i ? " + " : "";
+        meanText += (plus + share + " * " + m).str();
+        varianceText +=
+            (plus + share + " * (" + v + " + " + d + " * " + d + ")").str();
+      }
+      auto map = [&](const std::string &text, ArrayRef<Value> of,
+                     unsigned result) {
+        Value whole = op->getResult(result);
+        MapOp made = buildMap(builder, op.getLoc(),
+                              typeAt(whole.getType(), {range}, place),
+                              llvm::cantFail(Expression::parse(text)), of);
+        setPlace(made, place);
+        setLayer(made, layerOf(op), phaseOf(op));
+        setNames(made, {nameOf(whole)});
+        return made.getY();
+      };
+      mean = map(meanText, inputs, 0);
+      for (BatchNormStatsOp part : parts)
+        inputs.push_back(
+            pieces.bring(part.getVariance(), place, purposeOf(op)));
+      inputs.push_back(mean);
+      variance = map(varianceText, inputs, 1);
+      invstd = map("1.0f / sqrt(x0 + " +
+                       floatLiteral(op.getEpsilon().convertToFloat()) + ")",
+                   {variance}, 2);
+    }
+    pieces.add(op.getMean(), {range}, mean);
+    pieces.add(op.getVariance(), {range}, variance);
+    pieces.add(op.getInvstd(), {range}, invstd);
+  }
 }
 
 //===----------------------------------------------------------------------===//

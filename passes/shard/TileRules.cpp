@@ -379,6 +379,10 @@ Grid shard::degreesOf(Operation *op, const Grid &layer) {
           [&](auto op) { return along(op.getY(), {n, c, h, w}); })
       .Case<MaxPoolGradOp, AvgPoolGradOp>(
           [&](auto op) { return along(op.getDy(), {n, c, h, w}); })
+      .Case<BatchNormStatsOp>(
+          [&](auto op) { return along(op.getX(), {n, c, h, w}); })
+      .Case<BatchNormGradStatsOp>(
+          [&](auto op) { return along(op.getDy(), {n, c, h, w}); })
       .Case<LrnOp>([&](auto op) { return along(op.getX(), {n, none, h, w}); })
       .Case<LrnGradOp>(
           [&](auto op) { return along(op.getX(), {n, none, h, w}); })
@@ -414,5 +418,16 @@ Tile shard::tileOf(Operation *op, const Grid &degrees, const Grid &index) {
       })
       .Case<LrnOp, LrnGradOp, SoftmaxOp, SoftmaxGradOp>(
           [&](auto) { return alike(); })
+      .Case<BatchNormStatsOp, BatchNormGradStatsOp>([&](auto op) {
+        // Images and, per channel, what is known or found of them.
+        Shape shape = shapeOf(op->getOperand(0));
+        Box box = cut({n, c, h, w}, shape, degrees, index);
+        Tile tile;
+        for (Value operand : op->getOperands())
+          tile.operands.push_back(shapeOf(operand).size() == 4 ? box
+                                                               : Box{box[1]});
+        tile.results.assign(op->getNumResults(), Box{box[1]});
+        return tile;
+      })
       .Default([&](Operation *op) { return sampleTile(op, degrees, index); });
 }

@@ -56,7 +56,8 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> strategy{
       "strategy", llvm::cl::init("data"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Who plans for several devices: data (the samples are "
-                     "spread over them), single"),
+                     "spread over them), owt (convolutions by samples, fully "
+                     "connected layers by channels), single"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> plan{
       "plan", llvm::cl::value_desc("FILE"),

@@ -121,6 +121,16 @@ TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
   EXPECT_TRUE(check(plan, graph, {1, 64}).empty());
 }
 
+TEST(Solvers, oneWeirdTrickCutsImagesBySamplesAndFeaturesByChannels) {
+  LayerGraph graph = twoLayers();
+  Plan plan = findSolver("owt")->solve(graph, {1, 4});
+  ASSERT_EQ(graph.layers[0].shape.size(), 4u);
+  EXPECT_EQ(plan.layers[0].tiling.n, 4);
+  ASSERT_EQ(graph.layers[1].shape.size(), 2u);
+  EXPECT_EQ(plan.layers[1].tiling.c, 4);
+  EXPECT_TRUE(check(plan, graph, {1, 4}).empty());
+}
+
 TEST(Solvers, singlePutsEverythingOnTheFirstGpuInTheModelsOrder) {
   const Solver *single = findSolver("single");
   ASSERT_TRUE(single);
