@@ -109,8 +109,10 @@ mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
                                             Stopwatch &watch);
 
-/// -v: the memory plan. --explain: a line per layer.
+/// -v: the memory plan, and the bytes that devices exchange in a training step.
+/// --explain: a line per layer.
 void printMemory(exec::ProgramOp program, llvm::raw_ostream &out);
+void printTransfers(exec::ProgramOp program, llvm::raw_ostream &out);
 void printLayers(exec::ProgramOp program, llvm::raw_ostream &out);
 
 /// "61,706"

@@ -21,6 +21,32 @@ std::string lwcc::mebibytes(int64_t bytes) {
   return llvm::formatv("{0:f1} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+void lwcc::printTransfers(exec::ProgramOp program, llvm::raw_ostream &out) {
+  struct Traffic {
+    int64_t received = 0, sent = 0;
+  };
+  llvm::MapVector<StringRef, Traffic> devices;
+  for (auto device : program.getBody().getOps<exec::DeviceOp>())
+    devices[device.getSymName()];
+  if (devices.size() < 2)
+    return;
+  mlir::SymbolTable symbols(program);
+  auto buffer = [&](ArrayAttr list) {
+    return symbols.lookup<exec::BufferOp>(
+        cast<FlatSymbolRefAttr>(list[0]).getValue());
+  };
+  auto step = symbols.lookup<exec::SequenceOp>("train_step");
+  for (auto call : step.getBody().getOps<exec::CallOp>())
+    if (call.getCallee() == "transfer") {
+      exec::BufferOp from = buffer(call.getIns()), to = buffer(call.getOuts());
+      devices[from.getDevice()].sent += from.getBytes();
+      devices[to.getDevice()].received += to.getBytes();
+    }
+  for (auto &[name, traffic] : devices)
+    out << llvm::formatv("{0}: sends {1} a step, receives {2}\n", name,
+                         mebibytes(traffic.sent), mebibytes(traffic.received));
+}
+
 void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
   constexpr size_t shown = 8; // what is smaller is not worth a line
   for (const MemoryReport::Device &device : reportMemory(program).devices) {

@@ -112,8 +112,10 @@ int main(int argc, char **argv) {
   FailureOr<CompiledModel> model = compileModel(flags, *context, watch);
   if (failed(model))
     return 1;
-  if (flags.verbose && model->program)
+  if (flags.verbose && model->program) {
     printMemory(model->program, llvm::errs());
+    printTransfers(model->program, llvm::errs());
+  }
   if (flags.explain && model->program)
     printLayers(model->program, llvm::outs());
 
