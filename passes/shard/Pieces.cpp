@@ -24,7 +24,7 @@ void shard::setPlace(Operation *op, PlaceAttr place) {
               TilingAttr::get(op->getContext(), 1, 1, 1, 1, 1, {place}));
 }
 
-static PlaceAttr placeOf(Value value) {
+PlaceAttr shard::placeOf(Value value) {
   return cast<PlaceAttr>(cast<RankedTensorType>(value.getType()).getEncoding());
 }
 

@@ -20,6 +20,9 @@ namespace lwcc::shard {
 /// Whether two places share memory; lanes are not compared.
 bool onSameDevice(train::PlaceAttr a, train::PlaceAttr b);
 
+/// Where a tile lies.
+train::PlaceAttr placeOf(mlir::Value tile);
+
 mlir::RankedTensorType typeAt(mlir::Type like, const Box &region,
                               train::PlaceAttr place);
 

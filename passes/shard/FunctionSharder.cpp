@@ -1,0 +1,267 @@
+//===- FunctionSharder.cpp - The tiles of a function ----------------------===//
+//
+// Walks a function's ops: what is read of parameters and arguments gets a copy
+// on each device, every other op becomes its tiles. Updates and other writes
+// come last (Updates.cpp), when it is known who holds what.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/shard/Sharder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::shard;
+using namespace lwcc::train;
+
+SmallVector<NamedAttribute> partAttributes(Builder &builder, StringRef tensor,
+                                           const Shape &shape,
+                                           const Box &region) {
+  SmallVector<int64_t> begin;
+  for (Interval axis : region)
+    begin.push_back(axis.begin);
+  return {builder.getNamedAttr(tensorAttr, builder.getStringAttr(tensor)),
+          builder.getNamedAttr(dimsAttr, builder.getDenseI64ArrayAttr(shape)),
+          builder.getNamedAttr(beginAttr, builder.getDenseI64ArrayAttr(begin))};
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters and arguments
+//===----------------------------------------------------------------------===//
+
+void FunctionSharder::addArgument(unsigned number, const Part &part) {
+  BlockArgument original = old.getArgument(number);
+  BlockArgument added = body->addArgument(
+      typeAt(original.getType(), part.region, part.place), original.getLoc());
+  pieces.add(original, part.region, added);
+}
+
+void FunctionSharder::addArguments() {
+  for (size_t i = body->getNumArguments(); i < shared.arguments.size(); ++i)
+    addArgument(shared.arguments[i].first, shared.arguments[i].second);
+}
+
+Value FunctionSharder::readPart(ReadOp read, const Part &part) {
+  auto copy =
+      ReadOp::create(builder, read.getLoc(),
+                     typeAt(read.getValue().getType(), part.region, part.place),
+                     part.parameter);
+  copy->setDiscardableAttrs(read->getDiscardableAttrDictionary());
+  setPlace(copy, part.place);
+  return copy.getValue();
+}
+
+void FunctionSharder::readParameter(ReadOp read) {
+  StringRef name = read.getParameter();
+  reads[name] = read;
+  std::vector<Part> &parts = shared.parameters[name];
+  bool open = mayAddCopies || parts.empty();
+  auto whole = shared.symbols.lookup<ParameterOp>(name);
+  pieces.setCopies(
+      read.getValue(),
+      [=, this](const Box &region, PlaceAttr place) mutable -> Value {
+        std::vector<Part> &parts = shared.parameters[read.getParameter()];
+        if (!open)
+          return {};
+        parts.push_back({region, place, shared.makePart(whole, region, place)});
+        return readPart(read, parts.back());
+      });
+  for (const Part &part : parts)
+    pieces.add(read.getValue(), part.region, readPart(read, part));
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// The tile's part of the name of what it makes: ".n1c0".
+static std::string suffixOf(const Grid &degrees, const Grid &index) {
+  std::string suffix;
+  for (auto [d, letter] : llvm::enumerate(StringRef("nchw")))
+    if (degrees[d] > 1)
+      suffix += letter + std::to_string(index[d]);
+  return suffix.empty() ? "" : "." + suffix;
+}
+
+void FunctionSharder::tileOp(Operation *op) {
+  Tiles tiles = makeTiles(op);
+  if (auto stats = dyn_cast<BatchNormStatsOp>(op))
+    return combineStatistics(stats, tiles);
+  for (auto &[made, tile] : tiles)
+    for (auto [result, whole, box] :
+         llvm::zip_equal(made->getResults(), op->getResults(), tile.results))
+      pieces.add(whole, box, result);
+}
+
+/// The op's tiles, each at its place, with what it needs brought there.
+FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
+  Tiles tiles;
+  auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
+  Grid layer = {tiling.getN(), tiling.getC(), tiling.getH(), tiling.getW()};
+  Grid degrees = degreesOf(op, layer);
+  Grid index;
+  for (index[0] = 0; index[0] < degrees[0]; ++index[0])
+    for (index[1] = 0; index[1] < degrees[1]; ++index[1])
+      for (index[2] = 0; index[2] < degrees[2]; ++index[2])
+        for (index[3] = 0; index[3] < degrees[3]; ++index[3]) {
+          int64_t number = 0; // row-major over the layer's tiles, k last
+          for (int d = 0; d < 4; ++d)
+            number = number * layer[d] + index[d];
+          PlaceAttr place = tiling.getPlaces()[number * tiling.getK()];
+          Tile tile = tileOf(op, degrees, index);
+          Operation *made = makeTile(op, tile, place, suffixOf(degrees, index));
+          tiles.push_back({made, std::move(tile)});
+        }
+  return tiles;
+}
+
+Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
+                                     PlaceAttr place, StringRef suffix) {
+  SmallVector<Value> operands;
+  for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
+    operands.push_back(pieces.get(operand, box, place, purposeOf(op)));
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
+  setPlace(made, place);
+  made->removeAttr(axesAttr);
+  for (NamedAttribute attr : tile.attributes)
+    made->setAttr(attr.getName(), attr.getValue());
+  SmallVector<std::string> names;
+  for (auto [result, whole, box] :
+       llvm::zip_equal(made->getResults(), op->getResults(), tile.results)) {
+    result.setType(typeAt(whole.getType(), box, place));
+    StringRef name = nameOf(whole);
+    names.push_back(name.empty() ? "" : (name + suffix).str());
+  }
+  // A constant's value has its type.
+  if (auto constant = dyn_cast<ConstantOp>(made))
+    constant.setValueAttr(
+        cast<DenseElementsAttr>(constant.getValue())
+            .reshape(cast<ShapedType>(constant.getResult().getType())));
+  if (suffix.empty())
+    return made;
+  if (op->hasAttr(namesAttr))
+    setNames(made, SmallVector<StringRef>(names.begin(), names.end()));
+  // Masks depend on an element's place in the whole tensor.
+  if (auto map = dyn_cast<MapOp>(made); map && map.getScalars())
+    for (NamedAttribute attr : partAttributes(
+             builder, "", shapeOf(op->getResult(0)), tile.results[0]))
+      if (attr.getName() != tensorAttr)
+        made->setAttr(attr.getName(), attr.getValue());
+  return made;
+}
+
+/// Mean and variance of all samples and pixels from those of the tiles, by
+/// their counts: the variance is the mean of each tile's own and of the squared
+/// distance of its mean from that of all.
+void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
+  std::map<Interval, SmallVector<BatchNormStatsOp>> channels;
+  for (auto &[made, tile] : tiles)
+    channels[tile.results[0][0]].push_back(cast<BatchNormStatsOp>(made));
+  for (auto &[range, parts] : channels) {
+    PlaceAttr place = placeOf(parts.front().getMean());
+    Value mean = parts.front().getMean(),
+          variance = parts.front().getVariance(),
+          invstd = parts.front().getInvstd();
+    if (parts.size() > 1) {
+      auto elements = [](Value x) {
+        return static_cast<double>(
+            cast<RankedTensorType>(x.getType()).getNumElements());
+      };
+      double all = 0;
+      for (BatchNormStatsOp part : parts)
+        all += elements(part.getX());
+      // Inputs of the maps: the means, then the variances, then the mean.
+      SmallVector<Value> inputs;
+      for (BatchNormStatsOp part : parts)
+        inputs.push_back(pieces.bring(part.getMean(), place, purposeOf(op)));
+      std::string meanText, varianceText;
+      for (auto [i, part] : llvm::enumerate(parts)) {
+        std::string share =
+            floatLiteral(static_cast<float>(elements(part.getX()) / all));
+        std::string m = "x" + std::to_string(i),
+                    v = "x" + std::to_string(parts.size() + i),
+                    d = "(" + m + " - x" + std::to_string(2 * parts.size()) +
+                        ")";
+        StringRef plus = i ? " + " : "";
+        meanText += (plus + share + " * " + m).str();
+        varianceText +=
+            (plus + share + " * (" + v + " + " + d + " * " + d + ")").str();
+      }
+      auto map = [&](const std::string &text, ArrayRef<Value> of,
+                     unsigned result) {
+        Value whole = op->getResult(result);
+        MapOp made = buildMap(builder, op.getLoc(),
+                              typeAt(whole.getType(), {range}, place),
+                              llvm::cantFail(Expression::parse(text)), of);
+        setPlace(made, place);
+        setLayer(made, layerOf(op), phaseOf(op));
+        setNames(made, {nameOf(whole)});
+        return made.getY();
+      };
+      mean = map(meanText, inputs, 0);
+      for (BatchNormStatsOp part : parts)
+        inputs.push_back(
+            pieces.bring(part.getVariance(), place, purposeOf(op)));
+      inputs.push_back(mean);
+      variance = map(varianceText, inputs, 1);
+      invstd = map("1.0f / sqrt(x0 + " +
+                       floatLiteral(op.getEpsilon().convertToFloat()) + ")",
+                   {variance}, 2);
+    }
+    pieces.add(op.getMean(), {range}, mean);
+    pieces.add(op.getVariance(), {range}, variance);
+    pieces.add(op.getInvstd(), {range}, invstd);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionSharder::run() {
+  body = new Block();
+  func.getBody().push_back(body);
+  builder.setInsertionPointToEnd(body);
+  for (BlockArgument argument : old.getArguments())
+    pieces.setCopies(argument, [=, this](const Box &region, PlaceAttr place) {
+      Part part{region, place, {}};
+      shared.arguments.push_back({argument.getArgNumber(), part});
+      return body->addArgument(typeAt(argument.getType(), region, place),
+                               argument.getLoc());
+    });
+  addArguments();
+
+  llvm::MapVector<Operation *, SmallVector<WriteOp>> updates;
+  for (Operation &op : old.without_terminator()) {
+    auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
+    if (!tiling || tiling.getPlaces().empty())
+      return op.emitOpError("has no ") << tilingAttr;
+    if (tiling.getK() > 1)
+      return op.emitOpError("is cut along its reduction (k), which this "
+                            "version cannot do yet");
+    if (auto read = dyn_cast<ReadOp>(op))
+      readParameter(read);
+    else if (auto write = dyn_cast<WriteOp>(op))
+      updates[write.getValue().getDefiningOp()].push_back(write);
+    else if (isa<SgdOp>(op))
+      updates.try_emplace(&op);
+    else
+      tileOp(&op);
+  }
+  for (auto &[producer, writes] : updates)
+    if (auto sgd = dyn_cast_or_null<SgdOp>(producer))
+      update(sgd, writes);
+    else
+      for (WriteOp each : writes)
+        write(each);
+
+  SmallVector<Value> results;
+  auto first = PlaceAttr::get(func.getContext(), 0, 0, 0);
+  for (Value value : old.getTerminator()->getOperands())
+    results.push_back(
+        pieces.get(value, wholeOf(shapeOf(value)), first, {"loss", "forward"}));
+  func::ReturnOp::create(builder, old.getTerminator()->getLoc(), results);
+  return success();
+}

@@ -1,0 +1,95 @@
+//===- Sharder.h - A module and its functions, tile by tile -----*- C++ -*-===//
+//
+// The state of the pass train-shard (Shard.cpp): which parts of parameters and
+// arguments lie where, and the function that is being made. Tiles and what they
+// read: FunctionSharder.cpp; updates of parameters: Updates.cpp.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_SHARD_SHARDER_H
+#define LWCC_PASSES_SHARD_SHARDER_H
+
+#include "ir/train/Train.h"
+#include "passes/shard/Pieces.h"
+#include "passes/shard/TileRules.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+
+namespace lwcc::shard {
+
+/// A part of a parameter or argument on one device.
+struct Part {
+  Box region;
+  train::PlaceAttr place;
+  mlir::FlatSymbolRefAttr parameter; ///< of a parameter: the symbol of the part
+};
+
+/// What both functions share: parameters and arguments.
+class ModuleSharder {
+public:
+  explicit ModuleSharder(mlir::ModuleOp module)
+      : module(module), symbols(module) {}
+  mlir::LogicalResult run();
+
+private:
+  friend class FunctionSharder;
+
+  mlir::FlatSymbolRefAttr makePart(train::ParameterOp whole, const Box &region,
+                                   train::PlaceAttr place);
+
+  mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
+  llvm::MapVector<llvm::StringRef, std::vector<Part>> parameters;
+  /// By number of the unsharded argument; in the order of the new ones.
+  std::vector<std::pair<unsigned, Part>> arguments;
+  std::map<std::pair<int64_t, int64_t>, int64_t> ownedBytes;
+};
+
+class FunctionSharder {
+public:
+  FunctionSharder(ModuleSharder &shared, mlir::func::FuncOp func,
+                  bool mayAddCopies)
+      : shared(shared), func(func), old(func.getBody().front()),
+        mayAddCopies(mayAddCopies), builder(func.getContext()),
+        pieces(builder) {}
+  mlir::LogicalResult run();
+  /// Gives the function the arguments that others have added since.
+  void addArguments();
+
+private:
+  void addArgument(unsigned number, const Part &part);
+  using Tiles = std::vector<std::pair<mlir::Operation *, Tile>>;
+  void tileOp(mlir::Operation *op);
+  Tiles makeTiles(mlir::Operation *op);
+  mlir::Operation *makeTile(mlir::Operation *op, const Tile &tile,
+                            train::PlaceAttr place, llvm::StringRef suffix);
+  void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
+  void readParameter(train::ReadOp read);
+  mlir::Value readPart(train::ReadOp read, const Part &part);
+  void update(train::SgdOp op, llvm::ArrayRef<train::WriteOp> writes);
+  Part &ownerOf(llvm::StringRef parameter, const Box &region);
+  void write(train::WriteOp write);
+  Purpose purposeOf(mlir::Operation *op) {
+    return {train::layerOf(op), train::phaseOf(op)};
+  }
+
+  ModuleSharder &shared;
+  mlir::func::FuncOp func;
+  mlir::Block &old;
+  mlir::Block *body = nullptr;
+  bool mayAddCopies;
+  mlir::OpBuilder builder;
+  Pieces pieces;
+  llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
+};
+
+/// Says of which tensor an argument or a parameter is a part.
+llvm::SmallVector<mlir::NamedAttribute> partAttributes(mlir::Builder &builder,
+                                                       llvm::StringRef tensor,
+                                                       const Shape &shape,
+                                                       const Box &box);
+
+} // namespace lwcc::shard
+
+#endif // LWCC_PASSES_SHARD_SHARDER_H
