@@ -15,9 +15,10 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-SmallVector<NamedAttribute> partAttributes(Builder &builder, StringRef tensor,
-                                           const Shape &shape,
-                                           const Box &region) {
+SmallVector<NamedAttribute> shard::partAttributes(Builder &builder,
+                                                  StringRef tensor,
+                                                  const Shape &shape,
+                                                  const Box &region) {
   SmallVector<int64_t> begin;
   for (Interval axis : region)
     begin.push_back(axis.begin);
