@@ -4,6 +4,7 @@
 #include "tools/driver/Driver.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -69,7 +70,7 @@ void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
 void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
   struct Layer {
     llvm::MapVector<StringRef, unsigned> calls;
-    StringRef lane;
+    llvm::SetVector<StringRef> lanes;
     int64_t parameters = 0, activations = 0;
   };
   llvm::MapVector<StringRef, Layer> layers;
@@ -77,7 +78,7 @@ void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
   auto sequence = symbols.lookup<exec::SequenceOp>("train_step");
   for (auto call : sequence.getBody().getOps<exec::CallOp>()) {
     Layer &layer = layers[call.getLayer()];
-    layer.lane = call.getLane();
+    layer.lanes.insert(call.getLane());
     ++layer.calls[call.getCallee()];
     auto sizes = [&](ArrayAttr list, auto f) {
       for (Attribute a : list)
@@ -95,15 +96,20 @@ void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
         layer.activations += b.getBytes();
     });
   }
-  out << llvm::formatv("{0,-36} {1,-14} {2,12} {3,12}  {4}\n", "layer", "lane",
-                       "parameters", "activations", "calls of a step");
+  out << llvm::formatv("{0,-36} {1,12} {2,12}  {3}\n", "layer", "parameters",
+                       "activations", "calls of a step, lanes");
   for (auto &[name, layer] : layers) {
     std::string calls;
+    // Over several devices all lanes are listed but those of transfers.
+    std::string lanes;
+    for (StringRef lane : layer.lanes)
+      if (layer.lanes.size() == 1 || !lane.ends_with(".transfer"))
+        lanes += (lanes.empty() ? "" : ",") + lane.str();
     for (auto &[callee, count] : layer.calls)
       calls += (calls.empty() ? "" : " ") + callee.str() +
                (count > 1 ? "*" + std::to_string(count) : "");
-    out << llvm::formatv("{0,-36} {1,-14} {2,12} {3,12}  {4}\n", name,
-                         layer.lane, mebibytes(layer.parameters),
-                         mebibytes(layer.activations), calls);
+    out << llvm::formatv("{0,-36} {1,12} {2,12}  {3} on {4}\n", name,
+                         mebibytes(layer.parameters),
+                         mebibytes(layer.activations), calls, lanes);
   }
 }
