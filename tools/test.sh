@@ -9,7 +9,7 @@
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
 #   operators   every operator's gradients over a grid, against the oracle
 #   plans       300 random networks under random plans on up to six devices,
-#               against one device
+#               against one device; a few models on several against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh)
 #   emitted     every model's emitted CPU program, against lwcc-run
@@ -155,6 +155,11 @@ for section in "${sections[@]}"; do
     operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
     plans)
       counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=10
+      for compile in "--gpus=3" "--gpus=4 --strategy=owt"; do
+        counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
+          --steps=3 --batch=8 --lr=0.001 --compile="$compile" \
+          "$models"/{alexnet,vgg11,resnet18,mobilenet_v3_small}.legacy.onnx
+      done
       ;;
     parity)
       mapfile -t files < <(one_of_each)

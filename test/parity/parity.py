@@ -106,7 +106,8 @@ def compare(path, args, settings):
         losses, state = run_single(path, data, settings, seed=99)
     else:
         command = ([args.trainer] if args.trainer else
-                   [args.lwcc_run, path, f"--batch={settings.batch}", "--"])
+                   [args.lwcc_run, path, f"--batch={settings.batch}",
+                    *args.compile, "--"])
         losses, state = train(command + args.flags, args.data, settings)
 
     double = Oracle(path, torch.float64, settings.seed)
@@ -159,6 +160,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=int, default=8,
                         help="runs of PyTorch in single precision, at most")
+    parser.add_argument("--compile", type=str.split, default=[],
+                        help="more flags for the compiler: --gpus=4 ...")
     parser.add_argument("--flags", type=str.split, default=[],
                         help="more flags for the trainer")
     parser.add_argument("--table", help="also write the table to this file")
