@@ -41,8 +41,8 @@ thread() {
   local build=$root/build-thread suppressions passed=0 failed=0 target
   configure "$build" thread || return 1
   suppressions=$build/suppressions.txt
-  # OpenMP's barriers are invisible to the sanitizer, so each lane runs its
-  # parallel regions on one thread; what is tested is the threads of our own.
+  # OpenMP's barriers are invisible to the sanitizer, so in such a build every
+  # lane has one thread (cpu/Machine.cpp); what is tested is our own threads.
   printf 'called_from_lib:libgomp.so\ncalled_from_lib:libdnnl.so\n' >"$suppressions"
   export OMP_NUM_THREADS=1
   export TSAN_OPTIONS="halt_on_error=0 exitcode=66 second_deadlock_stack=1 suppressions=$suppressions"

@@ -18,6 +18,8 @@
 #
 # Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
 # What a section printed lies in $LWCC_BUILD/test-logs.
+# In braces: read whole before anything runs, so that it may be edited meanwhile.
+{
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${LWCC_BUILD:-$root/build}
@@ -35,7 +37,7 @@ for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
     unit | lit | oracle | operators | plans | parity | emitted | cuda) sections+=("$argument") ;;
-    -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -189,4 +191,5 @@ done
 echo "== together ($((SECONDS - started)) s)"
 printf '%s\n' "${table[@]}"
 echo "$passed passed, $failed failed"
-((failed == 0))
+exit $((failed != 0))
+}

@@ -111,6 +111,9 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
     arenas.emplace_back(device.arenaBytes);
 
   threads = options.threads > 0 ? options.threads : omp_get_num_procs();
+#ifdef __SANITIZE_THREAD__
+  threads = 1; // OpenMP's barriers are invisible to the sanitizer
+#endif
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
     int share = threads / count + (i < threads % count ? 1 : 0);

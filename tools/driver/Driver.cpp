@@ -111,7 +111,7 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
                      const std::vector<ExportPiece> &pieces) {
   Builder b(program.getContext());
   int64_t parameters = 0;
-  llvm::SmallDenseSet<Attribute> counted; // copies on other devices are not
+  llvm::DenseSet<Attribute> counted; // copies on other devices are not
   int64_t arena = 0;
   unsigned devices = 0, lanes = 0;
   for (Operation &op : program.getBody().front()) {
