@@ -1,5 +1,6 @@
 # lit configuration: run with `lit build/test` (or tools/test.sh).
-# Features gate what a machine can do: nvcc (compile for CUDA), oracle (PyTorch).
+# Features gate what a machine can do: nvcc (compile for CUDA), oracle (PyTorch),
+# emit (build emitted programs: not against a runtime with sanitizers).
 import os
 import shutil
 
@@ -25,6 +26,8 @@ config.substitutions.append(("%oracle", oracle))
 config.substitutions.append(("%models", os.path.join(config.build_dir, "models")))
 config.substitutions.append(("%src", config.source_dir))
 
+if not config.sanitize:
+    config.available_features.add("emit")
 if os.path.exists(oracle):
     config.available_features.add("oracle")
 if shutil.which("nvcc") or os.path.exists(os.path.join(config.deps, "cuda", "bin", "nvcc")):

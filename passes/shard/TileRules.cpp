@@ -46,6 +46,16 @@ static Axes usualAxes(size_t rank) {
   }
 }
 
+/// What is normalized per channel has at least samples and channels.
+static Axes normalizedAxes(size_t rank) {
+  if (rank == 4)
+    return usualAxes(rank);
+  Axes axes(rank, none);
+  axes[0] = n;
+  axes[1] = c;
+  return axes;
+}
+
 /// The layer's degrees, but 1 where `axes` lack a dimension or are too short.
 static Grid degreesAlong(const Axes &axes, const Shape &shape,
                          const Grid &layer) {
@@ -379,10 +389,10 @@ Grid shard::degreesOf(Operation *op, const Grid &layer) {
           [&](auto op) { return along(op.getY(), {n, c, h, w}); })
       .Case<MaxPoolGradOp, AvgPoolGradOp>(
           [&](auto op) { return along(op.getDy(), {n, c, h, w}); })
-      .Case<BatchNormStatsOp>(
-          [&](auto op) { return along(op.getX(), {n, c, h, w}); })
-      .Case<BatchNormGradStatsOp>(
-          [&](auto op) { return along(op.getDy(), {n, c, h, w}); })
+      .Case<BatchNormStatsOp, BatchNormGradStatsOp>([&](auto op) {
+        Value x = op->getOperand(0);
+        return along(x, normalizedAxes(shapeOf(x).size()));
+      })
       .Case<LrnOp>([&](auto op) { return along(op.getX(), {n, none, h, w}); })
       .Case<LrnGradOp>(
           [&](auto op) { return along(op.getX(), {n, none, h, w}); })
@@ -421,11 +431,11 @@ Tile shard::tileOf(Operation *op, const Grid &degrees, const Grid &index) {
       .Case<BatchNormStatsOp, BatchNormGradStatsOp>([&](auto op) {
         // Images and, per channel, what is known or found of them.
         Shape shape = shapeOf(op->getOperand(0));
-        Box box = cut({n, c, h, w}, shape, degrees, index);
+        Box box = cut(normalizedAxes(shape.size()), shape, degrees, index);
         Tile tile;
         for (Value operand : op->getOperands())
-          tile.operands.push_back(shapeOf(operand).size() == 4 ? box
-                                                               : Box{box[1]});
+          tile.operands.push_back(
+              shapeOf(operand).size() == 1 ? Box{box[1]} : box);
         tile.results.assign(op->getNumResults(), Box{box[1]});
         return tile;
       })
