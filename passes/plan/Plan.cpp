@@ -224,6 +224,10 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
       if (int64_t degree = layer.tiling.*degrees[dim].value; degree > extent)
         object("layer \"{0}\" is cut into {1} along {2}, which has {3}",
                layer.layer, degree, degrees[dim].name, extent);
+    if (layer.tiling.k > 1)
+      object("layer \"{0}\" is cut along its reduction (k), which this version "
+             "cannot do yet; n, c, h and w can be cut",
+             layer.layer);
     for (const Place &p : layer.tiling.places)
       if (p.node >= machine.nodes || p.gpu >= machine.gpus)
         object("layer \"{0}\" is placed on {1}.{2}.{3}, but there {4}",
