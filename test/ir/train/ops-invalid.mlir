@@ -294,3 +294,11 @@ func.func @place() -> tensor<4xf32, #train.place<"0.1">>
 
 // expected-error @below {{unknown kind of initial value 'zeros'}}
 train.parameter trainable @w : tensor<4xf32> init<zeros 0.0>
+
+// -----
+
+func.func @transfer(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  // expected-error @+1 {{changes 'tensor<2x3xf32>' to 'tensor<3x2xf32>'}}
+  %y = train.transfer(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %y : tensor<3x2xf32>
+}
