@@ -206,9 +206,7 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
   llvm::StringMap<Tiling> tilings;
   for (const LayerPlan &layer : plan.layers)
     tilings[layer.layer] = layer.tiling;
-  llvm::StringSet<> planned;
   for (const LayerPlan &layer : plan.layers) {
-    planned.insert(layer.layer);
     auto entry = layers.find(layer.layer);
     if (entry == layers.end()) {
       object("the model has no layer \"{0}\"", layer.layer);
@@ -239,7 +237,7 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
                          .str());
   }
   for (const LayerGraph::Layer &layer : graph.layers)
-    if (!planned.contains(layer.name))
+    if (!tilings.contains(layer.name))
       object("it says nothing about layer \"{0}\"", layer.name);
   return mistakes;
 }

@@ -46,6 +46,15 @@ Box shard::intersect(const Box &a, const Box &b) {
   return both;
 }
 
+Box shard::hullOf(const Box &a, const Box &b) {
+  assert(a.size() == b.size() && "regions of one tensor");
+  Box hull;
+  for (size_t d = 0; d < a.size(); ++d)
+    hull.push_back(
+        {std::min(a[d].begin, b[d].begin), std::max(a[d].end, b[d].end)});
+  return hull;
+}
+
 std::vector<Box> shard::subtract(const Box &from, const Box &hole) {
   Box both = intersect(from, hole);
   if (empty(both))
@@ -64,6 +73,15 @@ std::vector<Box> shard::subtract(const Box &from, const Box &hole) {
     }
     core[d] = both[d];
   }
+  return rest;
+}
+
+std::vector<Box> shard::subtract(const std::vector<Box> &from,
+                                 const Box &hole) {
+  std::vector<Box> rest;
+  for (const Box &box : from)
+    for (const Box &part : subtract(box, hole))
+      rest.push_back(part);
   return rest;
 }
 

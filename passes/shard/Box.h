@@ -40,8 +40,12 @@ bool empty(const Box &region);
 /// Both of one rank.
 bool contains(const Box &outer, const Box &inner);
 Box intersect(const Box &a, const Box &b);
+/// The smallest box that holds both.
+Box hullOf(const Box &a, const Box &b);
 /// What `hole` leaves of `from`: disjoint regions, ordered by dimension.
 std::vector<Box> subtract(const Box &from, const Box &hole);
+/// What it leaves of disjoint regions.
+std::vector<Box> subtract(const std::vector<Box> &from, const Box &hole);
 
 /// Part `index` of `parts` of [0, extent): sizes differ by at most one, the
 /// larger ones first.

@@ -90,9 +90,15 @@ void FunctionSharder::tileOp(Operation *op) {
   if (auto stats = dyn_cast<BatchNormStatsOp>(op))
     return combineStatistics(stats, tiles);
   for (auto &[made, tile] : tiles)
-    for (auto [result, whole, box] :
-         llvm::zip_equal(made->getResults(), op->getResults(), tile.results))
-      pieces.add(whole, box, result);
+    addPieces(op, made, tile);
+}
+
+/// The results of a tile are pieces of the op's.
+void FunctionSharder::addPieces(Operation *op, Operation *made,
+                                const Tile &tile) {
+  for (auto [result, whole, box] :
+       llvm::zip_equal(made->getResults(), op->getResults(), tile.results))
+    pieces.add(whole, box, result);
 }
 
 /// The op's tiles, each at its place, with what it needs brought there.
@@ -196,9 +202,7 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
         MapOp made = buildMap(builder, op.getLoc(),
                               typeAt(whole.getType(), {range}, place),
                               llvm::cantFail(Expression::parse(text)), of);
-        setPlace(made, place);
-        setLayer(made, layerOf(op), phaseOf(op));
-        setNames(made, {nameOf(whole)});
+        describe(made, place, purposeOf(op), nameOf(whole));
         return made.getY();
       };
       mean = map(meanText, inputs, 0);

@@ -36,12 +36,17 @@ static SmallVector<int64_t> offsetIn(const Box &outer, const Box &region) {
   return offset;
 }
 
-template <typename OpT, typename... Args>
-OpT Pieces::create(PlaceAttr place, Args &&...args) {
-  auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
+void shard::describe(Operation *op, PlaceAttr place, Purpose purpose,
+                     StringRef name) {
   setPlace(op, place);
   setLayer(op, purpose.layer, purpose.phase);
   setNames(op, {name});
+}
+
+template <typename OpT, typename... Args>
+OpT Pieces::create(PlaceAttr place, Args &&...args) {
+  auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
+  describe(op, place, purpose, name);
   return op;
 }
 
@@ -58,14 +63,26 @@ void Pieces::setCopies(Value original, MakeCopy make) {
 // Requests
 //===----------------------------------------------------------------------===//
 
+void Pieces::serve(Value value, Purpose wanted) {
+  purpose = wanted;
+  name = nameOf(value);
+  loc = value.getLoc();
+}
+
+bool Pieces::anyOverlap(const std::vector<Piece> &parts) {
+  for (auto [i, part] : llvm::enumerate(parts))
+    for (size_t j = 0; j < i; ++j)
+      if (!empty(intersect(part.region, parts[j].region)))
+        return true;
+  return false;
+}
+
 Value Pieces::get(Value original, const Box &region, PlaceAttr place,
                   Purpose wanted) {
   Value &known = made[original][{region, place.getNode(), place.getGpu()}];
   if (known)
     return known;
-  purpose = wanted;
-  name = nameOf(original);
-  loc = original.getLoc();
+  serve(original, wanted);
   Source &source = sources[original];
   if (source.copies) {
     for (const Piece &piece : source.pieces)
@@ -90,27 +107,20 @@ Value Pieces::get(Value original, const Box &region, PlaceAttr place,
   std::vector<Piece> parts;
   for (auto &[device, local] : devices) {
     PlaceAttr at = placeOf(local.front().value);
-    bool overlap = false;
-    Box hull = local.front().region;
-    for (auto [i, piece] : llvm::enumerate(local))
-      for (size_t d = 0; d < hull.size(); ++d) {
-        hull[d] = {std::min(hull[d].begin, piece.region[d].begin),
-                   std::max(hull[d].end, piece.region[d].end)};
-        for (size_t j = 0; d == 0 && j < i; ++j)
-          overlap |= !empty(intersect(piece.region, local[j].region));
-      }
     // Only sums are worth it: joining moves the same bytes either way.
-    if (overlap && !onSameDevice(at, place))
+    if (!onSameDevice(at, place) && anyOverlap(local)) {
+      Box hull = local.front().region;
+      for (const Piece &piece : local)
+        hull = hullOf(hull, piece.region);
       local = {{hull, combine(local, hull, at)}};
+    }
     llvm::append_range(parts, local);
   }
   return known = combine(std::move(parts), region, place);
 }
 
 Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
-  purpose = wanted;
-  name = nameOf(tile);
-  loc = tile.getLoc();
+  serve(tile, wanted);
   return move(tile, place);
 }
 
@@ -124,14 +134,10 @@ std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
     for (const Piece &piece : source.pieces) {
       if (onSameDevice(placeOf(piece.value), place) != nearby)
         continue;
-      std::vector<Box> rest;
-      for (const Box &hole : missing) {
-        Box part = intersect(hole, piece.region);
-        if (!empty(part))
+      for (const Box &hole : missing)
+        if (Box part = intersect(hole, piece.region); !empty(part))
           parts.push_back(cut(piece, part));
-        llvm::append_range(rest, subtract(hole, piece.region));
-      }
-      missing = std::move(rest);
+      missing = subtract(missing, piece.region);
     }
   assert(missing.empty() && "the copies of a value hold all of it");
   return parts;
@@ -176,14 +182,10 @@ Value Pieces::zeros(Type like, const Box &region, PlaceAttr place) {
 
 Value Pieces::combine(std::vector<Piece> parts, const Box &region,
                       PlaceAttr place) {
-  bool overlap = false;
-  for (auto [i, part] : llvm::enumerate(parts))
-    for (size_t j = 0; j < i; ++j)
-      overlap |= !empty(intersect(part.region, parts[j].region));
   for (Piece &part : parts)
     part.value = move(part.value, place);
-  return overlap ? sum(parts, region, place)
-                 : join(std::move(parts), region, place);
+  return anyOverlap(parts) ? sum(parts, region, place)
+                           : join(std::move(parts), region, place);
 }
 
 /// Disjoint parts and zeros elsewhere.
@@ -193,12 +195,8 @@ Value Pieces::join(std::vector<Piece> parts, const Box &region,
     return parts[0].value;
   assert(!parts.empty() && "nothing was ever made of a value that is read");
   std::vector<Box> missing = {region};
-  for (const Piece &part : parts) {
-    std::vector<Box> rest;
-    for (const Box &hole : missing)
-      llvm::append_range(rest, subtract(hole, part.region));
-    missing = std::move(rest);
-  }
+  for (const Piece &part : parts)
+    missing = subtract(missing, part.region);
   Type like = parts[0].value.getType();
   for (const Box &hole : missing)
     parts.push_back({hole, zeros(like, hole, place)});
@@ -258,9 +256,7 @@ Value Pieces::sum(const std::vector<Piece> &parts, const Box &region,
     MapOp map =
         buildMap(builder, loc, type, llvm::cantFail(Expression::parse(total)),
                  ValueRange(terms).take_front(count));
-    setPlace(map, place);
-    setLayer(map, purpose.layer, purpose.phase);
-    setNames(map, {name});
+    describe(map, place, purpose, name);
     terms.erase(terms.begin(), terms.begin() + count);
     terms.insert(terms.begin(), map.getY());
   }

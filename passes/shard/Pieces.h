@@ -34,6 +34,10 @@ struct Purpose {
   llvm::StringRef layer, phase;
 };
 
+/// Place, layer, phase and the name of the only result of an op that is made.
+void describe(mlir::Operation *op, train::PlaceAttr place, Purpose purpose,
+              llvm::StringRef name);
+
 class Pieces {
 public:
   /// New ops go to where `builder` stands. Its place of insertion must only
@@ -69,6 +73,9 @@ private:
     MakeCopy make;
   };
 
+  /// Says what the ops that follow are made for.
+  void serve(mlir::Value value, Purpose wanted);
+  static bool anyOverlap(const std::vector<Piece> &parts);
   std::vector<Piece> partsOfCopies(const Source &source, const Box &region,
                                    train::PlaceAttr place);
   Piece cut(const Piece &piece, const Box &region);

@@ -64,6 +64,7 @@ private:
   Tiles makeTiles(mlir::Operation *op);
   mlir::Operation *makeTile(mlir::Operation *op, const Tile &tile,
                             train::PlaceAttr place, llvm::StringRef suffix);
+  void addPieces(mlir::Operation *op, mlir::Operation *made, const Tile &tile);
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);

@@ -244,12 +244,6 @@ static Grid degreesOf(MatMulOp op, const Grid &layer) {
 
 static Tile tileOf(MatMulOp op, const Grid &degrees, const Grid &index) {
   Tile tile;
-  if (degrees == whole) {
-    for (Value operand : op->getOperands())
-      tile.operands.push_back(wholeOf(shapeOf(operand)));
-    tile.results = {wholeOf(shapeOf(op.getC()))};
-    return tile;
-  }
   auto dims = productDims(op);
   Box part =
       cut(Axes(dims.begin(), dims.end()), productExtents(op), degrees, index);
@@ -393,8 +387,7 @@ Grid shard::degreesOf(Operation *op, const Grid &layer) {
         Value x = op->getOperand(0);
         return along(x, normalizedAxes(shapeOf(x).size()));
       })
-      .Case<LrnOp>([&](auto op) { return along(op.getX(), {n, none, h, w}); })
-      .Case<LrnGradOp>(
+      .Case<LrnOp, LrnGradOp>(
           [&](auto op) { return along(op.getX(), {n, none, h, w}); })
       .Case<SoftmaxOp, SoftmaxGradOp>([&](auto op) {
         Axes axes = usualAxes(shapeOf(op->getOperand(0)).size());
@@ -408,6 +401,8 @@ Grid shard::degreesOf(Operation *op, const Grid &layer) {
 }
 
 Tile shard::tileOf(Operation *op, const Grid &degrees, const Grid &index) {
+  if (degrees == whole)
+    return sampleTile(op, degrees, index);
   /// Every tensor has the same shape and is cut like it.
   auto alike = [&] {
     Tile tile;
@@ -434,8 +429,8 @@ Tile shard::tileOf(Operation *op, const Grid &degrees, const Grid &index) {
         Box box = cut(normalizedAxes(shape.size()), shape, degrees, index);
         Tile tile;
         for (Value operand : op->getOperands())
-          tile.operands.push_back(
-              shapeOf(operand).size() == 1 ? Box{box[1]} : box);
+          tile.operands.push_back(shapeOf(operand).size() == 1 ? Box{box[1]}
+                                                               : box);
         tile.results.assign(op->getNumResults(), Box{box[1]});
         return tile;
       })

@@ -24,9 +24,7 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
     Box hull = part.region;
     for (size_t i = 0; i < regions.size();)
       if (!empty(intersect(regions[i], hull))) {
-        for (size_t d = 0; d < hull.size(); ++d)
-          hull[d] = {std::min(hull[d].begin, regions[i][d].begin),
-                     std::max(hull[d].end, regions[i][d].end)};
+        hull = hullOf(hull, regions[i]);
         regions.erase(regions.begin() + i);
         i = 0; // it may reach others now
       } else {
@@ -77,22 +75,14 @@ void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
                purposeOf(op));
   for (const Box &region : regionsOf(shared.parameters[weight])) {
     PlaceAttr place = ownerOf(weight, region).place;
-    SmallVector<Value> operands;
+    Tile tile;
     for (Value operand : op->getOperands()) {
       bool state =
           operand == op.getW() || operand == op.getG() || operand == op.getM();
-      operands.push_back(pieces.get(operand,
-                                    state ? region : wholeOf(shapeOf(operand)),
-                                    place, purposeOf(op)));
+      tile.operands.push_back(state ? region : wholeOf(shapeOf(operand)));
     }
-    Operation *made = builder.clone(*op);
-    made->setOperands(operands);
-    setPlace(made, place);
-    for (auto [result, whole] :
-         llvm::zip_equal(made->getResults(), op->getResults())) {
-      result.setType(typeAt(whole.getType(), region, place));
-      pieces.add(whole, region, result);
-    }
+    tile.results.assign(op->getNumResults(), region);
+    addPieces(op, makeTile(op, tile, place, ""), tile);
   }
   for (WriteOp each : writes)
     write(each);

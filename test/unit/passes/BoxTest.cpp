@@ -37,6 +37,8 @@ TEST(Box, whatIsSubtractedAndTheRestAreTheWhole) {
         for (int64_t d = c; d < 8; ++d) {
           Box hole = {{a, b}, {c, d}};
           std::vector<Box> rest = subtract(from, hole);
+          EXPECT_TRUE(contains(hullOf(from, hole), from));
+          EXPECT_TRUE(contains(hullOf(from, hole), hole));
           for (int64_t i = 0; i < 5; ++i)
             for (int64_t j = 2; j < 6; ++j) {
               Box point = {{i, i + 1}, {j, j + 1}};
