@@ -216,7 +216,7 @@ void TableEmitter::describe() {
     if (buffer.getRole() == Role::Loss)
       out.assignment("program.loss_value", refOf(buffer, "f32"));
     if (buffer.getRole() == Role::Metric)
-      out.assignment("program.correct", refOf(buffer, "i32"));
+      out.assignment("program.correct", refOf(buffer, "f32"));
     if (buffer.getRole() == Role::Scalars)
       out.call("program.scalars.push_back",
                {CppArgument(refOf(buffer, "u8"))});

@@ -60,12 +60,16 @@ def TilingAttr : TrainAttr<"Tiling", "tiling"> {
   let summary = "how a layer is cut, and the place of every tile";
   let description = [{
     Degrees of sample (n), channel (c), height (h), width (w) and reduction (k),
-    and one place per tile, row-major over (n, c, h, w, k).
+    and one place per tile, row-major over (n, c, h, w, k). Parts are of equal
+    size (to one element), except along the dimensions that `sizes` names: there
+    they have these proportions.
   }];
   let parameters = (ins "int64_t":$n, "int64_t":$c, "int64_t":$h, "int64_t":$w,
-                        "int64_t":$k, ArrayRefParameter<"PlaceAttr">:$places);
+                        "int64_t":$k, ArrayRefParameter<"PlaceAttr">:$places,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$sizes);
   let assemblyFormat = [{
-    `<` `n` `=` $n `c` `=` $c `h` `=` $h `w` `=` $w `k` `=` $k `on` `[` $places `]` `>`
+    `<` `n` `=` $n `c` `=` $c `h` `=` $h `w` `=` $w `k` `=` $k `on` `[` $places `]`
+    (`sizes` `=` $sizes^)? `>`
   }];
 }
 
@@ -152,9 +156,16 @@ def ReadOp : TrainOp<"read", [MemoryEffects<[MemRead]>]> {
 
 def WriteOp : TrainOp<"write", [MemoryEffects<[MemWrite]>]> {
   let summary = "the value of a parameter from the next step on";
-  let description = "At most one per parameter and function.";
-  let arguments = (ins FlatSymbolRefAttr:$parameter, FloatTensor:$value);
-  let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
+  let description = [{
+    Of the whole parameter, at most once per function, or of the part that begins
+    at `begin`; parts that are written are disjoint.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, FloatTensor:$value,
+                       OptionalAttr<DenseI64ArrayAttr>:$begin);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$parameter, "::mlir::Value":$value), [{
+    build($_builder, $_state, parameter, value, ::mlir::DenseI64ArrayAttr());
+  }]>];
+  let assemblyFormat = "$parameter (`at` $begin^)? `,` $value attr-dict `:` type($value)";
 }
 
 def ConstantOp : PureOp<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
@@ -382,10 +393,16 @@ def NllLossGradOp : Kernel<"nll_loss_grad"> {
                        LossAttrs<>.args);
   let results = (outs FloatTensor:$dlogprobs);
 }
+def LossWeightOp : Kernel<"loss_weight"> {
+  let summary = "what a mean of losses divides by: the sum of the labels' weights";
+  let arguments = (ins LabelTensor:$labels, Optional<FloatTensor>:$weight,
+                       I64Attr:$classes, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs ScalarTensor:$sum);
+}
 def AccuracyOp : Kernel<"accuracy"> {
   let summary = "how many labels are among the one and the five largest logits";
   let arguments = (ins FloatTensor:$logits, LabelTensor:$labels);
-  let results = (outs LabelTensor:$counts);
+  let results = (outs FloatTensor:$counts);
 }
 
 //===----------------------------------------------------------------------===//

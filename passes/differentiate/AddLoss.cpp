@@ -100,7 +100,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       loss = entropy.getLoss();
     }
     auto accuracy = AccuracyOp::create(
-        builder, loc, RankedTensorType::get({2}, builder.getI32Type()), logits,
+        builder, loc, tensorOf(&getContext(), {2}), logits,
         *labels);
     setLayer(accuracy, lossLayer, "forward");
     setNames(accuracy, {"counts"});

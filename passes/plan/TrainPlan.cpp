@@ -168,7 +168,7 @@ private:
         return PlaceAttr::get(context, p.node, p.gpu, p.lane);
       });
       tilings[layer.layer] =
-          TilingAttr::get(context, t.n, t.c, t.h, t.w, t.k, places);
+          TilingAttr::get(context, t.n, t.c, t.h, t.w, t.k, places, {});
     }
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Operation &op : func.getBody().front().without_terminator())

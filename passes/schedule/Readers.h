@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <optional>
+
 namespace lwcc {
 
 /// Whether the results may be views of the first operand.
@@ -37,6 +39,41 @@ inline llvm::SetVector<mlir::Operation *> readersOf(mlir::Value value) {
   llvm::SetVector<mlir::Operation *> readers;
   for (mlir::Value view : viewsOf(value))
     readers.insert_range(view.getUsers());
+  return readers;
+}
+
+/// Whether a train.slice takes nothing of the part of its operand that a value
+/// of type `part` at `begin` covers (no `begin`: that is all of it).
+inline bool takesNothingOf(train::SliceOp slice, mlir::RankedTensorType part,
+                           std::optional<llvm::ArrayRef<int64_t>> begin) {
+  if (!begin)
+    return false;
+  auto type = mlir::cast<mlir::RankedTensorType>(slice.getY().getType());
+  for (int64_t d = 0; d < part.getRank(); ++d) {
+    int64_t first = slice.getStart()[d], end = first + type.getDimSize(d);
+    if (slice.getStep()[d] == 1 &&
+        (end <= (*begin)[d] || (*begin)[d] + part.getDimSize(d) <= first))
+      return true;
+  }
+  return false;
+}
+
+/// Everybody who reads any of the part of a parameter's old value that `value`,
+/// at `begin`, replaces.
+inline llvm::SetVector<mlir::Operation *>
+readersOfPart(train::ReadOp read, mlir::Value value,
+              std::optional<llvm::ArrayRef<int64_t>> begin) {
+  auto part = mlir::cast<mlir::RankedTensorType>(value.getType());
+  llvm::SetVector<mlir::Operation *> readers;
+  for (mlir::Operation *user : read.getValue().getUsers()) {
+    auto slice = mlir::dyn_cast<train::SliceOp>(user);
+    if (slice && takesNothingOf(slice, part, begin))
+      continue;
+    readers.insert(user);
+    if (mayBeView(user) || mlir::isa<train::ConcatOp>(user))
+      for (mlir::Value result : user->getResults())
+        readers.insert_range(readersOf(result));
+  }
   return readers;
 }
 

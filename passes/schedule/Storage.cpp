@@ -61,6 +61,27 @@ bool StorageMap::liesIn(Value value, Attribute given) const {
          typeOf(value).getShape() == typeOf(location.storage->owner).getShape();
 }
 
+FailureOr<int64_t> StorageMap::offsetOf(WriteOp write) const {
+  if (!write.getBegin())
+    return 0;
+  int node = givenNodes.lookup(parameterKey(write.getParameterAttr()));
+  std::optional<int64_t> offset =
+      partOffset(typeOf(nodes[node].storage.owner), typeOf(write.getValue()),
+                 *write.getBegin());
+  if (!offset)
+    return failure();
+  return *offset;
+}
+
+bool StorageMap::liesInPlace(WriteOp write) const {
+  Attribute given = parameterKey(write.getParameterAttr());
+  if (!write.getBegin())
+    return liesIn(write.getValue(), given);
+  Location location = find(write.getValue());
+  return location.storage->given == given &&
+         location.offset == *offsetOf(write);
+}
+
 void StorageMap::attach(int child, int parent, int64_t offset) {
   assert(nodes[child].parent < 0 && !nodes[child].storage.given);
   nodes[child].parent = parent;
@@ -100,6 +121,11 @@ LogicalResult StorageMap::run() {
         nodeOf(result);
   }
 
+  // A part of a parameter may be updated in place; views of other values come
+  // later, when it is known what is.
+  for (auto slice : body.getOps<SliceOp>())
+    if (slice.getX().getDefiningOp<ReadOp>())
+      makeViews(slice);
   for (Operation &op : body)
     if (failed(tie(&op)))
       return failure();
@@ -108,18 +134,21 @@ LogicalResult StorageMap::run() {
       int node = parameterNode(write.getParameterAttr(), write.getValue());
       for (auto read : body.getOps<ReadOp>())
         if (read.getParameter() == write.getParameter())
-          for (Operation *reader : readersOf(read.getValue()))
+          for (Operation *reader : readersOfPart(
+                   read, write.getValue(), write.getBegin()))
             if (write->isBeforeInBlock(reader))
               return write.emitOpError("overwrites a value that is read later")
                          .attachNote(reader->getLoc())
                      << "read here";
-      bindToGiven(write.getValue(), node);
+      if (failed(offsetOf(write)))
+        return write.emitOpError("writes a part that is not stored as one");
+      bindToGiven(write.getValue(), node, write);
     }
   for (auto [number, value] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
     int node = nodes.size();
     nodes.push_back({{resultKey(func.getContext(), number), value}});
-    bindToGiven(value, node);
+    bindToGiven(value, node, {});
   }
   for (Operation &op : body) {
     makeViews(&op);
@@ -140,7 +169,11 @@ LogicalResult StorageMap::tie(Operation *op) {
     if (!number)
       continue;
     Value operand = op->getOperand(*number);
-    for (Operation *reader : readersOf(operand))
+    llvm::SetVector<Operation *> readers = readersOf(operand);
+    if (auto slice = operand.getDefiningOp<SliceOp>(); slice && isView(slice))
+      readers.insert_range(readersOfPart(slice.getX().getDefiningOp<ReadOp>(),
+                                         operand, slice.getStart()));
+    for (Operation *reader : readers)
       if (op->isBeforeInBlock(reader)) {
         InFlightDiagnostic diagnostic = op->emitOpError("works in place on '")
                                         << nameOf(operand)
@@ -155,7 +188,7 @@ LogicalResult StorageMap::tie(Operation *op) {
 
 /// Makes a value where a parameter or result lies, if everybody who reads what
 /// is there has run before its producer. (Otherwise it is copied.)
-void StorageMap::bindToGiven(Value value, int given) {
+void StorageMap::bindToGiven(Value value, int given, WriteOp write) {
   int node = nodeOf(value);
   Operation *producer = value.getDefiningOp();
   if (!isFresh(value) || hasParts.contains(node) || mayBeView(producer) ||
@@ -166,7 +199,8 @@ void StorageMap::bindToGiven(Value value, int given) {
   for (auto &[read, readNode] : nodeOfValue) {
     if (readNode != given)
       continue;
-    for (Operation *reader : readersOf(read))
+    for (Operation *reader :
+         readersOfPart(read.getDefiningOp<ReadOp>(), value, write.getBegin()))
       if (producer->isBeforeInBlock(reader))
         return;
     // The producer itself may read the old value where it writes the new one.
@@ -175,7 +209,7 @@ void StorageMap::bindToGiven(Value value, int given) {
           !(operand == read && tied && tied.mayOverwrite(result, number)))
         return;
   }
-  attach(node, given, 0);
+  attach(node, given, write ? *offsetOf(write) : 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +284,7 @@ void StorageMap::collectAccesses() {
       continue;
     // What is where it should be is not touched again.
     if (auto write = dyn_cast<WriteOp>(op))
-      if (liesIn(write.getValue(), parameterKey(write.getParameterAttr())))
+      if (liesInPlace(write))
         continue;
     for (auto range :
          {ValueRange(op.getOperands()), ValueRange(op.getResults())})

@@ -50,6 +50,11 @@ public:
   bool isView(mlir::Operation *op) const { return views.contains(op); }
   /// Whether a value lies exactly where the parameter or result does.
   bool liesIn(mlir::Value value, mlir::Attribute given) const;
+  /// The same of what a train.write writes.
+  bool liesInPlace(train::WriteOp write) const;
+  /// The byte of the parameter where a train.write begins; fails if what it
+  /// writes is not stored as one dense part there.
+  mlir::FailureOr<int64_t> offsetOf(train::WriteOp write) const;
 
   /// The identities of given memory.
   static mlir::Attribute parameterKey(mlir::FlatSymbolRefAttr name) {
@@ -73,7 +78,7 @@ private:
   bool isFresh(mlir::Value value);
 
   mlir::LogicalResult tie(mlir::Operation *op);
-  void bindToGiven(mlir::Value value, int given);
+  void bindToGiven(mlir::Value value, int given, train::WriteOp write);
   void makeViews(mlir::Operation *op);
   void makeConcat(mlir::Operation *op);
   void overwrite(mlir::Operation *op);

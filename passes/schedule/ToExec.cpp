@@ -126,7 +126,7 @@ private:
             ArrayRef<Attribute> outs, FlatSymbolRefAttr kernel = {},
             DictionaryAttr params = {});
   /// Brings a value to given memory unless it was made there.
-  void copyTo(Operation *op, Value value, Attribute given);
+  void copy(Operation *op, Value value, BufferOp target);
 
   ProgramBuilder &parent;
   func::FuncOp func;
@@ -317,7 +317,7 @@ void ProgramBuilder::createInputsAndResults() {
   }
   for (OpOperand &result : body.getTerminator()->getOpOperands()) {
     RankedTensorType type = plainType(result.get().getType());
-    bool isLoss = isa<FloatType>(type.getElementType());
+    bool isLoss = type.getRank() == 0;
     given[StorageMap::resultKey(context, result.getOperandNumber())] =
         createKnown(result.get().getLoc(), isLoss ? Role::Loss : Role::Metric,
                     tensorName(result.get()), type, placeOf(result.get()), {});
@@ -393,10 +393,9 @@ void FunctionBuilder::call(Operation *op, StringRef callee,
                        calls.getStringAttr(train::phaseOf(op)));
 }
 
-void FunctionBuilder::copyTo(Operation *op, Value value, Attribute given) {
-  if (!storage.liesIn(value, given))
-    call(op, "reshape", {bufferOf(value)},
-         {FlatSymbolRefAttr::get(parent.given.lookup(given).getSymNameAttr())});
+void FunctionBuilder::copy(Operation *op, Value value, BufferOp target) {
+  call(op, "reshape", {bufferOf(value)},
+       {FlatSymbolRefAttr::get(target.getSymNameAttr())});
 }
 
 /// The fields of the runtime function's parameter struct: an op's own
@@ -419,8 +418,17 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
   if (isa<train::ReadOp>(op) || storage.isView(op))
     return success();
   if (auto write = dyn_cast<train::WriteOp>(op)) {
-    copyTo(op, write.getValue(),
-           StorageMap::parameterKey(write.getParameterAttr()));
+    if (storage.liesInPlace(write))
+      return success();
+    Value value = write.getValue();
+    BufferOp target = parent.given.lookup(
+        StorageMap::parameterKey(write.getParameterAttr()));
+    if (write.getBegin())
+      target = parent.createBuffer(op->getLoc(), transientRole(value),
+                                   nameFor(value) + ".part", value.getType(),
+                                   placeOf(value), target,
+                                   *storage.offsetOf(write));
+    copy(op, value, target);
     return success();
   }
   if (op->use_empty()) // nobody reads any result
@@ -474,8 +482,11 @@ LogicalResult FunctionBuilder::run(exec::SequenceOp sequence) {
       return failure();
   for (OpOperand &result : body.getTerminator()->getOpOperands()) {
     Operation *producer = result.get().getDefiningOp();
-    copyTo(producer ? producer : body.getTerminator(), result.get(),
-           StorageMap::resultKey(func.getContext(), result.getOperandNumber()));
+    Attribute given =
+        StorageMap::resultKey(func.getContext(), result.getOperandNumber());
+    if (!storage.liesIn(result.get(), given))
+      copy(producer ? producer : body.getTerminator(), result.get(),
+           parent.given.lookup(given));
   }
   return success();
 }

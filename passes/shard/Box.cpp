@@ -3,6 +3,7 @@
 #include "passes/shard/Box.h"
 
 #include <cassert>
+#include <numeric>
 
 using namespace lwcc;
 using namespace lwcc::shard;
@@ -90,6 +91,18 @@ Interval shard::partOf(int64_t extent, int64_t parts, int64_t index) {
   int64_t size = extent / parts, larger = extent % parts;
   int64_t begin = index * size + std::min(index, larger);
   return {begin, begin + size + (index < larger)};
+}
+
+Interval shard::partOf(int64_t extent, const std::vector<int64_t> &sizes,
+                       int64_t index) {
+  auto sum = [&](int64_t count) {
+    return std::accumulate(sizes.begin(), sizes.begin() + count, int64_t(0));
+  };
+  int64_t total = sum(sizes.size());
+  auto cut = [&](int64_t before) {
+    return (before * extent + total / 2) / total; // rounded
+  };
+  return {cut(sum(index)), cut(sum(index + 1))};
 }
 
 WindowPart shard::inputOf(const Window &w, Interval out) {

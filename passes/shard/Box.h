@@ -50,6 +50,10 @@ std::vector<Box> subtract(const std::vector<Box> &from, const Box &hole);
 /// Part `index` of `parts` of [0, extent): sizes differ by at most one, the
 /// larger ones first.
 Interval partOf(int64_t extent, int64_t parts, int64_t index);
+/// Part `index` of [0, extent) cut in these proportions; exactly these sizes
+/// where they add up to the extent. May be empty.
+Interval partOf(int64_t extent, const std::vector<int64_t> &sizes,
+                int64_t index);
 
 /// Along one axis, output o looks at the inputs o * stride - padLow + tap *
 /// dilation for 0 <= tap < kernel.

@@ -79,7 +79,7 @@ void FunctionSharder::readParameter(ReadOp read) {
 /// The tile's part of the name of what it makes: ".n1c0".
 static std::string suffixOf(const Grid &degrees, const Grid &index) {
   std::string suffix;
-  for (auto [d, letter] : llvm::enumerate(StringRef("nchw")))
+  for (auto [d, letter] : llvm::enumerate(StringRef("nchwk")))
     if (degrees[d] > 1)
       suffix += letter + std::to_string(index[d]);
   return suffix.empty() ? "" : "." + suffix;
@@ -96,51 +96,56 @@ void FunctionSharder::tileOp(Operation *op) {
 /// The results of a tile are pieces of the op's.
 void FunctionSharder::addPieces(Operation *op, Operation *made,
                                 const Tile &tile) {
-  for (auto [result, whole, box] :
-       llvm::zip_equal(made->getResults(), op->getResults(), tile.results))
-    pieces.add(whole, box, result);
+  auto result = made->result_begin();
+  for (auto [whole, box] : llvm::zip_equal(op->getResults(), tile.results))
+    if (box)
+      pieces.add(whole, *box, *result++, tile.kept);
 }
 
 /// The op's tiles, each at its place, with what it needs brought there.
 FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
   Tiles tiles;
   auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
-  Grid layer = {tiling.getN(), tiling.getC(), tiling.getH(), tiling.getW()};
-  Grid degrees = degreesOf(op, layer);
-  Grid index;
-  for (index[0] = 0; index[0] < degrees[0]; ++index[0])
-    for (index[1] = 0; index[1] < degrees[1]; ++index[1])
-      for (index[2] = 0; index[2] < degrees[2]; ++index[2])
-        for (index[3] = 0; index[3] < degrees[3]; ++index[3]) {
-          int64_t number = 0; // row-major over the layer's tiles, k last
-          for (int d = 0; d < 4; ++d)
-            number = number * layer[d] + index[d];
-          PlaceAttr place = tiling.getPlaces()[number * tiling.getK()];
-          Tile tile = tileOf(op, degrees, index);
-          Operation *made = makeTile(op, tile, place, suffixOf(degrees, index));
-          tiles.push_back({made, std::move(tile)});
-        }
+  Cuts layer = cutsOf(tiling), cuts = cutsOf(op, layer);
+  // Row-major over the op's tiles; the layer's have the same order.
+  for (Grid index = {}; index[0] < cuts.degrees[0];) {
+    int64_t number = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      number = number * layer.degrees[d] + index[d];
+    Tile tile = tileOf(op, cuts, index);
+    Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
+                               suffixOf(cuts.degrees, index));
+    tiles.push_back({made, std::move(tile)});
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < cuts.degrees[d] || d == 0)
+        break;
+      index[d] = 0;
+    }
+  }
   return tiles;
 }
 
 Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
                                      PlaceAttr place, StringRef suffix) {
-  SmallVector<Value> operands;
+  OperationState state(op->getLoc(), op->getName());
+  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
   for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
-    operands.push_back(pieces.get(operand, box, place, purposeOf(op)));
-  Operation *made = builder.clone(*op);
-  made->setOperands(operands);
+    if (box)
+      state.addOperands(pieces.get(operand, *box, place, purposeOf(op)));
+  SmallVector<std::string> names;
+  for (auto [whole, box] : llvm::zip_equal(op->getResults(), tile.results)) {
+    if (!box)
+      continue;
+    state.addTypes(typeAt(whole.getType(), *box, place));
+    StringRef name = nameOf(whole);
+    names.push_back(name.empty() ? "" : (name + suffix).str());
+  }
+  Operation *made = builder.create(state);
   setPlace(made, place);
   made->removeAttr(axesAttr);
   for (NamedAttribute attr : tile.attributes)
     made->setAttr(attr.getName(), attr.getValue());
-  SmallVector<std::string> names;
-  for (auto [result, whole, box] :
-       llvm::zip_equal(made->getResults(), op->getResults(), tile.results)) {
-    result.setType(typeAt(whole.getType(), box, place));
-    StringRef name = nameOf(whole);
-    names.push_back(name.empty() ? "" : (name + suffix).str());
-  }
   // A constant's value has its type.
   if (auto constant = dyn_cast<ConstantOp>(made))
     constant.setValueAttr(
@@ -153,7 +158,7 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
   // Masks depend on an element's place in the whole tensor.
   if (auto map = dyn_cast<MapOp>(made); map && map.getScalars())
     for (NamedAttribute attr : partAttributes(
-             builder, "", shapeOf(op->getResult(0)), tile.results[0]))
+             builder, "", shapeOf(op->getResult(0)), *tile.results[0]))
       if (attr.getName() != tensorAttr)
         made->setAttr(attr.getName(), attr.getValue());
   return made;
@@ -165,7 +170,7 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
 void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
   std::map<Interval, SmallVector<BatchNormStatsOp>> channels;
   for (auto &[made, tile] : tiles)
-    channels[tile.results[0][0]].push_back(cast<BatchNormStatsOp>(made));
+    channels[(*tile.results[0])[0]].push_back(cast<BatchNormStatsOp>(made));
   for (auto &[range, parts] : channels) {
     PlaceAttr place = placeOf(parts.front().getMean());
     Value mean = parts.front().getMean(),
@@ -226,6 +231,7 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult FunctionSharder::run() {
+  takeApart(old);
   body = new Block();
   func.getBody().push_back(body);
   builder.setInsertionPointToEnd(body);
@@ -243,9 +249,6 @@ LogicalResult FunctionSharder::run() {
     auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
     if (!tiling || tiling.getPlaces().empty())
       return op.emitOpError("has no ") << tilingAttr;
-    if (tiling.getK() > 1)
-      return op.emitOpError("is cut along its reduction (k), which this "
-                            "version cannot do yet");
     if (auto read = dyn_cast<ReadOp>(op))
       readParameter(read);
     else if (auto write = dyn_cast<WriteOp>(op))
@@ -260,7 +263,7 @@ LogicalResult FunctionSharder::run() {
       update(sgd, writes);
     else
       for (WriteOp each : writes)
-        write(each);
+        write(each, wholeOf(shapeOf(each.getValue())));
 
   SmallVector<Value> results;
   auto first = PlaceAttr::get(func.getContext(), 0, 0, 0);

@@ -21,15 +21,14 @@ RankedTensorType shard::typeAt(Type like, const Box &region, PlaceAttr place) {
 
 void shard::setPlace(Operation *op, PlaceAttr place) {
   op->setAttr(tilingAttr,
-              TilingAttr::get(op->getContext(), 1, 1, 1, 1, 1, {place}));
+              TilingAttr::get(op->getContext(), 1, 1, 1, 1, 1, {place}, {}));
 }
 
 PlaceAttr shard::placeOf(Value value) {
   return cast<PlaceAttr>(cast<RankedTensorType>(value.getType()).getEncoding());
 }
 
-/// `region` in the coordinates of a tensor that holds `outer`.
-static SmallVector<int64_t> offsetIn(const Box &outer, const Box &region) {
+SmallVector<int64_t> shard::offsetIn(const Box &outer, const Box &region) {
   SmallVector<int64_t> offset;
   for (auto [o, r] : llvm::zip_equal(outer, region))
     offset.push_back(r.begin - o.begin);
@@ -50,8 +49,15 @@ OpT Pieces::create(PlaceAttr place, Args &&...args) {
   return op;
 }
 
-void Pieces::add(Value original, const Box &region, Value tile) {
-  sources[original].pieces.push_back({region, tile});
+void Pieces::add(Value original, const Box &region, Value tile,
+                 const std::optional<Box> &kept) {
+  Piece piece = {region, tile};
+  if (kept) {
+    Operation *op = tile.getDefiningOp();
+    serve(original, {layerOf(op), phaseOf(op)});
+    piece = cut(piece, *kept);
+  }
+  sources[original].pieces.push_back(piece);
 }
 
 void Pieces::setCopies(Value original, MakeCopy make) {

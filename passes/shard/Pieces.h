@@ -26,6 +26,9 @@ train::PlaceAttr placeOf(mlir::Value tile);
 mlir::RankedTensorType typeAt(mlir::Type like, const Box &region,
                               train::PlaceAttr place);
 
+/// The first element of `region` in a tensor that holds `outer`.
+llvm::SmallVector<int64_t> offsetIn(const Box &outer, const Box &region);
+
 /// Says that an op is one tile, which runs at `place`.
 void setPlace(mlir::Operation *op, train::PlaceAttr place);
 
@@ -44,9 +47,11 @@ public:
   /// move forward.
   explicit Pieces(mlir::OpBuilder &builder) : builder(builder) {}
 
-  /// `tile` holds a region of `original`. Pieces of one value that overlap are
-  /// contributions to a sum; what no piece covers is zero.
-  void add(mlir::Value original, const Box &region, mlir::Value tile);
+  /// `tile` holds a region of `original`; with `kept`, only this part of it is
+  /// good. Pieces of one value that overlap are contributions to a sum; what no
+  /// piece covers is zero.
+  void add(mlir::Value original, const Box &region, mlir::Value tile,
+           const std::optional<Box> &kept = std::nullopt);
 
   /// Pieces of this value are copies of the same elements instead. `make` is
   /// asked for another copy where no device nearby holds one; it may return

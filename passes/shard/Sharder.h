@@ -69,8 +69,8 @@ private:
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
   void update(train::SgdOp op, llvm::ArrayRef<train::WriteOp> writes);
-  Part &ownerOf(llvm::StringRef parameter, const Box &region);
-  void write(train::WriteOp write);
+  Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
+  void write(train::WriteOp write, llvm::ArrayRef<Box> made);
   Purpose purposeOf(mlir::Operation *op) {
     return {train::layerOf(op), train::phaseOf(op)};
   }
@@ -84,6 +84,10 @@ private:
   Pieces pieces;
   llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
 };
+
+/// Takes apart what a tile cannot do alone, of ops that are cut so that it must:
+/// a ReLU behind partial sums, the mean of losses (TakeApart.cpp).
+void takeApart(mlir::Block &body);
 
 /// Says of which tensor an argument or a parameter is a part.
 llvm::SmallVector<mlir::NamedAttribute> partAttributes(mlir::Builder &builder,

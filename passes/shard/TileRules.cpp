@@ -17,12 +17,10 @@ using namespace lwcc::shard;
 using namespace lwcc::train;
 
 /// The layer's dimensions; `none` marks an axis that is never cut.
-enum Dim { n, c, h, w, none };
+enum Dim { n, c, h, w, k, none };
 
 /// The dimension of each axis of a tensor.
 using Axes = SmallVector<int, 4>;
-
-static constexpr Grid whole = {1, 1, 1, 1};
 
 Shape shard::shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape().vec();
@@ -56,22 +54,54 @@ static Axes normalizedAxes(size_t rank) {
   return axes;
 }
 
-/// The layer's degrees, but 1 where `axes` lack a dimension or are too short.
-static Grid degreesAlong(const Axes &axes, const Shape &shape,
-                         const Grid &layer) {
-  Grid degrees = whole;
-  for (auto [axis, extent] : llvm::zip_equal(axes, shape))
-    if (axis != none && extent >= layer[axis])
-      degrees[axis] = layer[axis];
-  return degrees;
+Interval Cuts::part(int dim, int64_t extent, int64_t index) const {
+  return sizes[dim].empty() ? partOf(extent, degrees[dim], index)
+                            : partOf(extent, sizes[dim], index);
 }
 
-static Box cut(const Axes &axes, const Shape &shape, const Grid &degrees,
+bool Cuts::fit(int dim, int64_t extent) const {
+  for (int64_t i = 0; i < degrees[dim]; ++i)
+    if (part(dim, extent, i).empty())
+      return false;
+  return true;
+}
+
+Cuts shard::cutsOf(TilingAttr tiling) {
+  Cuts cuts;
+  cuts.degrees = {tiling.getN(), tiling.getC(), tiling.getH(), tiling.getW(),
+                  tiling.getK()};
+  if (DictionaryAttr sizes = tiling.getSizes())
+    for (auto [dim, letter] : llvm::enumerate(StringRef("nchwk")))
+      if (auto list = sizes.getAs<DenseI64ArrayAttr>(StringRef(&letter, 1)))
+        cuts.sizes[dim] = list.asArrayRef().vec();
+  return cuts;
+}
+
+static void cutAlong(int dim, const Cuts &layer, Cuts &cuts) {
+  cuts.degrees[dim] = layer.degrees[dim];
+  cuts.sizes[dim] = layer.sizes[dim];
+}
+static void dontCutAlong(int dim, Cuts &cuts) {
+  cuts.degrees[dim] = 1;
+  cuts.sizes[dim].clear();
+}
+
+/// The layer's cuts along the dimensions that `axes` have and that are long
+/// enough.
+static Cuts cutsAlong(const Axes &axes, const Shape &shape, const Cuts &layer) {
+  Cuts cuts;
+  for (auto [axis, extent] : llvm::zip_equal(axes, shape))
+    if (axis != none && layer.fit(axis, extent))
+      cutAlong(axis, layer, cuts);
+  return cuts;
+}
+
+static Box cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
                const Grid &index) {
   Box region = wholeOf(shape);
   for (auto [d, axis] : llvm::enumerate(axes))
     if (axis != none)
-      region[d] = partOf(shape[d], degrees[axis], index[axis]);
+      region[d] = cuts.part(axis, shape[d], index[axis]);
   return region;
 }
 
@@ -98,13 +128,13 @@ struct Patch {
 /// all of its input, also what no window looks at.
 template <typename OpT>
 static Patch patchOf(OpT op, const Shape &in, std::array<int64_t, 2> kernel,
-                     const Box &out, const Grid &degrees) {
+                     const Box &out, const Cuts &cuts) {
   Patch patch;
   for (int d = 0; d < 2; ++d) {
     patch.in[d] = {0, in[2 + d]};
     patch.pad[d] = op.getPad()[d];
     patch.pad[2 + d] = op.getPad()[2 + d];
-    if (degrees[h + d] == 1)
+    if (cuts.degrees[h + d] == 1)
       continue;
     WindowPart part = inputOf({.extent = in[2 + d],
                                .kernel = kernel[d],
@@ -131,9 +161,22 @@ static void setPad(Tile &tile, OpT op, const Patch &patch) {
 // Convolution
 //===----------------------------------------------------------------------===//
 
+/// Of tiles that compute parts of one sum, the first has what is added once.
+static std::optional<Box> onFirst(Box region, int64_t index) {
+  return index == 0 ? std::optional<Box>(std::move(region)) : std::nullopt;
+}
+
 /// Whether parts of the output channels are whole groups or lie in one each.
-static bool channelsCanBeCut(int64_t channels, int64_t groups, int64_t parts) {
-  return groups % parts == 0 || (parts % groups == 0 && channels % parts == 0);
+static bool channelsCanBeCut(int64_t channels, int64_t groups,
+                             const Cuts &cuts) {
+  int64_t perGroup = channels / groups;
+  for (int64_t i = 0; i < cuts.degrees[c]; ++i) {
+    Interval part = cuts.part(c, channels, i);
+    bool wholeGroups = part.begin % perGroup == 0 && part.end % perGroup == 0;
+    if (!wholeGroups && part.begin / perGroup != (part.end - 1) / perGroup)
+      return false;
+  }
+  return true;
 }
 
 /// The tensors of a convolution or of one of its gradients.
@@ -151,12 +194,15 @@ static ConvTensors tensorsOf(ConvGradWeightOp op) {
 }
 
 template <typename OpT>
-static Grid convDegrees(OpT op, const Grid &layer) {
-  Shape y = shapeOf(tensorsOf(op).y);
-  Grid degrees = degreesAlong({n, c, h, w}, y, layer);
-  if (!channelsCanBeCut(y[1], op.getGroup(), degrees[c]))
-    degrees[c] = 1;
-  return degrees;
+static Cuts convCuts(OpT op, const Cuts &layer) {
+  Shape y = shapeOf(tensorsOf(op).y), weight = shapeOf(tensorsOf(op).w);
+  Cuts cuts = cutsAlong({n, c, h, w}, y, layer);
+  if (!channelsCanBeCut(y[1], op.getGroup(), cuts))
+    dontCutAlong(c, cuts);
+  // The input channels of several groups belong to different outputs.
+  if (op.getGroup() == 1 && layer.fit(k, weight[1]))
+    cutAlong(k, layer, cuts);
+  return cuts;
 }
 
 /// The regions of x, w and y (or of their gradients) of a tile.
@@ -164,15 +210,15 @@ struct ConvRegions {
   Box x, w, y;
 };
 template <typename OpT>
-static ConvRegions convRegions(OpT op, const Grid &degrees, const Grid &index,
+static ConvRegions convRegions(OpT op, const Cuts &cuts, const Grid &index,
                                Tile &tile) {
   ConvTensors tensors = tensorsOf(op);
   Shape x = shapeOf(tensors.x), weight = shapeOf(tensors.w);
   ConvRegions r;
-  r.y = cut({n, c, h, w}, shapeOf(tensors.y), degrees, index);
+  r.y = cut({n, c, h, w}, shapeOf(tensors.y), cuts, index);
   r.w = wholeOf(weight);
   r.w[0] = r.y[1];
-  Patch patch = patchOf(op, x, {weight[2], weight[3]}, r.y, degrees);
+  Patch patch = patchOf(op, x, {weight[2], weight[3]}, r.y, cuts);
   setPad(tile, op, patch);
   // The groups that the output channels belong to, and their input channels.
   int64_t groups = op.getGroup(), perGroup = weight[0] / groups;
@@ -180,6 +226,8 @@ static ConvRegions convRegions(OpT op, const Grid &degrees, const Grid &index,
   int64_t last = (r.y[1].end + perGroup - 1) / perGroup;
   r.x = {
       r.y[0], {first * weight[1], last * weight[1]}, patch.in[0], patch.in[1]};
+  if (cuts.degrees[k] > 1)
+    r.x[1] = r.w[1] = cuts.part(k, weight[1], index[k]);
   if (last - first != groups)
     tile.attributes.set(
         op.getGroupAttrName(),
@@ -187,30 +235,30 @@ static ConvRegions convRegions(OpT op, const Grid &degrees, const Grid &index,
   return r;
 }
 
-static Tile tileOf(ConvOp op, const Grid &degrees, const Grid &index) {
+static Tile tileOf(ConvOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
-  ConvRegions r = convRegions(op, degrees, index, tile);
+  ConvRegions r = convRegions(op, cuts, index, tile);
   tile.operands = {r.x, r.w};
   if (op.getBias())
-    tile.operands.push_back({r.y[1]});
+    tile.operands.push_back(onFirst(Box{r.y[1]}, index[k]));
   tile.results = {r.y};
   return tile;
 }
-static Tile tileOf(ConvGradInputOp op, const Grid &degrees, const Grid &index) {
+static Tile tileOf(ConvGradInputOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
-  ConvRegions r = convRegions(op, degrees, index, tile);
+  ConvRegions r = convRegions(op, cuts, index, tile);
   tile.operands = {r.y, r.w};
   tile.results = {r.x};
   return tile;
 }
-static Tile tileOf(ConvGradWeightOp op, const Grid &degrees,
+static Tile tileOf(ConvGradWeightOp op, const Cuts &cuts,
                    const Grid &index) {
   Tile tile;
-  ConvRegions r = convRegions(op, degrees, index, tile);
+  ConvRegions r = convRegions(op, cuts, index, tile);
   tile.operands = {r.y, r.x};
   tile.results = {r.w};
   if (op.getDbias())
-    tile.results.push_back({r.y[1]});
+    tile.results.push_back(onFirst(Box{r.y[1]}, index[k]));
   return tile;
 }
 
@@ -224,9 +272,9 @@ static std::array<int, 3> productDims(MatMulOp op) {
   if (cast<RankedTensorType>(op.getC().getType()).getRank() != 2)
     return dims;
   auto axes = op->getAttrOfType<StringAttr>(axesAttr);
-  StringRef text = axes ? axes.getValue() : "nc-";
+  StringRef text = axes ? axes.getValue() : "nck";
   for (int i = 0; i < 3; ++i)
-    dims[i] = text[i] == 'n' ? n : text[i] == 'c' ? c : none;
+    dims[i] = text[i] == 'n' ? n : text[i] == 'c' ? c : k;
   return dims;
 }
 
@@ -236,17 +284,16 @@ static Shape productExtents(MatMulOp op) {
           op.getTransposeA() ? a[a.size() - 2] : a.back()};
 }
 
-static Grid degreesOf(MatMulOp op, const Grid &layer) {
+static Cuts cutsOf(MatMulOp op, const Cuts &layer) {
   auto dims = productDims(op);
-  return degreesAlong(Axes(dims.begin(), dims.end()), productExtents(op),
-                      layer);
+  return cutsAlong(Axes(dims.begin(), dims.end()), productExtents(op), layer);
 }
 
-static Tile tileOf(MatMulOp op, const Grid &degrees, const Grid &index) {
+static Tile tileOf(MatMulOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
   auto dims = productDims(op);
   Box part =
-      cut(Axes(dims.begin(), dims.end()), productExtents(op), degrees, index);
+      cut(Axes(dims.begin(), dims.end()), productExtents(op), cuts, index);
   Interval rows = part[0], columns = part[1], inner = part[2];
   auto matrix = [](Interval first, Interval second, bool transposed) {
     return transposed ? Box{second, first} : Box{first, second};
@@ -254,8 +301,9 @@ static Tile tileOf(MatMulOp op, const Grid &degrees, const Grid &index) {
   tile.operands = {matrix(rows, inner, op.getTransposeA()),
                    matrix(inner, columns, op.getTransposeB())};
   if (op.getBias())
-    tile.operands.push_back({columns});
-  tile.results = {{rows, columns}};
+    tile.operands.push_back(
+        onFirst(Box{columns}, dims[2] == none ? 0 : index[dims[2]]));
+  tile.results = {Box{rows, columns}};
   return tile;
 }
 
@@ -266,12 +314,12 @@ static Tile tileOf(MatMulOp op, const Grid &degrees, const Grid &index) {
 /// Forward or backward: `x` and `y` are the input and the output or their
 /// gradients.
 template <typename OpT>
-static Tile poolTile(OpT op, Value x, Value y, const Grid &degrees,
+static Tile poolTile(OpT op, Value x, Value y, const Cuts &cuts,
                      const Grid &index, bool forward) {
   Tile tile;
-  Box out = cut({n, c, h, w}, shapeOf(y), degrees, index);
+  Box out = cut({n, c, h, w}, shapeOf(y), cuts, index);
   Patch patch = patchOf(op, shapeOf(x), {op.getKernel()[0], op.getKernel()[1]},
-                        out, degrees);
+                        out, cuts);
   setPad(tile, op, patch);
   Box in = {out[0], out[1], patch.in[0], patch.in[1]};
   tile.operands.assign(op->getNumOperands(), forward ? in : out);
@@ -293,9 +341,9 @@ static Axes axesOf(ReduceOp op) {
   return axes;
 }
 
-static Tile tileOf(ReduceOp op, const Grid &degrees, const Grid &index) {
+static Tile tileOf(ReduceOp op, const Cuts &cuts, const Grid &index) {
   Shape x = shapeOf(op.getX());
-  Box in = cut(axesOf(op), x, degrees, index), out;
+  Box in = cut(axesOf(op), x, cuts, index), out;
   bool kept = shapeOf(op.getY()).size() == x.size();
   for (auto [d, axis] : llvm::enumerate(in))
     if (!llvm::is_contained(op.getAxes(), static_cast<int64_t>(d)))
@@ -308,54 +356,106 @@ static Tile tileOf(ReduceOp op, const Grid &degrees, const Grid &index) {
   return tile;
 }
 
-/// Whether an op that moves data leaves the first dimension alone, so that a
-/// part of the samples comes from the same part.
-static bool keepsSamples(Operation *op) {
-  auto samples = [](Value value) {
+/// Whether an op that moves data leaves dimension `d` alone, so that a part
+/// along it comes from the same part.
+static bool keeps(Operation *op, size_t d) {
+  Shape result = shapeOf(op->getResult(0));
+  auto alike = [&](Value value) {
     Shape shape = shapeOf(value);
-    return shape.empty() ? -1 : shape[0];
+    return shape.size() == result.size() && shape[d] == result[d];
   };
-  for (Value value : op->getOperands())
-    if (samples(value) != samples(op->getResult(0)) || samples(value) < 0)
-      return false;
+  if (!llvm::all_of(op->getOperands(), alike) ||
+      !llvm::all_of(op->getResults(), alike))
+    return false;
   return TypeSwitch<Operation *, bool>(op)
-      .Case<ReshapeOp>([](auto) { return true; })
-      .Case<TransposeOp>([](auto op) { return op.getPerm()[0] == 0; })
-      .Case<ConcatOp, SplitOp>([](auto op) { return op.getAxis() != 0; })
-      .Case<PadOp>([](auto op) { return op.getLow()[0] == 0; })
+      .Case<ConcatOp, SplitOp>([&](auto op) { return op.getAxis() != static_cast<int64_t>(d); })
+      .Case<PadOp>([&](auto op) { return op.getLow()[d] == 0; })
       .Case<SliceOp, SliceGradOp>(
-          [](auto op) { return op.getStart()[0] == 0 && op.getStep()[0] == 1; })
+          [&](auto op) { return op.getStart()[d] == 0 && op.getStep()[d] == 1; })
       .Default([](Operation *) { return false; });
 }
 
-/// All tensors cut alike along the samples.
-static Tile sampleTile(Operation *op, const Grid &degrees, const Grid &index) {
-  auto part = [&](Value value) {
-    Shape shape = shapeOf(value);
-    Axes axes(shape.size(), none);
-    if (!axes.empty() && degrees[n] > 1)
-      axes[0] = n;
-    return cut(axes, shape, degrees, index);
-  };
+static Axes keptAxes(Operation *op) {
+  Axes axes = usualAxes(shapeOf(op->getResult(0)).size());
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (!keeps(op, d))
+      axes[d] = none;
+  return axes;
+}
+
+/// All tensors whole.
+static Tile wholeTile(Operation *op) {
   Tile tile;
   for (Value operand : op->getOperands())
-    tile.operands.push_back(part(operand));
+    tile.operands.push_back(wholeOf(shapeOf(operand)));
   for (Value result : op->getResults())
-    tile.results.push_back(part(result));
+    tile.results.push_back(wholeOf(shapeOf(result)));
   return tile;
 }
 
-static Grid sampleDegrees(Operation *op, const Grid &layer) {
-  Grid degrees = whole;
-  if (keepsSamples(op) && shapeOf(op->getResult(0))[0] >= layer[n])
-    degrees[n] = layer[n];
-  return degrees;
+/// All tensors cut alike along the axes that the op leaves alone.
+static Tile keptTile(Operation *op, const Cuts &cuts, const Grid &index) {
+  Tile tile;
+  Axes axes = keptAxes(op);
+  for (Value operand : op->getOperands())
+    tile.operands.push_back(cut(axes, shapeOf(operand), cuts, index));
+  for (Value result : op->getResults())
+    tile.results.push_back(cut(axes, shapeOf(result), cuts, index));
+  return tile;
 }
 
-static Tile tileOf(MapOp op, const Grid &degrees, const Grid &index) {
+/// The extents of a reshape's samples, and of what follows them as far as the
+/// same part of it lies together on both sides: channels, where images become
+/// features. Empty if the samples do not stay the first dimension.
+static Shape reshapeUnits(ReshapeOp op) {
+  Shape x = shapeOf(op.getX()), y = shapeOf(op.getY());
+  if (x.empty() || y.empty() || x[0] != y[0])
+    return {};
+  int64_t channels = x.size() > 1 && y.size() > 1 ? std::min(x[1], y[1]) : 0;
+  if (channels == 0 || x[1] % channels || y[1] % channels)
+    channels = 1;
+  return {x[0], channels};
+}
+
+static Cuts cutsOf(ReshapeOp op, const Cuts &layer) {
+  Shape units = reshapeUnits(op);
+  return units.empty() ? Cuts() : cutsAlong({n, c}, units, layer);
+}
+
+static Tile tileOf(ReshapeOp op, const Cuts &cuts, const Grid &index) {
+  Shape units = reshapeUnits(op);
+  Box part = cut({n, c}, units, cuts, index);
+  auto regionOf = [&](Value value) {
+    Shape shape = shapeOf(value);
+    Box region = wholeOf(shape);
+    region[0] = part[0];
+    if (cuts.degrees[c] > 1) {
+      int64_t perUnit = shape[1] / units[1];
+      region[1] = {part[1].begin * perUnit, part[1].end * perUnit};
+    }
+    return region;
+  };
+  Tile tile;
+  tile.operands = {regionOf(op.getX())};
+  tile.results = {regionOf(op.getY())};
+  return tile;
+}
+
+static Tile tileOf(TransposeOp op, const Cuts &cuts, const Grid &index) {
+  Shape y = shapeOf(op.getY());
+  Box out = cut(usualAxes(y.size()), y, cuts, index), in = out;
+  for (auto [axis, from] : llvm::zip_equal(out, op.getPerm()))
+    in[from] = axis;
+  Tile tile;
+  tile.operands = {in};
+  tile.results = {out};
+  return tile;
+}
+
+static Tile tileOf(MapOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
   Shape shape = shapeOf(op.getY());
-  Box out = cut(usualAxes(shape.size()), shape, degrees, index);
+  Box out = cut(usualAxes(shape.size()), shape, cuts, index);
   for (Value input : op.getInputs())
     tile.operands.push_back(broadcastRegion(out, shapeOf(input)));
   if (op.getScalars())
@@ -365,20 +465,84 @@ static Tile tileOf(MapOp op, const Grid &degrees, const Grid &index) {
 }
 
 //===----------------------------------------------------------------------===//
+// Normalization across channels, and losses
+//===----------------------------------------------------------------------===//
+
+/// Windows across channels: a tile computes what its part looks at, too, which
+/// lacks neighbours and is dropped. The gradient looks at windows of windows.
+static Tile lrnTile(Operation *op, int64_t below, int64_t above,
+                    const Cuts &cuts, const Grid &index) {
+  Shape shape = shapeOf(op->getOperand(0));
+  Box part = cut({n, c, h, w}, shape, cuts, index), seen = part;
+  seen[1] = intersect(Interval{0, shape[1]},
+                      Interval{part[1].begin - below, part[1].end + above});
+  Tile tile;
+  tile.operands.assign(op->getNumOperands(), seen);
+  tile.results = {seen};
+  if (seen != part)
+    tile.kept = part;
+  return tile;
+}
+
+/// Of logits: the classes of a loss are never cut.
+static Axes classAxes(size_t rank) {
+  Axes axes = usualAxes(rank);
+  axes[1] = none;
+  return axes;
+}
+
+/// Labels lack the dimension of the classes.
+static Axes labelAxes(size_t rank) {
+  Axes axes = classAxes(rank + 1);
+  axes.erase(axes.begin() + 1);
+  return axes;
+}
+
+/// Of an op on labels and perhaps logits, or what is known of each class, which
+/// have one dimension more. Scalars, counts and weights are whole.
+static Tile lossTile(Operation *op, Value labels, const Cuts &cuts,
+                     const Grid &index) {
+  size_t rank = shapeOf(labels).size();
+  auto regionOf = [&](Value value) -> Box {
+    Shape shape = shapeOf(value);
+    if (value == labels)
+      return cut(labelAxes(rank), shape, cuts, index);
+    return shape.size() == rank + 1
+               ? cut(classAxes(rank + 1), shape, cuts, index)
+               : wholeOf(shape);
+  };
+  Tile tile;
+  for (Value operand : op->getOperands())
+    tile.operands.push_back(regionOf(operand));
+  for (Value result : op->getResults())
+    tile.results.push_back(regionOf(result));
+  return tile;
+}
+
+/// The operand or result of a loss op with the shape of the logits.
+static Value logitsOf(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<CrossEntropyOp, AccuracyOp>([](auto op) { return op.getLogits(); })
+      .Case<CrossEntropyGradOp>([](auto op) { return op.getProbs(); })
+      .Case<NllLossOp>([](auto op) { return op.getLogprobs(); })
+      .Case<NllLossGradOp>([](auto op) { return op.getDlogprobs(); });
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
-Grid shard::degreesOf(Operation *op, const Grid &layer) {
+Cuts shard::cutsOf(Operation *op, const Cuts &layer) {
   auto along = [&](Value value, Axes axes) {
-    return degreesAlong(axes, shapeOf(value), layer);
+    return cutsAlong(axes, shapeOf(value), layer);
   };
-  return TypeSwitch<Operation *, Grid>(op)
+  return TypeSwitch<Operation *, Cuts>(op)
       .Case<MapOp>([&](MapOp op) {
         return along(op.getY(), usualAxes(shapeOf(op.getY()).size()));
       })
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>(
-          [&](auto op) { return convDegrees(op, layer); })
-      .Case<MatMulOp>([&](MatMulOp op) { return ::degreesOf(op, layer); })
+          [&](auto op) { return convCuts(op, layer); })
+      .Case<MatMulOp>([&](MatMulOp op) { return ::cutsOf(op, layer); })
       .Case<MaxPoolOp, AvgPoolOp>(
           [&](auto op) { return along(op.getY(), {n, c, h, w}); })
       .Case<MaxPoolGradOp, AvgPoolGradOp>(
@@ -388,45 +552,67 @@ Grid shard::degreesOf(Operation *op, const Grid &layer) {
         return along(x, normalizedAxes(shapeOf(x).size()));
       })
       .Case<LrnOp, LrnGradOp>(
-          [&](auto op) { return along(op.getX(), {n, none, h, w}); })
+          [&](auto op) { return along(op.getX(), {n, c, h, w}); })
       .Case<SoftmaxOp, SoftmaxGradOp>([&](auto op) {
         Axes axes = usualAxes(shapeOf(op->getOperand(0)).size());
         axes[op.getAxis()] = none;
         return along(op->getOperand(0), axes);
       })
       .Case<ReduceOp>([&](ReduceOp op) { return along(op.getX(), axesOf(op)); })
-      .Case<ReshapeOp, TransposeOp, ConcatOp, SplitOp, PadOp, SliceOp,
-            SliceGradOp>([&](auto op) { return sampleDegrees(op, layer); })
-      .Default([](Operation *) { return whole; });
+      .Case<CrossEntropyOp, CrossEntropyGradOp, NllLossOp, NllLossGradOp,
+            AccuracyOp>([&](auto op) {
+        Value logits = logitsOf(op);
+        return along(logits, classAxes(shapeOf(logits).size()));
+      })
+      .Case<LossWeightOp>([&](auto op) {
+        return along(op.getLabels(),
+                     labelAxes(shapeOf(op.getLabels()).size()));
+      })
+      .Case<ReshapeOp>([&](auto op) { return ::cutsOf(op, layer); })
+      .Case<TransposeOp>([&](auto op) {
+        return along(op.getY(), usualAxes(shapeOf(op.getY()).size()));
+      })
+      .Case<ConcatOp, SplitOp, PadOp, SliceOp, SliceGradOp>(
+          [&](auto op) { return along(op->getResult(0), keptAxes(op)); })
+      .Default([](Operation *) { return Cuts(); });
 }
 
-Tile shard::tileOf(Operation *op, const Grid &degrees, const Grid &index) {
-  if (degrees == whole)
-    return sampleTile(op, degrees, index);
+Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
+  if (cuts.none())
+    return wholeTile(op);
   /// Every tensor has the same shape and is cut like it.
   auto alike = [&] {
     Tile tile;
     Shape shape = shapeOf(op->getOperand(0));
-    Box region = cut(usualAxes(shape.size()), shape, degrees, index);
+    Box region = cut(usualAxes(shape.size()), shape, cuts, index);
     tile.operands.assign(op->getNumOperands(), region);
     tile.results.assign(op->getNumResults(), region);
     return tile;
   };
   return TypeSwitch<Operation *, Tile>(op)
       .Case<MapOp, ConvOp, ConvGradInputOp, ConvGradWeightOp, MatMulOp,
-            ReduceOp>([&](auto op) { return ::tileOf(op, degrees, index); })
+            ReduceOp, ReshapeOp, TransposeOp>([&](auto op) { return ::tileOf(op, cuts, index); })
       .Case<MaxPoolOp, AvgPoolOp>([&](auto op) {
-        return poolTile(op, op.getX(), op.getY(), degrees, index, true);
+        return poolTile(op, op.getX(), op.getY(), cuts, index, true);
       })
       .Case<MaxPoolGradOp, AvgPoolGradOp>([&](auto op) {
-        return poolTile(op, op.getDx(), op.getDy(), degrees, index, false);
+        return poolTile(op, op.getDx(), op.getDy(), cuts, index, false);
       })
-      .Case<LrnOp, LrnGradOp, SoftmaxOp, SoftmaxGradOp>(
-          [&](auto) { return alike(); })
+      .Case<SoftmaxOp, SoftmaxGradOp>([&](auto) { return alike(); })
+      .Case<LrnOp>([&](auto op) {
+        int64_t below = (op.getSize() - 1) / 2;
+        return lrnTile(op, below, op.getSize() - 1 - below, cuts, index);
+      })
+      .Case<LrnGradOp>([&](auto op) {
+        return lrnTile(op, op.getSize() - 1, op.getSize() - 1, cuts, index);
+      })
+      .Case<CrossEntropyOp, CrossEntropyGradOp, NllLossOp, NllLossGradOp,
+            AccuracyOp, LossWeightOp>(
+          [&](auto op) { return lossTile(op, op.getLabels(), cuts, index); })
       .Case<BatchNormStatsOp, BatchNormGradStatsOp>([&](auto op) {
         // Images and, per channel, what is known or found of them.
         Shape shape = shapeOf(op->getOperand(0));
-        Box box = cut(normalizedAxes(shape.size()), shape, degrees, index);
+        Box box = cut(normalizedAxes(shape.size()), shape, cuts, index);
         Tile tile;
         for (Value operand : op->getOperands())
           tile.operands.push_back(shapeOf(operand).size() == 1 ? Box{box[1]}
@@ -434,5 +620,5 @@ Tile shard::tileOf(Operation *op, const Grid &degrees, const Grid &index) {
         tile.results.assign(op->getNumResults(), Box{box[1]});
         return tile;
       })
-      .Default([&](Operation *op) { return sampleTile(op, degrees, index); });
+      .Default([&](Operation *op) { return keptTile(op, cuts, index); });
 }

@@ -19,23 +19,42 @@
 
 namespace lwcc::shard {
 
-/// Indices or degrees of n, c, h, w.
-using Grid = std::array<int64_t, 4>;
+/// Indices or degrees of n, c, h, w, k.
+using Grid = std::array<int64_t, 5>;
 
-/// A tile of an op.
+/// How a layer or an op is cut along each of n, c, h, w, k.
+struct Cuts {
+  Grid degrees = {1, 1, 1, 1, 1};
+  /// Proportions of the parts, where they are not equal.
+  std::array<std::vector<int64_t>, 5> sizes;
+
+  Interval part(int dim, int64_t extent, int64_t index) const;
+  /// Whether no part of such an extent is empty.
+  bool fit(int dim, int64_t extent) const;
+  bool none() const { return degrees == Grid{1, 1, 1, 1, 1}; }
+};
+
+Cuts cutsOf(train::TilingAttr tiling);
+
+/// A tile of an op. What has no region the tile goes without: of an optional
+/// operand or result, one tile of several has it.
 struct Tile {
-  llvm::SmallVector<Box, 4> operands; ///< one per operand
-  llvm::SmallVector<Box, 2> results;  ///< one per result
-  mlir::NamedAttrList attributes;     ///< those that differ from the whole op's
+  llvm::SmallVector<std::optional<Box>, 4> operands; ///< one per operand
+  llvm::SmallVector<std::optional<Box>, 2> results;  ///< one per result
+  /// Of a tile that computes more than its part: the part of its only result
+  /// that is right.
+  std::optional<Box> kept;
+  mlir::NamedAttrList attributes; ///< those that differ from the whole op's
 };
 
 Shape shapeOf(mlir::Value value);
 
-/// The degrees along which the op can be cut, each that of the layer or 1.
-Grid degreesOf(mlir::Operation *op, const Grid &layer);
+/// How an op of a layer can be cut: along each dimension as the layer or not at
+/// all.
+Cuts cutsOf(mlir::Operation *op, const Cuts &layer);
 
-/// Tile `index` of an op that is cut into `degrees` (as degreesOf gave them).
-Tile tileOf(mlir::Operation *op, const Grid &degrees, const Grid &index);
+/// Tile `index` of an op that is cut like this (as cutsOf said).
+Tile tileOf(mlir::Operation *op, const Cuts &cuts, const Grid &index);
 
 } // namespace lwcc::shard
 

@@ -2,14 +2,18 @@
 //
 // A trainable parameter is updated once per part, by an owner among the devices
 // that hold it, which sums the gradients and sends the new values to the other
-// copies; optimizer state lives with the owner only. Owners are balanced by
-// bytes. Running statistics have no owner: whoever makes them sends them.
+// copies; optimizer state lives with the owner only. Where many devices hold a
+// large parameter, each owns a part of it (a reduce-scatter and an all-gather);
+// owners of small ones are balanced by bytes. Running statistics have no owner: whoever makes them sends them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/exec/Exec.h"
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace lwcc;
@@ -36,28 +40,56 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
   return regions;
 }
 
-/// A copy of just this region, on the device that owns the fewest bytes.
-Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region) {
-  std::vector<Part> &parts = shared.parameters[parameter];
-  auto load = [&](const Part &part) {
-    return shared.ownedBytes[{part.place.getNode(), part.place.getGpu()}];
+/// Cuts a region that lies in several copies so that each of their devices
+/// updates a part: then no device sends or receives much more than the others.
+/// A part begins at an address that every kernel accepts, so that it can be
+/// updated and written in place; small regions are left whole.
+static std::vector<Box> partsToUpdate(const Box &region, int64_t copies) {
+  constexpr int64_t smallestPart = 1 << 20;
+  int64_t rowBytes = 4;
+  for (size_t d = 1; d < region.size(); ++d)
+    rowBytes *= region[d].size();
+  int64_t step = exec::arenaAlignment / std::gcd(exec::arenaAlignment, rowBytes);
+  int64_t rows = region.empty() ? 1 : region[0].size();
+  int64_t count =
+      std::min({copies, rows * rowBytes / smallestPart, rows / step});
+  std::vector<Box> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    // Whole steps; the last part has what is left.
+    Interval steps = partOf(rows / step, count, i);
+    Box part = region;
+    part[0].end = i + 1 < count ? region[0].begin + steps.end * step
+                                : region[0].end;
+    part[0].begin += steps.begin * step;
+    parts.push_back(part);
+  }
+  return count > 1 ? parts : std::vector<Box>{region};
+}
+
+/// A copy that is just `region`, on the device that owns the fewest bytes, which
+/// from now on owns `part` of it, too.
+Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
+                               const Box &part) {
+  std::vector<Part> &copies = shared.parameters[parameter];
+  auto load = [&](const Part &copy) {
+    return shared.ownedBytes[{copy.place.getNode(), copy.place.getGpu()}];
   };
   Part *best = nullptr;
-  for (Part &part : parts)
-    if (part.region == region && (!best || load(part) < load(*best)))
-      best = &part;
+  for (Part &copy : copies)
+    if (copy.region == region && (!best || load(copy) < load(*best)))
+      best = &copy;
   if (!best) {
     ReadOp read = reads.lookup(parameter);
-    PlaceAttr place = parts.front().place;
-    parts.push_back(
+    PlaceAttr place = copies.front().place;
+    copies.push_back(
         {region, place,
          shared.makePart(shared.symbols.lookup<ParameterOp>(parameter), region,
                          place)});
-    pieces.add(read.getValue(), region, readPart(read, parts.back()));
-    best = &parts.back();
+    pieces.add(read.getValue(), region, readPart(read, copies.back()));
+    best = &copies.back();
   }
   int64_t bytes = 4;
-  for (Interval axis : region)
+  for (Interval axis : part)
     bytes *= axis.size();
   shared.ownedBytes[{best->place.getNode(), best->place.getGpu()}] += bytes;
   return *best;
@@ -73,29 +105,43 @@ void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
     pieces.get(op.getW(), wholeOf(shapeOf(op.getW())),
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
+  std::vector<Box> updated;
   for (const Box &region : regionsOf(shared.parameters[weight])) {
-    PlaceAttr place = ownerOf(weight, region).place;
-    Tile tile;
-    for (Value operand : op->getOperands()) {
-      bool state =
-          operand == op.getW() || operand == op.getG() || operand == op.getM();
-      tile.operands.push_back(state ? region : wholeOf(shapeOf(operand)));
+    int64_t copies =
+        llvm::count_if(shared.parameters[weight],
+                       [&](const Part &copy) { return copy.region == region; });
+    for (const Box &part : partsToUpdate(region, copies)) {
+      PlaceAttr place = ownerOf(weight, region, part).place;
+      Tile tile;
+      for (Value operand : op->getOperands()) {
+        bool state = operand == op.getW() || operand == op.getG() ||
+                     operand == op.getM();
+        tile.operands.push_back(state ? part : wholeOf(shapeOf(operand)));
+      }
+      tile.results.assign(op->getNumResults(), part);
+      addPieces(op, makeTile(op, tile, place, ""), tile);
+      updated.push_back(part);
     }
-    tile.results.assign(op->getNumResults(), region);
-    addPieces(op, makeTile(op, tile, place, ""), tile);
   }
   for (WriteOp each : writes)
-    write(each);
+    write(each, updated);
 }
 
-/// Every copy gets the new value.
-void FunctionSharder::write(WriteOp write) {
+/// Every copy gets the new value, one by one of the parts that were made.
+void FunctionSharder::write(WriteOp write, ArrayRef<Box> made) {
   // By index: what is written was read, so no copy is added here.
-  for (const Part &part : shared.parameters[write.getParameter()]) {
-    Value value =
-        pieces.get(write.getValue(), part.region, part.place, purposeOf(write));
-    auto made = WriteOp::create(builder, write.getLoc(), part.parameter, value);
-    made->setDiscardableAttrs(write->getDiscardableAttrDictionary());
-    setPlace(made, placeOf(value));
-  }
+  for (const Part &copy : shared.parameters[write.getParameter()])
+    for (const Box &part : made) {
+      Box region = intersect(copy.region, part);
+      if (empty(region))
+        continue;
+      Value value =
+          pieces.get(write.getValue(), region, copy.place, purposeOf(write));
+      auto op =
+          WriteOp::create(builder, write.getLoc(), copy.parameter, value, {});
+      op->setDiscardableAttrs(write->getDiscardableAttrDictionary());
+      setPlace(op, placeOf(value));
+      if (region != copy.region)
+        op.setBegin(offsetIn(copy.region, region));
+    }
 }

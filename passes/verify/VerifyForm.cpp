@@ -58,6 +58,7 @@ private:
   }
   void checkSignature(func::FuncOp func, StringRef rule);
   void checkParameters(func::FuncOp func);
+  void checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others);
   void checkUpdates(func::FuncOp func);
   void checkPhases(func::FuncOp func);
 
@@ -164,6 +165,42 @@ void Rules::checkSignature(func::FuncOp func, StringRef rule) {
                          << argNameAttr;
 }
 
+/// The part lies in the parameter, and in none of `others`, which it joins.
+void Rules::checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others) {
+  auto parameter = symbols.lookup<ParameterOp>(write.getParameter());
+  if (!parameter) {
+    broken(write, "I5") << "there is no parameter @" << write.getParameter();
+    return;
+  }
+  ArrayRef<int64_t> begin = *write.getBegin();
+  auto whole = cast<RankedTensorType>(parameter.getType());
+  auto type = cast<RankedTensorType>(write.getValue().getType());
+  bool inside = whole.getRank() == type.getRank() &&
+                static_cast<int64_t>(begin.size()) == type.getRank();
+  for (int64_t d = 0; inside && d < type.getRank(); ++d)
+    inside = begin[d] >= 0 &&
+             begin[d] + type.getDimSize(d) <= whole.getDimSize(d);
+  if (!inside) {
+    broken(write, "I5") << "a part of type " << type << " at [" << begin
+                        << "] is not inside parameter @"
+                        << write.getParameter() << " of type " << whole;
+    return;
+  }
+  for (WriteOp other : others) {
+    bool apart = false;
+    auto otherType = cast<RankedTensorType>(other.getValue().getType());
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      apart |= begin[d] + type.getDimSize(d) <= (*other.getBegin())[d] ||
+               (*other.getBegin())[d] + otherType.getDimSize(d) <= begin[d];
+    if (!apart)
+      broken(write, "I5")
+              .append("a part of @", write.getParameter(), " is written twice")
+              .attachNote(other->getLoc())
+          << "first here";
+  }
+  others.push_back(write);
+}
+
 /// Reads and writes name parameters of their type, at most once each.
 void Rules::checkParameters(func::FuncOp func) {
   auto check = [&](Operation *op, StringRef name, Value value,
@@ -182,11 +219,17 @@ void Rules::checkParameters(func::FuncOp func) {
           << "first here";
   };
   llvm::SmallDenseMap<StringRef, Operation *> reads, writes;
+  llvm::StringMap<SmallVector<WriteOp>> parts;
   for (Operation &op : opsOf(func)) {
     if (auto read = dyn_cast<ReadOp>(op))
       check(&op, read.getParameter(), read.getValue(), reads);
-    if (auto write = dyn_cast<WriteOp>(op))
+    auto write = dyn_cast<WriteOp>(op);
+    if (!write)
+      continue;
+    if (!write.getBegin())
       check(&op, write.getParameter(), write.getValue(), writes);
+    else
+      checkPart(write, parts[write.getParameter()]);
   }
 }
 
@@ -202,8 +245,7 @@ void Rules::differentiated() {
     return;
   for (func::FuncOp func : {step, evaluate}) {
     checkSignature(func, "D1");
-    auto counts =
-        RankedTensorType::get({2}, IntegerType::get(func.getContext(), 32));
+    RankedTensorType counts = tensorOf(func.getContext(), {2});
     TypeRange results = func.getResultTypes();
     if (results.size() != 2 || !isScalar(results[0]) ||
         plainType(results[1]) != counts)

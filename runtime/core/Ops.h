@@ -167,9 +167,18 @@ void nll_loss(Lane &lane, Tensor loss, Tensor logprobs, Tensor labels,
 void nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss, Tensor labels,
                    Tensor weight, const LossParams &params);
 
-/// counts i32 [2]: labels among the one and the five largest logits [n, c].
-/// Labels outside [0, c) count as wrong; among equal logits the lower class
-/// ranks first.
+struct LossWeightParams {
+  int64_t classes = 0;
+  int64_t ignore_index = -100;
+};
+/// sum is what the mean of the labels' losses divides by: the sum of weights of
+/// the labels that count, a scalar.
+void loss_weight(Lane &lane, Tensor sum, Tensor labels, Tensor weight,
+                 const LossWeightParams &params);
+
+/// counts [2]: how many labels are among the one and the five largest logits
+/// [n, c]. Labels outside [0, c) count as wrong; among equal logits the lower
+/// class ranks first.
 void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels);
 
 //===----------------------------------------------------------------------===//

@@ -28,8 +28,8 @@ void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels) {
       top1 += before < 1;
       top5 += before < 5;
     });
-    counts.as<int32_t>()[0] = top1;
-    counts.as<int32_t>()[1] = top5;
+    counts.as<float>()[0] = static_cast<float>(top1);
+    counts.as<float>()[1] = static_cast<float>(top5);
   });
 }
 

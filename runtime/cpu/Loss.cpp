@@ -23,9 +23,9 @@ struct Labels {
   int64_t classes, ignoreIndex;
 
   Labels(const Tensor &labels, const Tensor &weight, int64_t classes,
-         const LossParams &params)
+         int64_t ignoreIndex)
       : labels(labels.as<int32_t>()), weights(weight.as<float>()),
-        classes(classes), ignoreIndex(params.ignore_index) {}
+        classes(classes), ignoreIndex(ignoreIndex) {}
 
   bool counts(int64_t at) const {
     return labelCounts(labels[at], classes, ignoreIndex);
@@ -102,7 +102,7 @@ void cross_entropy(Lane &lane, Tensor loss, Tensor probs, Tensor logits,
                    Tensor labels, Tensor weight, const LossParams &params) {
   CpuLane &on = cpuLane(lane);
   AxisRows<3> rows({logits, probs, labels}, 1);
-  Labels known(labels, weight, rows.length, params);
+  Labels known(labels, weight, rows.length, params.ignore_index);
   needPartials(on, rows);
   on.append("cross_entropy", {loss, probs}, [=, &on] {
     Partial total = sumRows(on, rows, [&](const int64_t(&at)[3]) {
@@ -128,7 +128,7 @@ void cross_entropy_grad(Lane &lane, Tensor dlogits, Tensor dloss, Tensor probs,
                         const LossParams &params) {
   CpuLane &on = cpuLane(lane);
   AxisRows<3> rows({dlogits, probs, labels}, 1);
-  Labels known(labels, weight, rows.length, params);
+  Labels known(labels, weight, rows.length, params.ignore_index);
   needPartials(on, rows);
   on.append("cross_entropy_grad", {dlogits}, [=, &on] {
     double scale = gradientScale(on, rows, 2, known, dloss, params);
@@ -152,7 +152,7 @@ void nll_loss(Lane &lane, Tensor loss, Tensor logprobs, Tensor labels,
               Tensor weight, const LossParams &params) {
   CpuLane &on = cpuLane(lane);
   AxisRows<2> rows({logprobs, labels}, 1);
-  Labels known(labels, weight, rows.length, params);
+  Labels known(labels, weight, rows.length, params.ignore_index);
   needPartials(on, rows);
   on.append("nll_loss", {loss}, [=, &on] {
     Partial total = sumRows(on, rows, [&](const int64_t(&at)[2]) {
@@ -171,7 +171,7 @@ void nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss, Tensor labels,
                    Tensor weight, const LossParams &params) {
   CpuLane &on = cpuLane(lane);
   AxisRows<2> rows({dlogprobs, labels}, 1);
-  Labels known(labels, weight, rows.length, params);
+  Labels known(labels, weight, rows.length, params.ignore_index);
   needPartials(on, rows);
   on.append("nll_loss_grad", {dlogprobs}, [=, &on] {
     double scale = gradientScale(on, rows, 1, known, dloss, params);
@@ -183,6 +183,18 @@ void nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss, Tensor labels,
         to[known.labels[at[1]] * rows.step[0]] =
             static_cast<float>(-scale * known.weight(at[1]));
     });
+  });
+}
+
+void loss_weight(Lane &lane, Tensor sum, Tensor labels, Tensor weight,
+                 const LossWeightParams &params) {
+  Labels known(labels, weight, params.classes, params.ignore_index);
+  cpuLane(lane).append("loss_weight", {sum}, [=] {
+    double total = 0;
+    for (int64_t i = 0; i < labels.elements(); ++i)
+      if (known.counts(i))
+        total += known.weight(i);
+    *sum.as<float>() = static_cast<float>(total);
   });
 }
 

@@ -163,6 +163,16 @@ __global__ void __launch_bounds__(256)
   }
 }
 
+__global__ void __launch_bounds__(256)
+    sumWeights(const LossArguments a, float *sum) {
+  double total = 0.0;
+  for (int64_t row = threadIdx.x; row < a.rows.count; row += blockDim.x)
+    total += a.weightOf(row);
+  total = blockReduce(total, Add());
+  if (threadIdx.x == 0)
+    *sum = static_cast<float>(total);
+}
+
 /// hits[row] = 1 if the label is among the five largest, 3 if it is the
 /// largest, else 0.
 __global__ void __launch_bounds__(256)
@@ -185,7 +195,7 @@ __global__ void __launch_bounds__(256)
 }
 
 __global__ void __launch_bounds__(256)
-    countHits(int64_t rows, int32_t *counts, const int32_t *hits) {
+    countHits(int64_t rows, float *counts, const int32_t *hits) {
   int first = 0, five = 0;
   for (int64_t row = threadIdx.x; row < rows; row += blockDim.x) {
     first += hits[row] / 2;
@@ -194,8 +204,8 @@ __global__ void __launch_bounds__(256)
   first = blockReduce(first, Add());
   five = blockReduce(five, Add());
   if (threadIdx.x == 0) {
-    counts[0] = first;
-    counts[1] = five;
+    counts[0] = static_cast<float>(first);
+    counts[1] = static_cast<float>(five);
   }
 }
 
@@ -292,6 +302,20 @@ void rt::nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss,
                      lossArguments(dlogprobs, labels, weight, params));
 }
 
+void rt::loss_weight(Lane &base, Tensor sum, Tensor labels, Tensor weight,
+                     const LossWeightParams &params) {
+  CudaLane &lane = cudaLane(base);
+  Rows rows;
+  rows.count = labels.elements();
+  rows.extent = params.classes;
+  LossArguments a = {rows, labels.as<const int32_t>(),
+                     weight.as<const float>(), params.ignore_index,
+                     /*sum=*/true};
+  lane.append("loss_weight", {sum}, [=, &lane] {
+    lane.launch(sumWeights, 1, 256, a, sum.as<float>());
+  });
+}
+
 void rt::accuracy(Lane &base, Tensor counts, Tensor logits, Tensor labels) {
   CudaLane &lane = cudaLane(base);
   Rows rows = rowsOf(logits, 1);
@@ -301,7 +325,7 @@ void rt::accuracy(Lane &base, Tensor counts, Tensor logits, Tensor labels) {
         auto *hits = reinterpret_cast<int32_t *>(lane.workspace());
         lane.launch(rankLabels, blocksFor(rows), threadsFor(rows), rows, hits,
                     logits.as<const float>(), labels.as<const int32_t>());
-        lane.launch(countHits, 1, 256, rows.count, counts.as<int32_t>(), hits);
+        lane.launch(countHits, 1, 256, rows.count, counts.as<float>(), hits);
       },
       rows.count * static_cast<int64_t>(sizeof(int32_t)));
 }

@@ -13,7 +13,7 @@ StepQueue::StepQueue(Machine &machine, const Program &program)
   for (Slot &slot : slots) {
     slot.scalars = new (machine.hostAlloc(sizeof(StepScalars))) StepScalars;
     slot.loss = new (machine.hostAlloc(sizeof(float))) float(0);
-    slot.correct = new (machine.hostAlloc(2 * sizeof(int32_t))) int32_t[2]{};
+    slot.correct = new (machine.hostAlloc(2 * sizeof(float))) float[2]{};
     idle.push_back(&slot);
   }
 }
@@ -57,8 +57,9 @@ StepResult StepQueue::retire() {
   if (slot->ticket != 0)
     machine.wait(slot->ticket);
   idle.push_back(slot);
-  return {slot->batch, *slot->scalars, *slot->loss, slot->correct[0],
-          slot->correct[1]};
+  return {slot->batch, *slot->scalars, *slot->loss,
+          static_cast<int32_t>(slot->correct[0]),
+          static_cast<int32_t>(slot->correct[1])};
 }
 
 } // namespace lwcc::rt::train

@@ -43,7 +43,7 @@ private:
   struct Slot {
     StepScalars *scalars;
     float *loss;
-    int32_t *correct;
+    float *correct;
     Batch *batch = nullptr;
     int64_t ticket = 0; ///< 0: over
   };

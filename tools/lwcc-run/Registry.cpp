@@ -71,6 +71,11 @@ static void fields(rt::LossParams &p, F f) {
   f("sum", p.sum);
 }
 template <typename F>
+static void fields(rt::LossWeightParams &p, F f) {
+  f("classes", p.classes);
+  f("ignore_index", p.ignore_index);
+}
+template <typename F>
 static void fields(rt::ReduceParams &p, F f) {
   f("axes", p.axes);
   f("mean", p.mean);

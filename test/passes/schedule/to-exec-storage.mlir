@@ -11,7 +11,7 @@ module attributes {train.model = "reshape_views"} {
   // CHECK-DAG: activation @moved : tensor<2x3x2x2xf32> on @gpu0 at -1
   // CHECK-DAG: activation @column : tensor<12x1x2xf32> on @gpu0 at -1
   // CHECK-DAG: activation @same : tensor<2x1x12xf32> on @gpu0 view @x at 0
-  func.func @train_step(%x: tensor<2x12x1xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<2x12x1xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c"}) -> (tensor<f32>, tensor<2xf32>) {
     %0 = train.reshape(%x) {train.names = ["flat"]} : (tensor<2x12x1xf32>) -> tensor<2x12xf32>
     %1 = train.reshape(%0) {train.names = ["pooled"]} : (tensor<2x12xf32>) -> tensor<2x12x1x1xf32>
     // CHECK: exec.call "reshape" [@x] -> [@moved]
@@ -32,10 +32,10 @@ module attributes {train.model = "reshape_views"} {
     %sum3 = train.reduce(%d) {axes = array<i64: 0, 1, 2>, mean = false} : (tensor<12x1x2xf32>) -> tensor<f32>
     %sum4 = train.reduce(%e) {axes = array<i64: 0, 1, 2>, mean = false} : (tensor<2x1x12xf32>) -> tensor<f32>
     %r = train.map "x0 + x1 + x2 + x3 + x4"(%sum, %sum1, %sum2, %sum3, %sum4) : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
-    return %r, %counts : tensor<f32>, tensor<2xi32>
+    return %r, %counts : tensor<f32>, tensor<2xf32>
   }
-  func.func @evaluate(%x: tensor<2x12x1xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c"}) -> (tensor<f32>, tensor<2xi32>) {
-    return %loss, %counts : tensor<f32>, tensor<2xi32>
+  func.func @evaluate(%x: tensor<2x12x1xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c"}) -> (tensor<f32>, tensor<2xf32>) {
+    return %loss, %counts : tensor<f32>, tensor<2xf32>
   }
 }
 
@@ -51,7 +51,7 @@ module attributes {train.model = "pieces"} {
   // CHECK-DAG: activation @joined : tensor<2x64xf32> on @gpu0 at -1
   // CHECK-DAG: activation @p : tensor<1x64xf32> on @gpu0 view @joined at 0
   // CHECK-DAG: activation @q : tensor<1x64xf32> on @gpu0 view @joined at 256
-  func.func @train_step(%x: tensor<2x64xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<2x64xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c"}) -> (tensor<f32>, tensor<2xf32>) {
     %low, %high = train.split(%x) {axis = 0, sizes = array<i64: 1, 1>, train.names = ["low", "high"]} : (tensor<2x64xf32>) -> (tensor<1x64xf32>, tensor<1x64xf32>)
     %row = train.slice(%x) {start = array<i64: 1, 0>, step = array<i64: 1, 1>, train.names = ["row"]} : (tensor<2x64xf32>) -> tensor<1x64xf32>
     // CHECK: exec.call "map" @add [@low, @high] -> [@p]
@@ -65,10 +65,10 @@ module attributes {train.model = "pieces"} {
     // CHECK-NEXT: exec.call "concat" [@left, @left] -> [@wide]
     %wide = train.concat(%left, %left) {axis = 1, train.names = ["wide"]} : (tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x64xf32>
     %sum = train.reduce(%wide) {axes = array<i64: 0, 1>, mean = false} : (tensor<2x64xf32>) -> tensor<f32>
-    return %sum, %counts : tensor<f32>, tensor<2xi32>
+    return %sum, %counts : tensor<f32>, tensor<2xf32>
   }
-  func.func @evaluate(%x: tensor<2x64xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c"}) -> (tensor<f32>, tensor<2xi32>) {
-    return %loss, %counts : tensor<f32>, tensor<2xi32>
+  func.func @evaluate(%x: tensor<2x64xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c"}) -> (tensor<f32>, tensor<2xf32>) {
+    return %loss, %counts : tensor<f32>, tensor<2xf32>
   }
 }
 
@@ -84,7 +84,7 @@ module attributes {train.model = "overwriting"} {
   // CHECK-DAG: activation @flat : tensor<8xf32> on @gpu0 view @a at 0
   // CHECK-DAG: activation @d : tensor<8xf32> on @gpu0 at -1
   // CHECK-DAG: activation @e : tensor<8xf32> on @gpu0 view @d at 0
-  func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c1"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c1"}) -> (tensor<f32>, tensor<2xf32>) {
     %a = train.map "max(x0, 0.0f)"(%x) {train.names = ["a"]} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %b = train.map "exp(x0)"(%a) {train.names = ["b"]} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %c = train.map "x0 * x1"(%a, %b) {train.names = ["c"]} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -92,10 +92,10 @@ module attributes {train.model = "overwriting"} {
     %d = train.map "sqrt(x0)"(%flat) {train.names = ["d"]} : (tensor<8xf32>) -> tensor<8xf32>
     %e = train.map "x0 + x1"(%d, %flat) {train.names = ["e"]} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     %sum = train.reduce(%e) {axes = array<i64: 0>, mean = false} : (tensor<8xf32>) -> tensor<f32>
-    return %sum, %counts : tensor<f32>, tensor<2xi32>
+    return %sum, %counts : tensor<f32>, tensor<2xf32>
   }
-  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c1"}) -> (tensor<f32>, tensor<2xi32>) {
-    return %loss, %counts : tensor<f32>, tensor<2xi32>
+  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c1"}) -> (tensor<f32>, tensor<2xf32>) {
+    return %loss, %counts : tensor<f32>, tensor<2xf32>
   }
 }
 
@@ -109,7 +109,7 @@ module attributes {train.model = "statistics"} {
   train.parameter statistic @var : tensor<4xf32> init<constant 1.0>
   // CHECK-DAG: activation @new_var : tensor<4xf32> on @gpu0 at -1
   // CHECK-NOT: @new_mean
-  func.func @train_step(%x: tensor<4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c"}) -> (tensor<f32>, tensor<2xf32>) {
     %mean = train.read @mean : tensor<4xf32>
     %var = train.read @var : tensor<4xf32>
     // CHECK: exec.call "map" @running_average [@mean, @x] -> [@mean]
@@ -123,9 +123,9 @@ module attributes {train.model = "statistics"} {
     train.write @var, %v : tensor<4xf32>
     // What is handed through is copied.
     // CHECK-NEXT: exec.call "reshape" [@c] -> [@c_2]
-    return %sum, %counts : tensor<f32>, tensor<2xi32>
+    return %sum, %counts : tensor<f32>, tensor<2xf32>
   }
-  func.func @evaluate(%x: tensor<4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xi32> {train.name = "c"}) -> (tensor<f32>, tensor<2xi32>) {
-    return %loss, %counts : tensor<f32>, tensor<2xi32>
+  func.func @evaluate(%x: tensor<4xf32> {train.name = "x"}, %loss: tensor<f32> {train.name = "l"}, %counts: tensor<2xf32> {train.name = "c"}) -> (tensor<f32>, tensor<2xf32>) {
+    return %loss, %counts : tensor<f32>, tensor<2xf32>
   }
 }

@@ -14,7 +14,7 @@
 // CHECK-NEXT: exec.buffer labels @labels : tensor<2xi32>
 // CHECK-NEXT: exec.buffer scalars @scalars : tensor<64xui8>
 // CHECK-NEXT: exec.buffer loss @loss : tensor<f32>
-// CHECK-NEXT: exec.buffer metric @counts : tensor<2xi32>
+// CHECK-NEXT: exec.buffer metric @counts : tensor<2xf32>
 // The rest, in the order of first use.
 // CHECK-NEXT: exec.buffer activation @fc : tensor<2x3xf32> on @gpu0 at -1
 // CHECK-NEXT: exec.buffer activation @probs : tensor<2x3xf32>
@@ -31,7 +31,7 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64} {
   train.parameter constant @unused : tensor<f32> init<constant 2.0>
 
   // CHECK: exec.sequence @train_step {
-  func.func @train_step(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xf32>) {
     %w = train.read @w : tensor<3x4xf32>
     // An optional operand that is absent is unit; defaults are written out.
     // CHECK-NEXT: exec.call "matmul" [@images, @w, unit] -> [@fc] on @gpu0.compute for "fc" "forward" with {relu = false, transpose_a = false, transpose_b = true}
@@ -40,7 +40,7 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64} {
     // CHECK-NEXT: exec.call "cross_entropy" [@fc, @labels, unit] -> [@loss, @probs]
     %loss, %probs = train.cross_entropy(%y, %labels) {train.layer = "loss", train.names = ["loss", "probs"]} : (tensor<2x3xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK-NEXT: exec.call "accuracy" [@fc, @labels] -> [@counts]
-    %counts = train.accuracy(%y, %labels) {train.layer = "loss", train.names = ["counts"]} : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2xi32>
+    %counts = train.accuracy(%y, %labels) {train.layer = "loss", train.names = ["counts"]} : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2xf32>
     // A constant that is still read from memory.
     // CHECK-NEXT: exec.call "fill" [] -> [@d_loss] on @gpu0.compute for "loss" "backward" with {value = 1.000000e+00 : f32}
     %one = train.constant {train.layer = "loss", train.phase = "backward", train.names = ["d_loss"]} dense<1.0> : tensor<f32>
@@ -54,11 +54,11 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64} {
     train.write @w, %w1 : tensor<3x4xf32>
     train.write @w.momentum, %m1 : tensor<3x4xf32>
     // CHECK-NEXT: }
-    return %loss, %counts : tensor<f32>, tensor<2xi32>
+    return %loss, %counts : tensor<f32>, tensor<2xf32>
   }
 
   // CHECK: exec.sequence @evaluate {
-  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xf32>) {
     // CHECK-NEXT: exec.call "matmul" [@images, @w, unit] -> [@fc.eval]
     %w = train.read @w : tensor<3x4xf32>
     %y = train.matmul(%x, %w) {transpose_b = true, train.layer = "fc", train.names = ["fc"]} : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf32>
@@ -66,8 +66,8 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64} {
     // CHECK-NEXT: exec.call "cross_entropy" [@fc.eval, @labels, unit] -> [@loss, unit]
     %loss, %probs = train.cross_entropy(%y, %labels) {train.layer = "loss"} : (tensor<2x3xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK-NEXT: exec.call "accuracy" [@fc.eval, @labels] -> [@counts]
-    %counts = train.accuracy(%y, %labels) {train.layer = "loss"} : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2xi32>
+    %counts = train.accuracy(%y, %labels) {train.layer = "loss"} : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2xf32>
     // CHECK-NEXT: }
-    return %loss, %counts : tensor<f32>, tensor<2xi32>
+    return %loss, %counts : tensor<f32>, tensor<2xf32>
   }
 }

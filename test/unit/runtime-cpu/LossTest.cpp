@@ -127,7 +127,7 @@ TEST_P(LossTest, CrossEntropyAndNll) {
   Tensor tx = bench.tensor(p.dims, x), tlog = bench.tensor(p.dims, logprobs);
   Tensor tlabels = bench.labels(labelDims, labels);
   Tensor tweight = p.weighted ? bench.tensor({classes}, weight) : Tensor{};
-  Tensor dloss = bench.tensor({}, {upstream});
+  Tensor dloss = bench.tensor({}, {upstream}), divisor = bench.tensor({});
   Tensor loss = bench.tensor({}), probs = bench.tensor(p.dims);
   Tensor lossOnly = bench.tensor({}), nll = bench.tensor({});
   Tensor dx = bench.tensor(p.dims), dlog = bench.tensor(p.dims);
@@ -137,6 +137,8 @@ TEST_P(LossTest, CrossEntropyAndNll) {
     cross_entropy_grad(lane, dx, dloss, probs, tlabels, tweight, p.params);
     nll_loss(lane, nll, tlog, tlabels, tweight, p.params);
     nll_loss_grad(lane, dlog, dloss, tlabels, tweight, p.params);
+    loss_weight(lane, divisor, tlabels, tweight,
+                {.classes = classes, .ignore_index = p.params.ignore_index});
   });
 
   double sum = 0, total = 0;
@@ -161,6 +163,7 @@ TEST_P(LossTest, CrossEntropyAndNll) {
       expectedDx[at] = factor * (std::exp(logs[at]) - target);
       expectedDlog[at] = -factor * target;
     }
+  expectClose(bench.get(divisor), {total}, 1e-6);
   expectClose(bench.get(loss), {sum * scale}, 1e-6);
   expectClose(bench.get(lossOnly), {sum * scale}, 1e-6);
   expectClose(bench.get(nll), {sum * scale}, 1e-6);
@@ -193,12 +196,12 @@ TEST(AccuracyTest, RanksAsTopK) {
       1,   2,   3, 4, 5, 6, 7,  // label -1: wrong
       1,   2,   3, 4, 5, 6, 7,  // label 7: wrong
   };
-  Tensor counts = bench.tensor({2}, DType::i32);
+  Tensor counts = bench.tensor({2});
   bench.run([&](Lane &lane) {
     accuracy(lane, counts, bench.tensor({8, 7}, logits),
              bench.labels({8}, {0, 4, 5, 4, 0, 1, -1, 7}));
   });
-  EXPECT_EQ(bench.getInts(counts), (std::vector<int32_t>{2, 5}));
+  EXPECT_EQ(bench.get(counts), (Floats{2, 5}));
 }
 
 } // namespace

@@ -82,7 +82,7 @@ static void addForward(FakeMachine &machine, const Refs &r,
        {loss},
        [&machine, r, logits, loss, probs] {
          const int32_t *labels = r.labels[0].on(machine).as<int32_t>();
-         int32_t *correct = r.correct.on(machine).as<int32_t>();
+         float *correct = r.correct.on(machine).as<float>();
          correct[0] = correct[1] = 0;
          float total = 0;
          int64_t counted = 0;

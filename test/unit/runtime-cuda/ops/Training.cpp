@@ -128,7 +128,7 @@ static void checkAccuracy(Bench &bench, int64_t samples, int64_t classes) {
     counts.v[1] += before < 5;
   }
   Tensor tx = bench.input(logits), tl = bench.input(labels, DType::i32),
-         tc = bench.output({2}, DType::i32);
+         tc = bench.output({2});
   bench.run([&](rt::Lane &lane) { accuracy(lane, tc, tx, tl); });
   bench.expect("accuracy", tc, counts);
 }
