@@ -134,8 +134,8 @@ LogicalResult StorageMap::run() {
       int node = parameterNode(write.getParameterAttr(), write.getValue());
       for (auto read : body.getOps<ReadOp>())
         if (read.getParameter() == write.getParameter())
-          for (Operation *reader : readersOfPart(
-                   read, write.getValue(), write.getBegin()))
+          for (Operation *reader :
+               readersOfPart(read, write.getValue(), write.getBegin()))
             if (write->isBeforeInBlock(reader))
               return write.emitOpError("overwrites a value that is read later")
                          .attachNote(reader->getLoc())

@@ -421,13 +421,12 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
     if (storage.liesInPlace(write))
       return success();
     Value value = write.getValue();
-    BufferOp target = parent.given.lookup(
-        StorageMap::parameterKey(write.getParameterAttr()));
+    BufferOp target =
+        parent.given.lookup(StorageMap::parameterKey(write.getParameterAttr()));
     if (write.getBegin())
-      target = parent.createBuffer(op->getLoc(), transientRole(value),
-                                   nameFor(value) + ".part", value.getType(),
-                                   placeOf(value), target,
-                                   *storage.offsetOf(write));
+      target = parent.createBuffer(
+          op->getLoc(), transientRole(value), nameFor(value) + ".part",
+          value.getType(), placeOf(value), target, *storage.offsetOf(write));
     copy(op, value, target);
     return success();
   }

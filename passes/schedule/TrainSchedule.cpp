@@ -130,8 +130,8 @@ private:
     llvm::SetVector<Operation *> readers;
     for (auto read : body.getOps<ReadOp>())
       if (read.getParameter() == write.getParameter())
-        readers.insert_range(readersOfPart(read, write.getValue(),
-                                           write.getBegin()));
+        readers.insert_range(
+            readersOfPart(read, write.getValue(), write.getBegin()));
     Operation *producer = write.getValue().getDefiningOp();
     auto tied = dyn_cast_or_null<TiedOpInterface>(producer);
     bool inPlace =

@@ -85,8 +85,8 @@ private:
   llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
 };
 
-/// Takes apart what a tile cannot do alone, of ops that are cut so that it must:
-/// a ReLU behind partial sums, the mean of losses (TakeApart.cpp).
+/// Takes apart what a tile cannot do alone, of ops that are cut so that it
+/// must: a ReLU behind partial sums, the mean of losses (TakeApart.cpp).
 void takeApart(mlir::Block &body);
 
 /// Says of which tensor an argument or a parameter is a part.

@@ -19,16 +19,17 @@ using namespace lwcc::train;
 
 static MapOp mapLike(OpBuilder &builder, Operation *op, Value like,
                      const char *text, ValueRange inputs) {
-  MapOp map = buildMap(builder, op->getLoc(),
-                       cast<RankedTensorType>(like.getType()),
-                       llvm::cantFail(Expression::parse(text)), inputs);
+  MapOp map =
+      buildMap(builder, op->getLoc(), cast<RankedTensorType>(like.getType()),
+               llvm::cantFail(Expression::parse(text)), inputs);
   setLayer(map, layerOf(op), phaseOf(op));
   setNames(map, {nameOf(like)});
   map->setAttr(tilingAttr, op->getAttr(tilingAttr));
   return map;
 }
 
-template <typename OpT> static void splitOffRelu(OpT op, Value result) {
+template <typename OpT>
+static void splitOffRelu(OpT op, Value result) {
   op.setRelu(false);
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
@@ -39,9 +40,9 @@ template <typename OpT> static void splitOffRelu(OpT op, Value result) {
 /// What the mean of the losses divides by.
 static Value divisorOf(OpBuilder &builder, Operation *op, Value logits,
                        Value labels, Value weight, int64_t ignoreIndex) {
-  auto divisor = LossWeightOp::create(
-      builder, op->getLoc(), tensorOf(op->getContext(), {}), labels, weight,
-      shapeOf(logits)[1], ignoreIndex);
+  auto divisor = LossWeightOp::create(builder, op->getLoc(),
+                                      tensorOf(op->getContext(), {}), labels,
+                                      weight, shapeOf(logits)[1], ignoreIndex);
   setLayer(divisor, layerOf(op), phaseOf(op));
   setNames(divisor, {"loss_weight"});
   divisor->setAttr(tilingAttr, op->getAttr(tilingAttr));
@@ -51,7 +52,8 @@ static Value divisorOf(OpBuilder &builder, Operation *op, Value logits,
 /// With no label that counts, the loss and its gradient are 0.
 static constexpr const char *quotient = "x1 > 0.0f ? x0 / x1 : 0.0f";
 
-template <typename OpT> static void splitOffMean(OpT op, Value logits) {
+template <typename OpT>
+static void splitOffMean(OpT op, Value logits) {
   op.setSum(true);
   OpBuilder builder(op);
   Value divisor = divisorOf(builder, op, logits, op.getLabels(), op.getWeight(),
@@ -62,7 +64,8 @@ template <typename OpT> static void splitOffMean(OpT op, Value logits) {
   sum.replaceAllUsesExcept(mean.getY(), mean);
 }
 
-template <typename OpT> static void splitOffMeanGrad(OpT op, Value logits) {
+template <typename OpT>
+static void splitOffMeanGrad(OpT op, Value logits) {
   op.setSum(true);
   OpBuilder builder(op);
   Value divisor = divisorOf(builder, op, logits, op.getLabels(), op.getWeight(),

@@ -12,29 +12,9 @@
 #ifndef LWCC_PASSES_SHARD_TILERULES_H
 #define LWCC_PASSES_SHARD_TILERULES_H
 
-#include "ir/train/Train.h"
-#include "passes/shard/Box.h"
-
-#include <array>
+#include "passes/shard/Cuts.h"
 
 namespace lwcc::shard {
-
-/// Indices or degrees of n, c, h, w, k.
-using Grid = std::array<int64_t, 5>;
-
-/// How a layer or an op is cut along each of n, c, h, w, k.
-struct Cuts {
-  Grid degrees = {1, 1, 1, 1, 1};
-  /// Proportions of the parts, where they are not equal.
-  std::array<std::vector<int64_t>, 5> sizes;
-
-  Interval part(int dim, int64_t extent, int64_t index) const;
-  /// Whether no part of such an extent is empty.
-  bool fit(int dim, int64_t extent) const;
-  bool none() const { return degrees == Grid{1, 1, 1, 1, 1}; }
-};
-
-Cuts cutsOf(train::TilingAttr tiling);
 
 /// A tile of an op. What has no region the tile goes without: of an optional
 /// operand or result, one tile of several has it.
@@ -47,10 +27,11 @@ struct Tile {
   mlir::NamedAttrList attributes; ///< those that differ from the whole op's
 };
 
-Shape shapeOf(mlir::Value value);
+/// The extents along which an op can be cut, 1 where it cannot.
+Grid extentsOf(mlir::Operation *op);
 
-/// How an op of a layer can be cut: along each dimension as the layer or not at
-/// all.
+/// How an op of a layer is cut: along each dimension as the layer or, where it
+/// cannot be or is too short, not at all.
 Cuts cutsOf(mlir::Operation *op, const Cuts &layer);
 
 /// Tile `index` of an op that is cut like this (as cutsOf said).

@@ -4,7 +4,8 @@
 // that hold it, which sums the gradients and sends the new values to the other
 // copies; optimizer state lives with the owner only. Where many devices hold a
 // large parameter, each owns a part of it (a reduce-scatter and an all-gather);
-// owners of small ones are balanced by bytes. Running statistics have no owner: whoever makes them sends them.
+// owners of small ones are balanced by bytes. Running statistics have no owner:
+// whoever makes them sends them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,8 @@ static std::vector<Box> partsToUpdate(const Box &region, int64_t copies) {
   int64_t rowBytes = 4;
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
-  int64_t step = exec::arenaAlignment / std::gcd(exec::arenaAlignment, rowBytes);
+  int64_t step =
+      exec::arenaAlignment / std::gcd(exec::arenaAlignment, rowBytes);
   int64_t rows = region.empty() ? 1 : region[0].size();
   int64_t count =
       std::min({copies, rows * rowBytes / smallestPart, rows / step});
@@ -58,16 +60,16 @@ static std::vector<Box> partsToUpdate(const Box &region, int64_t copies) {
     // Whole steps; the last part has what is left.
     Interval steps = partOf(rows / step, count, i);
     Box part = region;
-    part[0].end = i + 1 < count ? region[0].begin + steps.end * step
-                                : region[0].end;
+    part[0].end =
+        i + 1 < count ? region[0].begin + steps.end * step : region[0].end;
     part[0].begin += steps.begin * step;
     parts.push_back(part);
   }
   return count > 1 ? parts : std::vector<Box>{region};
 }
 
-/// A copy that is just `region`, on the device that owns the fewest bytes, which
-/// from now on owns `part` of it, too.
+/// A copy that is just `region`, on the device that owns the fewest bytes,
+/// which from now on owns `part` of it, too.
 Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
                                const Box &part) {
   std::vector<Part> &copies = shared.parameters[parameter];

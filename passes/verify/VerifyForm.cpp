@@ -178,12 +178,12 @@ void Rules::checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others) {
   bool inside = whole.getRank() == type.getRank() &&
                 static_cast<int64_t>(begin.size()) == type.getRank();
   for (int64_t d = 0; inside && d < type.getRank(); ++d)
-    inside = begin[d] >= 0 &&
-             begin[d] + type.getDimSize(d) <= whole.getDimSize(d);
+    inside =
+        begin[d] >= 0 && begin[d] + type.getDimSize(d) <= whole.getDimSize(d);
   if (!inside) {
     broken(write, "I5") << "a part of type " << type << " at [" << begin
-                        << "] is not inside parameter @"
-                        << write.getParameter() << " of type " << whole;
+                        << "] is not inside parameter @" << write.getParameter()
+                        << " of type " << whole;
     return;
   }
   for (WriteOp other : others) {

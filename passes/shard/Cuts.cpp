@@ -1,0 +1,78 @@
+//===- Cuts.cpp - How layers and ops are cut, and along what --------------===//
+
+#include "passes/shard/Cuts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::shard;
+using namespace lwcc::train;
+
+Shape shard::shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape().vec();
+}
+
+Axes shard::usualAxes(size_t rank) {
+  switch (rank) {
+  case 1:
+    return {c};
+  case 2:
+    return {n, c};
+  case 4:
+    return {n, c, h, w};
+  default: {
+    Axes axes(rank, none);
+    if (rank > 0)
+      axes[0] = n;
+    return axes;
+  }
+  }
+}
+
+Interval Cuts::part(int dim, int64_t extent, int64_t index) const {
+  return sizes[dim].empty() ? partOf(extent, degrees[dim], index)
+                            : partOf(extent, sizes[dim], index);
+}
+
+bool Cuts::fit(int dim, int64_t extent) const {
+  for (int64_t i = 0; i < degrees[dim]; ++i)
+    if (part(dim, extent, i).empty())
+      return false;
+  return true;
+}
+
+void Cuts::cutAlong(int dim, const Cuts &like) {
+  degrees[dim] = like.degrees[dim];
+  sizes[dim] = like.sizes[dim];
+}
+
+void Cuts::dontCutAlong(int dim) { cutAlong(dim, Cuts()); }
+
+Cuts shard::cutsOf(TilingAttr tiling) {
+  Cuts cuts;
+  cuts.degrees = {tiling.getN(), tiling.getC(), tiling.getH(), tiling.getW(),
+                  tiling.getK()};
+  if (DictionaryAttr sizes = tiling.getSizes())
+    for (auto [dim, letter] : llvm::enumerate(StringRef("nchwk")))
+      if (auto list = sizes.getAs<DenseI64ArrayAttr>(StringRef(&letter, 1)))
+        cuts.sizes[dim] = list.asArrayRef().vec();
+  return cuts;
+}
+
+Grid shard::extentsAlong(const Axes &axes, const Shape &shape) {
+  Grid extents = {1, 1, 1, 1, 1};
+  for (auto [axis, extent] : llvm::zip_equal(axes, shape))
+    if (axis != none)
+      extents[axis] = extent;
+  return extents;
+}
+
+Box shard::cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
+               const Grid &index) {
+  Box region = wholeOf(shape);
+  for (auto [d, axis] : llvm::enumerate(axes))
+    if (axis != none)
+      region[d] = cuts.part(axis, shape[d], index[axis]);
+  return region;
+}

@@ -1,0 +1,57 @@
+//===- Cuts.h - How layers and ops are cut, and along what ------*- C++ -*-===//
+//
+// Degrees (or sizes of parts) along a layer's five dimensions, and the parts of
+// tensors that follow once it is known which dimension each axis is.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_SHARD_CUTS_H
+#define LWCC_PASSES_SHARD_CUTS_H
+
+#include "ir/train/Train.h"
+#include "passes/shard/Box.h"
+
+#include <array>
+
+namespace lwcc::shard {
+
+/// A layer's dimensions: sample, channel, height, width of its result, and what
+/// it sums over (the reduction). `none` marks an axis that is never cut.
+enum Dim { n, c, h, w, k, none };
+
+/// Indices, degrees or extents of n, c, h, w, k.
+using Grid = std::array<int64_t, 5>;
+
+/// How a layer or an op is cut.
+struct Cuts {
+  Grid degrees = {1, 1, 1, 1, 1};
+  /// Proportions of the parts, where they are not equal.
+  std::array<std::vector<int64_t>, 5> sizes;
+
+  Interval part(int dim, int64_t extent, int64_t index) const;
+  /// Whether no part of such an extent is empty.
+  bool fit(int dim, int64_t extent) const;
+  bool none() const { return degrees == Grid{1, 1, 1, 1, 1}; }
+  void cutAlong(int dim, const Cuts &like);
+  void dontCutAlong(int dim);
+};
+
+Cuts cutsOf(train::TilingAttr tiling);
+
+/// The dimension of each axis of a tensor.
+using Axes = llvm::SmallVector<int, 4>;
+
+/// Images are [n, c, h, w], features [n, c], vectors per channel.
+Axes usualAxes(size_t rank);
+
+Shape shapeOf(mlir::Value value);
+
+/// The extents of the dimensions that `axes` have, 1 of the others.
+Grid extentsAlong(const Axes &axes, const Shape &shape);
+
+/// The part of a tensor that belongs to tile `index`.
+Box cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
+        const Grid &index);
+
+} // namespace lwcc::shard
+
+#endif // LWCC_PASSES_SHARD_CUTS_H

@@ -1,0 +1,97 @@
+//===- MoveRules.cpp - Tiles of what moves data ---------------------------===//
+
+#include "passes/shard/OpRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::shard;
+using namespace lwcc::train;
+
+/// Whether an op that moves data leaves dimension `d` alone, so that a part
+/// along it comes from the same part.
+static bool keeps(Operation *op, size_t d) {
+  Shape result = shapeOf(op->getResult(0));
+  auto alike = [&](Value value) {
+    Shape shape = shapeOf(value);
+    return shape.size() == result.size() && shape[d] == result[d];
+  };
+  if (!llvm::all_of(op->getOperands(), alike) ||
+      !llvm::all_of(op->getResults(), alike))
+    return false;
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<ConcatOp, SplitOp>([&](auto op) { return op.getAxis() != d; })
+      .Case<PadOp>([&](auto op) { return op.getLow()[d] == 0; })
+      .Case<SliceOp, SliceGradOp>([&](auto op) {
+        return op.getStart()[d] == 0 && op.getStep()[d] == 1;
+      })
+      .Default([](Operation *) { return false; });
+}
+
+Axes shard::keptAxes(Operation *op) {
+  Axes axes = usualAxes(shapeOf(op->getResult(0)).size());
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (!keeps(op, d))
+      axes[d] = none;
+  return axes;
+}
+
+Tile shard::keptTile(Operation *op, const Cuts &cuts, const Grid &index) {
+  Tile tile;
+  Axes axes = keptAxes(op);
+  for (Value operand : op->getOperands())
+    tile.operands.push_back(cut(axes, shapeOf(operand), cuts, index));
+  for (Value result : op->getResults())
+    tile.results.push_back(cut(axes, shapeOf(result), cuts, index));
+  return tile;
+}
+
+/// The extents of a reshape's samples, and of what follows them as far as the
+/// same part of it lies together on both sides: channels, where images become
+/// features. Empty if the samples do not stay the first dimension.
+static Shape reshapeUnits(ReshapeOp op) {
+  Shape x = shapeOf(op.getX()), y = shapeOf(op.getY());
+  if (x.empty() || y.empty() || x[0] != y[0])
+    return {};
+  int64_t channels = x.size() > 1 && y.size() > 1 ? std::min(x[1], y[1]) : 0;
+  if (channels == 0 || x[1] % channels || y[1] % channels)
+    channels = 1;
+  return {x[0], channels};
+}
+
+Grid shard::extentsOf(ReshapeOp op) {
+  Shape units = reshapeUnits(op);
+  return units.empty() ? Grid{1, 1, 1, 1, 1} : extentsAlong({n, c}, units);
+}
+
+Tile shard::tileOf(ReshapeOp op, const Cuts &cuts, const Grid &index) {
+  Shape units = reshapeUnits(op);
+  Box part = cut({n, c}, units, cuts, index);
+  auto regionOf = [&](Value value) {
+    Shape shape = shapeOf(value);
+    Box region = wholeOf(shape);
+    region[0] = part[0];
+    if (cuts.degrees[c] > 1) {
+      int64_t perUnit = shape[1] / units[1];
+      region[1] = {part[1].begin * perUnit, part[1].end * perUnit};
+    }
+    return region;
+  };
+  Tile tile;
+  tile.operands = {regionOf(op.getX())};
+  tile.results = {regionOf(op.getY())};
+  return tile;
+}
+
+Tile shard::tileOf(TransposeOp op, const Cuts &cuts, const Grid &index) {
+  Shape y = shapeOf(op.getY());
+  Box out = cut(usualAxes(y.size()), y, cuts, index), in = out;
+  for (auto [axis, from] : llvm::zip_equal(out, op.getPerm()))
+    in[from] = axis;
+  Tile tile;
+  tile.operands = {in};
+  tile.results = {out};
+  return tile;
+}

@@ -1,0 +1,45 @@
+//===- OpRules.h - The rules of single ops ----------------------*- C++ -*-===//
+//
+// Along which extents an op can be cut, and its tiles: the overloads behind the
+// table of TileRules.cpp. Each knows the dimension, if any, of every axis of
+// every tensor of its op. A reduced dimension of a gradient (the samples, in a
+// weight's) is cut like any other: its tiles make the same region, so a sum.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_SHARD_OPRULES_H
+#define LWCC_PASSES_SHARD_OPRULES_H
+
+#include "passes/shard/TileRules.h"
+
+namespace lwcc::shard {
+
+// ConvRules.cpp: convolution, pooling.
+Grid extentsOf(train::ConvOp op);
+Grid extentsOf(train::ConvGradInputOp op);
+Grid extentsOf(train::ConvGradWeightOp op);
+/// Whether parts of the output channels are whole groups or lie in one each.
+bool groupsAllow(mlir::Operation *convolution, const Cuts &cuts);
+Tile tileOf(train::ConvOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::ConvGradInputOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::ConvGradWeightOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::MaxPoolOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::AvgPoolOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::MaxPoolGradOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::AvgPoolGradOp op, const Cuts &cuts, const Grid &index);
+
+// MoveRules.cpp: what moves data.
+Grid extentsOf(train::ReshapeOp op);
+Tile tileOf(train::ReshapeOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::TransposeOp op, const Cuts &cuts, const Grid &index);
+/// Of concat, split, pad, slice: the axes of all tensors that it leaves alone.
+Axes keptAxes(mlir::Operation *op);
+Tile keptTile(mlir::Operation *op, const Cuts &cuts, const Grid &index);
+
+/// Of tiles that compute parts of one sum, the first has what is added once.
+inline std::optional<Box> onFirst(Box region, int64_t index) {
+  return index == 0 ? std::optional<Box>(std::move(region)) : std::nullopt;
+}
+
+} // namespace lwcc::shard
+
+#endif // LWCC_PASSES_SHARD_OPRULES_H
