@@ -76,7 +76,8 @@ def TrainPlan : LwccPass<"train-plan"> {
   let options = [
     Option<"strategy", "strategy", "std::string", "\"single\"", "who makes the plan">,
     Option<"gpus", "gpus", "int64_t", "1", "how many GPUs it may use">,
-    Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">];
+    Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">,
+    Option<"record", "record", "bool", "false", "keep the plan as JSON on the module">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,8 @@ struct PipelineOptions {
   std::string stopAfter = "exec"; ///< a form (ir/train/README.md)
   std::string optimizer = "sgd";
   std::string strategy = "single";
-  std::string plan; ///< a file, instead of the strategy
+  std::string plan;        ///< a file, instead of the strategy
+  bool recordPlan = false; ///< as JSON on the module
   int gpus = 1;
   std::string dumpDir; ///< if set, the IR after every pass goes there
 };

@@ -55,6 +55,10 @@ inline constexpr llvm::StringLiteral axesAttr = "train.axes";
 inline constexpr llvm::StringLiteral tensorAttr = "train.tensor";
 inline constexpr llvm::StringLiteral dimsAttr = "train.dims";
 inline constexpr llvm::StringLiteral beginAttr = "train.begin";
+/// Of a module, from the form planned on: who made the plan (a strategy or a
+/// file) and, if it was asked for, the plan as JSON (passes/plan).
+inline constexpr llvm::StringLiteral strategyAttr = "train.strategy";
+inline constexpr llvm::StringLiteral planAttr = "train.plan";
 /// The lane of transfers to a device; lanes below are the plan's.
 inline constexpr int64_t transferLane = 99;
 /// Function argument attribute: the ONNX name of a graph input, or "labels" or

@@ -1,169 +1,29 @@
-//===- Plan.cpp - A tiling and a place per layer --------------------------===//
+//===- Plan.cpp - Plans against models ------------------------------------===//
 //
-// Reading, writing and checking plans.
+// Completing what a person left out, and checking what is there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/Plan.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+
+#include <numeric>
 
 using namespace lwcc::plan;
-namespace json = llvm::json;
 
-static constexpr int64_t version = 1;
-
-namespace {
-/// The degrees of a tiling by the names they have in files.
-struct Degree {
-  llvm::StringRef name;
-  int64_t Tiling::*value;
-};
-constexpr Degree degrees[] = {{"n", &Tiling::n},
-                              {"c", &Tiling::c},
-                              {"h", &Tiling::h},
-                              {"w", &Tiling::w},
-                              {"k", &Tiling::k}};
-} // namespace
-
-std::string lwcc::plan::toJson(const Plan &plan) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  // Written by hand for one line per layer; strings are escaped by JSON.h.
-  auto string = [](llvm::StringRef s) { return json::Value(s); };
-  os << "{\n  \"version\": " << version
-     << ",\n  \"model\": " << string(plan.model)
-     << ",\n  \"hash\": " << string(plan.hash)
-     << ",\n  \"batch\": " << plan.batch
-     << ",\n  \"strategy\": " << string(plan.strategy) << ",\n  \"layers\": {";
-  llvm::StringRef separator = "\n";
-  for (const LayerPlan &layer : plan.layers) {
-    os << separator << "    " << string(layer.layer) << ": {";
-    for (const Degree &degree : degrees)
-      os << '"' << degree.name << "\": " << layer.tiling.*degree.value << ", ";
-    os << "\"places\": [";
-    llvm::interleaveComma(layer.tiling.places, os, [&](const Place &p) {
-      os << '"' << p.node << '.' << p.gpu << '.' << p.lane << '"';
-    });
-    os << "]}";
-    separator = ",\n";
-  }
-  os << "\n  }\n}\n";
-  return text;
+int64_t Tiling::tiles() const {
+  return std::accumulate(degrees.begin(), degrees.end(), int64_t(1),
+                         std::multiplies<int64_t>());
 }
 
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-template <typename... Args>
-static llvm::Error mistake(const char *format, Args &&...args) {
-  return llvm::createStringError(
-      llvm::formatv(format, std::forward<Args>(args)...).str());
+Place Machine::place(int64_t i) const {
+  int64_t device = i % devices();
+  return {device / gpus, device % gpus, 0};
 }
-
-static llvm::Expected<Place> placeOf(const json::Value &value,
-                                     llvm::StringRef layer) {
-  std::optional<llvm::StringRef> text = value.getAsString();
-  llvm::SmallVector<llvm::StringRef> parts;
-  if (text)
-    text->split(parts, '.');
-  Place place;
-  int64_t *numbers[] = {&place.node, &place.gpu, &place.lane};
-  bool good = parts.size() == 3;
-  for (int i = 0; good && i < 3; ++i)
-    good = !parts[i].getAsInteger(10, *numbers[i]) && *numbers[i] >= 0;
-  if (!good)
-    return mistake("layer \"{0}\": expected a place \"node.gpu.lane\", found "
-                   "{1}",
-                   layer, value);
-  return place;
-}
-
-static llvm::Expected<Tiling> tilingOf(const json::Value &value,
-                                       llvm::StringRef layer) {
-  const json::Object *object = value.getAsObject();
-  if (!object)
-    return mistake("layer \"{0}\": expected an object", layer);
-  Tiling tiling;
-  for (const auto &[key, field] : *object) {
-    llvm::StringRef name = key;
-    if (name == "places")
-      continue;
-    const Degree *degree =
-        llvm::find_if(degrees, [&](const Degree &d) { return d.name == name; });
-    if (degree == std::end(degrees))
-      return mistake("layer \"{0}\": unknown field \"{1}\"", layer, name);
-    std::optional<int64_t> number = field.getAsInteger();
-    if (!number || *number < 1)
-      return mistake("layer \"{0}\": expected a positive number for \"{1}\", "
-                     "found {2}",
-                     layer, name, field);
-    tiling.*degree->value = *number;
-  }
-  tiling.places.clear();
-  if (!object->get("places"))
-    return tiling; // spread by complete()
-  const json::Array *places = object->getArray("places");
-  if (!places)
-    return mistake("layer \"{0}\": expected a list of places", layer);
-  for (const json::Value &entry : *places) {
-    llvm::Expected<Place> place = placeOf(entry, layer);
-    if (!place)
-      return place.takeError();
-    tiling.places.push_back(*place);
-  }
-  if (static_cast<int64_t>(tiling.places.size()) != tiling.tiles())
-    return mistake("layer \"{0}\" has {1} tiles but {2} places", layer,
-                   tiling.tiles(), tiling.places.size());
-  return tiling;
-}
-
-llvm::Expected<Plan> lwcc::plan::fromJson(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value)
-    return value.takeError();
-  const json::Object *object = value->getAsObject();
-  if (!object)
-    return mistake("expected an object");
-  std::optional<int64_t> found = object->getInteger("version");
-  if (!found)
-    return mistake("expected a \"version\"");
-  if (*found != version)
-    return mistake("has version {0}; this lwcc reads version {1}", *found,
-                   version);
-  Plan plan;
-  auto string = [&](llvm::StringRef key) {
-    return object->getString(key).value_or("").str();
-  };
-  plan.model = string("model");
-  plan.hash = string("hash");
-  plan.strategy = string("strategy");
-  plan.batch = object->getInteger("batch").value_or(0);
-  const json::Object *layers = object->getObject("layers");
-  if (!layers)
-    return mistake("expected an object \"layers\"");
-  for (const auto &[key, field] : *layers) {
-    llvm::Expected<Tiling> tiling = tilingOf(field, key);
-    if (!tiling)
-      return tiling.takeError();
-    plan.layers.push_back({llvm::StringRef(key).str(), std::move(*tiling)});
-  }
-  // JSON objects have no order; names are one that does not depend on chance.
-  llvm::sort(plan.layers, [](const LayerPlan &a, const LayerPlan &b) {
-    return a.layer < b.layer;
-  });
-  return plan;
-}
-
-//===----------------------------------------------------------------------===//
-// Completing and checking
-//===----------------------------------------------------------------------===//
 
 void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
                           const Machine &machine) {
@@ -171,10 +31,8 @@ void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
   for (LayerPlan &layer : plan.layers) {
     Tiling &tiling = layer.tiling;
     if (tiling.places.empty())
-      for (int64_t i = 0; i < tiling.tiles(); ++i) {
-        int64_t gpu = i % (machine.nodes * machine.gpus);
-        tiling.places.push_back({gpu / machine.gpus, gpu % machine.gpus, 0});
-      }
+      for (int64_t i = 0; i < tiling.tiles(); ++i)
+        tiling.places.push_back(machine.place(i));
     known[layer.layer] = tiling;
   }
   for (const LayerGraph::Layer &layer : graph.layers) {
@@ -186,6 +44,17 @@ void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
     known[layer.name] = tiling;
     plan.layers.push_back({layer.name, tiling});
   }
+}
+
+/// "n (8), c (96)": along what, and how far, a layer can be cut.
+static std::string legalCuts(const LayerGraph::Layer &layer) {
+  std::string text;
+  for (auto [d, name] : llvm::enumerate(dimensions))
+    if (layer.extents[d] > 1)
+      text += llvm::formatv("{0}{1} ({2})", text.empty() ? "" : ", ", name,
+                            layer.extents[d])
+                  .str();
+  return text.empty() ? "nothing" : text;
 }
 
 std::vector<std::string> lwcc::plan::check(const Plan &plan,
@@ -201,36 +70,50 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     object("it was made for batch {0}, not {1}", plan.batch, graph.batch);
 
   llvm::StringMap<const LayerGraph::Layer *> layers;
-  for (const LayerGraph::Layer &layer : graph.layers)
+  std::vector<llvm::StringRef> names;
+  for (const LayerGraph::Layer &layer : graph.layers) {
     layers[layer.name] = &layer;
+    names.push_back(layer.name);
+  }
   llvm::StringMap<Tiling> tilings;
   for (const LayerPlan &layer : plan.layers)
     tilings[layer.layer] = layer.tiling;
+
+  auto checkCuts = [&](const LayerGraph::Layer &layer, const Tiling &tiling) {
+    for (auto [d, name] : llvm::enumerate(dimensions)) {
+      int64_t degree = tiling.degrees[d], extent = layer.extents[d];
+      const std::vector<int64_t> &sizes = tiling.sizes[d];
+      int64_t sum = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+      if (degree > 1 && extent == 1)
+        object("layer \"{0}\" cannot be cut along {1}; it can be along {2}",
+               layer.name, name, legalCuts(layer));
+      else if (degree > extent)
+        object("layer \"{0}\" is cut into {1} along {2}, which has {3}",
+               layer.name, degree, name, extent);
+      else if (!sizes.empty() && sum != extent)
+        object("the parts of layer \"{0}\" along {1} add up to {2}, not {3}",
+               layer.name, name, sum, extent);
+    }
+  };
   for (const LayerPlan &layer : plan.layers) {
     auto entry = layers.find(layer.layer);
     if (entry == layers.end()) {
-      object("the model has no layer \"{0}\"", layer.layer);
+      object("the model has no layer \"{0}\"{1}", layer.layer,
+             suggestion(layer.layer, names));
       continue;
     }
-    llvm::ArrayRef<int64_t> shape = entry->second->shape;
     // What a layer takes from its producer it is cut by as far as it has it.
-    if (entry->second->producer >= 0)
-      if (auto from = tilings.find(graph.layers[entry->second->producer].name);
-          from != tilings.end() && from->second == layer.tiling)
-        shape = {};
-    for (auto [dim, extent] : llvm::enumerate(shape.take_front(4)))
-      if (int64_t degree = layer.tiling.*degrees[dim].value; degree > extent)
-        object("layer \"{0}\" is cut into {1} along {2}, which has {3}",
-               layer.layer, degree, degrees[dim].name, extent);
-    if (layer.tiling.k > 1)
-      object("layer \"{0}\" is cut along its reduction (k), which this version "
-             "cannot do yet; n, c, h and w can be cut",
-             layer.layer);
+    int producer = entry->second->producer;
+    auto from = producer < 0 ? tilings.end()
+                             : tilings.find(graph.layers[producer].name);
+    if (from != tilings.end() && from->second == layer.tiling)
+      continue;
+    checkCuts(*entry->second, layer.tiling);
     for (const Place &p : layer.tiling.places)
       if (p.node >= machine.nodes || p.gpu >= machine.gpus)
         object("layer \"{0}\" is placed on {1}.{2}.{3}, but there {4}",
                layer.layer, p.node, p.gpu, p.lane,
-               machine.nodes * machine.gpus == 1
+               machine.devices() == 1
                    ? "is one GPU"
                    : llvm::formatv("are {0} nodes of {1} GPUs", machine.nodes,
                                    machine.gpus)

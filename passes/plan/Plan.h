@@ -4,31 +4,17 @@
 // is cut and where each piece runs. Nothing else is decided by a plan, and no
 // solver touches the IR.
 //
-// As a file a plan is JSON that a person can read and edit:
-//
-//   {
-//     "version": 1,
-//     "model": "lenet5.onnx",
-//     "hash": "5f1d...",
-//     "batch": 64,
-//     "strategy": "single",
-//     "layers": {
-//       "conv1": {"n": 1, "c": 1, "h": 1, "w": 1, "k": 1, "places": ["0.0.0"]}
-//     }
-//   }
-//
-// A degree that is 1 may be left out; without places the tiles go to the GPUs
-// in turn, so "conv1": {"n": 4} is a whole entry; a layer that is not named is
-// cut and placed like its producer. A plan that is read is checked against the
-// model, never trusted.
+// As a file a plan is JSON that a person can read and edit; README.md describes
+// it, plan.schema.json is its schema. A plan that is read is checked against
+// the model, never trusted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PLAN_H
 #define LWCC_PASSES_PLAN_PLAN_H
 
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,13 +26,19 @@ struct Place {
   bool operator==(const Place &) const = default;
 };
 
-/// Degrees of sample, channel, height, width and reduction; one place per tile,
+/// Sample, channel, height, width and reduction, by their names in files.
+inline constexpr llvm::StringLiteral dimensions = "nchwk";
+using Extents = std::array<int64_t, 5>;
+
+/// How many parts a layer is cut into along each dimension; one place per tile,
 /// row-major over them.
 struct Tiling {
-  int64_t n = 1, c = 1, h = 1, w = 1, k = 1;
+  Extents degrees = {1, 1, 1, 1, 1};
   std::vector<Place> places = {Place{}};
+  /// Of the dimensions whose parts differ by more than one: their sizes.
+  std::array<std::vector<int64_t>, 5> sizes;
 
-  int64_t tiles() const { return n * c * h * w * k; }
+  int64_t tiles() const;
   bool operator==(const Tiling &) const = default;
 };
 
@@ -56,9 +48,20 @@ struct LayerPlan {
   bool operator==(const LayerPlan &) const = default;
 };
 
+/// What a plan may use.
+struct Machine {
+  int64_t nodes = 1;
+  int64_t gpus = 1; ///< per node
+  int64_t devices() const { return nodes * gpus; }
+  /// The `i`-th device in turn, on its first lane.
+  Place place(int64_t i) const;
+  bool operator==(const Machine &) const = default;
+};
+
 struct Plan {
   std::string model, hash; ///< what it was made for
   int64_t batch = 0;
+  Machine machine;               ///< what it was made for, too
   std::string strategy;          ///< who made it
   std::vector<LayerPlan> layers; ///< in the model's order
   bool operator==(const Plan &) const = default;
@@ -68,7 +71,10 @@ struct Plan {
 struct LayerGraph {
   struct Layer {
     std::string name;
-    std::vector<int64_t> shape; ///< of the forward result: n, c, h, w
+    /// How far it can be cut along each dimension, 1 where it cannot.
+    Extents extents = {1, 1, 1, 1, 1};
+    int rank = 0; ///< of its result: 4 images, 2 features
+    bool hasParameters = false;
     int producer = -1; ///< the earlier layer whose result it reads, if any
   };
   std::string model, hash;
@@ -76,15 +82,25 @@ struct LayerGraph {
   std::vector<Layer> layers;
 };
 
-/// What a plan may use.
-struct Machine {
-  int64_t nodes = 1;
-  int64_t gpus = 1; ///< per node
-};
+//===----------------------------------------------------------------------===//
+// Files (PlanFile.cpp)
+//===----------------------------------------------------------------------===//
 
+/// A line per layer; what a reader would assume anyway is left out.
 std::string toJson(const Plan &plan);
-/// Errors name the layer and the field.
-llvm::Expected<Plan> fromJson(llvm::StringRef text);
+
+/// Reads into `plan`; returns everything that is wrong with the text, a
+/// sentence each that names layer and field.
+std::vector<std::string> fromJson(llvm::StringRef text, Plan &plan);
+
+/// ", did you mean ...?" with the one of `known` that is nearest to `name`, or
+/// nothing if none is near.
+std::string suggestion(llvm::StringRef name,
+                       const std::vector<llvm::StringRef> &known);
+
+//===----------------------------------------------------------------------===//
+// Plans against models (Plan.cpp)
+//===----------------------------------------------------------------------===//
 
 /// Fills in what a person may leave out: places, and layers.
 void complete(Plan &plan, const LayerGraph &graph, const Machine &machine);

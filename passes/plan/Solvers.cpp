@@ -4,51 +4,92 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 using namespace lwcc::plan;
 
+/// A plan without layers, which says what it is made for.
+static Plan planFor(const LayerGraph &graph, const Machine &machine,
+                    llvm::StringRef strategy) {
+  return {graph.model, graph.hash, graph.batch, machine, strategy.str(), {}};
+}
+
 /// Everything on one lane of the first GPU, however many there are.
-static Plan solveSingle(const LayerGraph &graph, const Machine &) {
-  Plan plan{graph.model, graph.hash, graph.batch, "single", {}};
+static Plan solveSingle(const LayerGraph &graph, const Machine &machine) {
+  Plan plan = planFor(graph, machine, "single");
   for (const LayerGraph::Layer &layer : graph.layers)
     plan.layers.push_back({layer.name, Tiling{}});
   return plan;
 }
 
-/// A tiling of as many parts along one dimension as there are GPUs, or as it
-/// has elements if those are fewer.
-static Tiling spread(int64_t Tiling::*degree, int64_t extent,
+/// As many parts along one dimension as there are GPUs, or as there can be if
+/// those are fewer.
+static Tiling spread(size_t dimension, const LayerGraph::Layer &layer,
                      const Machine &machine) {
   Tiling tiling;
-  tiling.*degree = std::min(machine.nodes * machine.gpus, extent);
+  tiling.degrees[dimension] =
+      std::min(machine.devices(), layer.extents[dimension]);
   tiling.places.clear();
   for (int64_t i = 0; i < tiling.tiles(); ++i)
-    tiling.places.push_back({i / machine.gpus, i % machine.gpus, 0});
+    tiling.places.push_back(machine.place(i));
   return tiling;
 }
 
+static constexpr size_t samples = 0, channels = 1;
+
 /// Every layer's samples over all GPUs.
 static Plan solveData(const LayerGraph &graph, const Machine &machine) {
-  Plan plan{graph.model, graph.hash, graph.batch, "data", {}};
+  Plan plan = planFor(graph, machine, "data");
   for (const LayerGraph::Layer &layer : graph.layers)
-    plan.layers.push_back(
-        {layer.name,
-         spread(&Tiling::n, layer.shape.empty() ? 1 : layer.shape[0],
-                machine)});
+    plan.layers.push_back({layer.name, spread(samples, layer, machine)});
+  return plan;
+}
+
+/// Every layer's channels over all GPUs. What has none runs whole, on the GPU
+/// that has been given least so far.
+static Plan solveModel(const LayerGraph &graph, const Machine &machine) {
+  Plan plan = planFor(graph, machine, "model");
+  std::vector<double> load(machine.devices(), 0);
+  for (const LayerGraph::Layer &layer : graph.layers) {
+    Tiling tiling = spread(channels, layer, machine);
+    // Fewer tiles than GPUs go to those with the smallest loads.
+    std::vector<int64_t> order(load.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (tiling.tiles() < machine.devices())
+      llvm::stable_sort(
+          order, [&](int64_t a, int64_t b) { return load[a] < load[b]; });
+    double work = 1;
+    for (int64_t extent : layer.extents)
+      work *= static_cast<double>(extent);
+    for (auto [i, place] : llvm::enumerate(tiling.places)) {
+      place = machine.place(order[i]);
+      load[order[i]] += work / static_cast<double>(tiling.tiles());
+    }
+    plan.layers.push_back({layer.name, tiling});
+  }
   return plan;
 }
 
 /// Krizhevsky 2014, "One weird trick for parallelizing convolutional neural
-/// networks", scheme (a): layers of images by samples, layers of features (the
-/// fully connected ones, which hold most parameters) by channels.
+/// networks", scheme (a): layers of images by samples, fully connected layers,
+/// which hold most parameters, by channels. What stands between features goes
+/// with its producer, as far as it can be cut like that.
 static Plan solveOneWeirdTrick(const LayerGraph &graph,
                                const Machine &machine) {
-  Plan plan{graph.model, graph.hash, graph.batch, "owt", {}};
+  Plan plan = planFor(graph, machine, "owt");
   for (const LayerGraph::Layer &layer : graph.layers) {
-    const std::vector<int64_t> &shape = layer.shape;
-    plan.layers.push_back(
-        {layer.name, shape.size() == 4   ? spread(&Tiling::n, shape[0], machine)
-                     : shape.size() == 2 ? spread(&Tiling::c, shape[1], machine)
-                                         : Tiling{}});
+    Tiling tiling = spread(samples, layer, machine);
+    if (layer.rank != 4 && layer.hasParameters)
+      tiling = spread(channels, layer, machine);
+    else if (layer.rank != 4 && layer.producer >= 0) {
+      const Tiling &before = plan.layers[layer.producer].tiling;
+      bool fits = true;
+      for (size_t d = 0; d < dimensions.size(); ++d)
+        fits &= before.degrees[d] <= layer.extents[d];
+      if (fits)
+        tiling = before;
+    }
+    plan.layers.push_back({layer.name, tiling});
   }
   return plan;
 }
@@ -56,6 +97,7 @@ static Plan solveOneWeirdTrick(const LayerGraph &graph,
 static const Solver table[] = {
     {"single", "every layer whole, on the first GPU", solveSingle},
     {"data", "every layer's samples spread over all GPUs", solveData},
+    {"model", "every layer's channels spread over all GPUs", solveModel},
     {"owt", "samples of images, channels of features", solveOneWeirdTrick},
 };
 

@@ -11,9 +11,12 @@
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/plan/Solvers.h"
+#include "passes/shard/TileRules.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MemoryBuffer.h"
+
+#include <numeric>
 
 namespace lwcc {
 #define GEN_PASS_DEF_TRAINPLAN
@@ -39,70 +42,101 @@ static StringRef servedLayer(Operation *op) {
   return "";
 }
 
+static bool isTrainable(ModuleOp module, ReadOp read) {
+  auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
+  return parameter && parameter.getKind() == ParameterKind::Trainable;
+}
+
 static std::string stringAttr(ModuleOp module, StringRef name) {
   auto attr = module->getAttrOfType<StringAttr>(name);
   return attr ? attr.str() : "";
 }
 
 namespace {
-/// The shape of a layer's result, found among what its ops make and read: parts
-/// of the layer may have been fused into others.
-struct LayerShape {
-  std::vector<int64_t> shape;
-  std::tuple<bool, bool, bool, int64_t> quality;
+/// The layers of a module, as its ops show them.
+struct LayerCollector {
+  ModuleOp module;
+  llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
+  llvm::StringMap<StringRef> producers = {};
 
-  void consider(Value value, bool forward, bool made, int64_t batch) {
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t rank = type.getRank();
-    // Images or features of all samples, from the forward pass, made here.
-    bool whole =
-        (rank == 2 || rank == 4) && (batch == 0 || type.getDimSize(0) == batch);
-    std::tuple<bool, bool, bool, int64_t> mine = {forward, whole, made,
-                                                  type.getNumElements()};
-    if (mine <= quality)
-      return;
-    quality = mine;
-    shape = type.getShape();
+  /// The layers of some ops that are not known yet, in the order of the ops.
+  void collect(ArrayRef<Operation *> ops) {
+    llvm::SmallDenseSet<StringRef> known;
+    for (auto &[name, layer] : layers)
+      known.insert(name);
+    for (Operation *op : ops)
+      if (StringRef name = servedLayer(op); !known.contains(name))
+        note(op, name, layers[name]);
+  }
+
+  void note(Operation *op, StringRef name, plan::LayerGraph::Layer &layer) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || layerOf(op).empty())
+        continue;
+      if (auto read = dyn_cast<ReadOp>(producer))
+        layer.hasParameters |= isTrainable(module, read);
+      else if (StringRef from = layerOf(producer);
+               phaseOf(producer) == "forward" && !from.empty() && from != name)
+        producers.try_emplace(name, from);
+    }
+    // Of a layer's ops, the one that can be cut furthest stands for it.
+    auto tiles = [](const plan::Extents &extents) {
+      return std::accumulate(extents.begin(), extents.end(), 1.0,
+                             std::multiplies<double>());
+    };
+    if (plan::Extents extents = shard::extentsOf(op);
+        tiles(extents) > tiles(layer.extents))
+      layer.extents = extents;
+    for (Value result : op->getResults())
+      layer.rank = std::max<int>(
+          layer.rank, cast<RankedTensorType>(result.getType()).getRank());
   }
 };
 } // namespace
 
-/// All layers, in the order of their first op.
+/// All layers, in the model's order.
 static plan::LayerGraph graphOf(ModuleOp module) {
   plan::LayerGraph graph;
   graph.model = stringAttr(module, "train.model");
   graph.hash = stringAttr(module, "train.hash");
   if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
     graph.batch = batch.getInt();
-  llvm::MapVector<StringRef, LayerShape> layers;
-  llvm::StringMap<StringRef> producers;
+  // The forward pass shows how a layer can be cut; a layer that was fused into
+  // others has only a backward pass, and some have nothing but constants.
+  SmallVector<Operation *> forward, backward, sources;
   for (auto func : module.getOps<func::FuncOp>())
-    for (Operation &op : func.getBody().front().without_terminator()) {
-      LayerShape &layer = layers[servedLayer(&op)];
-      if (layerOf(&op).empty() || isa<ReadOp>(op))
-        continue;
-      bool forward = phaseOf(&op) == "forward";
-      for (Value result : op.getResults())
-        layer.consider(result, forward, true, graph.batch);
-      for (Value operand : op.getOperands()) {
-        Operation *producer = operand.getDefiningOp();
-        if (!producer || isa<ReadOp>(producer))
-          continue;
-        layer.consider(operand, forward, false, graph.batch);
-        if (StringRef from = layerOf(producer);
-            !from.empty() && from != layerOf(&op))
-          producers.try_emplace(layerOf(&op), from);
-      }
-    }
+    for (Operation &op : func.getBody().front().without_terminator())
+      (op.getNumOperands() == 0    ? sources
+       : phaseOf(&op) == "forward" ? forward
+                                   : backward)
+          .push_back(&op);
+  LayerCollector collector{module};
+  for (ArrayRef<Operation *> ops :
+       {ArrayRef(forward), ArrayRef(backward), ArrayRef(sources)})
+    collector.collect(ops);
   llvm::StringMap<int> numbers;
-  for (auto &[name, layer] : layers) {
+  for (auto &[name, layer] : collector.layers) {
     // Only a layer that stands before it: what it follows has a tiling then.
-    auto found = numbers.find(producers.lookup(name));
+    auto found = numbers.find(collector.producers.lookup(name));
     int producer = found == numbers.end() ? -1 : found->second;
     numbers[name] = graph.layers.size();
-    graph.layers.push_back({name.str(), layer.shape, producer});
+    layer.name = name.str();
+    layer.producer = producer;
+    graph.layers.push_back(layer);
   }
   return graph;
+}
+
+/// Into the model's order.
+static void sortLayers(plan::Plan &made, const plan::LayerGraph &graph) {
+  llvm::StringMap<size_t> position;
+  for (auto [i, layer] : llvm::enumerate(graph.layers))
+    position[layer.name] = i;
+  llvm::sort(made.layers,
+             [&](const plan::LayerPlan &a, const plan::LayerPlan &b) {
+               return position.lookup(a.layer) < position.lookup(b.layer);
+             });
 }
 
 namespace {
@@ -124,8 +158,17 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     std::vector<std::string> mistakes = check(*made, graph, {1, gpus});
     for (const std::string &mistake : mistakes)
       fail("") << source << " does not fit: " << mistake;
-    if (mistakes.empty())
-      attach(*made);
+    if (!mistakes.empty())
+      return;
+    attach(*made);
+    module->setAttr(
+        strategyAttr,
+        StringAttr::get(&getContext(), file.empty() ? strategy : file));
+    if (record) {
+      made->machine = {1, gpus};
+      sortLayers(*made, graph);
+      module->setAttr(planAttr, StringAttr::get(&getContext(), toJson(*made)));
+    }
   }
 
 private:
@@ -152,11 +195,14 @@ private:
           << file << "': " << buffer.getError().message();
       return std::nullopt;
     }
-    llvm::Expected<plan::Plan> read = plan::fromJson((*buffer)->getBuffer());
-    if (read)
-      return std::move(*read);
-    fail("plan '") << file << "': " << llvm::toString(read.takeError());
-    return std::nullopt;
+    plan::Plan read;
+    std::vector<std::string> mistakes =
+        plan::fromJson((*buffer)->getBuffer(), read);
+    for (const std::string &mistake : mistakes)
+      fail("plan '") << file << "': " << mistake;
+    if (!mistakes.empty())
+      return std::nullopt;
+    return read;
   }
 
   void attach(const plan::Plan &made) {
@@ -167,8 +213,16 @@ private:
       auto places = llvm::map_to_vector(t.places, [&](const plan::Place &p) {
         return PlaceAttr::get(context, p.node, p.gpu, p.lane);
       });
-      tilings[layer.layer] =
-          TilingAttr::get(context, t.n, t.c, t.h, t.w, t.k, places, {});
+      Builder builder(context);
+      NamedAttrList sizes;
+      for (auto [d, list] : llvm::enumerate(t.sizes))
+        if (!list.empty())
+          sizes.set(plan::dimensions.substr(d, 1),
+                    builder.getDenseI64ArrayAttr(list));
+      const auto &[n, c, h, w, k] = t.degrees;
+      tilings[layer.layer] = TilingAttr::get(
+          context, n, c, h, w, k, places,
+          sizes.empty() ? DictionaryAttr() : sizes.getDictionary(context));
     }
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Operation &op : func.getBody().front().without_terminator())

@@ -5,8 +5,8 @@
 Each case draws a small network (convolutions with odd windows and groups,
 pooling, batch and local response normalization, residual sums, concatenation,
 dropout, fully connected layers) and a plan: for every layer random degrees of
-sample, channel, height and width, uneven ones included, and a random device and
-lane for every tile. The planned program trains for three steps through lwcc-run
+sample, channel, height, width and reduction, uneven ones included, now and then
+with the sizes of the parts, and a random device and lane for every tile. The planned program trains for three steps through lwcc-run
 (the first --emitted cases through an emitted program as well) and is compared
 with the program on one device: losses and weights within 1e-4, relatively, and
 the median over the cases below 1e-6. A failing case is printed with its seed and
@@ -36,7 +36,7 @@ class Net:
 
     def __init__(self, rng):
         self.rng, self.nodes, self.constants = rng, [], []
-        self.layers = []  # (name, extents n c h w) of what may be cut
+        self.layers = []  # (name, extents by dimension) of what may be cut
         self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
 
     def name(self, kind):
@@ -57,14 +57,21 @@ class Net:
         return name
 
     def op(self, kind, inputs=(), shape=None, **attributes):
-        name = self.name(kind.lower())
+        name, before = self.name(kind.lower()), self.shape
         self.nodes.append(helper.make_node(
             kind, [self.last, *inputs], [name], name=name, **attributes))
         self.last = name
         self.shape = shape or self.shape
         # Elementwise layers may be fused into others: they follow these.
         if kind not in ("Relu", "Sigmoid", "Add", "Dropout"):
-            self.layers.append((name, self.shape))
+            extents = dict(zip("chw", self.shape))
+            if kind == "Concat":
+                del extents["c"]
+            elif kind == "Flatten":
+                extents["c"] = before[0]
+            elif kind in ("Conv", "Gemm") and attributes.get("group", 1) == 1:
+                extents["k"] = before[0]
+            self.layers.append((name, extents))
         return name
 
     def conv(self, outputs=None, keep=False):
@@ -172,17 +179,20 @@ class Net:
 
 def random_plan(rng, net, batch, devices):
     layers = {}
-    for name, shape in net.layers:
+    for name, extents in [*net.layers, ("loss", {})]:
         if rng.random() < 0.2:
             continue  # takes its producer's tiling
-        extents = dict(zip("nchw", (batch, *shape)))
-        degrees = {}
-        for dim in extents:
-            if rng.random() < (0.5 if dim == "n" else 0.35):
-                degrees[dim] = rng.randint(1, min(3, extents[dim]))
-        tiles = int(np.prod(list(degrees.values()) or [1]))
+        cuts, tiles = {}, 1
+        for dim, extent in {"n": batch, **extents}.items():
+            if rng.random() >= (0.5 if dim == "n" else 0.3):
+                continue
+            cuts[dim] = parts = rng.randint(1, min(3, extent))
+            tiles *= parts
+            if rng.random() < 0.3:
+                ends = sorted(rng.sample(range(1, extent), parts - 1)) + [extent]
+                cuts[dim] = [b - a for a, b in zip([0] + ends, ends)]
         layers[name] = {
-            **degrees,
+            **cuts,
             "places": [f"0.{rng.randrange(devices)}.{rng.randrange(2)}"
                        for _ in range(tiles)]}
     return {"version": 1, "layers": layers}

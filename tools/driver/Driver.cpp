@@ -135,13 +135,11 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
   set("exec.summary",
       llvm::formatv("{0} parameters, batch {1}", grouped(parameters),
                     batch ? batch.getInt() : 0));
+  auto strategy = program->getAttrOfType<StringAttr>("exec.strategy");
   set("exec.plan",
-      llvm::formatv("{0}: {1} device{2}, {3} lane{4}",
-                    !flags.plan.empty() ? std::string(flags.plan)
-                    : flags.gpus == 1   ? std::string("single")
-                                        : std::string(flags.strategy),
-                    devices,
-                    devices == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s"));
+      llvm::formatv("{0}: {1} device{2}, {3} lane{4}", strategy.getValue(),
+                    devices, devices == 1 ? "" : "s", lanes,
+                    lanes == 1 ? "" : "s"));
   set("exec.memory", mebibytes(arena) +
                          " per device, and the workspaces that the libraries "
                          "ask for at start");
@@ -156,7 +154,7 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
 
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
-                                            Stopwatch &watch) {
+                                            Stopwatch &watch, bool recordPlan) {
   registerLwccPasses();
   registerCanonicalizerPass();
   registerCSEPass();
@@ -175,6 +173,9 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   if (flags.gpus > 1)
     options.strategy = flags.strategy;
   options.plan = flags.plan;
+  options.recordPlan = recordPlan;
+  if (recordPlan)
+    options.stopAfter = "planned";
   options.dumpDir = flags.dumpDir;
   if (failed(runPipeline(*imported->module, options, [&](StringRef form) {
         if (form != "imported")
@@ -183,6 +184,9 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     return failure();
 
   CompiledModel result;
+  if (auto plan =
+          (*imported->module)->getAttrOfType<StringAttr>(train::planAttr))
+    result.plan = plan.str();
   result.module = std::move(imported->module);
   result.blob = std::move(imported->blob);
   auto programs = result.module->getOps<exec::ProgramOp>();

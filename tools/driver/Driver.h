@@ -56,8 +56,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> strategy{
       "strategy", llvm::cl::init("data"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Who plans for several devices: data (the samples are "
-                     "spread over them), owt (convolutions by samples, fully "
-                     "connected layers by channels), single"),
+                     "spread over them), model (the channels are), owt "
+                     "(convolutions by samples, fully connected layers by "
+                     "channels), single"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> plan{
       "plan", llvm::cl::value_desc("FILE"),
@@ -98,16 +99,19 @@ struct CompiledModel {
   std::vector<char> blob;
   /// Null where --stop-after stopped earlier.
   exec::ProgramOp program;
+  std::string plan; ///< as JSON, where it was asked for
 };
 
 /// A context with our dialects whose diagnostics are printed as
 /// "lwcc: error: <where>: <what>".
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Imports and lowers. Failures have been reported.
+/// Imports and lowers, with `recordPlan` only as far as the plan. Failures have
+/// been reported.
 mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
-                                            Stopwatch &watch);
+                                            Stopwatch &watch,
+                                            bool recordPlan = false);
 
 /// -v: the memory plan, and the bytes that devices exchange in a training step.
 /// --explain: a line per layer.

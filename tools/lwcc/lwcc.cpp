@@ -30,8 +30,9 @@ struct Flags : CompileFlags {
       "target", cl::init("cuda"), cl::value_desc("cuda|cpu"),
       cl::desc("What the trainer runs on"), cl::cat(category)};
   cl::opt<std::string> emit{
-      "emit", cl::init("binary"), cl::value_desc("binary|source"),
-      cl::desc("A program, or a folder of sources that cmake builds"),
+      "emit", cl::init("binary"), cl::value_desc("binary|source|plan"),
+      cl::desc("A program, a folder of sources that cmake builds, or just the "
+               "plan, for --plan"),
       cl::cat(category)};
   cl::list<std::string> arch{
       "arch", cl::CommaSeparated, cl::value_desc("NAME,..."),
@@ -64,8 +65,8 @@ static bool complete(Flags &flags, TrainerSource &source) {
   };
   if (flags.target != "cuda" && flags.target != "cpu")
     fail("--target=" + flags.target + ": expected cuda or cpu");
-  if (flags.emit != "binary" && flags.emit != "source")
-    fail("--emit=" + flags.emit + ": expected binary or source");
+  if (!llvm::is_contained({"binary", "source", "plan"}, flags.emit))
+    fail("--emit=" + flags.emit + ": expected binary, source or plan");
   source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
   source.architectures = std::vector<std::string>(flags.arch);
   if (source.target == Target::cuda) {
@@ -84,7 +85,7 @@ static bool complete(Flags &flags, TrainerSource &source) {
       fail("--arch: a CPU trainer is compiled for one instruction set");
   }
   if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
-      !flags.explain)
+      !flags.explain && flags.emit != "plan")
     fail("no output given; add -o trainer");
   return good;
 }
@@ -109,9 +110,19 @@ int main(int argc, char **argv) {
 
   Stopwatch watch(flags.verbose);
   std::unique_ptr<MLIRContext> context = makeContext();
-  FailureOr<CompiledModel> model = compileModel(flags, *context, watch);
+  const bool onlyPlan = flags.emit == "plan";
+  FailureOr<CompiledModel> model =
+      compileModel(flags, *context, watch, onlyPlan);
   if (failed(model))
     return 1;
+  if (onlyPlan) {
+    if (toFile)
+      if (llvm::Error error = writeFile(flags.output, model->plan))
+        return complain(std::move(error));
+    if (!toFile)
+      llvm::outs() << model->plan;
+    return 0;
+  }
   if (flags.verbose && model->program) {
     printMemory(model->program, llvm::errs());
     printTransfers(model->program, llvm::errs());

@@ -5,7 +5,7 @@
 // RUN: not lwcc-opt %s --train-plan=plan=%S/Inputs/broken.json 2>&1 | FileCheck %s --check-prefix=BROKEN
 // RUN: not lwcc-opt %s --train-plan=plan=%S/Inputs/none.json 2>&1 | FileCheck %s --check-prefix=NOFILE
 
-// STRATEGY: error: unknown strategy 'magic'; known: single data owt
+// STRATEGY: error: unknown strategy 'magic'; known: single data model owt
 // NOGPU: error: needs at least one GPU, not 0
 // TILES: error: plan '{{.*}}tiles.json' does not fit: layer "fc" is cut into 3 along n, which has 2
 // TILES: error: plan '{{.*}}tiles.json' does not fit: layer "relu" is cut into 5 along c, which has 4

@@ -13,65 +13,85 @@ using namespace lwcc::plan;
 
 namespace {
 
-LayerGraph twoLayers() {
-  return {"m.onnx", "cafe", 8, {{"conv1", {8, 6, 4, 4}}, {"fc", {8, 10}}}};
+LayerGraph smallNet() {
+  return {"m.onnx",
+          "cafe",
+          8,
+          {{"conv1", {8, 6, 4, 4, 3}, 4, true},
+           {"relu", {8, 6, 4, 4, 1}, 4, false, 0},
+           {"fc", {8, 10, 1, 1, 96}, 2, true, 1},
+           {"loss", {8, 1, 1, 1, 1}, 2, false, 2}}};
 }
 
-std::string mistakeIn(llvm::StringRef text) {
-  llvm::Expected<Plan> plan = fromJson(text);
-  return plan ? "" : llvm::toString(plan.takeError());
+Plan read(llvm::StringRef text) {
+  Plan plan;
+  EXPECT_EQ(fromJson(text, plan), std::vector<std::string>{});
+  return plan;
 }
 
-TEST(Plan, writesOneReadableLinePerLayer) {
-  Plan plan{"m.onnx", "cafe", 8, "single", {{"a \"quoted\" layer", {}}}};
-  plan.layers[0].tiling.n = 2;
-  plan.layers[0].tiling.places = {{0, 0, 0}, {0, 1, 2}};
+std::vector<std::string> mistakesIn(llvm::StringRef text) {
+  Plan plan;
+  return fromJson(text, plan);
+}
+
+TEST(Plan, writesOneReadableLinePerLayerWithoutWhatGoesWithoutSaying) {
+  Plan plan{"m.onnx", "cafe", 8, {1, 2}, "single", {}};
+  Tiling placed{{2, 1, 1, 1, 1}, {{0, 0, 0}, {0, 1, 2}}, {}};
+  Tiling uneven{{1, 2, 1, 1, 1}, {{0, 0, 0}, {0, 1, 0}}, {}};
+  uneven.sizes[1] = {5, 1};
+  plan.layers = {{"a \"quoted\" layer", placed}, {"b", uneven}, {"c", {}}};
   EXPECT_EQ(toJson(plan), R"({
   "version": 1,
   "model": "m.onnx",
   "hash": "cafe",
   "batch": 8,
+  "machine": {"nodes": 1, "gpus": 2},
   "strategy": "single",
   "layers": {
-    "a \"quoted\" layer": {"n": 2, "c": 1, "h": 1, "w": 1, "k": 1, "places": ["0.0.0", "0.1.2"]}
+    "a \"quoted\" layer": {"n": 2, "places": ["0.0.0", "0.1.2"]},
+    "b": {"c": [5, 1]},
+    "c": {}
   }
 }
 )");
 }
 
 TEST(Plan, readsWhatItWrites) {
-  Plan plan{"m.onnx", "cafe", 8, "mine", {}};
-  Tiling tiling{2, 1, 3, 1, 1, {}};
+  Plan plan{"m.onnx", "cafe", 8, {2, 4}, "mine", {}};
+  Tiling tiling{{2, 1, 3, 1, 1}, {}, {}};
   for (int64_t i = 0; i < 6; ++i)
     tiling.places.push_back({i / 4, i % 4, i % 2});
+  tiling.sizes[2] = {1, 1, 2};
   plan.layers = {{"conv1", tiling}, {"fc", Tiling{}}};
-  llvm::Expected<Plan> read = fromJson(toJson(plan));
-  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-  EXPECT_EQ(*read, plan);
-}
-
-TEST(Plan, degreesOfOneMayBeLeftOut) {
-  llvm::Expected<Plan> read =
-      fromJson(R"({"version": 1, "layers": {"fc": {"places": ["0.0.1"]}}})");
-  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-  EXPECT_EQ(read->layers[0].tiling, (Tiling{1, 1, 1, 1, 1, {{0, 0, 1}}}));
+  Plan again = read(toJson(plan));
+  complete(again, {}, plan.machine); // places that were left out
+  EXPECT_EQ(again, plan);
 }
 
 TEST(Plan, mistakesInAFileNameLayerAndField) {
   auto layer = [](llvm::StringRef fields) {
-    return (R"({"version": 1, "layers": {"fc": )" + fields + "}}").str();
+    return "{\"version\": 1, \"layers\": {\"fc\": " + fields.str() + "}}";
   };
-  EXPECT_NE(mistakeIn("{"), "");
+  auto mistakeIn = [](llvm::StringRef text) {
+    std::vector<std::string> mistakes = mistakesIn(text);
+    EXPECT_EQ(mistakes.size(), 1u);
+    return mistakes.empty() ? "" : mistakes[0];
+  };
+  EXPECT_EQ(mistakeIn("{\n  \"a\":\n}"), "[3:1, byte=10]: Invalid JSON value");
   EXPECT_EQ(mistakeIn("[]"), "expected an object");
   EXPECT_EQ(mistakeIn("{}"), "expected a \"version\"");
   EXPECT_EQ(mistakeIn(R"({"version": 2, "layers": {}})"),
             "has version 2; this lwcc reads version 1");
   EXPECT_EQ(mistakeIn(R"({"version": 1})"), "expected an object \"layers\"");
   EXPECT_EQ(mistakeIn(layer("3")), "layer \"fc\": expected an object");
-  EXPECT_EQ(mistakeIn(layer(R"({"z": 1, "places": ["0.0.0"]})")),
-            "layer \"fc\": unknown field \"z\"");
-  EXPECT_EQ(mistakeIn(layer(R"({"n": 0, "places": ["0.0.0"]})")),
-            "layer \"fc\": expected a positive number for \"n\", found 0");
+  EXPECT_EQ(mistakeIn(layer(R"({"place": ["0.0.0"]})")),
+            "layer \"fc\": unknown field \"place\", did you mean \"places\"?");
+  EXPECT_EQ(mistakeIn(layer(R"({"n": 0})")),
+            "layer \"fc\": expected a positive number of parts, or a list of "
+            "their sizes, for \"n\", found 0");
+  EXPECT_EQ(mistakeIn(layer(R"({"n": [2, 0]})")),
+            "layer \"fc\": expected a positive number of parts, or a list of "
+            "their sizes, for \"n\", found [2,0]");
   EXPECT_EQ(mistakeIn(layer(R"({"places": 3})")),
             "layer \"fc\": expected a list of places");
   EXPECT_EQ(mistakeIn(layer(R"({"places": ["0.0"]})")),
@@ -80,64 +100,93 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
             "layer \"fc\" has 2 tiles but 1 places");
 }
 
+TEST(Plan, allMistakesOfAFileAreReported) {
+  EXPECT_EQ(mistakesIn(R"({"version": 1, "batch": "x", "layer": 1,
+      "layers": {"a": {"n": 0, "q": 1}, "b": 7}})"),
+            (std::vector<std::string>{
+                "unknown field \"layer\", did you mean \"layers\"?",
+                "expected a number for \"batch\", found \"x\"",
+                "layer \"a\": expected a positive number of parts, or a list "
+                "of their sizes, for \"n\", found 0",
+                "layer \"a\": unknown field \"q\"",
+                "layer \"b\": expected an object"}));
+}
+
 TEST(Plan, whatIsLeftOutIsSpreadOverTheGpusAndTakenFromTheProducer) {
-  auto read = fromJson(R"({"version": 1, "layers": {"conv1": {"n": 3}}})");
-  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-  LayerGraph graph = twoLayers();
-  graph.layers[1].producer = 0;
-  complete(*read, graph, {1, 2});
-  Tiling spread{3, 1, 1, 1, 1, {{0, 0, 0}, {0, 1, 0}, {0, 0, 0}}};
-  ASSERT_EQ(read->layers.size(), 2u);
-  EXPECT_EQ(read->layers[0], (LayerPlan{"conv1", spread}));
-  EXPECT_EQ(read->layers[1], (LayerPlan{"fc", spread}));
+  Plan plan =
+      read(R"({"version": 1, "layers": {"conv1": {"n": 3}, "fc": {}}})");
+  complete(plan, smallNet(), {1, 2});
+  Tiling spread{{3, 1, 1, 1, 1}, {{0, 0, 0}, {0, 1, 0}, {0, 0, 0}}, {}};
+  ASSERT_EQ(plan.layers.size(), 4u);
+  EXPECT_EQ(plan.layers[0], (LayerPlan{"conv1", spread}));
+  EXPECT_EQ(plan.layers[1], (LayerPlan{"fc", Tiling{}}));
+  EXPECT_EQ(plan.layers[2], (LayerPlan{"relu", spread}));
+  EXPECT_EQ(plan.layers[3], (LayerPlan{"loss", Tiling{}}));
 }
 
 TEST(Plan, aPlanThatFitsHasNoMistakes) {
-  Plan plan = findSolver("single")->solve(twoLayers(), {});
-  EXPECT_TRUE(check(plan, twoLayers(), {}).empty());
+  Plan plan = findSolver("single")->solve(smallNet(), {});
+  EXPECT_TRUE(check(plan, smallNet(), {}).empty());
 }
 
 TEST(Plan, everyMismatchIsReported) {
-  Plan plan{"other.onnx", "beef", 4, "", {{"fc", {}}, {"gone", {}}}};
-  plan.layers[0].tiling.n = 16;
-  plan.layers[0].tiling.places.assign(16, {0, 5, 0});
-  std::vector<std::string> mistakes = check(plan, twoLayers(), {1, 4});
-  ASSERT_EQ(mistakes.size(), 3u + 16u + 2u);
-  EXPECT_EQ(mistakes[0], "it was made for another model (other.onnx)");
-  EXPECT_EQ(mistakes[1], "it was made for batch 4, not 8");
-  EXPECT_EQ(mistakes[2], "layer \"fc\" is cut into 16 along n, which has 8");
-  EXPECT_EQ(mistakes[3],
-            "layer \"fc\" is placed on 0.5.0, but there are 1 nodes of 4 GPUs");
-  EXPECT_EQ(mistakes[19], "the model has no layer \"gone\"");
-  EXPECT_EQ(mistakes[20], "it says nothing about layer \"conv1\"");
+  Plan plan{"other.onnx", "beef", 4, {}, "", {}};
+  auto add = [&](const char *name, Extents degrees, Place place = {}) {
+    Tiling tiling{degrees, {}, {}};
+    tiling.places.assign(tiling.tiles(), place);
+    plan.layers.push_back({name, tiling});
+    return &plan.layers.back().tiling;
+  };
+  add("fc", {16, 1, 1, 1, 1});
+  add("conv", {1, 1, 1, 1, 1});
+  add("conv1", {1, 2, 1, 1, 1}, {0, 5, 0})->sizes[1] = {1, 4};
+  add("loss", {1, 2, 1, 1, 1});
+  EXPECT_EQ(
+      check(plan, smallNet(), {1, 4}),
+      (std::vector<std::string>{
+          "it was made for another model (other.onnx)",
+          "it was made for batch 4, not 8",
+          "layer \"fc\" is cut into 16 along n, which has 8",
+          "the model has no layer \"conv\", did you mean \"conv1\"?",
+          "the parts of layer \"conv1\" along c add up to 5, not 6",
+          "layer \"conv1\" is placed on 0.5.0, but there are 1 nodes of 4 GPUs",
+          "layer \"conv1\" is placed on 0.5.0, but there are 1 nodes of 4 GPUs",
+          "layer \"loss\" cannot be cut along c; it can be along n (8)",
+          "it says nothing about layer \"relu\""}));
 }
 
 TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
-  const Solver *data = findSolver("data");
-  ASSERT_TRUE(data);
-  LayerGraph graph = twoLayers();
-  Plan plan = data->solve(graph, {1, 64});
-  EXPECT_EQ(plan.layers[0].tiling.n, graph.layers[0].shape[0]);
-  EXPECT_TRUE(check(plan, graph, {1, 64}).empty());
+  Plan plan = findSolver("data")->solve(smallNet(), {1, 64});
+  for (const LayerPlan &layer : plan.layers)
+    EXPECT_EQ(layer.tiling.degrees, (Extents{8, 1, 1, 1, 1}));
+  EXPECT_TRUE(check(plan, smallNet(), {1, 64}).empty());
 }
 
-TEST(Solvers, oneWeirdTrickCutsImagesBySamplesAndFeaturesByChannels) {
-  LayerGraph graph = twoLayers();
-  Plan plan = findSolver("owt")->solve(graph, {1, 4});
-  ASSERT_EQ(graph.layers[0].shape.size(), 4u);
-  EXPECT_EQ(plan.layers[0].tiling.n, 4);
-  ASSERT_EQ(graph.layers[1].shape.size(), 2u);
-  EXPECT_EQ(plan.layers[1].tiling.c, 4);
-  EXPECT_TRUE(check(plan, graph, {1, 4}).empty());
+TEST(Solvers, modelSpreadsChannelsAndGivesTheRestToWhoHasLeast) {
+  Plan plan = findSolver("model")->solve(smallNet(), {1, 7});
+  EXPECT_EQ(plan.layers[0].tiling.degrees, (Extents{1, 6, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[2].tiling.degrees, (Extents{1, 7, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[3].tiling.places, (std::vector<Place>{{0, 6, 0}}));
+  EXPECT_TRUE(check(plan, smallNet(), {1, 7}).empty());
+}
+
+TEST(Solvers, oneWeirdTrickCutsImagesBySamplesAndFullyConnectedByChannels) {
+  Plan plan = findSolver("owt")->solve(smallNet(), {1, 4});
+  EXPECT_EQ(plan.layers[0].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[1].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[2].tiling.degrees, (Extents{1, 4, 1, 1, 1}));
+  // Classes are not cut, samples are.
+  EXPECT_EQ(plan.layers[3].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
+  EXPECT_TRUE(check(plan, smallNet(), {1, 4}).empty());
 }
 
 TEST(Solvers, singlePutsEverythingOnTheFirstGpuInTheModelsOrder) {
   const Solver *single = findSolver("single");
   ASSERT_TRUE(single);
-  Plan plan = single->solve(twoLayers(), {2, 8});
-  ASSERT_EQ(plan.layers.size(), 2u);
+  Plan plan = single->solve(smallNet(), {2, 8});
+  ASSERT_EQ(plan.layers.size(), 4u);
   EXPECT_EQ(plan.layers[0], (LayerPlan{"conv1", Tiling{}}));
-  EXPECT_EQ(plan.layers[1], (LayerPlan{"fc", Tiling{}}));
+  EXPECT_EQ(plan.layers[2], (LayerPlan{"fc", Tiling{}}));
   EXPECT_EQ(findSolver("magic"), nullptr);
 }
 

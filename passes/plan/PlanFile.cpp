@@ -1,0 +1,254 @@
+//===- PlanFile.cpp - Plans as files --------------------------------------===//
+
+#include "passes/plan/Plan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace lwcc::plan;
+namespace json = llvm::json;
+
+static constexpr int64_t version = 1;
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
+                        const Machine &machine) {
+  llvm::StringRef separator = "";
+  for (auto [d, name] : llvm::enumerate(dimensions)) {
+    if (tiling.degrees[d] == 1)
+      continue;
+    os << separator << '"' << name << "\": ";
+    separator = ", ";
+    if (tiling.sizes[d].empty()) {
+      os << tiling.degrees[d];
+      continue;
+    }
+    os << '[';
+    llvm::interleaveComma(tiling.sizes[d], os);
+    os << ']';
+  }
+  bool inTurn = true;
+  for (auto [i, place] : llvm::enumerate(tiling.places))
+    inTurn &= place == machine.place(i);
+  if (inTurn)
+    return;
+  os << separator << "\"places\": [";
+  llvm::interleaveComma(tiling.places, os, [&](const Place &p) {
+    os << '"' << p.node << '.' << p.gpu << '.' << p.lane << '"';
+  });
+  os << ']';
+}
+
+std::string lwcc::plan::toJson(const Plan &plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // Written by hand for one line per layer; strings are escaped by JSON.h.
+  auto string = [](llvm::StringRef s) { return json::Value(s); };
+  os << "{\n  \"version\": " << version
+     << ",\n  \"model\": " << string(plan.model)
+     << ",\n  \"hash\": " << string(plan.hash)
+     << ",\n  \"batch\": " << plan.batch
+     << ",\n  \"machine\": {\"nodes\": " << plan.machine.nodes
+     << ", \"gpus\": " << plan.machine.gpus << "}"
+     << ",\n  \"strategy\": " << string(plan.strategy) << ",\n  \"layers\": {";
+  llvm::StringRef separator = "\n";
+  for (const LayerPlan &layer : plan.layers) {
+    os << separator << "    " << string(layer.layer) << ": {";
+    writeTiling(os, layer.tiling, plan.machine);
+    os << "}";
+    separator = ",\n";
+  }
+  os << "\n  }\n}\n";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+std::string lwcc::plan::suggestion(llvm::StringRef name,
+                                   const std::vector<llvm::StringRef> &known) {
+  llvm::StringRef best;
+  unsigned least = name.size() / 3 + 1; // a third of it may be wrong
+  for (llvm::StringRef candidate : known)
+    if (unsigned distance = name.edit_distance(candidate, true, least);
+        distance < least) {
+      best = candidate;
+      least = distance;
+    }
+  return best.empty() ? "" : (", did you mean \"" + best + "\"?").str();
+}
+
+namespace {
+class Reader {
+public:
+  explicit Reader(std::vector<std::string> &mistakes) : mistakes(mistakes) {}
+
+  void read(const json::Value &value, Plan &plan);
+
+private:
+  template <typename... Args>
+  void mistake(const char *format, Args &&...args) {
+    mistakes.push_back(
+        llvm::formatv(format, std::forward<Args>(args)...).str());
+  }
+  void checkKeys(const json::Object &object, const std::string &where,
+                 const std::vector<llvm::StringRef> &known);
+  std::string string(const json::Object &object, llvm::StringRef key);
+  int64_t number(const json::Object &object, llvm::StringRef key,
+                 int64_t absent);
+  void readDegree(const json::Value &field, int dim, Tiling &tiling);
+  void readPlaces(const json::Value &field, Tiling &tiling);
+  Tiling readTiling(const json::Value &value);
+
+  std::vector<std::string> &mistakes;
+  std::string layer; ///< that is being read
+};
+} // namespace
+
+void Reader::checkKeys(const json::Object &object, const std::string &where,
+                       const std::vector<llvm::StringRef> &known) {
+  std::vector<llvm::StringRef> keys;
+  for (const auto &entry : object)
+    keys.push_back(entry.first);
+  llvm::sort(keys); // objects have no order
+  for (llvm::StringRef key : keys)
+    if (!llvm::is_contained(known, key))
+      mistake("{0}unknown field \"{1}\"{2}", where, key,
+              suggestion(key, known));
+}
+
+std::string Reader::string(const json::Object &object, llvm::StringRef key) {
+  const json::Value *field = object.get(key);
+  if (field && !field->getAsString())
+    mistake("expected text for \"{0}\", found {1}", key, *field);
+  return object.getString(key).value_or("").str();
+}
+
+int64_t Reader::number(const json::Object &object, llvm::StringRef key,
+                       int64_t absent) {
+  const json::Value *field = object.get(key);
+  if (!field)
+    return absent;
+  std::optional<int64_t> value = field->getAsInteger();
+  if (!value || *value < 0)
+    mistake("expected a number for \"{0}\", found {1}", key, *field);
+  return value.value_or(absent);
+}
+
+/// A number of parts, or the list of their sizes.
+void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
+  if (const json::Array *sizes = field.getAsArray()) {
+    for (const json::Value &entry : *sizes)
+      tiling.sizes[dim].push_back(entry.getAsInteger().value_or(0));
+    tiling.degrees[dim] = sizes->size();
+    if (!sizes->empty() &&
+        llvm::all_of(tiling.sizes[dim], [](int64_t size) { return size > 0; }))
+      return;
+  } else if (std::optional<int64_t> parts = field.getAsInteger();
+             parts && *parts > 0) {
+    tiling.degrees[dim] = *parts;
+    return;
+  }
+  mistake("layer \"{0}\": expected a positive number of parts, or a list of "
+          "their sizes, for \"{1}\", found {2}",
+          layer, dimensions.substr(dim, 1), field);
+  tiling.degrees[dim] = 1;
+  tiling.sizes[dim].clear();
+}
+
+void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
+  const json::Array *places = field.getAsArray();
+  if (!places)
+    return mistake("layer \"{0}\": expected a list of places", layer);
+  bool good = true;
+  for (const json::Value &entry : *places) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    if (std::optional<llvm::StringRef> text = entry.getAsString())
+      text->split(parts, '.');
+    Place place;
+    int64_t *numbers[] = {&place.node, &place.gpu, &place.lane};
+    bool valid = parts.size() == 3;
+    for (int i = 0; valid && i < 3; ++i)
+      valid = !parts[i].getAsInteger(10, *numbers[i]) && *numbers[i] >= 0;
+    if (!valid)
+      mistake("layer \"{0}\": expected a place \"node.gpu.lane\", found {1}",
+              layer, entry);
+    good &= valid;
+    tiling.places.push_back(place);
+  }
+  if (good && static_cast<int64_t>(places->size()) != tiling.tiles())
+    mistake("layer \"{0}\" has {1} tiles but {2} places", layer, tiling.tiles(),
+            places->size());
+}
+
+Tiling Reader::readTiling(const json::Value &value) {
+  Tiling tiling;
+  tiling.places.clear(); // without any they are spread by complete()
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    mistake("layer \"{0}\": expected an object", layer);
+    return tiling;
+  }
+  std::vector<llvm::StringRef> known = {"places"};
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    known.push_back(dimensions.substr(d, 1));
+    if (const json::Value *field = object->get(known.back()))
+      readDegree(*field, d, tiling);
+  }
+  checkKeys(*object, "layer \"" + layer + "\": ", known);
+  if (const json::Value *places = object->get("places"))
+    readPlaces(*places, tiling);
+  return tiling;
+}
+
+void Reader::read(const json::Value &value, Plan &plan) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return mistake("expected an object");
+  std::optional<int64_t> found = object->getInteger("version");
+  if (!found)
+    return mistake("expected a \"version\"");
+  if (*found != version)
+    return mistake("has version {0}; this lwcc reads version {1}", *found,
+                   version);
+  checkKeys(
+      *object, "",
+      {"version", "model", "hash", "batch", "machine", "strategy", "layers"});
+  plan.model = string(*object, "model");
+  plan.hash = string(*object, "hash");
+  plan.strategy = string(*object, "strategy");
+  plan.batch = number(*object, "batch", 0);
+  if (const json::Object *machine = object->getObject("machine")) {
+    checkKeys(*machine, "machine: ", {"nodes", "gpus"});
+    plan.machine = {number(*machine, "nodes", 1), number(*machine, "gpus", 1)};
+  }
+  const json::Object *layers = object->getObject("layers");
+  if (!layers)
+    return mistake("expected an object \"layers\"");
+  // JSON objects have no order; names are one that does not depend on chance.
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : *layers)
+    names.push_back(entry.first);
+  llvm::sort(names);
+  for (llvm::StringRef name : names) {
+    layer = name.str();
+    plan.layers.push_back({layer, readTiling(*layers->get(name))});
+  }
+}
+
+std::vector<std::string> lwcc::plan::fromJson(llvm::StringRef text,
+                                              Plan &plan) {
+  std::vector<std::string> mistakes;
+  if (llvm::Expected<json::Value> value = json::parse(text))
+    Reader(mistakes).read(*value, plan);
+  else
+    mistakes.push_back(llvm::toString(value.takeError()));
+  return mistakes;
+}
