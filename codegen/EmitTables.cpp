@@ -200,15 +200,18 @@ void TableEmitter::describe() {
     out.call("program.machine.devices.push_back",
              {CppArgument(std::vector<std::string>{
                  ".arenaBytes = " + std::to_string(device.getArena())})});
-  for (LaneOp lane : names.lanes)
-    out.call("program.machine.lanes.push_back",
-             {CppArgument(std::vector<std::string>{
-                 ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
-                 ".name = " + quoted(lane.getSymName())})});
-  out.assignment("program.machine.events",
-                 std::to_string(names.events.size()));
+  for (LaneOp lane : names.lanes) {
+    std::vector<std::string> fields = {
+        ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
+        ".name = " + quoted(lane.getSymName())};
+    if (lane.getCopies())
+      fields.push_back(".copies = true");
+    out.call("program.machine.lanes.push_back", {CppArgument(fields)});
+  }
+  out.assignment("program.machine.events", std::to_string(names.events.size()));
   out.assignment("program.machine.tf32",
-                 textOf(program, "exec.precision") == "tf32" ? "true" : "false");
+                 textOf(program, "exec.precision") == "tf32" ? "true"
+                                                             : "false");
   out.line("program.state = stateTensors(stateRows, shardRows);");
   globalTensor("input", Role::Input, "f32");
   globalTensor("labels", Role::Labels, "i32");
@@ -218,8 +221,7 @@ void TableEmitter::describe() {
     if (buffer.getRole() == Role::Metric)
       out.assignment("program.correct", refOf(buffer, "f32"));
     if (buffer.getRole() == Role::Scalars)
-      out.call("program.scalars.push_back",
-               {CppArgument(refOf(buffer, "u8"))});
+      out.call("program.scalars.push_back", {CppArgument(refOf(buffer, "u8"))});
   }
   out.line("program.trainStep = trainStep;");
   out.line("program.evaluate = evaluate;");

@@ -62,9 +62,10 @@ def DeviceOp : ExecOp<"device", [Symbol, HasParent<"ProgramOp">]> {
 }
 
 def LaneOp : ExecOp<"lane", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "an in-order queue on a device";
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device);
-  let assemblyFormat = "$sym_name `on` $device attr-dict";
+  let summary = "an in-order queue on a device; one that `copies` only moves what "
+                "comes from other devices";
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, UnitAttr:$copies);
+  let assemblyFormat = "$sym_name `on` $device (`copies` $copies^)? attr-dict";
 }
 
 def EventOp : ExecOp<"event", [Symbol, HasParent<"ProgramOp">]> {

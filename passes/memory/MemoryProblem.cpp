@@ -53,7 +53,9 @@ bool MemoryProblem::conflict(int a, int b) const {
   return !x.precedes(y) && !y.precedes(x);
 }
 
-Peak memory::maxLive(const MemoryProblem &problem) {
+/// Bytes alive at every position of the order of appending, largest first.
+static std::vector<std::pair<int64_t, int>>
+liveBytes(const MemoryProblem &problem) {
   // +cost where a buffer is born, -cost where it dies; deaths first.
   std::vector<std::pair<int, int64_t>> changes;
   for (int b = 0, e = problem.buffers.size(); b < e; ++b) {
@@ -64,12 +66,46 @@ Peak memory::maxLive(const MemoryProblem &problem) {
     changes.push_back({life.end, -problem.cost(b)});
   }
   llvm::sort(changes);
+  std::vector<std::pair<int64_t, int>> live;
+  int64_t bytes = 0;
+  for (auto [i, change] : llvm::enumerate(changes)) {
+    bytes += change.second;
+    if (i + 1 == changes.size() || changes[i + 1].first != change.first)
+      live.push_back({bytes, change.first});
+  }
+  llvm::stable_sort(
+      live, [](const auto &x, const auto &y) { return x.first > y.first; });
+  return live;
+}
+
+Peak memory::maxLive(const MemoryProblem &problem) {
+  int n = problem.buffers.size();
+  std::vector<int> bySize(n);
+  std::iota(bySize.begin(), bySize.end(), 0);
+  llvm::stable_sort(bySize, [&](int a, int b) {
+    return problem.cost(a) > problem.cost(b);
+  });
+  // What is alive at a moment, and what other lanes may add to it.
+  constexpr int moments = 32;
   Peak peak;
-  int64_t live = 0;
-  for (auto [position, change] : changes) {
-    live += change;
-    if (live > peak.bytes)
-      peak = {live, position};
+  std::vector<std::pair<int64_t, int>> live = liveBytes(problem);
+  for (auto [bytes, position] : llvm::ArrayRef(live).take_front(moments)) {
+    Peak found{0, position, {}};
+    for (bool alive : {true, false})
+      for (int b : bySize) {
+        const Lifetime &life = problem.buffers[b].lifetime;
+        if (alive != (life.first <= position && position < life.end) ||
+            life.first == life.end)
+          continue;
+        if (!alive && !llvm::all_of(found.buffers, [&](int other) {
+              return problem.conflict(b, other);
+            }))
+          continue;
+        found.buffers.push_back(b);
+        found.bytes += problem.cost(b);
+      }
+    if (found.bytes > peak.bytes)
+      peak = std::move(found);
   }
   return peak;
 }

@@ -56,15 +56,16 @@ struct MemorySolution {
   int64_t arena = 0;            ///< one past the last byte, aligned
 };
 
-/// A moment and the bytes alive at it.
+/// Buffers of which any two may hold data at the same time.
 struct Peak {
   int64_t bytes = 0;
-  int position = -1; ///< in the order of appending; -1 if there is no buffer
+  int position = -1; ///< a moment of the order of appending; -1: no buffers
+  std::vector<int> buffers;
 };
 
-/// The largest sum of costs of buffers that are alive at one moment of the
-/// order of appending. That order is one that may happen, so this is a lower
-/// bound on every solution's arena.
+/// The largest such set that was found, among those that contain what is alive
+/// at one moment of the order of appending. With one lane there is no larger
+/// one. A lower bound on every solution's arena.
 Peak maxLive(const MemoryProblem &problem);
 
 /// Greedy by size with best fit, then a short deterministic local search while

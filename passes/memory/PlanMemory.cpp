@@ -179,10 +179,9 @@ MemoryReport lwcc::reportMemory(ProgramOp program) {
       device.layer = call.getLayer();
       device.phase = call.getPhase();
       device.alive.clear();
-      for (auto [index, buffer] : llvm::enumerate(share.problem.buffers))
-        if (buffer.lifetime.first <= peak.position &&
-            peak.position < buffer.lifetime.end)
-          device.alive.push_back({buffer.name, share.problem.cost(index)});
+      for (int b : peak.buffers)
+        device.alive.push_back(
+            {share.problem.buffers[b].name, share.problem.cost(b)});
       llvm::stable_sort(device.alive, [](const auto &a, const auto &b) {
         return a.bytes > b.bytes;
       });

@@ -27,8 +27,8 @@ struct MemoryReport {
   struct Device {
     std::string name;
     int64_t persistent = 0; ///< parameters, state, input, ...
-    /// The most that is alive at one moment: no arena can be smaller. Sizes
-    /// are rounded up to the alignment.
+    /// The most that may be alive at the same time: no arena can be smaller.
+    /// Sizes are rounded up to the alignment.
     int64_t maxLive = 0;
     int64_t arena = 0;
     /// The moment: a call of a sequence.

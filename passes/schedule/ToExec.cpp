@@ -228,7 +228,8 @@ void ProgramBuilder::createDevicesAndLanes() {
                                            : ".lane" + std::to_string(lane)));
   }
   for (auto &[place, laneName] : lanes)
-    exec::LaneOp::create(declarations, loc, laneName, deviceOf(place));
+    exec::LaneOp::create(declarations, loc, laneName, deviceOf(place),
+                         std::get<2>(place) == train::transferLane);
 }
 
 BufferOp ProgramBuilder::createBuffer(Location loc, Role role, StringRef name,

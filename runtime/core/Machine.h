@@ -29,6 +29,13 @@ struct DeviceSpec {
 struct LaneSpec {
   int device = 0;
   const char *name = "";
+  bool copies = false; ///< only moves what comes from other devices
+};
+
+/// What moved from one device to another.
+struct Traffic {
+  int from = 0, to = 0;
+  int64_t bytes = 0;
 };
 
 /// What a program needs; fixed at compile time.
@@ -116,6 +123,10 @@ public:
   }
   virtual void wait([[maybe_unused]] int64_t ticket) {}
   virtual void *hostAlloc(int64_t bytes) = 0;
+
+  /// What the transfers of all runs so far moved, after waiting for them; only
+  /// pairs of devices between which something did.
+  virtual std::vector<Traffic> traffic() = 0;
 
   /// "2 CPU threads (oneDNN 3.2.0, AVX-512)", "NVIDIA H200 (sm_90)", ...
   virtual std::string describe() const = 0;

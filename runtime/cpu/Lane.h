@@ -31,11 +31,14 @@ struct Entry {
   enum Kind { work, record, wait };
   Kind kind = work;
   CpuLane *lane = nullptr;
-  CpuEvent *event = nullptr; ///< record, wait
-  std::function<void()> run; ///< work
-  const char *op = "";       ///< work: the runtime function's name
-  std::string layer, phase;  ///< work: what it serves
-  Tensors results;           ///< work: for Machine::runObserved
+  CpuEvent *event = nullptr;    ///< record, wait
+  std::function<void()> run;    ///< work
+  const char *op = "";          ///< work: the runtime function's name
+  std::string layer, phase;     ///< work: what it serves
+  Tensors results;              ///< work: for Machine::runObserved
+  const void *source = nullptr; ///< of a transfer: the tensor that is moved,
+  int64_t bytes = 0;            ///< its size,
+  int from = 0;                 ///< and its device
 };
 
 /// Entries in the order in which they were appended, and each lane's share.
@@ -69,6 +72,8 @@ public:
   const int index;
   const int device;
   const int threads;
+  /// Bytes that transfers on this lane brought from each device.
+  std::vector<int64_t> received;
 
 private:
   Sequence *recording = nullptr;

@@ -48,6 +48,7 @@ public:
   void wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
 
+  std::vector<Traffic> traffic() override;
   std::string describe() const override;
   int64_t bytesHeld(int device) const override;
 
@@ -65,6 +66,7 @@ private:
   void fail(uint64_t number, std::exception_ptr exception);
   void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
   CpuLane &laneOn(int device);
+  int deviceOf(const void *address) const;
 
   std::vector<Arena> arenas;
   std::vector<std::unique_ptr<CpuLane>> lanes;
@@ -99,6 +101,24 @@ std::exception_ptr inContext(const Entry &entry, std::exception_ptr cause) {
 
 } // namespace
 
+/// The threads of a lane: cores are divided among the devices, and a device's
+/// among the lanes that compute.
+static int threadsOf(const MachineSpec &spec, int lane, int threads) {
+  auto share = [](int whole, int parts, int index) {
+    return std::max(whole / parts + (index < whole % parts ? 1 : 0), 1);
+  };
+  if (spec.lanes[lane].copies)
+    return 1;
+  int device = spec.lanes[lane].device, lanes = 0, index = 0;
+  for (int i = 0; i < static_cast<int>(spec.lanes.size()); ++i)
+    if (spec.lanes[i].device == device && !spec.lanes[i].copies) {
+      index += i < lane;
+      ++lanes;
+    }
+  int devices = static_cast<int>(spec.devices.size());
+  return share(share(threads, devices, device), lanes, index);
+}
+
 CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
   assert(!spec.lanes.empty() && "a machine without lanes can run nothing");
   int64_t needed = 0, available = availableMemory();
@@ -116,9 +136,9 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
 #endif
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
-    int share = threads / count + (i < threads % count ? 1 : 0);
-    lanes.push_back(
-        std::make_unique<CpuLane>(i, spec.lanes[i].device, std::max(share, 1)));
+    lanes.push_back(std::make_unique<CpuLane>(i, spec.lanes[i].device,
+                                              threadsOf(spec, i, threads)));
+    lanes.back()->received.resize(spec.devices.size());
   }
   for (int i = 0; i < spec.events; ++i)
     events.push_back(std::make_unique<CpuEvent>());
@@ -162,6 +182,9 @@ Sequence *CpuMachine::record(const char *name,
   }
   for (auto &lane : lanes)
     lane->endRecording();
+  for (Entry &entry : sequence->entries)
+    if (entry.source)
+      entry.from = deviceOf(entry.source);
 
 #ifndef NDEBUG
   // In appended order every event is recorded before it is waited for, so that
@@ -241,6 +264,8 @@ void CpuMachine::perform(const Item &item, CpuLane &lane, uint64_t number) {
       case Entry::work:
         current = &entry;
         entry.run();
+        if (entry.source)
+          lane.received[entry.from] += entry.bytes;
         break;
       case Entry::record:
         entry.event->signal(number);
@@ -360,6 +385,29 @@ void CpuMachine::wait(int64_t ticket) {
 void *CpuMachine::hostAlloc(int64_t bytes) {
   hostMemory.emplace_back(bytes);
   return hostMemory.back().data();
+}
+
+int CpuMachine::deviceOf(const void *address) const {
+  auto at = static_cast<const char *>(address);
+  for (size_t d = 0; d < arenas.size(); ++d)
+    if (at >= arenas[d].data() && at < arenas[d].data() + arenas[d].bytes())
+      return static_cast<int>(d);
+  assert(false && "a tensor lies in no device's arena");
+  return 0;
+}
+
+std::vector<Traffic> CpuMachine::traffic() {
+  synchronize();
+  int devices = static_cast<int>(arenas.size());
+  std::vector<int64_t> bytes(devices * devices);
+  for (auto &lane : lanes)
+    for (int from = 0; from < devices; ++from)
+      bytes[from * devices + lane->device] += lane->received[from];
+  std::vector<Traffic> moved;
+  for (int pair = 0; pair < devices * devices; ++pair)
+    if (bytes[pair] > 0)
+      moved.push_back({pair / devices, pair % devices, bytes[pair]});
+  return moved;
 }
 
 std::string CpuMachine::describe() const {

@@ -48,19 +48,27 @@ struct Moves {
       runCopy(threads, c.nest, sizeOf(c.to.type), c.to.data, c.from.data);
   }
 
+  std::function<void()> onThreads(int threads) && {
+    return [moves = std::move(*this), threads] { moves.run(threads); };
+  }
   void appendTo(Lane &lane, const char *op, const Tensors &results) && {
     CpuLane &on = cpuLane(lane);
-    on.append(op, results, [moves = std::move(*this), threads = on.threads] {
-      moves.run(threads);
-    });
+    on.append(op, results, std::move(*this).onThreads(on.threads));
   }
 };
 } // namespace
 
 void transfer(Lane &lane, Tensor y, Tensor x) {
+  CpuLane &on = cpuLane(lane);
   Moves moves; // every device's memory is this process's
   moves.copy(y, x);
-  std::move(moves).appendTo(lane, "transfer", {y});
+  Entry entry;
+  entry.op = "transfer";
+  entry.results = {y};
+  entry.run = std::move(moves).onThreads(on.threads);
+  entry.source = x.data;
+  entry.bytes = x.bytes();
+  on.append(std::move(entry));
 }
 
 void reshape(Lane &lane, Tensor y, Tensor x) {

@@ -121,8 +121,10 @@ struct Sequence {
     const char *op; ///< null: an event
     Tensors results;
     std::function<void()> run;
+    int from = 0; ///< of a transfer: the device of what is moved
   };
   std::string name;
+  int64_t runs = 0; ///< that were started
   std::vector<Step> steps;
   cudaGraphExec_t graph = nullptr;
 
@@ -155,11 +157,14 @@ public:
   void wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
 
+  std::vector<Traffic> traffic() override;
   std::string describe() const override;
   int64_t bytesHeld(int device) const override;
 
   /// Adds to the sequence that is being recorded.
   void append(Sequence::Step step);
+  /// Says where what the last step moves comes from.
+  void noteSource(const void *address);
   bool usesTf32() const { return spec.tf32; }
   bool isDeterministic() const { return options.deterministic; }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 using namespace lwcc;
@@ -233,6 +234,15 @@ void CudaMachine::append(Sequence::Step step) {
   recording->steps.push_back(std::move(step));
 }
 
+void CudaMachine::noteSource(const void *address) {
+  auto at = static_cast<const char *>(address);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const DeviceBuffer &arena = devices[d].arena;
+    if (at >= arena.data() && at < arena.data() + arena.bytes())
+      recording->steps.back().from = static_cast<int>(d);
+  }
+}
+
 Sequence *CudaMachine::record(const char *name,
                               const std::function<void()> &body) {
   auto sequence = std::make_unique<Sequence>();
@@ -333,7 +343,22 @@ void CudaMachine::capture(Sequence &sequence) {
   }
 }
 
+std::vector<Traffic> CudaMachine::traffic() {
+  synchronize();
+  std::map<std::pair<int, int>, int64_t> bytes;
+  for (const auto &sequence : sequences)
+    for (const Sequence::Step &step : sequence->steps)
+      if (step.op && std::strcmp(step.op, "transfer") == 0)
+        bytes[{step.from, step.lane->device}] +=
+            sequence->runs * step.results[0].bytes();
+  std::vector<Traffic> moved;
+  for (const auto &[pair, sum] : bytes)
+    moved.push_back({pair.first, pair.second, sum});
+  return moved;
+}
+
 void CudaMachine::run(Sequence *sequence) {
+  ++sequence->runs;
   ProfilerRange range(sequence->name.c_str());
   Device &origin = devices.at(0);
   origin.gpu->use();

@@ -175,6 +175,7 @@ void rt::transfer(Lane &base, Tensor y, Tensor x) {
                           cudaMemcpyDefault, lane.stream),
           "moving a tensor between devices");
   });
+  lane.machine.noteSource(x.data);
 }
 
 void rt::reshape(Lane &base, Tensor y, Tensor x) {

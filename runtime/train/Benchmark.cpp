@@ -102,6 +102,18 @@ void runBenchmark(Machine &machine, const Program &program,
     std::printf("              %s held on device %zu\n",
                 bytesText(bytes).c_str(), d);
   }
+  // As the transfers counted; every step moves the same.
+  JsonObject pairs;
+  int64_t movedBytes = 0;
+  for (const Traffic &pair : machine.traffic()) {
+    int64_t bytes = pair.bytes / total;
+    movedBytes += bytes;
+    std::printf("  %-11s %s a step from device %d to %d\n",
+                movedBytes == bytes ? "moved" : "", bytesText(bytes).c_str(),
+                pair.from, pair.to);
+    pairs.add(std::to_string(pair.from) + "->" + std::to_string(pair.to),
+              bytes);
+  }
   if (!std::isfinite(loss))
     std::printf("  note        the loss is %g; the time of a step does not "
                 "depend on it\n",
@@ -116,7 +128,9 @@ void runBenchmark(Machine &machine, const Program &program,
                 .add("images_per_s", speed)
                 .add("first_step_s", first)
                 .add("peak_resident_bytes", resident)
-                .add("held_bytes", held));
+                .add("held_bytes", held)
+                .add("moved_bytes", movedBytes)
+                .addRaw("moved", pairs.str()));
 }
 
 } // namespace lwcc::rt::train

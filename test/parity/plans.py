@@ -1,6 +1,7 @@
 """Random plans must not change what a program computes.
 
-  plans.py [--cases=N] [--first=SEED] [--emitted=N] [--max-devices=N]
+  plans.py [--cases=N] [--first=SEED] [--emitted=N] [--counted=N]
+           [--max-devices=N]
 
 Each case draws a small network (convolutions with odd windows and groups,
 pooling, batch and local response normalization, residual sums, concatenation,
@@ -9,7 +10,9 @@ sample, channel, height, width and reduction, uneven ones included, now and then
 with the sizes of the parts, and a random device and lane for every tile. The planned program trains for three steps through lwcc-run
 (the first --emitted cases through an emitted program as well) and is compared
 with the program on one device: losses and weights within 1e-4, relatively, and
-the median over the cases below 1e-6. A failing case is printed with its seed and
+the median over the cases below 1e-6. In the first --counted cases the bytes that
+the compiler says each pair of devices exchanges must be those that the runtime
+counts. A failing case is printed with its seed and
 keeps its files. Prints a last line `N passed, M failed`.
 """
 
@@ -17,6 +20,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -204,6 +208,7 @@ def run(command):
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}\nexit code "
                            f"{result.returncode}\n{result.stdout[-3000:]}")
+    return result.stdout
 
 
 def train(command, folder, name):
@@ -216,6 +221,25 @@ def train(command, folder, name):
         records = [json.loads(line) for line in lines]
     return ([r["loss"] for r in records if "loss" in r and "lr" in r],
             load_file(f"{out}/step-000003/model.safetensors"))
+
+
+def check_traffic(flags, folder):
+    """Bytes a step by pair of devices: predicted by the compiler, counted while
+    running."""
+    log = f"{folder}/benchmark.jsonl"
+    text = run(["lwcc-run", *flags, "--explain", "--", "--benchmark=1",
+                "--threads=2", f"--log={log}"])
+    predicted = {
+        f"{a}->{b}": int(count.replace(",", "")) for a, b, count in re.findall(
+            r"^  from gpu(\d+) to gpu(\d+): ([\d,]+) bytes", text, re.M)}
+    with open(log) as lines:
+        counted = json.loads(lines.readline())["moved"]
+    # The compiler numbers GPUs, the runtime the devices that it was given.
+    used = sorted({int(g) for g in re.findall(r"^memory of gpu(\d+)", text, re.M)})
+    counted = {"->".join(str(used[int(d)]) for d in pair.split("->")): count
+               for pair, count in counted.items()}
+    if counted != predicted:
+        raise RuntimeError(f"bytes predicted {predicted}, counted {counted}")
 
 
 def distance(one, other):
@@ -248,6 +272,8 @@ def check(seed, args, emitted):
                  f"--plan={plan}"]
         result = distance(train(["lwcc-run", *flags, "--"], folder, "planned"),
                           whole)
+        if seed - args.first < args.counted:
+            check_traffic(flags, folder)
         if emitted:
             run(["lwcc", *flags, "--target=cpu", "-o", f"{folder}/trainer"])
             result = max(result, distance(
@@ -266,6 +292,8 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--emitted", type=int, default=0,
                         help="cases that also run as emitted programs")
+    parser.add_argument("--counted", type=int, default=0,
+                        help="cases whose traffic is counted")
     parser.add_argument("--max-devices", type=int, default=6)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()

@@ -154,7 +154,7 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
 
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
-                                            Stopwatch &watch, bool recordPlan) {
+                                            Stopwatch &watch, bool onlyPlan) {
   registerLwccPasses();
   registerCanonicalizerPass();
   registerCSEPass();
@@ -173,8 +173,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   if (flags.gpus > 1)
     options.strategy = flags.strategy;
   options.plan = flags.plan;
-  options.recordPlan = recordPlan;
-  if (recordPlan)
+  options.recordPlan = onlyPlan || flags.explain;
+  if (onlyPlan)
     options.stopAfter = "planned";
   options.dumpDir = flags.dumpDir;
   if (failed(runPipeline(*imported->module, options, [&](StringRef form) {
@@ -184,15 +184,19 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     return failure();
 
   CompiledModel result;
-  if (auto plan =
-          (*imported->module)->getAttrOfType<StringAttr>(train::planAttr))
-    result.plan = plan.str();
+  // Lowering takes it along to the program.
+  Operation *planned = *imported->module;
   result.module = std::move(imported->module);
   result.blob = std::move(imported->blob);
   auto programs = result.module->getOps<exec::ProgramOp>();
   if (!programs.empty()) {
     result.program = *programs.begin();
-    describe(result.program, flags, imported->onnxExport);
+    planned = result.program;
   }
+  StringRef planName = result.program ? "exec.plan" : train::planAttr;
+  if (auto plan = planned->getAttrOfType<StringAttr>(planName))
+    result.plan = plan.str();
+  if (result.program)
+    describe(result.program, flags, imported->onnxExport);
   return result;
 }

@@ -99,25 +99,27 @@ struct CompiledModel {
   std::vector<char> blob;
   /// Null where --stop-after stopped earlier.
   exec::ProgramOp program;
-  std::string plan; ///< as JSON, where it was asked for
+  std::string plan; ///< as JSON, for --emit=plan and --explain
 };
 
 /// A context with our dialects whose diagnostics are printed as
 /// "lwcc: error: <where>: <what>".
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Imports and lowers, with `recordPlan` only as far as the plan. Failures have
+/// Imports and lowers; with `onlyPlan` no further than the plan. Failures have
 /// been reported.
 mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
                                             Stopwatch &watch,
-                                            bool recordPlan = false);
+                                            bool onlyPlan = false);
 
 /// -v: the memory plan, and the bytes that devices exchange in a training step.
-/// --explain: a line per layer.
+/// --explain: a line per layer (`plan` is JSON), with the bytes that transfers
+/// move for it, then all pairs of devices, and their memory.
 void printMemory(exec::ProgramOp program, llvm::raw_ostream &out);
 void printTransfers(exec::ProgramOp program, llvm::raw_ostream &out);
-void printLayers(exec::ProgramOp program, llvm::raw_ostream &out);
+void printLayers(exec::ProgramOp program, llvm::StringRef plan,
+                 llvm::raw_ostream &out);
 
 /// "61,706"
 std::string grouped(int64_t number);

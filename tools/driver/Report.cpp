@@ -1,10 +1,11 @@
 //===- Report.cpp - What lwcc tells about an exec program -----------------===//
 
 #include "passes/memory/PlanMemory.h"
+#include "passes/plan/Plan.h"
 #include "tools/driver/Driver.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,30 +23,157 @@ std::string lwcc::mebibytes(int64_t bytes) {
   return llvm::formatv("{0:f1} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-void lwcc::printTransfers(exec::ProgramOp program, llvm::raw_ostream &out) {
-  struct Traffic {
-    int64_t received = 0, sent = 0;
+namespace {
+/// Bytes that transfers of a training step move.
+struct Moved {
+  int64_t forward = 0, backward = 0, update = 0;
+
+  void add(StringRef phase, int64_t bytes) {
+    (phase == "forward"    ? forward
+     : phase == "backward" ? backward
+                           : update) += bytes;
+  }
+};
+
+/// A training step by its layers and pairs of devices.
+struct Step {
+  struct Layer {
+    llvm::MapVector<StringRef, unsigned> calls;
+    int64_t parameters = 0, activations = 0;
+    Moved moved;
   };
-  llvm::MapVector<StringRef, Traffic> devices;
-  for (auto device : program.getBody().getOps<exec::DeviceOp>())
-    devices[device.getSymName()];
-  if (devices.size() < 2)
-    return;
+  llvm::MapVector<StringRef, Layer> layers;
+  llvm::MapVector<std::pair<StringRef, StringRef>, int64_t> pairs;
+
+  explicit Step(exec::ProgramOp program);
+};
+} // namespace
+
+Step::Step(exec::ProgramOp program) {
   mlir::SymbolTable symbols(program);
-  auto buffer = [&](ArrayAttr list) {
-    return symbols.lookup<exec::BufferOp>(
-        cast<FlatSymbolRefAttr>(list[0]).getValue());
+  auto buffers = [&](ArrayAttr list) {
+    SmallVector<exec::BufferOp> found;
+    for (Attribute a : list)
+      if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
+        found.push_back(symbols.lookup<exec::BufferOp>(name.getValue()));
+    return found;
   };
-  auto step = symbols.lookup<exec::SequenceOp>("train_step");
-  for (auto call : step.getBody().getOps<exec::CallOp>())
+  auto sequence = symbols.lookup<exec::SequenceOp>("train_step");
+  for (auto call : sequence.getBody().getOps<exec::CallOp>()) {
+    Layer &layer = layers[call.getLayer()];
+    ++layer.calls[call.getCallee()];
+    auto ins = buffers(call.getIns()), outs = buffers(call.getOuts());
     if (call.getCallee() == "transfer") {
-      exec::BufferOp from = buffer(call.getIns()), to = buffer(call.getOuts());
-      devices[from.getDevice()].sent += from.getBytes();
-      devices[to.getDevice()].received += to.getBytes();
+      layer.moved.add(call.getPhase(), ins[0].getBytes());
+      pairs[{ins[0].getDevice(), outs[0].getDevice()}] += ins[0].getBytes();
     }
+    if (call.getPhase() != "forward")
+      continue;
+    for (exec::BufferOp b : ins)
+      if (b.getRole() == exec::Role::Parameter)
+        layer.parameters += b.getBytes();
+    for (exec::BufferOp b : outs)
+      if (b.getRole() == exec::Role::Activation)
+        layer.activations += b.getBytes();
+  }
+}
+
+/// "n=4 c=50+40+30"
+static std::string textOf(const plan::Tiling &tiling) {
+  std::string text;
+  for (auto [d, name] : llvm::enumerate(plan::dimensions)) {
+    if (tiling.degrees[d] == 1)
+      continue;
+    text += (text.empty() ? "" : " ") + std::string(1, name) + "=";
+    if (tiling.sizes[d].empty())
+      text += std::to_string(tiling.degrees[d]);
+    else
+      text += llvm::join(
+          llvm::map_range(tiling.sizes[d],
+                          [](int64_t size) { return std::to_string(size); }),
+          "+");
+  }
+  return text.empty() ? "whole" : text;
+}
+
+/// The places of the tiles, lanes where they are not the first: "0-3", "1,0.1".
+static std::string textOf(const std::vector<plan::Place> &places) {
+  std::string text;
+  for (size_t i = 0; i < places.size();) {
+    size_t end = i + 1; // of a run of neighbours
+    while (end < places.size() && places[end].node == places[i].node &&
+           places[end].lane == places[i].lane &&
+           places[end].gpu == places[end - 1].gpu + 1)
+      ++end;
+    const plan::Place &first = places[i];
+    text += text.empty() ? "" : ",";
+    text += first.node ? std::to_string(first.node) + ":" : "";
+    text += std::to_string(first.gpu);
+    text += end > i + 1 ? "-" + std::to_string(places[end - 1].gpu) : "";
+    text += first.lane ? "." + std::to_string(first.lane) : "";
+    i = end;
+  }
+  return text;
+}
+
+void lwcc::printLayers(exec::ProgramOp program, StringRef planText,
+                       llvm::raw_ostream &out) {
+  plan::Plan plan;
+  [[maybe_unused]] auto mistakes = plan::fromJson(planText, plan);
+  assert(mistakes.empty() && "our own plan");
+  complete(plan, {}, plan.machine);
+  llvm::StringMap<plan::Tiling> tilings;
+  for (const plan::LayerPlan &layer : plan.layers)
+    tilings[layer.layer] = layer.tiling;
+
+  Step step(program);
+  constexpr auto row = "{0,-32} {1,-14} {2,-8} {3,10} {4,11} {5,9} {6,9} "
+                       "{7,9}  {8}\n";
+  auto bytes = [](int64_t count) {
+    return count ? mebibytes(count) : std::string("-");
+  };
+  out << llvm::formatv(row, "layer", "tiling", "devices", "parameters",
+                       "activations", "forward", "backward", "update",
+                       "calls of a step");
+  Moved all;
+  for (auto &[name, layer] : step.layers) {
+    std::string calls;
+    for (auto &[callee, count] : layer.calls)
+      calls += (calls.empty() ? "" : " ") + callee.str() +
+               (count > 1 ? "*" + std::to_string(count) : "");
+    const plan::Tiling &tiling = tilings[name];
+    out << llvm::formatv(row, name, textOf(tiling), textOf(tiling.places),
+                         bytes(layer.parameters), bytes(layer.activations),
+                         bytes(layer.moved.forward),
+                         bytes(layer.moved.backward), bytes(layer.moved.update),
+                         calls);
+    all.forward += layer.moved.forward;
+    all.backward += layer.moved.backward;
+    all.update += layer.moved.update;
+  }
+  out << llvm::formatv("moved between devices in a step: {0} bytes forward, "
+                       "{1} backward, {2} for updates\n",
+                       grouped(all.forward), grouped(all.backward),
+                       grouped(all.update));
+  for (auto &[pair, count] : step.pairs)
+    out << llvm::formatv("  from {0} to {1}: {2} bytes\n", pair.first,
+                         pair.second, grouped(count));
+  for (const MemoryReport::Device &device : reportMemory(program).devices)
+    out << llvm::formatv("memory of {0}: {1}, of it {2} parameters, optimizer "
+                         "state and inputs\n",
+                         device.name, mebibytes(device.arena),
+                         mebibytes(device.persistent));
+}
+
+void lwcc::printTransfers(exec::ProgramOp program, llvm::raw_ostream &out) {
+  llvm::MapVector<StringRef, std::pair<int64_t, int64_t>> devices;
+  for (auto &[pair, bytes] : Step(program).pairs) {
+    devices[pair.first].first += bytes;
+    devices[pair.second].second += bytes;
+  }
   for (auto &[name, traffic] : devices)
     out << llvm::formatv("{0}: sends {1} a step, receives {2}\n", name,
-                         mebibytes(traffic.sent), mebibytes(traffic.received));
+                         mebibytes(traffic.first), mebibytes(traffic.second));
 }
 
 void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
@@ -64,52 +192,5 @@ void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
     if (device.alive.size() > shown)
       out << llvm::formatv("  and {0} smaller ones\n",
                            device.alive.size() - shown);
-  }
-}
-
-void lwcc::printLayers(exec::ProgramOp program, llvm::raw_ostream &out) {
-  struct Layer {
-    llvm::MapVector<StringRef, unsigned> calls;
-    llvm::SetVector<StringRef> lanes;
-    int64_t parameters = 0, activations = 0;
-  };
-  llvm::MapVector<StringRef, Layer> layers;
-  mlir::SymbolTable symbols(program);
-  auto sequence = symbols.lookup<exec::SequenceOp>("train_step");
-  for (auto call : sequence.getBody().getOps<exec::CallOp>()) {
-    Layer &layer = layers[call.getLayer()];
-    layer.lanes.insert(call.getLane());
-    ++layer.calls[call.getCallee()];
-    auto sizes = [&](ArrayAttr list, auto f) {
-      for (Attribute a : list)
-        if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
-          f(symbols.lookup<exec::BufferOp>(name.getValue()));
-    };
-    if (call.getPhase() != "forward")
-      continue;
-    sizes(call.getIns(), [&](exec::BufferOp b) {
-      if (b.getRole() == exec::Role::Parameter)
-        layer.parameters += b.getBytes();
-    });
-    sizes(call.getOuts(), [&](exec::BufferOp b) {
-      if (b.getRole() == exec::Role::Activation)
-        layer.activations += b.getBytes();
-    });
-  }
-  out << llvm::formatv("{0,-36} {1,12} {2,12}  {3}\n", "layer", "parameters",
-                       "activations", "calls of a step, lanes");
-  for (auto &[name, layer] : layers) {
-    std::string calls;
-    // Over several devices all lanes are listed but those of transfers.
-    std::string lanes;
-    for (StringRef lane : layer.lanes)
-      if (layer.lanes.size() == 1 || !lane.ends_with(".transfer"))
-        lanes += (lanes.empty() ? "" : ",") + lane.str();
-    for (auto &[callee, count] : layer.calls)
-      calls += (calls.empty() ? "" : " ") + callee.str() +
-               (count > 1 ? "*" + std::to_string(count) : "");
-    out << llvm::formatv("{0,-36} {1,12} {2,12}  {3} on {4}\n", name,
-                         mebibytes(layer.parameters),
-                         mebibytes(layer.activations), calls, lanes);
   }
 }

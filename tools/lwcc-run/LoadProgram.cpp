@@ -39,9 +39,9 @@ private:
 
 static rt::DType typeOf(RankedTensorType type) {
   Type element = type.getElementType();
-  return element.isF32()          ? rt::DType::f32
-         : element.isInteger(32)  ? rt::DType::i32
-                                  : rt::DType::u8;
+  return element.isF32()         ? rt::DType::f32
+         : element.isInteger(32) ? rt::DType::i32
+                                 : rt::DType::u8;
 }
 
 static rt::Init initOf(train::InitAttr init) {
@@ -145,10 +145,12 @@ LogicalResult Loader::load(rt::Program &program) {
   program.batch = numberOf(op, "exec.batch");
   program.classes = numberOf(op, "exec.classes");
   for (DeviceOp device : names.devices)
-    program.machine.devices.push_back({static_cast<int64_t>(device.getArena())});
+    program.machine.devices.push_back(
+        {static_cast<int64_t>(device.getArena())});
   for (LaneOp lane : names.lanes)
-    program.machine.lanes.push_back(
-        {names.deviceOf(lane.getDevice()), lane.getSymName().data()});
+    program.machine.lanes.push_back({names.deviceOf(lane.getDevice()),
+                                     lane.getSymName().data(),
+                                     lane.getCopies()});
   program.machine.events = static_cast<int>(names.events.size());
   program.machine.tf32 = program.precision == "tf32";
 
@@ -204,9 +206,8 @@ LogicalResult Loader::load(rt::Program &program) {
         int64_t bytes = 4 * llvm::product_of(program.state[row].tensor.dims);
         program.onnxExport.push_back({row, 0, bytes});
       } else {
-        program.onnxExport.push_back(
-            {-1, cast<DenseI64ArrayAttr>(piece)[0],
-             cast<DenseI64ArrayAttr>(piece)[1]});
+        program.onnxExport.push_back({-1, cast<DenseI64ArrayAttr>(piece)[0],
+                                      cast<DenseI64ArrayAttr>(piece)[1]});
       }
     }
   return success();

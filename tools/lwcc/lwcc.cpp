@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
     printTransfers(model->program, llvm::errs());
   }
   if (flags.explain && model->program)
-    printLayers(model->program, llvm::outs());
+    printLayers(model->program, model->plan, llvm::outs());
 
   if (printIR) {
     std::string text;

@@ -44,7 +44,8 @@ public:
     int laneCount = devices + below(3);
     for (int l = 0; l < laneCount; ++l) {
       lanes.push_back("lane" + std::to_string(l));
-      LaneOp::create(builder, loc, lanes.back(), deviceName(l % devices));
+      LaneOp::create(builder, loc, lanes.back(), deviceName(l % devices),
+                     /*copies=*/false);
     }
     auto sequence = SequenceOp::create(builder, loc, "train_step");
     calls.setInsertionPointToStart(&sequence.getBody().emplaceBlock());

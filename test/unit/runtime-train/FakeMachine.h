@@ -49,6 +49,7 @@ public:
   int64_t readAsync(Tensor source, int device, void *host) override;
   void wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
+  std::vector<Traffic> traffic() override { return {}; }
   std::string describe() const override { return "a fake machine"; }
   int64_t bytesHeld(int device) const override {
     return static_cast<int64_t>(arenas[device].size());
