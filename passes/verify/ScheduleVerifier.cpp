@@ -16,6 +16,7 @@
 #include "passes/verify/ScheduleVerifier.h"
 #include "ir/exec/Kernels.h"
 #include "passes/Passes.h"
+#include "passes/verify/Copies.h"
 #include "passes/verify/HappensBefore.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -269,6 +270,18 @@ void Verifier::checkSequence(SequenceOp sequence) {
       checkCall(call, order, now);
     }
   }
+
+  SmallVector<WrittenBytes> written;
+  for (auto buffer : program.getBody().getOps<BufferOp>())
+    if (!buffer.getViewOf() && buffer.isPersistent()) {
+      const Extent &extent = extents[buffer.getSymNameAttr()];
+      written.push_back({buffer});
+      for (auto &[start, piece] :
+           now[extent.device].inside(extent.begin, extent.end))
+        if (piece.write.call)
+          written.back().bytes += piece.end - start;
+    }
+  ok &= succeeded(verifyCopies(sequence, written));
 }
 
 void Verifier::checkCall(CallOp call, HappensBefore &order,

@@ -11,13 +11,14 @@
 // Each rule is broken at least once; all offenders are reported in one run.
 
 //--- imported.mlir
+train.parameter statistic @v : tensor<4xf32> init<constant 0.0>
 train.parameter trainable @w : tensor<4xf32> init<constant 0.0>
 // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I1): function @other does not belong here
 func.func @other() { return }
 // CHECK: error: breaks rule (I1): the arguments are not (input, labels, scalars)
 // CHECK: error: breaks rule (I1): argument 1 has no train.name
 // CHECK: error: breaks rule (I2): the results are not the logits, or loss and logits
-func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>) {
+func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>, %half: tensor<2xf32>) {
   // CHECK: [[@LINE+3]]:{{.*}} error: breaks rule (I3): the op has no train.layer
   // CHECK: [[@LINE+2]]:{{.*}} error: breaks rule (I3): the results have no train.names
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I4): more than y of batch_norm is used
@@ -29,11 +30,18 @@ func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>) 
   %2 = train.read @nothing {train.layer = "a", train.names = ["c"]} : tensor<4xf32>
   %3 = train.read @w {train.layer = "a", train.names = ["d"]} : tensor<5xf32>
   %4 = train.read @w {train.layer = "a", train.names = ["e"]} : tensor<4xf32>
+  %5 = train.map "x0"(%half) {train.layer = "a", train.names = ["f"]} : (tensor<2xf32>) -> tensor<2xf32>
+  train.write @v at [3], %5 {train.layer = "a"} : tensor<2xf32>
+  train.write @v at [0], %5 {train.layer = "a"} : tensor<2xf32>
+  train.write @v at [1], %5 {train.layer = "a"} : tensor<2xf32>
   return
 }
 // CHECK: error: breaks rule (I5): there is no parameter @nothing
 // CHECK: error: breaks rule (I5): parameter @w is a 'tensor<4xf32>', not a 'tensor<5xf32>'
 // CHECK: error: breaks rule (I5): @w is touched twice in the same way
+// CHECK: note: first here
+// CHECK: error: breaks rule (I5): a part of type 'tensor<2xf32>' at [3] is not inside parameter @v of type 'tensor<4xf32>'
+// CHECK: error: breaks rule (I5): a part of @v is written twice
 // CHECK: note: first here
 
 //--- no-model.mlir

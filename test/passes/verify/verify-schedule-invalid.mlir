@@ -196,3 +196,23 @@ exec.program @p {
     exec.call "sgd" [@w, @w, @m, @s, @loss] -> [@v, @m] on @l for "c" "update"
   }
 }
+
+// -----
+
+// E9: a copy that is updated in part, and one that is not updated at all.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 1024
+  exec.device @e node 0 gpu 1 arena 1024
+  exec.lane @l on @d
+  exec.buffer parameter @w.d : tensor<2x64xf32> on @d at 0 {exec.tensor = "w"}
+  exec.buffer activation @part : tensor<1x64xf32> on @d view @w.d at 256
+  exec.buffer parameter @v.d : tensor<4xf32> on @d at 512 {exec.tensor = "v"}
+  exec.buffer parameter @v.e : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.tensor = "v"}
+  exec.buffer parameter @rest : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.tensor = "v"}
+  // expected-error @+2 {{writes 256 bytes of @w.d, which has 512}}
+  // expected-error @+1 {{writes @v.d, but not @v.e, which holds elements of 'v', too}}
+  exec.sequence @train_step {
+    exec.call "fill" [] -> [@part] on @l for "a" "update"
+    exec.call "fill" [] -> [@v.d] on @l for "b" "update"
+  }
+}

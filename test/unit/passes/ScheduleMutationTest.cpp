@@ -38,7 +38,7 @@ public:
     auto program = ProgramOp::create(builder, loc, "p");
     program.getBody().emplaceBlock();
     builder.setInsertionPointToStart(&program.getBody().front());
-    devices = 1 + below(2);
+    devices = 1 + below(3);
     for (int d = 0; d < devices; ++d)
       DeviceOp::create(builder, loc, deviceName(d), 0, d, 0);
     int laneCount = devices + below(3);
@@ -47,6 +47,9 @@ public:
       LaneOp::create(builder, loc, lanes.back(), deviceName(l % devices),
                      /*copies=*/false);
     }
+    for (int d = 0; d < devices; ++d)
+      LaneOp::create(builder, loc, transferLane(deviceName(d)), deviceName(d),
+                     /*copies=*/true);
     auto sequence = SequenceOp::create(builder, loc, "train_step");
     calls.setInsertionPointToStart(&sequence.getBody().emplaceBlock());
     builder.setInsertionPoint(sequence);
@@ -63,29 +66,51 @@ public:
 private:
   int below(int n) { return static_cast<int>(random() % n); }
   std::string deviceName(int d) { return "gpu" + std::to_string(d); }
+  std::string transferLane(StringRef device) {
+    return device.str() + ".copies";
+  }
 
-  BufferOp buffer(Role role, int elements, BufferOp parent = {},
-                  int64_t offset = -1) {
+  /// On a random device if none is given.
+  BufferOp buffer(Role role, int elements, int device = -1,
+                  BufferOp parent = {}, int64_t offset = -1) {
     auto type = RankedTensorType::get({elements}, builder.getF32Type());
-    auto device =
-        parent ? parent.getDevice().str() : deviceName(below(devices));
+    if (device < 0)
+      device = parent ? deviceOf[ref(parent)] : below(devices);
     auto made = BufferOp::create(
-        builder, builder.getUnknownLoc(), "b" + std::to_string(count++), device,
-        role, type, offset,
+        builder, builder.getUnknownLoc(), "b" + std::to_string(count++),
+        deviceName(device), role, type, offset,
         parent ? FlatSymbolRefAttr::get(parent.getSymNameAttr())
                : FlatSymbolRefAttr());
     rootName[ref(made)] = parent ? ref(parent) : ref(made);
+    deviceOf[ref(made)] = device;
+    elementsOf[ref(made)] = elements;
     return made;
   }
   static Attribute ref(BufferOp b) {
     return FlatSymbolRefAttr::get(b.getSymNameAttr());
   }
+  void append(StringRef callee, StringRef lane, ArrayRef<Attribute> ins,
+              ArrayRef<Attribute> outs) {
+    CallOp::create(calls, builder.getUnknownLoc(), callee, lane,
+                   builder.getArrayAttr(outs), builder.getArrayAttr(ins),
+                   FlatSymbolRefAttr(), DictionaryAttr(), "layer", "forward");
+  }
+  /// A call on the device of its results; what lies elsewhere is brought there.
   void emit(StringRef callee, ArrayRef<Attribute> ins,
             ArrayRef<Attribute> outs) {
-    CallOp::create(calls, builder.getUnknownLoc(), callee,
-                   lanes[below(lanes.size())], builder.getArrayAttr(outs),
-                   builder.getArrayAttr(ins), FlatSymbolRefAttr(),
-                   DictionaryAttr(), "layer", "forward");
+    int device = deviceOf[outs[0]];
+    llvm::SmallVector<Attribute> here;
+    for (Attribute in : ins) {
+      if (deviceOf[in] != device) {
+        BufferOp copy = buffer(Role::Activation, elementsOf[in], device);
+        append("transfer", transferLane(deviceName(device)), {in}, {ref(copy)});
+        in = ref(copy);
+      }
+      here.push_back(in);
+    }
+    int lanesHere =
+        (static_cast<int>(lanes.size()) - device + devices - 1) / devices;
+    append(callee, lanes[device + devices * below(lanesHere)], here, outs);
   }
 
   void call() {
@@ -103,14 +128,15 @@ private:
         emit("any", ins, {ref(old)});
     } else if (kind == 2) { // two results
       BufferOp a = buffer(Role::Activation, 32 * (1 + below(6)));
-      BufferOp b = buffer(Role::Activation, 32 * (1 + below(6)));
+      BufferOp b =
+          buffer(Role::Activation, 32 * (1 + below(6)), deviceOf[ref(a)]);
       emit("any", ins, {ref(a), ref(b)});
       readable.push_back(a);
       readable.push_back(b);
     } else if (kind == 3) { // two views make a whole
       BufferOp whole = buffer(Role::Activation, 64 * 3);
-      BufferOp low = buffer(Role::Activation, 64, whole, 0);
-      BufferOp high = buffer(Role::Activation, 128, whole, 256);
+      BufferOp low = buffer(Role::Activation, 64, -1, whole, 0);
+      BufferOp high = buffer(Role::Activation, 128, -1, whole, 256);
       emit("any", ins, {ref(low)});
       emit("any", {ref(low)}, {ref(high)});
       readable.push_back(whole);
@@ -133,6 +159,7 @@ private:
   std::vector<std::string> lanes;
   std::vector<BufferOp> readable;
   llvm::DenseMap<Attribute, Attribute> rootName;
+  llvm::DenseMap<Attribute, int> deviceOf, elementsOf;
 };
 
 /// The `n`-th op of a kind in a program.
@@ -156,6 +183,8 @@ size_t countOf(ProgramOp program) {
 struct Mutation {
   std::string kind;
   std::function<void(ProgramOp)> apply;
+  /// Wrong whatever the brute force says, which judges a program by itself.
+  bool certainlyWrong = false;
 };
 
 std::vector<Mutation> mutationsOf(ProgramOp program) {
@@ -179,6 +208,11 @@ std::vector<Mutation> mutationsOf(ProgramOp program) {
                        nth<CallOp>(p, i).setLane(
                            nth<LaneOp>(p, l).getSymName());
                      }});
+  // What was brought is read, and nothing else is ever there.
+  for (size_t i = 0; i < countOf<CallOp>(program); ++i)
+    if (nth<CallOp>(program, i).getCallee() == "transfer")
+      all.push_back({"drop transfer",
+                     [=](ProgramOp p) { nth<CallOp>(p, i).erase(); }, true});
   auto sequence = *program.getBody().getOps<SequenceOp>().begin();
   for (size_t i = 0; i + 1 < sequence.getBody().front().getOperations().size();
        ++i)
@@ -227,7 +261,9 @@ TEST(ScheduleVerifier, rejectsEveryMutantThatGoesWrong) {
       mutation.apply(mutant);
       bool rejected = failed(verifySchedule(mutant));
       std::string mistake =
-          test::findMistake(nth<SequenceOp>(mutant, 0), seed + number);
+          mutation.certainlyWrong
+              ? "what is read was never there"
+              : test::findMistake(nth<SequenceOp>(mutant, 0), seed + number);
       Score &score = scores[mutation.kind];
       ++score.mutants;
       score.wrong += !mistake.empty();

@@ -1,0 +1,56 @@
+//===- Copies.cpp - Copies of a tensor stay equal -------------------------===//
+
+#include "passes/verify/Copies.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+/// Whether two parts of one tensor have elements in common.
+static bool overlap(BufferOp a, BufferOp b) {
+  auto begin = [](BufferOp buffer, int64_t d) {
+    auto list = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin");
+    return list ? list[d] : 0;
+  };
+  ArrayRef<int64_t> first = a.getTensorType().getShape();
+  ArrayRef<int64_t> second = b.getTensorType().getShape();
+  for (int64_t d = 0, e = first.size(); d < e; ++d)
+    if (begin(a, d) + first[d] <= begin(b, d) ||
+        begin(b, d) + second[d] <= begin(a, d))
+      return false;
+  return true;
+}
+
+LogicalResult lwcc::verifyCopies(SequenceOp sequence,
+                                 ArrayRef<WrittenBytes> buffers) {
+  bool good = true;
+  llvm::MapVector<StringAttr, SmallVector<const WrittenBytes *>> tensors;
+  for (const WrittenBytes &written : buffers) {
+    BufferOp buffer = written.buffer;
+    auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
+    if (!tensor)
+      continue;
+    tensors[tensor].push_back(&written);
+    if (written.bytes == 0 || written.bytes == buffer.getBytes())
+      continue;
+    good = false;
+    sequence.emitOpError() << "writes " << written.bytes << " bytes of @"
+                           << buffer.getSymName() << ", which has "
+                           << buffer.getBytes();
+  }
+  for (auto &[tensor, parts] : tensors)
+    for (const WrittenBytes *one : parts)
+      for (const WrittenBytes *other : parts) {
+        BufferOp updated = one->buffer, stale = other->buffer;
+        if (one->bytes == 0 || other->bytes != 0 || !overlap(updated, stale))
+          continue;
+        good = false;
+        sequence.emitOpError()
+            << "writes @" << updated.getSymName() << ", but not @"
+            << stale.getSymName() << ", which holds elements of '"
+            << tensor.getValue() << "', too";
+      }
+  return success(good);
+}
