@@ -6,7 +6,8 @@
 #   address   address and undefined-behaviour sanitizer over all of our code:
 #             unit tests, lit, and the operator grid through lwcc-run
 #   thread    thread sanitizer over the CPU runtime and the trainer: their unit
-#             tests (lanes, events, the loader's thread, signals)
+#             tests (lanes, events, the loader's thread, signals), and random
+#             plans on several devices
 #
 # Both if none is named; nothing may be reported. Builds lie in build-address/
 # and build-thread/. Library code (MLIR, oneDNN, OpenMP) is not instrumented.
@@ -50,7 +51,7 @@ thread() {
   mapfile -t targets < <(ninja -C "$build" -t targets all |
     sed -n 's#^unit/\(runtime-\(cpu\|train\)[-a-z]*\): .*EXECUTABLE.*#unit/\1#p')
   ((${#targets[@]})) || { echo "sanitize.sh: no runtime tests"; return 1; }
-  ninja -C "$build" "${targets[@]}" || return 1
+  ninja -C "$build" lwcc-run "${targets[@]}" || return 1
   for target in "${targets[@]}"; do
     if (cd "$build" && "$target" --gtest_brief=1); then
       passed=$((passed + 1))
@@ -58,6 +59,12 @@ thread() {
       failed=$((failed + 1))
     fi
   done
+  if PATH=$build/bin:$PATH "${LWCC_DEPS:-$HOME/.local/share/lwcc}/oracle/bin/python" \
+    "$root/test/parity/plans.py" --cases=40; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
   echo "$passed passed, $failed failed"
   ((failed == 0))
 }

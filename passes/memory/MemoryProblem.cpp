@@ -25,11 +25,15 @@ using namespace lwcc::memory;
 
 void Lifetime::add(Stamp work, const Clock &clock, int position) {
   if (last.empty()) {
-    last.assign(clock.size(), 0);
     before = clock;
     first = position;
   }
-  last[work.lane] = std::max(last[work.lane], work.index);
+  auto known = llvm::find_if(
+      last, [&](const Stamp &stamp) { return stamp.lane == work.lane; });
+  if (known == last.end())
+    last.push_back(work);
+  else
+    known->index = std::max(known->index, work.index);
   for (auto [mine, now] : llvm::zip_equal(before, clock))
     mine = std::min(mine, now);
   end = position + 1;
@@ -38,8 +42,8 @@ void Lifetime::add(Stamp work, const Clock &clock, int position) {
 bool Lifetime::precedes(const Lifetime &other) const {
   if (last.empty() || other.last.empty())
     return true;
-  for (auto [mine, theirs] : llvm::zip_equal(last, other.before))
-    if (mine > theirs)
+  for (const Stamp &stamp : last)
+    if (stamp.index > other.before[stamp.lane])
       return false;
   return true;
 }
@@ -50,7 +54,13 @@ int64_t MemoryProblem::cost(int buffer) const {
 
 bool MemoryProblem::conflict(int a, int b) const {
   const Lifetime &x = buffers[a].lifetime, &y = buffers[b].lifetime;
-  return !x.precedes(y) && !y.precedes(x);
+  // The order of appending is one that may happen: only what is apart in it can
+  // be ordered, and only that way round.
+  if (x.end <= y.first)
+    return !x.precedes(y);
+  if (y.end <= x.first)
+    return !y.precedes(x);
+  return !x.last.empty() && !y.last.empty();
 }
 
 /// Bytes alive at every position of the order of appending, largest first.
@@ -78,7 +88,22 @@ liveBytes(const MemoryProblem &problem) {
   return live;
 }
 
-Peak memory::maxLive(const MemoryProblem &problem) {
+/// Row b: the buffers that conflict with b.
+using Conflicts = std::vector<llvm::BitVector>;
+
+static Conflicts conflictsOf(const MemoryProblem &problem) {
+  int n = problem.buffers.size();
+  Conflicts conflicts(n, llvm::BitVector(n));
+  for (int a = 0; a < n; ++a)
+    for (int b = a + 1; b < n; ++b)
+      if (problem.conflict(a, b)) {
+        conflicts[a].set(b);
+        conflicts[b].set(a);
+      }
+  return conflicts;
+}
+
+static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
   int n = problem.buffers.size();
   std::vector<int> bySize(n);
   std::iota(bySize.begin(), bySize.end(), 0);
@@ -86,21 +111,19 @@ Peak memory::maxLive(const MemoryProblem &problem) {
     return problem.cost(a) > problem.cost(b);
   });
   // What is alive at a moment, and what other lanes may add to it.
-  constexpr int moments = 32;
+  constexpr int moments = 8;
   Peak peak;
   std::vector<std::pair<int64_t, int>> live = liveBytes(problem);
   for (auto [bytes, position] : llvm::ArrayRef(live).take_front(moments)) {
     Peak found{0, position, {}};
+    llvm::BitVector candidates(n, true); // conflict with all that was found
     for (bool alive : {true, false})
       for (int b : bySize) {
         const Lifetime &life = problem.buffers[b].lifetime;
         if (alive != (life.first <= position && position < life.end) ||
-            life.first == life.end)
+            life.first == life.end || !candidates.test(b))
           continue;
-        if (!alive && !llvm::all_of(found.buffers, [&](int other) {
-              return problem.conflict(b, other);
-            }))
-          continue;
+        candidates &= conflicts[b];
         found.buffers.push_back(b);
         found.bytes += problem.cost(b);
       }
@@ -108,6 +131,10 @@ Peak memory::maxLive(const MemoryProblem &problem) {
       peak = std::move(found);
   }
   return peak;
+}
+
+Peak memory::maxLive(const MemoryProblem &problem) {
+  return ::maxLive(problem, conflictsOf(problem));
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,16 +145,8 @@ namespace {
 /// Places buffers in a given order; knows all conflicts.
 class Placer {
 public:
-  explicit Placer(const MemoryProblem &problem) : problem(problem) {
-    int n = problem.buffers.size();
-    conflicts.assign(n, llvm::BitVector(n));
-    for (int a = 0; a < n; ++a)
-      for (int b = a + 1; b < n; ++b)
-        if (problem.conflict(a, b)) {
-          conflicts[a].set(b);
-          conflicts[b].set(a);
-        }
-  }
+  Placer(const MemoryProblem &problem, const Conflicts &conflicts)
+      : problem(problem), conflicts(conflicts) {}
 
   /// Each buffer goes into the smallest gap that holds it between the placed
   /// buffers that it conflicts with.
@@ -163,7 +182,7 @@ public:
 
 private:
   const MemoryProblem &problem;
-  std::vector<llvm::BitVector> conflicts;
+  const Conflicts &conflicts;
 };
 } // namespace
 
@@ -187,8 +206,9 @@ MemorySolution memory::solve(const MemoryProblem &problem) {
   int n = problem.buffers.size();
   if (n == 0)
     return {};
-  int64_t bound = maxLive(problem).bytes;
-  Placer placer(problem);
+  const Conflicts conflicts = conflictsOf(problem);
+  const int64_t bound = ::maxLive(problem, conflicts).bytes;
+  Placer placer(problem, conflicts);
 
   std::vector<int> order;
   MemorySolution best;
@@ -202,10 +222,12 @@ MemorySolution memory::solve(const MemoryProblem &problem) {
     if (best.arena == bound)
       return best;
   }
+  // A thousandth is not worth a search.
+  const int64_t goodEnough = bound + bound / 1000;
 
   // Local search: whoever reaches the top of the arena is placed earlier. The
   // budget is in comparisons, not seconds, so that it is the same everywhere.
-  const int64_t budget = 400'000'000;
+  const int64_t budget = 100'000'000;
   int rounds =
       static_cast<int>(std::min<int64_t>(400, budget / (int64_t(n) * n + 1)));
   uint32_t random = 1;
@@ -215,7 +237,7 @@ MemorySolution memory::solve(const MemoryProblem &problem) {
     random ^= random << 5;
     return random % below;
   };
-  for (int round = 0; round < rounds && best.arena > bound; ++round) {
+  for (int round = 0; round < rounds && best.arena > goodEnough; ++round) {
     std::vector<int> top; // places in `order` of the buffers above the bound
     for (auto [at, b] : llvm::enumerate(order))
       if (best.offsets[b] + problem.cost(b) > bound)

@@ -20,12 +20,12 @@
 
 namespace lwcc::memory {
 
-/// A buffer's accesses. `last[l]` is the index of the last one on lane l (0:
-/// none); `before[l]` is how much of lane l's work is finished before every
-/// access. `first` and `end` are the accesses' positions in the order of
-/// appending, half open; they serve the lower bound only.
+/// A buffer's accesses. `last` is the last one on each lane that has any (few of
+/// them, while there are many lanes); `before[l]` is how much of lane l's work is
+/// finished before every access. `first` and `end` are the accesses' positions in
+/// the order of appending, half open; they serve the lower bound only.
 struct Lifetime {
-  Clock last;
+  std::vector<Stamp> last;
   Clock before;
   int first = 0;
   int end = 0;

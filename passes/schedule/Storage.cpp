@@ -114,8 +114,8 @@ LogicalResult StorageMap::run() {
   for (auto [number, op] : llvm::enumerate(body)) {
     position[&op] = number;
     if (auto read = dyn_cast<ReadOp>(op))
-      nodeOfValue[read.getValue()] =
-          parameterNode(read.getParameterAttr(), read.getValue());
+      reads[nodeOfValue[read.getValue()] =
+                parameterNode(read.getParameterAttr(), read.getValue())] = read;
     else
       for (Value result : op.getResults())
         nodeOf(result);
@@ -129,21 +129,19 @@ LogicalResult StorageMap::run() {
   for (Operation &op : body)
     if (failed(tie(&op)))
       return failure();
-  for (Operation &op : body)
-    if (auto write = dyn_cast<WriteOp>(op)) {
-      int node = parameterNode(write.getParameterAttr(), write.getValue());
-      for (auto read : body.getOps<ReadOp>())
-        if (read.getParameter() == write.getParameter())
-          for (Operation *reader :
-               readersOfPart(read, write.getValue(), write.getBegin()))
-            if (write->isBeforeInBlock(reader))
-              return write.emitOpError("overwrites a value that is read later")
-                         .attachNote(reader->getLoc())
-                     << "read here";
-      if (failed(offsetOf(write)))
-        return write.emitOpError("writes a part that is not stored as one");
-      bindToGiven(write.getValue(), node, write);
-    }
+  for (auto write : body.getOps<WriteOp>()) {
+    int node = parameterNode(write.getParameterAttr(), write.getValue());
+    if (ReadOp read = reads.lookup(node))
+      for (Operation *reader :
+           readersOfPart(read, write.getValue(), write.getBegin()))
+        if (position[write] < position[reader])
+          return write.emitOpError("overwrites a value that is read later")
+                     .attachNote(reader->getLoc())
+                 << "read here";
+    if (failed(offsetOf(write)))
+      return write.emitOpError("writes a part that is not stored as one");
+    bindToGiven(write.getValue(), node, write);
+  }
   for (auto [number, value] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
     int node = nodes.size();
@@ -174,7 +172,7 @@ LogicalResult StorageMap::tie(Operation *op) {
       readers.insert_range(readersOfPart(slice.getX().getDefiningOp<ReadOp>(),
                                          operand, slice.getStart()));
     for (Operation *reader : readers)
-      if (op->isBeforeInBlock(reader)) {
+      if (position[op] < position[reader]) {
         InFlightDiagnostic diagnostic = op->emitOpError("works in place on '")
                                         << nameOf(operand)
                                         << "', whose old value is read later";
@@ -196,17 +194,15 @@ void StorageMap::bindToGiven(Value value, int given, WriteOp write) {
     return;
   unsigned result = cast<OpResult>(value).getResultNumber();
   auto tied = dyn_cast<TiedOpInterface>(producer);
-  for (auto &[read, readNode] : nodeOfValue) {
-    if (readNode != given)
-      continue;
-    for (Operation *reader :
-         readersOfPart(read.getDefiningOp<ReadOp>(), value, write.getBegin()))
-      if (producer->isBeforeInBlock(reader))
+  if (ReadOp read = reads.lookup(given)) {
+    for (Operation *reader : readersOfPart(read, value, write.getBegin()))
+      if (position[producer] < position[reader])
         return;
     // The producer itself may read the old value where it writes the new one.
     for (auto [number, operand] : llvm::enumerate(producer->getOperands()))
-      if (viewsOf(read).contains(operand) &&
-          !(operand == read && tied && tied.mayOverwrite(result, number)))
+      if (viewsOf(read.getValue()).contains(operand) &&
+          !(operand == read.getValue() && tied &&
+            tied.mayOverwrite(result, number)))
         return;
   }
   attach(node, given, write ? *offsetOf(write) : 0);

@@ -90,6 +90,7 @@ private:
   std::vector<Node> nodes;
   llvm::DenseMap<mlir::Value, int> nodeOfValue;
   llvm::DenseMap<mlir::Attribute, int> givenNodes;
+  llvm::DenseMap<int, train::ReadOp> reads; ///< by node of the parameter
   llvm::DenseSet<mlir::Operation *> views;
   llvm::DenseSet<int> hasParts; ///< nodes that others were attached to
   llvm::DenseMap<mlir::Operation *, int> position;

@@ -41,6 +41,8 @@ public:
       }
     for (Operation *op : ops)
       add(op);
+    for (auto read : body.getOps<ReadOp>())
+      reads[read.getParameter()] = read;
     for (Operation *op : ops)
       if (auto write = dyn_cast<WriteOp>(op))
         protectOldValue(write);
@@ -64,13 +66,16 @@ private:
   /// problem: it goes right before its first user.
   void sinkSources() {
     SmallVector<Operation *> sources;
-    for (Operation &op : body.without_terminator())
+    llvm::DenseMap<Operation *, int> position;
+    for (auto [number, op] : llvm::enumerate(body)) {
+      position[&op] = number;
       if (op.getNumOperands() == 0 && !op.use_empty())
         sources.push_back(&op);
+    }
     for (Operation *op : llvm::reverse(sources)) {
       Operation *first = *op->user_begin();
       for (Operation *user : op->getUsers())
-        if (user->isBeforeInBlock(first))
+        if (position[user] < position[first])
           first = user;
       op->moveBefore(first);
     }
@@ -128,10 +133,9 @@ private:
   /// Readers of a parameter's old value go before who overwrites it.
   void protectOldValue(WriteOp write) {
     llvm::SetVector<Operation *> readers;
-    for (auto read : body.getOps<ReadOp>())
-      if (read.getParameter() == write.getParameter())
-        readers.insert_range(
-            readersOfPart(read, write.getValue(), write.getBegin()));
+    if (ReadOp read = reads.lookup(write.getParameter()))
+      readers.insert_range(
+          readersOfPart(read, write.getValue(), write.getBegin()));
     Operation *producer = write.getValue().getDefiningOp();
     auto tied = dyn_cast_or_null<TiedOpInterface>(producer);
     bool inPlace =
@@ -151,6 +155,7 @@ private:
   Block &body;
   llvm::SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> number;
+  llvm::StringMap<ReadOp> reads; ///< by parameter
   llvm::DenseMap<Value, int> storageOf;
   schedule::ScheduleProblem problem;
 };

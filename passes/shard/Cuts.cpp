@@ -13,21 +13,20 @@ Shape shard::shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape().vec();
 }
 
-Axes shard::usualAxes(size_t rank) {
-  switch (rank) {
-  case 1:
-    return {c};
-  case 2:
+bool shard::isPerChannel(const Shape &shape) {
+  return shape.size() == 1 ||
+         (shape.size() == 3 && shape[1] == 1 && shape[2] == 1);
+}
+
+Axes shard::usualAxes(const Shape &shape) {
+  if (shape.size() == 2)
     return {n, c};
-  case 4:
+  if (shape.size() == 4)
     return {n, c, h, w};
-  default: {
-    Axes axes(rank, none);
-    if (rank > 0)
-      axes[0] = n;
-    return axes;
-  }
-  }
+  Axes axes(shape.size(), none);
+  if (!shape.empty())
+    axes[0] = isPerChannel(shape) ? c : n;
+  return axes;
 }
 
 Interval Cuts::part(int dim, int64_t extent, int64_t index) const {

@@ -40,10 +40,13 @@ Cuts cutsOf(train::TilingAttr tiling);
 /// The dimension of each axis of a tensor.
 using Axes = llvm::SmallVector<int, 4>;
 
-/// Images are [n, c, h, w], features [n, c], vectors per channel.
-Axes usualAxes(size_t rank);
-
 Shape shapeOf(mlir::Value value);
+
+/// A number per channel: [c], or [c, 1, 1] to be broadcast over images.
+bool isPerChannel(const Shape &shape);
+
+/// Images are [n, c, h, w], features [n, c].
+Axes usualAxes(const Shape &shape);
 
 /// The extents of the dimensions that `axes` have, 1 of the others.
 Grid extentsAlong(const Axes &axes, const Shape &shape);

@@ -172,7 +172,8 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
   for (auto &[made, tile] : tiles)
     channels[(*tile.results[0])[0]].push_back(cast<BatchNormStatsOp>(made));
   for (auto &[range, parts] : channels) {
-    PlaceAttr place = placeOf(parts.front().getMean());
+    // Everybody combines in turn.
+    PlaceAttr place = placeOf(parts[combined++ % parts.size()].getMean());
     Value mean = parts.front().getMean(),
           variance = parts.front().getVariance(),
           invstd = parts.front().getInvstd();

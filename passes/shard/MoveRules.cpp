@@ -31,7 +31,7 @@ static bool keeps(Operation *op, size_t d) {
 }
 
 Axes shard::keptAxes(Operation *op) {
-  Axes axes = usualAxes(shapeOf(op->getResult(0)).size());
+  Axes axes = usualAxes(shapeOf(op->getResult(0)));
   for (size_t d = 0; d < axes.size(); ++d)
     if (!keeps(op, d))
       axes[d] = none;
@@ -48,34 +48,41 @@ Tile shard::keptTile(Operation *op, const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
-/// The extents of a reshape's samples, and of what follows them as far as the
-/// same part of it lies together on both sides: channels, where images become
-/// features. Empty if the samples do not stay the first dimension.
-static Shape reshapeUnits(ReshapeOp op) {
+/// What a part of a reshape's result is a part of its operand along: samples,
+/// and as much of what follows them as lies together on both sides (channels,
+/// where images become features); of numbers per channel, the channels.
+struct ReshapeUnits {
+  Axes axes;
+  Shape extents;
+};
+static ReshapeUnits reshapeUnits(ReshapeOp op) {
   Shape x = shapeOf(op.getX()), y = shapeOf(op.getY());
   if (x.empty() || y.empty() || x[0] != y[0])
     return {};
+  if (isPerChannel(x) && isPerChannel(y))
+    return {{c}, {x[0]}};
   int64_t channels = x.size() > 1 && y.size() > 1 ? std::min(x[1], y[1]) : 0;
   if (channels == 0 || x[1] % channels || y[1] % channels)
     channels = 1;
-  return {x[0], channels};
+  return {{n, c}, {x[0], channels}};
 }
 
 Grid shard::extentsOf(ReshapeOp op) {
-  Shape units = reshapeUnits(op);
-  return units.empty() ? Grid{1, 1, 1, 1, 1} : extentsAlong({n, c}, units);
+  ReshapeUnits units = reshapeUnits(op);
+  return extentsAlong(units.axes, units.extents);
 }
 
 Tile shard::tileOf(ReshapeOp op, const Cuts &cuts, const Grid &index) {
-  Shape units = reshapeUnits(op);
-  Box part = cut({n, c}, units, cuts, index);
+  ReshapeUnits units = reshapeUnits(op);
+  Box part = cut(units.axes, units.extents, cuts, index);
   auto regionOf = [&](Value value) {
     Shape shape = shapeOf(value);
     Box region = wholeOf(shape);
-    region[0] = part[0];
-    if (cuts.degrees[c] > 1) {
-      int64_t perUnit = shape[1] / units[1];
-      region[1] = {part[1].begin * perUnit, part[1].end * perUnit};
+    for (size_t d = 0; d < std::min(part.size(), shape.size()); ++d) {
+      // A dimension that is no whole number of units is not cut.
+      int64_t perUnit = shape[d] / units.extents[d];
+      if (cuts.degrees[units.axes[d]] > 1)
+        region[d] = {part[d].begin * perUnit, part[d].end * perUnit};
     }
     return region;
   };
@@ -87,7 +94,7 @@ Tile shard::tileOf(ReshapeOp op, const Cuts &cuts, const Grid &index) {
 
 Tile shard::tileOf(TransposeOp op, const Cuts &cuts, const Grid &index) {
   Shape y = shapeOf(op.getY());
-  Box out = cut(usualAxes(y.size()), y, cuts, index), in = out;
+  Box out = cut(usualAxes(y), y, cuts, index), in = out;
   for (auto [axis, from] : llvm::zip_equal(out, op.getPerm()))
     in[from] = axis;
   Tile tile;

@@ -17,6 +17,7 @@
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_SHARD
@@ -86,12 +87,13 @@ LogicalResult ModuleSharder::run() {
     finishSignature(func, old, body, arguments);
   }
   // A parameter that is one whole copy keeps its name and says no more.
+  llvm::DenseMap<Attribute, FlatSymbolRefAttr> renamed;
   for (ParameterOp whole : wholes) {
     std::vector<Part> &parts = parameters[whole.getSymName()];
     bool one = parts.size() == 1 &&
                parts[0].region ==
                    wholeOf(cast<RankedTensorType>(whole.getType()).getShape());
-    std::string name = whole.getSymName().str();
+    StringAttr name = whole.getSymNameAttr();
     if (parts.empty())
       continue; // nobody reads it: it is only saved
     symbols.erase(whole);
@@ -100,9 +102,17 @@ LogicalResult ModuleSharder::run() {
     auto part = symbols.lookup<ParameterOp>(parts[0].parameter.getValue());
     for (StringRef attr : {tensorAttr, dimsAttr, beginAttr})
       part->removeAttr(attr);
-    if (failed(symbols.rename(part, name)))
-      return failure();
+    renamed[parts[0].parameter] = FlatSymbolRefAttr::get(name);
+    symbols.remove(part);
+    part.setSymNameAttr(name);
+    symbols.insert(part);
   }
+  for (func::FuncOp func : funcs)
+    for (Operation &op : func.getBody().front())
+      llvm::TypeSwitch<Operation *>(&op).Case<ReadOp, WriteOp>([&](auto op) {
+        if (FlatSymbolRefAttr name = renamed.lookup(op.getParameterAttr()))
+          op.setParameterAttr(name);
+      });
   return success();
 }
 

@@ -83,6 +83,7 @@ private:
   mlir::OpBuilder builder;
   Pieces pieces;
   llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
+  size_t combined = 0; ///< statistics of batch normalizations so far
 };
 
 /// Takes apart what a tile cannot do alone, of ops that are cut so that it

@@ -75,7 +75,7 @@ static Box broadcastRegion(const Box &result, const Shape &operand) {
 static Tile tileOf(MapOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
   Shape shape = shapeOf(op.getY());
-  Box out = cut(usualAxes(shape.size()), shape, cuts, index);
+  Box out = cut(usualAxes(shape), shape, cuts, index);
   for (Value input : op.getInputs())
     tile.operands.push_back(broadcastRegion(out, shapeOf(input)));
   if (op.getScalars())
@@ -87,7 +87,7 @@ static Tile tileOf(MapOp op, const Cuts &cuts, const Grid &index) {
 /// The dimensions of a reduction's operand. A mean is not a sum of means: what
 /// it reduces is not cut.
 static Axes axesOf(ReduceOp op) {
-  Axes axes = usualAxes(shapeOf(op.getX()).size());
+  Axes axes = usualAxes(shapeOf(op.getX()));
   if (op.getMean())
     for (int64_t axis : op.getAxes())
       axes[axis] = none;
@@ -116,7 +116,7 @@ static Tile tileOf(ReduceOp op, const Cuts &cuts, const Grid &index) {
 /// What is normalized per channel has at least samples and channels.
 static Axes normalizedAxes(size_t rank) {
   if (rank == 4)
-    return usualAxes(rank);
+    return {n, c, h, w};
   Axes axes(rank, none);
   axes[0] = n;
   axes[1] = c;
@@ -141,8 +141,10 @@ static Tile lrnTile(Operation *op, int64_t below, int64_t above,
 
 /// Of logits: the classes of a loss are never cut.
 static Axes classAxes(size_t rank) {
-  Axes axes = usualAxes(rank);
-  axes[1] = none;
+  Axes axes(rank, none);
+  axes[0] = n;
+  if (rank == 4)
+    axes = {n, none, h, w};
   return axes;
 }
 
@@ -203,7 +205,7 @@ Grid shard::extentsOf(Operation *op) {
   };
   return TypeSwitch<Operation *, Grid>(op)
       .Case<MapOp>([&](MapOp op) {
-        return along(op.getY(), usualAxes(shapeOf(op.getY()).size()));
+        return along(op.getY(), usualAxes(shapeOf(op.getY())));
       })
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>(
           [](auto op) { return shard::extentsOf(op); })
@@ -219,7 +221,7 @@ Grid shard::extentsOf(Operation *op) {
       .Case<LrnOp, LrnGradOp>(
           [&](auto op) { return along(op.getX(), {n, c, h, w}); })
       .Case<SoftmaxOp, SoftmaxGradOp>([&](auto op) {
-        Axes axes = usualAxes(shapeOf(op->getOperand(0)).size());
+        Axes axes = usualAxes(shapeOf(op->getOperand(0)));
         axes[op.getAxis()] = none;
         return along(op->getOperand(0), axes);
       })
@@ -234,7 +236,7 @@ Grid shard::extentsOf(Operation *op) {
       })
       .Case<ReshapeOp>([](auto op) { return shard::extentsOf(op); })
       .Case<TransposeOp>([&](auto op) {
-        return along(op.getY(), usualAxes(shapeOf(op.getY()).size()));
+        return along(op.getY(), usualAxes(shapeOf(op.getY())));
       })
       .Case<ConcatOp, SplitOp, PadOp, SliceOp, SliceGradOp>(
           [&](auto op) { return along(op->getResult(0), keptAxes(op)); })
@@ -259,7 +261,7 @@ Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
   auto alike = [&] {
     Tile tile;
     Shape shape = shapeOf(op->getOperand(0));
-    Box region = cut(usualAxes(shape.size()), shape, cuts, index);
+    Box region = cut(usualAxes(shape), shape, cuts, index);
     tile.operands.assign(op->getNumOperands(), region);
     tile.results.assign(op->getNumResults(), region);
     return tile;

@@ -8,6 +8,12 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
+/// What the trainer saves: it must not depend on which copy is read.
+static bool isState(Role role) {
+  return role == Role::Parameter || role == Role::Statistic ||
+         role == Role::Optimizer || role == Role::Constant;
+}
+
 /// Whether two parts of one tensor have elements in common.
 static bool overlap(BufferOp a, BufferOp b) {
   auto begin = [](BufferOp buffer, int64_t d) {
@@ -30,7 +36,7 @@ LogicalResult lwcc::verifyCopies(SequenceOp sequence,
   for (const WrittenBytes &written : buffers) {
     BufferOp buffer = written.buffer;
     auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
-    if (!tensor)
+    if (!tensor || !isState(buffer.getRole()))
       continue;
     tensors[tensor].push_back(&written);
     if (written.bytes == 0 || written.bytes == buffer.getBytes())

@@ -374,8 +374,9 @@ void Rules::sharded() {
 void Rules::scheduled() {
   for (func::FuncOp func : both()) {
     // Who overwrites a parameter: its write, and what works in place on it.
-    auto after = [&](Value old, Operation *overwriter) {
-      for (Operation *reader : readersOf(old))
+    auto after = [&](Value old, Operation *overwriter,
+                     const llvm::SetVector<Operation *> &readers) {
+      for (Operation *reader : readers)
         if (overwriter->isBeforeInBlock(reader))
           broken(overwriter, "C1")
                   .append("overwrites '", nameOf(old),
@@ -383,15 +384,19 @@ void Rules::scheduled() {
                   .attachNote(reader->getLoc())
               << "read here";
     };
+    llvm::StringMap<ReadOp> reads;
+    for (auto read : func.getOps<ReadOp>())
+      reads[read.getParameter()] = read;
     for (Operation &op : opsOf(func)) {
       if (auto write = dyn_cast<WriteOp>(op))
-        for (auto read : func.getOps<ReadOp>())
-          if (read.getParameter() == write.getParameter())
-            after(read.getValue(), write);
+        if (ReadOp read = reads.lookup(write.getParameter()))
+          after(read.getValue(), write,
+                readersOfPart(read, write.getValue(), write.getBegin()));
       if (auto tied = dyn_cast<TiedOpInterface>(op))
         for (unsigned r = 0; r < op.getNumResults(); ++r)
           if (std::optional<unsigned> operand = tied.tiedOperand(r))
-            after(op.getOperand(*operand), &op);
+            after(op.getOperand(*operand), &op,
+                  readersOf(op.getOperand(*operand)));
     }
   }
 }

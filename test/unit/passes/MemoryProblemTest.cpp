@@ -50,8 +50,8 @@ TEST(MemoryProblem, twoLanesWithoutEventsShareNothing) {
     problem.buffers.push_back(buffer);
   }
   EXPECT_EQ(solve(problem).arena, 512);
-  // The bound follows the order of appending, in which they are apart.
-  EXPECT_EQ(maxLive(problem).bytes, 256);
+  // Apart in the order of appending, but not in every order that may happen.
+  EXPECT_EQ(maxLive(problem).bytes, 512);
 }
 
 TEST(MemoryProblem, anEventLetsLanesShareBytes) {
