@@ -156,12 +156,13 @@ for section in "${sections[@]}"; do
       ;;
     operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
     plans)
-      counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=10
-      for compile in "--gpus=3" "--gpus=4 --strategy=owt"; do
-        counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
-          --steps=3 --batch=8 --lr=0.001 --compile="$compile" \
-          "$models"/{alexnet,vgg11,resnet18,mobilenet_v3_small}.legacy.onnx
-      done
+      counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=10 \
+        --counted=300
+      counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
+        --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2" --compile="--gpus=8" \
+        --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
+        --compile="--gpus=4 --plan=mixed" \
+        "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
       ;;
     parity)
       mapfile -t files < <(one_of_each)

@@ -26,14 +26,17 @@ run of PyTorch. Prints a markdown table and a last line `N passed, M failed`.
 """
 
 import argparse
+import json
 import os
 import sys
+import tempfile
 import warnings
 
 import numpy as np
 import onnx
 import torch
 
+from mixed_plan import mixed_plan
 from onnx_torch import Oracle
 from trainer import Data, Settings, TrainerError, run_oracle, train
 
@@ -99,31 +102,61 @@ def judge(losses, state, truth, parts, singles):
     return all(actual <= FACTOR * own + SLACK for actual, own in pairs), pairs
 
 
-def compare(path, args, settings):
-    """Whether it passes, and the figures of the row."""
-    data = Data(args.data, image_shape(path))
-    if args.against_itself:
-        losses, state = run_single(path, data, settings, seed=99)
-    else:
-        command = ([args.trainer] if args.trainer else
-                   [args.lwcc_run, path, f"--batch={settings.batch}",
-                    *args.compile, "--"])
-        losses, state = train(command + args.flags, args.data, settings)
+class Reference:
+    """PyTorch on one model: in double precision, and in single precision as
+    often as it is asked."""
 
-    double = Oracle(path, torch.float64, settings.seed)
-    truth, whole = run_oracle(double, data, settings), double.state()
+    def __init__(self, path, args, settings):
+        self.path, self.settings = path, settings
+        self.data = Data(args.data, image_shape(path))
+        double = Oracle(path, torch.float64, settings.seed)
+        self.losses = run_oracle(double, self.data, settings)
+        self.state = double.state()
+        self.parts = [{name: self.state[name] for name in names}
+                      for names in (double.parameters, double.statistics)]
+        self.known = []
+
+    def single(self, number):
+        while number >= len(self.known):
+            self.known.append(run_single(self.path, self.data, self.settings,
+                                         seed=len(self.known)))
+        return self.known[number]
+
+
+def plan_flags(path, flags, folder):
+    """The compiler's flags, with --plan=mixed made into a file."""
+    if "--plan=mixed" not in flags:
+        return flags
+    gpus = next(int(f.split("=")[1]) for f in flags if f.startswith("--gpus="))
+    file = os.path.join(folder, "mixed.json")
+    with open(file, "w") as out:
+        json.dump(mixed_plan(path, gpus), out)
+    return [f"--plan={file}" if f == "--plan=mixed" else f for f in flags]
+
+
+def compare(reference, flags, args):
+    """Whether it passes, and the figures of the row."""
+    path, settings = reference.path, reference.settings
+    if args.against_itself:
+        losses, state = run_single(path, reference.data, settings, seed=99)
+    else:
+        with tempfile.TemporaryDirectory(prefix="lwcc-plan-") as folder:
+            command = ([args.trainer] if args.trainer else
+                       [args.lwcc_run, path, f"--batch={settings.batch}",
+                        *plan_flags(path, flags, folder), "--"])
+            losses, state = train(command + args.flags, args.data, settings)
+
+    truth, whole = reference.losses, reference.state
     missing = sorted(set(whole) - set(state))
     if missing:
         raise TrainerError(f"not in the checkpoint: {', '.join(missing)}")
-    parts = [{name: whole[name] for name in names}
-             for names in (double.parameters, double.statistics)]
 
     first = abs(losses[0] - truth[0]) / abs(truth[0])
     singles = []
     good = False
     while not good and len(singles) < args.samples:
-        singles.append(run_single(path, data, settings, seed=len(singles)))
-        good, pairs = judge(losses, state, truth, parts, singles)
+        singles.append(reference.single(len(singles)))
+        good, pairs = judge(losses, state, truth, reference.parts, singles)
     good = good and first <= FIRST_LOSS
 
     if args.verbose:
@@ -160,8 +193,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=int, default=8,
                         help="runs of PyTorch in single precision, at most")
-    parser.add_argument("--compile", type=str.split, default=[],
-                        help="more flags for the compiler: --gpus=4 ...")
+    parser.add_argument("--compile", type=str.split, action="append",
+                        metavar="FLAGS", help="more flags for the compiler "
+                        "(--gpus=4 ..., --plan=mixed for a plan of its own per "
+                        "model); several: a row for each")
     parser.add_argument("--flags", type=str.split, default=[],
                         help="more flags for the trainer")
     parser.add_argument("--table", help="also write the table to this file")
@@ -174,23 +209,27 @@ def main():
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     print("\n".join(lines), flush=True)
     failed = 0
+    variants = args.compile or [[]]
     for path in args.models:
         name, _, exporter = os.path.basename(path)[:-len(".onnx")].rpartition(".")
-        row = [name or exporter, exporter if name else ""]
-        verdict, figures = "**FAIL**", ["-"] * (len(COLUMNS) - 3)
-        try:
-            good, figures = compare(path, args, settings)
-            verdict = "pass" if good else verdict
-        except TrainerError as error:
-            print(error, file=sys.stderr)
-        failed += verdict != "pass"
-        row += figures + [verdict]
-        lines.append("| " + " | ".join(row) + " |")
-        print(lines[-1], flush=True)
+        reference = Reference(path, args, settings)
+        for flags in variants:
+            row = [" ".join([name or exporter, *flags]), exporter if name else ""]
+            verdict, figures = "**FAIL**", ["-"] * (len(COLUMNS) - 3)
+            try:
+                good, figures = compare(reference, flags, args)
+                verdict = "pass" if good else verdict
+            except TrainerError as error:
+                print(error, file=sys.stderr)
+            failed += verdict != "pass"
+            row += figures + [verdict]
+            lines.append("| " + " | ".join(row) + " |")
+            print(lines[-1], flush=True)
     if args.table:
         with open(args.table, "w") as file:
             file.write("\n".join(lines) + "\n")
-    print(f"{len(args.models) - failed} passed, {failed} failed")
+    rows = len(args.models) * len(variants)
+    print(f"{rows - failed} passed, {failed} failed")
     return failed != 0
 
 

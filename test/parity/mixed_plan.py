@@ -1,0 +1,37 @@
+"""A plan that cuts every layer of a model in another way.
+
+  mixed_plan.py MODEL.onnx GPUS > plan.json
+
+Convolutions in turn by samples and channels, by height, by channels and
+reduction, by samples; fully connected layers by channels, then by reduction. All
+other layers take what they get from their producers.
+"""
+
+import json
+import sys
+
+import onnx
+
+
+def mixed_plan(path, gpus):
+    graph = onnx.load(path, load_external_data=False).graph
+    half, layers = max(gpus // 2, 1), {}
+    images = [{"n": half, "c": 2}, {"h": gpus}, {"c": half, "k": 2}, {"n": gpus}]
+    features = [{"c": gpus}, {"k": gpus}, {"n": 2, "c": half}]
+    convolutions = [n for n in graph.node if n.op_type == "Conv"]
+    for number, node in enumerate(convolutions):
+        group = next((a.i for a in node.attribute if a.name == "group"), 1)
+        cut = images[number % len(images)]
+        # Small images run out of rows, groups do not share a sum.
+        if ("h" in cut and number > 2) or ("k" in cut and group > 1):
+            cut = images[-1]
+        layers[node.name] = cut
+    products = [n for n in graph.node if n.op_type in ("Gemm", "MatMul")]
+    for number, node in enumerate(products):
+        layers[node.name] = features[number % len(features)]
+    return {"version": 1, "layers": layers}
+
+
+if __name__ == "__main__":
+    json.dump(mixed_plan(sys.argv[1], int(sys.argv[2])), sys.stdout, indent=1)
+    print()
