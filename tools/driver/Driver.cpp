@@ -17,6 +17,22 @@
 using namespace mlir;
 using namespace lwcc;
 
+/// "80GiB", "512 MiB", "1000000": bytes, or nothing.
+static std::optional<int64_t> parseBytes(StringRef text) {
+  StringRef unit = text.drop_while([](char c) { return llvm::isDigit(c); });
+  int64_t number, scale = 1;
+  if (text.drop_back(unit.size()).getAsInteger(10, number) || number <= 0)
+    return std::nullopt;
+  unit = unit.trim();
+  for (char letter : StringRef("KMGT")) {
+    scale *= 1024;
+    if (!unit.empty() && llvm::toUpper(unit[0]) == letter &&
+        (unit.size() == 1 || unit.drop_front().equals_insensitive("iB")))
+      return number * scale;
+  }
+  return unit.empty() ? std::optional<int64_t>(number) : std::nullopt;
+}
+
 bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::SetVersionPrinter(
@@ -34,6 +50,12 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--batch=" + llvm::Twine(batch) + ": a batch has at least one sample");
   if (gpus < 1 || gpus > 64)
     fail("--gpus=" + llvm::Twine(gpus) + ": expected 1 to 64");
+  if (memory.getNumOccurrences()) {
+    if (std::optional<int64_t> bytes = parseBytes(memory))
+      memoryBytes = *bytes;
+    else
+      fail("--memory=" + memory + ": expected a size such as 80GiB or 512MiB");
+  }
   if (precision != "fp32" && precision != "tf32")
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && loss != "cross-entropy")
@@ -152,6 +174,22 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
   program->setAttr("exec.export", b.getArrayAttr(list));
 }
 
+/// Says which devices have too little memory, and what fills them.
+static LogicalResult checkMemory(exec::ProgramOp program, int64_t limit) {
+  bool fits = true;
+  for (auto device : program.getBody().getOps<exec::DeviceOp>()) {
+    if (static_cast<int64_t>(device.getArena()) <= limit)
+      continue;
+    fits = false;
+    emitError(program.getLoc())
+        << device.getSymName() << " needs " << mebibytes(device.getArena())
+        << ", but --memory says " << mebibytes(limit)
+        << ": take a smaller --batch, more --gpus, or another plan";
+    printMemory(program, llvm::errs(), device.getSymName());
+  }
+  return success(fits);
+}
+
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
                                             Stopwatch &watch, bool onlyPlan) {
@@ -196,7 +234,11 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   StringRef planName = result.program ? "exec.plan" : train::planAttr;
   if (auto plan = planned->getAttrOfType<StringAttr>(planName))
     result.plan = plan.str();
-  if (result.program)
+  if (result.program) {
+    if (flags.memoryBytes > 0 &&
+        failed(checkMemory(result.program, flags.memoryBytes)))
+      return failure();
     describe(result.program, flags, imported->onnxExport);
+  }
   return result;
 }

@@ -53,6 +53,11 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<int> gpus{"gpus", llvm::cl::init(1), llvm::cl::value_desc("N"),
                           llvm::cl::desc("Devices to use"),
                           llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> memory{
+      "memory", llvm::cl::value_desc("SIZE"),
+      llvm::cl::desc("Memory of a device, such as 80GiB: a program that needs "
+                     "more is refused (default: no limit is known)"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> strategy{
       "strategy", llvm::cl::init("data"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Who plans for several devices: data (the samples are "
@@ -77,6 +82,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<bool> verbose{
       "v", llvm::cl::desc("Print the time of every phase, and the memory plan"),
       llvm::cl::cat(category)};
+
+  /// `memory` in bytes, 0 without it.
+  int64_t memoryBytes = 0;
 
   /// Parses; false after a message about a bad value.
   bool parse(int argc, char **argv, llvm::StringRef overview);
@@ -114,9 +122,11 @@ mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             bool onlyPlan = false);
 
 /// -v: the memory plan, and the bytes that devices exchange in a training step.
+/// Of one device, if `only` names it.
 /// --explain: a line per layer (`plan` is JSON), with the bytes that transfers
 /// move for it, then all pairs of devices, and their memory.
-void printMemory(exec::ProgramOp program, llvm::raw_ostream &out);
+void printMemory(exec::ProgramOp program, llvm::raw_ostream &out,
+                 llvm::StringRef only = "");
 void printTransfers(exec::ProgramOp program, llvm::raw_ostream &out);
 void printLayers(exec::ProgramOp program, llvm::StringRef plan,
                  llvm::raw_ostream &out);

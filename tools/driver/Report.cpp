@@ -176,9 +176,12 @@ void lwcc::printTransfers(exec::ProgramOp program, llvm::raw_ostream &out) {
                          mebibytes(traffic.first), mebibytes(traffic.second));
 }
 
-void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out) {
+void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out,
+                       StringRef only) {
   constexpr size_t shown = 8; // what is smaller is not worth a line
   for (const MemoryReport::Device &device : reportMemory(program).devices) {
+    if (!only.empty() && only != device.name)
+      continue;
     out << llvm::formatv(
         "{0}: max-live {1}, arena {2}, ratio {3:f4} (persistent {4})\n",
         device.name, mebibytes(device.maxLive), mebibytes(device.arena),
