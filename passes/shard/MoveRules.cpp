@@ -22,7 +22,6 @@ static bool keeps(Operation *op, size_t d) {
       !llvm::all_of(op->getResults(), alike))
     return false;
   return TypeSwitch<Operation *, bool>(op)
-      .Case<ConcatOp, SplitOp>([&](auto op) { return op.getAxis() != d; })
       .Case<PadOp>([&](auto op) { return op.getLow()[d] == 0; })
       .Case<SliceOp, SliceGradOp>([&](auto op) {
         return op.getStart()[d] == 0 && op.getStep()[d] == 1;
@@ -45,6 +44,51 @@ Tile shard::keptTile(Operation *op, const Cuts &cuts, const Grid &index) {
     tile.operands.push_back(cut(axes, shapeOf(operand), cuts, index));
   for (Value result : op->getResults())
     tile.results.push_back(cut(axes, shapeOf(result), cuts, index));
+  return tile;
+}
+
+/// The parts of `parts`, which lie one behind the other in a tensor along
+/// `axis`, that lie in a region of it; none where that is empty.
+static SmallVector<std::optional<Box>, 4>
+partsIn(const Box &region, ValueRange parts, int64_t axis) {
+  SmallVector<std::optional<Box>, 4> regions;
+  int64_t begin = 0;
+  for (Value part : parts) {
+    int64_t size = shapeOf(part)[axis];
+    Box inside = region;
+    inside[axis] = intersect(region[axis], {begin, begin + size});
+    inside[axis].begin -= begin;
+    inside[axis].end -= begin;
+    regions.push_back(empty(inside) ? std::nullopt
+                                    : std::optional<Box>(inside));
+    begin += size;
+  }
+  return regions;
+}
+
+Tile shard::tileOf(ConcatOp op, const Cuts &cuts, const Grid &index) {
+  Shape whole = shapeOf(op.getY());
+  Box part = cut(usualAxes(whole), whole, cuts, index);
+  Tile tile;
+  tile.operands = partsIn(part, op.getXs(), op.getAxis());
+  tile.results = {part};
+  return tile;
+}
+
+Tile shard::tileOf(SplitOp op, const Cuts &cuts, const Grid &index) {
+  Shape whole = shapeOf(op.getX());
+  int64_t axis = op.getAxis();
+  Box part = cut(usualAxes(whole), whole, cuts, index);
+  Tile tile;
+  tile.operands = {part};
+  SmallVector<int64_t> sizes;
+  for (std::optional<Box> &region : partsIn(part, op.getYs(), axis)) {
+    if (region)
+      sizes.push_back((*region)[axis].size());
+    tile.results.push_back(std::move(region));
+  }
+  tile.attributes.set(op.getSizesAttrName(),
+                      DenseI64ArrayAttr::get(op.getContext(), sizes));
   return tile;
 }
 

@@ -31,7 +31,9 @@ Tile tileOf(train::AvgPoolGradOp op, const Cuts &cuts, const Grid &index);
 Grid extentsOf(train::ReshapeOp op);
 Tile tileOf(train::ReshapeOp op, const Cuts &cuts, const Grid &index);
 Tile tileOf(train::TransposeOp op, const Cuts &cuts, const Grid &index);
-/// Of concat, split, pad, slice: the axes of all tensors that it leaves alone.
+Tile tileOf(train::ConcatOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::SplitOp op, const Cuts &cuts, const Grid &index);
+/// Of pad and slice: the axes of all tensors that it leaves alone.
 Axes keptAxes(mlir::Operation *op);
 Tile keptTile(mlir::Operation *op, const Cuts &cuts, const Grid &index);
 

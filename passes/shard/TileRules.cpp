@@ -235,10 +235,13 @@ Grid shard::extentsOf(Operation *op) {
         return along(op.getLabels(), labelAxes(shapeOf(op.getLabels()).size()));
       })
       .Case<ReshapeOp>([](auto op) { return shard::extentsOf(op); })
-      .Case<TransposeOp>([&](auto op) {
+      .Case<TransposeOp, ConcatOp>([&](auto op) {
         return along(op.getY(), usualAxes(shapeOf(op.getY())));
       })
-      .Case<ConcatOp, SplitOp, PadOp, SliceOp, SliceGradOp>(
+      .Case<SplitOp>([&](auto op) {
+        return along(op.getX(), usualAxes(shapeOf(op.getX())));
+      })
+      .Case<PadOp, SliceOp, SliceGradOp>(
           [&](auto op) { return along(op->getResult(0), keptAxes(op)); })
       .Default([](Operation *) { return Grid{1, 1, 1, 1, 1}; });
 }
@@ -270,8 +273,8 @@ Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
       .Case<MapOp, MatMulOp, ReduceOp>(
           [&](auto op) { return ::tileOf(op, cuts, index); })
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp, MaxPoolOp, AvgPoolOp,
-            MaxPoolGradOp, AvgPoolGradOp, ReshapeOp, TransposeOp>(
-          [&](auto op) { return shard::tileOf(op, cuts, index); })
+            MaxPoolGradOp, AvgPoolGradOp, ReshapeOp, TransposeOp, ConcatOp,
+            SplitOp>([&](auto op) { return shard::tileOf(op, cuts, index); })
       .Case<SoftmaxOp, SoftmaxGradOp>([&](auto) { return alike(); })
       .Case<LrnOp>([&](auto op) {
         int64_t below = (op.getSize() - 1) / 2;

@@ -58,6 +58,8 @@ private:
   }
   void checkSignature(func::FuncOp func, StringRef rule);
   void checkParameters(func::FuncOp func);
+  void checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
+                   const Twine &what);
   void checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others);
   void checkUpdates(func::FuncOp func);
   void checkPhases(func::FuncOp func);
@@ -337,16 +339,38 @@ void Rules::planned() {
     }
 }
 
+/// Part and whole of a tensor fit together, where `attributes` speak of them.
+void Rules::checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
+                        const Twine &what) {
+  if (!attributes || !attributes.get(tensorAttr))
+    return;
+  auto dims = attributes.getAs<DenseI64ArrayAttr>(dimsAttr);
+  auto begin = attributes.getAs<DenseI64ArrayAttr>(beginAttr);
+  ArrayRef<int64_t> part = cast<RankedTensorType>(type).getShape();
+  bool good = dims && begin && dims.size() == begin.size() &&
+              dims.size() == static_cast<int64_t>(part.size());
+  for (size_t d = 0; good && d < part.size(); ++d)
+    good = begin[d] >= 0 && begin[d] + part[d] <= dims[d];
+  if (!good)
+    broken(op, "S2") << what << " is no part of the tensor that it names";
+}
+
 void Rules::sharded() {
+  for (auto parameter : module.getOps<ParameterOp>())
+    checkPartOf(parameter, parameter.getType(),
+                parameter->getDiscardableAttrDictionary(), "the parameter");
   auto placeOf = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type ? dyn_cast_or_null<PlaceAttr>(type.getEncoding()) : PlaceAttr();
   };
   for (func::FuncOp func : both()) {
-    for (BlockArgument argument : func.getArguments())
+    for (BlockArgument argument : func.getArguments()) {
+      unsigned number = argument.getArgNumber();
       if (!placeOf(argument))
-        broken(func, "S1") << "argument " << argument.getArgNumber()
-                           << " has no place";
+        broken(func, "S1") << "argument " << number << " has no place";
+      checkPartOf(func, argument.getType(), func.getArgAttrDict(number),
+                  "argument " + Twine(number));
+    }
     for (Operation &op : opsOf(func)) {
       auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
       if (!tiling || tiling.getPlaces().size() != 1) {

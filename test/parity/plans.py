@@ -69,9 +69,7 @@ class Net:
         # Elementwise layers may be fused into others: they follow these.
         if kind not in ("Relu", "Sigmoid", "Add", "Dropout"):
             extents = dict(zip("chw", self.shape))
-            if kind == "Concat":
-                del extents["c"]
-            elif kind == "Flatten":
+            if kind == "Flatten":
                 extents["c"] = before[0]
             elif kind in ("Conv", "Gemm") and attributes.get("group", 1) == 1:
                 extents["k"] = before[0]
