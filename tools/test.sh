@@ -116,8 +116,8 @@ one_of_each() {
 }
 
 # Builds cuDNN's plans for the convolutions of every model, without a device.
-plans() { # MODEL...
-  local folder=$build/plans path line
+cudnn_plans() { # MODEL...
+  local folder=$build/cudnn-plans path line
   rm -rf "$folder"
   mkdir -p "$folder"
   for path in "$@"; do
@@ -181,7 +181,10 @@ for section in "${sections[@]}"; do
         mapfile -t files < <(one_of_each)
         counted cuda python3 "$root/test/e2e/emitted.py" --target=cuda \
           --work="$build/emitted-cuda" "${files[@]}"
-        counted cuda-plans plans "${files[@]}"
+        counted cuda-devices python3 "$root/test/e2e/emitted.py" --target=cuda \
+          --work="$build/emitted-cuda" --compile="--gpus=4 --strategy=owt --arch=sm_90" \
+          "$root/examples/alexnet.onnx" "$models/lenet5.legacy.onnx"
+        counted cudnn-plans cudnn_plans "${files[@]}"
       else
         table+=("  cuda         skipped: no nvcc")
       fi

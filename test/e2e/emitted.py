@@ -44,7 +44,8 @@ def losses(command, args, log):
 
 def build(model, folder, args):
     """Compiles the model; returns the trainer's path."""
-    flags = [model, f"--target={args.target}", f"--batch={args.batch}"]
+    flags = [model, f"--target={args.target}", f"--batch={args.batch}",
+             *args.compile]
     if args.emit == "binary":
         run("lwcc", *flags, "-o", f"{folder}/trainer")
         return f"{folder}/trainer"
@@ -59,8 +60,8 @@ def build(model, folder, args):
 
 def check_cpu(model, folder, args):
     emitted = losses([build(model, folder, args)], args, f"{folder}/emitted.jsonl")
-    direct = losses(["lwcc-run", model, f"--batch={args.batch}", "--"], args,
-                    f"{folder}/direct.jsonl")
+    direct = losses(["lwcc-run", model, f"--batch={args.batch}", *args.compile,
+                     "--"], args, f"{folder}/direct.jsonl")
     if len(emitted) != args.steps or len(direct) != args.steps:
         raise Failed(f"{len(emitted)} and {len(direct)} losses, not {args.steps}")
     distance = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(emitted, direct))
@@ -85,6 +86,8 @@ def main():
     parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--emit", choices=("binary", "source"),
                         default="binary")
+    parser.add_argument("--compile", type=str.split, default=[],
+                        help="more flags for the compiler: --gpus=4 ...")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(),
