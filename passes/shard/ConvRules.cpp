@@ -86,16 +86,19 @@ static ConvTensors tensorsOf(ConvGradWeightOp op) {
 /// The input channels of several groups belong to different outputs: their sum
 /// is not cut.
 template <typename OpT>
-static Grid convExtents(OpT op) {
+static Grid extentsOf(OpT op) {
   ConvTensors tensors = tensorsOf(op);
   Grid extents = extentsAlong({n, c, h, w}, shapeOf(tensors.y));
   if (op.getGroup() == 1)
     extents[k] = shapeOf(tensors.w)[1];
   return extents;
 }
-Grid shard::extentsOf(ConvOp op) { return convExtents(op); }
-Grid shard::extentsOf(ConvGradInputOp op) { return convExtents(op); }
-Grid shard::extentsOf(ConvGradWeightOp op) { return convExtents(op); }
+
+Grid shard::extentsOfConv(Operation *convolution) {
+  return TypeSwitch<Operation *, Grid>(convolution)
+      .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>(
+          [](auto op) { return ::extentsOf(op); });
+}
 
 bool shard::groupsAllow(Operation *convolution, const Cuts &cuts) {
   return TypeSwitch<Operation *, bool>(convolution)
@@ -135,7 +138,7 @@ static ConvRegions convRegions(OpT op, const Cuts &cuts, const Grid &index,
   return r;
 }
 
-Tile shard::tileOf(ConvOp op, const Cuts &cuts, const Grid &index) {
+static Tile tileOf(ConvOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
   ConvRegions r = convRegions(op, cuts, index, tile);
   tile.operands = {r.x, r.w};
@@ -144,14 +147,14 @@ Tile shard::tileOf(ConvOp op, const Cuts &cuts, const Grid &index) {
   tile.results = {r.y};
   return tile;
 }
-Tile shard::tileOf(ConvGradInputOp op, const Cuts &cuts, const Grid &index) {
+static Tile tileOf(ConvGradInputOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
   ConvRegions r = convRegions(op, cuts, index, tile);
   tile.operands = {r.y, r.w};
   tile.results = {r.x};
   return tile;
 }
-Tile shard::tileOf(ConvGradWeightOp op, const Cuts &cuts, const Grid &index) {
+static Tile tileOf(ConvGradWeightOp op, const Cuts &cuts, const Grid &index) {
   Tile tile;
   ConvRegions r = convRegions(op, cuts, index, tile);
   tile.operands = {r.y, r.x};
@@ -181,15 +184,14 @@ static Tile poolTile(OpT op, Value x, Value y, const Cuts &cuts,
   return tile;
 }
 
-Tile shard::tileOf(MaxPoolOp op, const Cuts &cuts, const Grid &index) {
-  return poolTile(op, op.getX(), op.getY(), cuts, index, true);
-}
-Tile shard::tileOf(AvgPoolOp op, const Cuts &cuts, const Grid &index) {
-  return poolTile(op, op.getX(), op.getY(), cuts, index, true);
-}
-Tile shard::tileOf(MaxPoolGradOp op, const Cuts &cuts, const Grid &index) {
-  return poolTile(op, op.getDx(), op.getDy(), cuts, index, false);
-}
-Tile shard::tileOf(AvgPoolGradOp op, const Cuts &cuts, const Grid &index) {
-  return poolTile(op, op.getDx(), op.getDy(), cuts, index, false);
+Tile shard::tileOfWindowed(Operation *op, const Cuts &cuts, const Grid &index) {
+  return TypeSwitch<Operation *, Tile>(op)
+      .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>(
+          [&](auto op) { return ::tileOf(op, cuts, index); })
+      .Case<MaxPoolOp, AvgPoolOp>([&](auto op) {
+        return poolTile(op, op.getX(), op.getY(), cuts, index, true);
+      })
+      .Case<MaxPoolGradOp, AvgPoolGradOp>([&](auto op) {
+        return poolTile(op, op.getDx(), op.getDy(), cuts, index, false);
+      });
 }

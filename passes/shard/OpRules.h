@@ -14,18 +14,10 @@
 namespace lwcc::shard {
 
 // ConvRules.cpp: convolution, pooling.
-Grid extentsOf(train::ConvOp op);
-Grid extentsOf(train::ConvGradInputOp op);
-Grid extentsOf(train::ConvGradWeightOp op);
+Grid extentsOfConv(mlir::Operation *convolution);
 /// Whether parts of the output channels are whole groups or lie in one each.
 bool groupsAllow(mlir::Operation *convolution, const Cuts &cuts);
-Tile tileOf(train::ConvOp op, const Cuts &cuts, const Grid &index);
-Tile tileOf(train::ConvGradInputOp op, const Cuts &cuts, const Grid &index);
-Tile tileOf(train::ConvGradWeightOp op, const Cuts &cuts, const Grid &index);
-Tile tileOf(train::MaxPoolOp op, const Cuts &cuts, const Grid &index);
-Tile tileOf(train::AvgPoolOp op, const Cuts &cuts, const Grid &index);
-Tile tileOf(train::MaxPoolGradOp op, const Cuts &cuts, const Grid &index);
-Tile tileOf(train::AvgPoolGradOp op, const Cuts &cuts, const Grid &index);
+Tile tileOfWindowed(mlir::Operation *op, const Cuts &cuts, const Grid &index);
 
 // MoveRules.cpp: what moves data.
 Grid extentsOf(train::ReshapeOp op);
@@ -36,6 +28,10 @@ Tile tileOf(train::SplitOp op, const Cuts &cuts, const Grid &index);
 /// Of pad and slice: the axes of all tensors that it leaves alone.
 Axes keptAxes(mlir::Operation *op);
 Tile keptTile(mlir::Operation *op, const Cuts &cuts, const Grid &index);
+
+// TileRules.cpp: the operand or result of a loss op with the shape of the
+// logits.
+mlir::Value logitsOf(mlir::Operation *op);
 
 /// Of tiles that compute parts of one sum, the first has what is added once.
 inline std::optional<Box> onFirst(Box region, int64_t index) {

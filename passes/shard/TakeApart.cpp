@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/shard/OpRules.h"
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,8 +30,9 @@ static MapOp mapLike(OpBuilder &builder, Operation *op, Value like,
 }
 
 template <typename OpT>
-static void splitOffRelu(OpT op, Value result) {
+static void splitOffRelu(OpT op) {
   op.setRelu(false);
+  Value result = op->getResult(0);
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
   MapOp relu = mapLike(builder, op, result, "max(x0, 0.0f)", {result});
@@ -38,11 +40,11 @@ static void splitOffRelu(OpT op, Value result) {
 }
 
 /// What the mean of the losses divides by.
-static Value divisorOf(OpBuilder &builder, Operation *op, Value logits,
-                       Value labels, Value weight, int64_t ignoreIndex) {
-  auto divisor = LossWeightOp::create(builder, op->getLoc(),
-                                      tensorOf(op->getContext(), {}), labels,
-                                      weight, shapeOf(logits)[1], ignoreIndex);
+static Value divisorOf(OpBuilder &builder, Operation *op, Value labels,
+                       Value weight, int64_t ignoreIndex) {
+  auto divisor = LossWeightOp::create(
+      builder, op->getLoc(), tensorOf(op->getContext(), {}), labels, weight,
+      shapeOf(logitsOf(op))[1], ignoreIndex);
   setLayer(divisor, layerOf(op), phaseOf(op));
   setNames(divisor, {"loss_weight"});
   divisor->setAttr(tilingAttr, op->getAttr(tilingAttr));
@@ -53,10 +55,10 @@ static Value divisorOf(OpBuilder &builder, Operation *op, Value logits,
 static constexpr const char *quotient = "x1 > 0.0f ? x0 / x1 : 0.0f";
 
 template <typename OpT>
-static void splitOffMean(OpT op, Value logits) {
+static void splitOffMean(OpT op) {
   op.setSum(true);
   OpBuilder builder(op);
-  Value divisor = divisorOf(builder, op, logits, op.getLabels(), op.getWeight(),
+  Value divisor = divisorOf(builder, op, op.getLabels(), op.getWeight(),
                             op.getIgnoreIndex());
   builder.setInsertionPointAfter(op);
   Value sum = op.getLoss();
@@ -65,10 +67,10 @@ static void splitOffMean(OpT op, Value logits) {
 }
 
 template <typename OpT>
-static void splitOffMeanGrad(OpT op, Value logits) {
+static void splitOffMeanGrad(OpT op) {
   op.setSum(true);
   OpBuilder builder(op);
-  Value divisor = divisorOf(builder, op, logits, op.getLabels(), op.getWeight(),
+  Value divisor = divisorOf(builder, op, op.getLabels(), op.getWeight(),
                             op.getIgnoreIndex());
   Value dloss = op.getDloss();
   op.getDlossMutable().assign(
@@ -83,31 +85,19 @@ void shard::takeApart(Block &body) {
     Cuts cuts = cutsOf(&op, cutsOf(tiling));
     if (cuts.none())
       continue;
-    bool partialSums = cuts.degrees[4] > 1; // k
+    bool partialSums = cuts.degrees[k] > 1;
     TypeSwitch<Operation *>(&op)
-        .Case<ConvOp>([&](auto op) {
+        .Case<ConvOp, MatMulOp>([&](auto op) {
           if (op.getRelu() && partialSums)
-            splitOffRelu(op, op.getY());
+            splitOffRelu(op);
         })
-        .Case<MatMulOp>([&](auto op) {
-          if (op.getRelu() && partialSums)
-            splitOffRelu(op, op.getC());
-        })
-        .Case<CrossEntropyOp>([](auto op) {
+        .Case<CrossEntropyOp, NllLossOp>([](auto op) {
           if (!op.getSum())
-            splitOffMean(op, op.getLogits());
+            splitOffMean(op);
         })
-        .Case<NllLossOp>([](auto op) {
+        .Case<CrossEntropyGradOp, NllLossGradOp>([](auto op) {
           if (!op.getSum())
-            splitOffMean(op, op.getLogprobs());
-        })
-        .Case<CrossEntropyGradOp>([](auto op) {
-          if (!op.getSum())
-            splitOffMeanGrad(op, op.getProbs());
-        })
-        .Case<NllLossGradOp>([](auto op) {
-          if (!op.getSum())
-            splitOffMeanGrad(op, op.getDlogprobs());
+            splitOffMeanGrad(op);
         });
   }
 }

@@ -176,8 +176,7 @@ static Tile lossTile(Operation *op, Value labels, const Cuts &cuts,
   return tile;
 }
 
-/// The operand or result of a loss op with the shape of the logits.
-static Value logitsOf(Operation *op) {
+Value shard::logitsOf(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
       .Case<CrossEntropyOp, AccuracyOp>([](auto op) { return op.getLogits(); })
       .Case<CrossEntropyGradOp>([](auto op) { return op.getProbs(); })
@@ -208,7 +207,7 @@ Grid shard::extentsOf(Operation *op) {
         return along(op.getY(), usualAxes(shapeOf(op.getY())));
       })
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>(
-          [](auto op) { return shard::extentsOf(op); })
+          [](auto op) { return extentsOfConv(op); })
       .Case<MatMulOp>([](MatMulOp op) { return ::extentsOf(op); })
       .Case<MaxPoolOp, AvgPoolOp>(
           [&](auto op) { return along(op.getY(), {n, c, h, w}); })
@@ -272,9 +271,11 @@ Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
   return TypeSwitch<Operation *, Tile>(op)
       .Case<MapOp, MatMulOp, ReduceOp>(
           [&](auto op) { return ::tileOf(op, cuts, index); })
+      .Case<ReshapeOp, TransposeOp, ConcatOp, SplitOp>(
+          [&](auto op) { return shard::tileOf(op, cuts, index); })
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp, MaxPoolOp, AvgPoolOp,
-            MaxPoolGradOp, AvgPoolGradOp, ReshapeOp, TransposeOp, ConcatOp,
-            SplitOp>([&](auto op) { return shard::tileOf(op, cuts, index); })
+            MaxPoolGradOp, AvgPoolGradOp>(
+          [&](auto op) { return tileOfWindowed(op, cuts, index); })
       .Case<SoftmaxOp, SoftmaxGradOp>([&](auto) { return alike(); })
       .Case<LrnOp>([&](auto op) {
         int64_t below = (op.getSize() - 1) / 2;
