@@ -158,11 +158,12 @@ LogicalResult Emitter::call(CallOp op) {
     std::vector<std::string> items;
     for (Attribute operand : list)
       items.push_back(tensor(operand));
+    size_t single = count < 0 ? -count - 1 : items.size();
+    for (size_t i = 0; i < single; ++i)
+      arguments.push_back(CppArgument(items[i]));
     if (count < 0)
-      arguments.push_back(CppArgument(items));
-    else
-      for (std::string &item : items)
-        arguments.push_back(CppArgument(item));
+      arguments.push_back(CppArgument(
+          std::vector<std::string>(items.begin() + single, items.end())));
   };
   add(op.getOuts(), row->results);
   if (auto kernelName = op.getKernel()) {

@@ -101,9 +101,14 @@ LogicalResult CallOp::verify() {
                    << "among its " << what
                    << "s what is neither a buffer nor unit: " << a,
                failure();
-    if (count >= 0 && static_cast<int>(tensors.size()) != count)
+    int size = static_cast<int>(tensors.size());
+    if (count >= 0 && size != count)
       return emitOpError("has ")
-                 << tensors.size() << " " << what << "s; expected " << count,
+                 << size << " " << what << "s; expected " << count,
+             failure();
+    if (count < 0 && size < -count - 1)
+      return emitOpError("has ") << size << " " << what
+                                 << "s; expected at least " << -count - 1,
              failure();
     return success();
   };
@@ -134,22 +139,24 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   return success();
 }
 
-/// A call's buffers exist and lie on the device of its lane (but for what a
-/// transfer fetches); a generated kernel gets its inputs, then the step's scalars if it draws random numbers.
+/// A call's buffers exist and lie on the device of its lane, but for what its
+/// kernel may read elsewhere; a generated kernel gets its inputs, then the
+/// step's scalars if it draws random numbers.
 static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
   if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
     return failure();
   auto lane = symbols.lookup<LaneOp>(call.getLane());
   for (ArrayAttr list : {call.getOuts(), call.getIns()})
-    for (Attribute a : list) {
+    for (auto [number, a] : llvm::enumerate(list)) {
       auto name = dyn_cast<FlatSymbolRefAttr>(a);
       if (!name)
         continue;
       if (failed(checkSymbol<BufferOp>(call, symbols, name, "buffer")))
         return failure();
       auto buffer = symbols.lookup<BufferOp>(name.getAttr());
-      bool fetches = call.getCallee() == "transfer" && list == call.getIns();
-      if (buffer.getDeviceAttr() != lane.getDeviceAttr() && !fetches)
+      bool elsewhere =
+          list == call.getIns() && mayLieElsewhere(call.getCallee(), number);
+      if (buffer.getDeviceAttr() != lane.getDeviceAttr() && !elsewhere)
         return call.emitOpError("runs on ")
                << call.getLaneAttr() << " of " << lane.getDeviceAttr()
                << " but " << name << " lies on " << buffer.getDeviceAttr();

@@ -21,14 +21,19 @@ const KernelSignature *lwcc::exec::findKernel(llvm::StringRef name) {
   return row == std::end(table) ? nullptr : row;
 }
 
+bool lwcc::exec::mayLieElsewhere(llvm::StringRef kernel, unsigned operand) {
+  if (kernel == "sgd")
+    return operand >= 4; // the gradients
+  return kernel == "transfer" || kernel == "sum";
+}
+
 Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,
                             unsigned operand) {
-  // A generated kernel reads element i of its operands before it writes
-  // element i of its result. An update is in place: w_new is w, m_new is m.
-  if (kernel == "map")
+  // These read element i of their operands before they write element i of
+  // their result. An update is in place: w_new is w, m_new is m.
+  if (kernel == "map" || kernel == "sum")
     return Sharing::allowed;
-  if (kernel == "sgd" &&
-      ((result == 0 && operand == 0) || (result == 1 && operand == 2)))
+  if (kernel == "sgd" && result == operand)
     return Sharing::required;
   return Sharing::forbidden;
 }

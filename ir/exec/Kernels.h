@@ -14,8 +14,8 @@ namespace lwcc::exec {
 
 struct KernelSignature {
   llvm::StringRef name;
-  int results;  ///< -1: any number, passed as a list
-  int operands; ///< -1: any number, passed as a list
+  int results;  ///< -k: k - 1 of them, then a list of any length
+  int operands; ///< -k: k - 1 of them, then a list of any length
 };
 
 /// Whether a parameter has the value that the fields of this name have by
@@ -24,6 +24,10 @@ bool isDefaultParameter(llvm::StringRef name, mlir::Attribute value);
 
 llvm::ArrayRef<KernelSignature> kernelSignatures();
 const KernelSignature *findKernel(llvm::StringRef name);
+
+/// Whether an operand may lie on another device than the one that the kernel
+/// runs on: the kernel reads each of its elements once.
+bool mayLieElsewhere(llvm::StringRef kernel, unsigned operand);
 
 /// Whether a result may lie in the memory of an operand (the same bytes, the
 /// same type). Otherwise they must not overlap.

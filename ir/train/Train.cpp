@@ -270,8 +270,12 @@ bool MapOp::mayOverwrite(unsigned, unsigned operand) {
          getInputs()[operand].getType() == getY().getType();
 }
 
+bool SumOp::mayOverwrite(unsigned, unsigned operand) {
+  return getXs()[operand].getType() == getY().getType();
+}
+
 std::optional<unsigned> SgdOp::tiedOperand(unsigned result) {
-  return result == 0 ? 0 : 2; // w_new is w, m_new is m
+  return result; // w_new is w, m_new is m
 }
 
 //===----------------------------------------------------------------------===//

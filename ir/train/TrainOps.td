@@ -458,6 +458,12 @@ def SliceGradOp : Kernel<"slice_grad"> {
   let arguments = (ins FloatTensor:$dy, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$dx);
 }
+def SumOp : Kernel<"sum", [DeclareOpInterfaceMethods<TiedOpInterface, ["mayOverwrite"]>]> {
+  let summary = "the sum of tensors of one shape, in their order";
+  let arguments = (ins Variadic<FloatTensor>:$xs);
+  let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
+}
 def TransferOp : Kernel<"transfer"> {
   let summary = "x, which lies on another device, on the device of the result";
   let arguments = (ins AnyRankedTensor:$x);
@@ -478,10 +484,11 @@ def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOper
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
   let description = [{
     Learning rate, momentum, Nesterov and weight decay are read from `scalars`.
-    Where `loss` is not finite nothing changes.
+    Where `loss` is not finite nothing changes. The gradient is the sum of `gs`
+    in their order, which may lie on other devices once they are scheduled.
   }];
-  let arguments = (ins FloatTensor:$w, FloatTensor:$g, FloatTensor:$m,
-                       ScalarsTensor:$scalars, ScalarTensor:$loss);
+  let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
+                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
 }
 

@@ -345,6 +345,16 @@ LogicalResult ConcatOp::verify() {
   return expectShape(*this, "result", getY(), expected);
 }
 
+LogicalResult SumOp::verify() {
+  if (getXs().empty())
+    return emitOpError() << "adds nothing; expected at least one operand";
+  for (auto [i, x] : llvm::enumerate(getXs()))
+    if (failed(expectShape(*this, "operand " + std::to_string(i), x,
+                           shapeOf(getY()))))
+      return failure();
+  return success();
+}
+
 LogicalResult SplitOp::verify() {
   int64_t axis = getAxis();
   if (failed(expectAxis(*this, axis, getX())) ||

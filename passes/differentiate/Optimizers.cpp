@@ -15,8 +15,8 @@ using namespace lwcc::train;
 static Operation *buildSgd(OpBuilder &builder, Location loc,
                            const UpdateInputs &in) {
   Type type = in.parameter.getType();
-  return SgdOp::create(builder, loc, type, type, in.parameter, in.gradient,
-                       in.states[0], in.scalars, in.loss);
+  return SgdOp::create(builder, loc, type, type, in.parameter, in.states[0],
+                       in.scalars, in.loss, in.gradient);
 }
 static constexpr OptimizerState sgdStates[] = {{"momentum", 0.0}};
 

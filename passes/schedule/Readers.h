@@ -8,6 +8,7 @@
 #ifndef LWCC_PASSES_SCHEDULE_READERS_H
 #define LWCC_PASSES_SCHEDULE_READERS_H
 
+#include "ir/exec/Kernels.h"
 #include "ir/train/Train.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -16,8 +17,21 @@
 
 namespace lwcc {
 
+/// Whether nobody needs what a train.transfer brings as a copy: its readers can
+/// read it where it is.
+inline bool isReadElsewhere(train::TransferOp transfer) {
+  return llvm::all_of(transfer->getUses(), [](mlir::OpOperand &use) {
+    mlir::OperationName reader = use.getOwner()->getName();
+    return use.getOwner()->hasTrait<train::KernelOp>() &&
+           !mlir::isa<train::TransferOp>(use.getOwner()) &&
+           exec::mayLieElsewhere(reader.stripDialect(), use.getOperandNumber());
+  });
+}
+
 /// Whether the results may be views of the first operand.
 inline bool mayBeView(mlir::Operation *op) {
+  if (auto transfer = mlir::dyn_cast<train::TransferOp>(op))
+    return isReadElsewhere(transfer);
   return mlir::isa<train::ReshapeOp, train::TransposeOp, train::SliceOp,
                    train::SplitOp>(op);
 }

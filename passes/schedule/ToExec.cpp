@@ -12,6 +12,7 @@
 #include "ir/exec/Kernels.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/schedule/MergeTransfers.h"
 #include "passes/schedule/Names.h"
 #include "passes/schedule/Storage.h"
 #include "passes/schedule/Synchronize.h"
@@ -159,6 +160,7 @@ LogicalResult ProgramBuilder::run() {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<func::FuncOp, train::ParameterOp>(op))
       op.erase();
+  mergeTransfers(program);
   synchronize(program);
   return success();
 }
@@ -371,6 +373,10 @@ BufferOp FunctionBuilder::baseOf(const Storage *memory) {
 }
 
 FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
+  // What is read where it is has no name here.
+  auto transfer = value.getDefiningOp<train::TransferOp>();
+  if (transfer && storage.isView(transfer))
+    return bufferOf(transfer.getX());
   auto [memory, offset] = storage.find(value);
   BufferOp base = baseOf(memory);
   bool whole = offset == 0 && base.getType() == plainType(value.getType());
@@ -379,8 +385,8 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
   BufferOp &view = views[value];
   if (!view)
     view = parent.createBuffer(value.getLoc(), transientRole(value),
-                               nameFor(value), value.getType(), placeOf(value),
-                               base, offset);
+                               nameFor(value), value.getType(),
+                               placeOf(memory->owner), base, offset);
   return FlatSymbolRefAttr::get(view.getSymNameAttr());
 }
 

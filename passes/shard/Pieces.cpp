@@ -95,13 +95,41 @@ Value Pieces::get(Value original, const Box &region, PlaceAttr place,
       if (onSameDevice(placeOf(piece.value), place) &&
           contains(piece.region, region))
         return known = cut(piece, region).value;
-    if (Value copy = source.make(region, place)) {
+    if (Value copy = source.make ? source.make(region, place) : Value()) {
       source.pieces.push_back({region, copy});
       return known = copy;
     }
     return known = combine(partsOfCopies(source, region, place), region, place);
   }
+  return known = combine(partsOf(source, region, place), region, place);
+}
 
+SmallVector<Value> Pieces::terms(Value original, const Box &region,
+                                 PlaceAttr place, Purpose wanted) {
+  serve(original, wanted);
+  std::vector<Piece> parts = partsOf(sources[original], region, place);
+  bool whole = llvm::all_of(
+      parts, [&](const Piece &part) { return part.region == region; });
+  SmallVector<Value> terms;
+  if (!whole || sources[original].copies)
+    return {get(original, region, place, wanted)};
+  // What lies here in several is summed here, like elsewhere.
+  std::vector<Piece> here;
+  for (Piece &part : parts)
+    if (onSameDevice(placeOf(part.value), place))
+      here.push_back(part);
+  Value local = here.empty() ? Value() : combine(here, region, place);
+  for (Piece &part : parts)
+    if (!onSameDevice(placeOf(part.value), place))
+      terms.push_back(move(part.value, place));
+    else if (local)
+      terms.push_back(std::exchange(local, {}));
+  return terms;
+}
+
+/// What a sum or a join of the region is made of.
+std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
+                                           const Box &region, PlaceAttr place) {
   // Device by device, so that what lies together is joined or summed there
   // before it moves.
   llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<Piece>> devices;
@@ -122,7 +150,7 @@ Value Pieces::get(Value original, const Box &region, PlaceAttr place,
     }
     llvm::append_range(parts, local);
   }
-  return known = combine(std::move(parts), region, place);
+  return parts;
 }
 
 Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
@@ -251,20 +279,7 @@ Value Pieces::sum(const std::vector<Piece> &parts, const Box &region,
                            offsetIn(region, part.region), APFloat(0.0f));
     terms.push_back(term);
   }
-  // A few at a time: every map of another number of inputs is another kernel.
-  constexpr size_t atOnce = 8;
-  while (terms.size() > 1) {
-    size_t count = std::min(terms.size(), atOnce);
-    std::string total = "x0";
-    for (size_t i = 1; i < count; ++i)
-      total += " + x" + std::to_string(i);
-    auto type = typeAt(terms[0].getType(), region, place);
-    MapOp map =
-        buildMap(builder, loc, type, llvm::cantFail(Expression::parse(total)),
-                 ValueRange(terms).take_front(count));
-    describe(map, place, purpose, name);
-    terms.erase(terms.begin(), terms.begin() + count);
-    terms.insert(terms.begin(), map.getY());
-  }
-  return terms[0];
+  if (terms.size() == 1)
+    return terms[0];
+  return create<SumOp>(place, typeAt(terms[0].getType(), region, place), terms);
 }

@@ -55,14 +55,19 @@ public:
 
   /// Pieces of this value are copies of the same elements instead. `make` is
   /// asked for another copy where no device nearby holds one; it may return
-  /// null, and the region is then taken from the copies there are.
+  /// null or be absent, and the region is then taken from the copies there are.
   using MakeCopy =
       std::function<mlir::Value(const Box &region, train::PlaceAttr place)>;
-  void setCopies(mlir::Value original, MakeCopy make);
+  void setCopies(mlir::Value original, MakeCopy make = {});
 
   /// The region of `original`, on the device of `place`.
   mlir::Value get(mlir::Value original, const Box &region,
                   train::PlaceAttr place, Purpose purpose);
+
+  /// The same as tensors of this region whose sum it is, in a fixed order; one
+  /// of a device that has several.
+  llvm::SmallVector<mlir::Value> terms(mlir::Value original, const Box &region,
+                                       train::PlaceAttr place, Purpose purpose);
 
   /// One tile, on the device of `place`.
   mlir::Value bring(mlir::Value tile, train::PlaceAttr place, Purpose purpose);
@@ -83,6 +88,8 @@ private:
   static bool anyOverlap(const std::vector<Piece> &parts);
   std::vector<Piece> partsOfCopies(const Source &source, const Box &region,
                                    train::PlaceAttr place);
+  std::vector<Piece> partsOf(const Source &source, const Box &region,
+                             train::PlaceAttr place);
   Piece cut(const Piece &piece, const Box &region);
   mlir::Value move(mlir::Value value, train::PlaceAttr place);
   mlir::Value combine(std::vector<Piece> parts, const Box &region,

@@ -1,11 +1,15 @@
 //===- Updates.cpp - Who updates a parameter that lies in copies ----------===//
 //
-// A trainable parameter is updated once per part, by an owner among the devices
-// that hold it, which sums the gradients and sends the new values to the other
-// copies; optimizer state lives with the owner only. Where many devices hold a
-// large parameter, each owns a part of it (a reduce-scatter and an all-gather);
-// owners of small ones are balanced by bytes. Running statistics have no owner:
-// whoever makes them sends them.
+// Where several devices hold a parameter, there are three ways to update it; all
+// read the gradients where they are and sum them in one order:
+//   - each device owns and updates a part, which the others fetch (a
+//     reduce-scatter and an all-gather); optimizer state lies with the owner;
+//   - a parameter of few bytes every device updates for itself (an all-reduce):
+//     the second exchange would cost more than the bytes it saves;
+//   - one that cannot be cut into as many parts has fewer owners, balanced by
+//     bytes.
+// This goes on beside the computation, on the lanes of the transfers. Running
+// statistics have no owner: whoever makes them sends them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,20 +45,32 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
   return regions;
 }
 
+static int64_t bytesOf(const Box &region) {
+  int64_t bytes = 4;
+  for (Interval axis : region)
+    bytes *= axis.size();
+  return bytes;
+}
+
+/// Whether every device that holds the region sums and updates all of it: what
+/// each must read is little.
+static bool isAllReduced(const Box &region, int64_t copies) {
+  constexpr int64_t little = 1 << 20;
+  return copies > 1 && bytesOf(region) * (copies - 1) <= little;
+}
+
 /// Cuts a region that lies in several copies so that each of their devices
 /// updates a part: then no device sends or receives much more than the others.
 /// A part begins at an address that every kernel accepts, so that it can be
-/// updated and written in place; small regions are left whole.
+/// updated and written in place.
 static std::vector<Box> partsToUpdate(const Box &region, int64_t copies) {
-  constexpr int64_t smallestPart = 1 << 20;
   int64_t rowBytes = 4;
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
   int64_t step =
       exec::arenaAlignment / std::gcd(exec::arenaAlignment, rowBytes);
   int64_t rows = region.empty() ? 1 : region[0].size();
-  int64_t count =
-      std::min({copies, rows * rowBytes / smallestPart, rows / step});
+  int64_t count = std::min(copies, rows / step);
   std::vector<Box> parts;
   for (int64_t i = 0; i < count; ++i) {
     // Whole steps; the last part has what is left.
@@ -90,14 +106,39 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
     pieces.add(read.getValue(), region, readPart(read, copies.back()));
     best = &copies.back();
   }
-  int64_t bytes = 4;
-  for (Interval axis : part)
-    bytes *= axis.size();
-  shared.ownedBytes[{best->place.getNode(), best->place.getGpu()}] += bytes;
+  shared.ownedBytes[{best->place.getNode(), best->place.getGpu()}] +=
+      bytesOf(part);
   return *best;
 }
 
-/// The optimizer's op of a parameter, once per part, at its owner.
+/// The optimizer's op for a part of a parameter, at one device.
+void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
+  auto isState = [&](Value operand) {
+    return operand == op.getW() || operand == op.getM();
+  };
+  Value gradient = op.getGs().front();
+  SmallVector<Value> terms =
+      pieces.terms(gradient, part, place, purposeOf(op));
+  // More than a kernel takes (Ops.h) are summed before.
+  if (terms.size() > maxTerms)
+    terms = {pieces.get(gradient, part, place, purposeOf(op))};
+  bool exchanges = llvm::any_of(
+      terms, [](Value term) { return term.getDefiningOp<TransferOp>(); });
+  if (exchanges)
+    place = PlaceAttr::get(op.getContext(), place.getNode(), place.getGpu(),
+                           transferLane);
+  Tile tile;
+  for (Value operand : op->getOperands())
+    tile.operands.push_back(isState(operand) ? part
+                                             : wholeOf(shapeOf(operand)));
+  tile.operands.back() = std::nullopt; // the gradient: below
+  tile.results.assign(op->getNumResults(), part);
+  Operation *made = makeTile(op, tile, place, "");
+  cast<SgdOp>(made).getGsMutable().assign(terms);
+  addPieces(op, made, tile);
+}
+
+/// The optimizer's op of a parameter, for each of its parts where it is owned.
 void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
   auto parameterOf = [](Value value) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
@@ -107,21 +148,25 @@ void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
     pieces.get(op.getW(), wholeOf(shapeOf(op.getW())),
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
+  for (Value result : op->getResults())
+    pieces.setCopies(result);
   std::vector<Box> updated;
   for (const Box &region : regionsOf(shared.parameters[weight])) {
-    int64_t copies =
-        llvm::count_if(shared.parameters[weight],
-                       [&](const Part &copy) { return copy.region == region; });
-    for (const Box &part : partsToUpdate(region, copies)) {
-      PlaceAttr place = ownerOf(weight, region, part).place;
-      Tile tile;
-      for (Value operand : op->getOperands()) {
-        bool state = operand == op.getW() || operand == op.getG() ||
-                     operand == op.getM();
-        tile.operands.push_back(state ? part : wholeOf(shapeOf(operand)));
-      }
-      tile.results.assign(op->getNumResults(), part);
-      addPieces(op, makeTile(op, tile, place, ""), tile);
+    std::vector<PlaceAttr> holders;
+    for (const Part &copy : shared.parameters[weight])
+      if (copy.region == region)
+        holders.push_back(copy.place);
+    if (isAllReduced(region, holders.size())) {
+      for (PlaceAttr place : holders)
+        updatePart(op, region, place);
+      updated.push_back(region);
+      continue;
+    }
+    std::vector<Box> parts = partsToUpdate(region, holders.size());
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      bool everybody = parts.size() == holders.size();
+      updatePart(op, part,
+                 everybody ? holders[i] : ownerOf(weight, region, part).place);
       updated.push_back(part);
     }
   }

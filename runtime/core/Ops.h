@@ -225,8 +225,12 @@ struct SliceParams {
 void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params);
 void slice_grad(Lane &lane, Tensor dx, Tensor dy, const SliceParams &params);
 
-/// y = x, which may lie on another device than the lane's.
-void transfer(Lane &lane, Tensor y, Tensor x);
+/// y = the sum of xs, in their order; they may lie on other devices than the
+/// lane's. y may be one of them.
+void sum(Lane &lane, Tensor y, const Tensors &xs);
+
+/// ys[i] = xs[i], which may lie on other devices than the lane's.
+void transfer(Lane &lane, const Tensors &ys, const Tensors &xs);
 
 struct FillParams {
   float value = 0.0f;
@@ -239,11 +243,12 @@ void fill(Lane &lane, Tensor y, const FillParams &params);
 // stop with the parameters of the last good step.
 //===----------------------------------------------------------------------===//
 
-/// PyTorch's SGD: g += weight_decay * w; m = momentum * m + g (m starts at 0);
-/// w -= lr * (nesterov ? g + momentum * m : m). Results are tied: w_new is w
-/// and m_new is m, in place.
-void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor g, Tensor m,
-         Tensor scalars, Tensor loss);
+/// PyTorch's SGD, where g is the sum of gs in their order, which may lie on
+/// other devices than the lane's: g += weight_decay * w; m = momentum * m + g
+/// (m starts at 0); w -= lr * (nesterov ? g + momentum * m : m). Results are
+/// tied: w_new is w and m_new is m, in place.
+void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
+         Tensor scalars, Tensor loss, const Tensors &gs);
 
 } // namespace lwcc::rt
 

@@ -15,11 +15,14 @@ void CpuLane::layer(const char *name, const char *phase) {
 }
 
 void CpuLane::append(const char *op, const Tensors &results,
-                     std::function<void()> run) {
+                     std::function<void()> run, const Tensors &read) {
   Entry entry;
   entry.op = op;
   entry.results = results;
   entry.run = std::move(run);
+  for (const Tensor &x : read)
+    if (int from = deviceOf(x.data); from != device)
+      entry.received.push_back({from, device, x.bytes()});
   append(std::move(entry));
 }
 

@@ -36,9 +36,8 @@ struct Entry {
   const char *op = "";          ///< work: the runtime function's name
   std::string layer, phase;     ///< work: what it serves
   Tensors results;              ///< work: for Machine::runObserved
-  const void *source = nullptr; ///< of a transfer: the tensor that is moved,
-  int64_t bytes = 0;            ///< its size,
-  int from = 0;                 ///< and its device
+  /// work: what it reads on other devices, by device
+  std::vector<Traffic> received;
 };
 
 /// Entries in the order in which they were appended, and each lane's share.
@@ -50,15 +49,19 @@ struct Sequence {
 
 class CpuLane final : public Lane {
 public:
-  CpuLane(int index, int device, int threads)
-      : index(index), device(device), threads(threads) {}
+  /// `deviceOf` finds the device of an address in any arena.
+  CpuLane(int index, int device, int threads,
+          std::function<int(const void *)> deviceOf)
+      : index(index), device(device), threads(threads),
+        deviceOf(std::move(deviceOf)) {}
 
   void layer(const char *name, const char *phase) override;
 
   /// Appends an operator. `op` and the closure's captures must live as long as
-  /// the machine; `results` may hold absent tensors.
-  void append(const char *op, const Tensors &results,
-              std::function<void()> run);
+  /// the machine; `results` may hold absent tensors. `read` are the operands
+  /// that may lie on other devices.
+  void append(const char *op, const Tensors &results, std::function<void()> run,
+              const Tensors &read = {});
   void append(Entry entry);
 
   /// Makes the workspace at least this large, from the end of the recording.
@@ -72,10 +75,11 @@ public:
   const int index;
   const int device;
   const int threads;
-  /// Bytes that transfers on this lane brought from each device.
+  /// Bytes that this lane read on each other device.
   std::vector<int64_t> received;
 
 private:
+  std::function<int(const void *)> deviceOf;
   Sequence *recording = nullptr;
   std::string currentLayer, currentPhase;
   int64_t needed = 0;

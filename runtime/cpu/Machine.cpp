@@ -102,13 +102,12 @@ std::exception_ptr inContext(const Entry &entry, std::exception_ptr cause) {
 } // namespace
 
 /// The threads of a lane: cores are divided among the devices, and a device's
-/// among the lanes that compute.
+/// among the lanes that compute. The lane that exchanges with other devices
+/// has as many as one of those: what it does is bound by memory.
 static int threadsOf(const MachineSpec &spec, int lane, int threads) {
   auto share = [](int whole, int parts, int index) {
     return std::max(whole / parts + (index < whole % parts ? 1 : 0), 1);
   };
-  if (spec.lanes[lane].copies)
-    return 1;
   int device = spec.lanes[lane].device, lanes = 0, index = 0;
   for (int i = 0; i < static_cast<int>(spec.lanes.size()); ++i)
     if (spec.lanes[i].device == device && !spec.lanes[i].copies) {
@@ -116,7 +115,9 @@ static int threadsOf(const MachineSpec &spec, int lane, int threads) {
       ++lanes;
     }
   int devices = static_cast<int>(spec.devices.size());
-  return share(share(threads, devices, device), lanes, index);
+  if (spec.lanes[lane].copies)
+    index = 0;
+  return share(share(threads, devices, device), std::max(lanes, 1), index);
 }
 
 CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
@@ -136,8 +137,9 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
 #endif
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
-    lanes.push_back(std::make_unique<CpuLane>(i, spec.lanes[i].device,
-                                              threadsOf(spec, i, threads)));
+    lanes.push_back(std::make_unique<CpuLane>(
+        i, spec.lanes[i].device, threadsOf(spec, i, threads),
+        [this](const void *address) { return deviceOf(address); }));
     lanes.back()->received.resize(spec.devices.size());
   }
   for (int i = 0; i < spec.events; ++i)
@@ -182,9 +184,6 @@ Sequence *CpuMachine::record(const char *name,
   }
   for (auto &lane : lanes)
     lane->endRecording();
-  for (Entry &entry : sequence->entries)
-    if (entry.source)
-      entry.from = deviceOf(entry.source);
 
 #ifndef NDEBUG
   // In appended order every event is recorded before it is waited for, so that
@@ -264,8 +263,8 @@ void CpuMachine::perform(const Item &item, CpuLane &lane, uint64_t number) {
       case Entry::work:
         current = &entry;
         entry.run();
-        if (entry.source)
-          lane.received[entry.from] += entry.bytes;
+        for (const Traffic &read : entry.received)
+          lane.received[read.from] += read.bytes;
         break;
       case Entry::record:
         entry.event->signal(number);

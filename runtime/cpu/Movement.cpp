@@ -58,17 +58,13 @@ struct Moves {
 };
 } // namespace
 
-void transfer(Lane &lane, Tensor y, Tensor x) {
+void transfer(Lane &lane, const Tensors &ys, const Tensors &xs) {
+  assert(ys.size() == xs.size() && "one source for each target");
   CpuLane &on = cpuLane(lane);
   Moves moves; // every device's memory is this process's
-  moves.copy(y, x);
-  Entry entry;
-  entry.op = "transfer";
-  entry.results = {y};
-  entry.run = std::move(moves).onThreads(on.threads);
-  entry.source = x.data;
-  entry.bytes = x.bytes();
-  on.append(std::move(entry));
+  for (size_t i = 0; i < ys.size(); ++i)
+    moves.copy(ys[i], xs[i]);
+  on.append("transfer", ys, std::move(moves).onThreads(on.threads), xs);
 }
 
 void reshape(Lane &lane, Tensor y, Tensor x) {

@@ -1,7 +1,8 @@
-//===- Sgd.cpp - Stochastic gradient descent --------------------*- C++ -*-===//
+//===- Sgd.cpp - Sums and stochastic gradient descent -----------*- C++ -*-===//
 //
-// One pass over weight, gradient and momentum: the update is bound by memory,
-// so each is read once and written once.
+// One pass over weight, gradients and momentum: the update is bound by memory,
+// so each is read once and written once. Several gradients are summed a piece
+// at a time that stays in the cache.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/SgdBody.h"
@@ -9,6 +10,57 @@
 #include "runtime/cpu/Parallel.h"
 
 namespace lwcc::rt {
+
+/// Elements of a piece: 16 KiB.
+static constexpr int64_t pieceSize = 4096;
+
+LWCC_CLONES static void addTwo(int64_t n, float *y, const float *a,
+                               const float *b) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = a[i] + b[i];
+}
+
+/// y = elements [begin, begin + n) of the tensors' sum, in their order; y may
+/// be those elements of one of them.
+static void sumPiece(const Tensors &xs, int64_t begin, int64_t n, float *y) {
+  auto at = [&](size_t i) { return xs[i].as<float>() + begin; };
+  // All in the cache before y is written: it may be any of them.
+  if (xs.size() > 2) {
+    float total[pieceSize];
+    addTwo(n, total, at(0), at(1));
+    for (size_t i = 2; i + 1 < xs.size(); ++i)
+      addTwo(n, total, total, at(i));
+    addTwo(n, y, total, at(xs.size() - 1));
+  } else if (xs.size() == 2) {
+    addTwo(n, y, at(0), at(1));
+  } else if (y != at(0)) {
+    std::copy_n(at(0), n, y);
+  }
+}
+
+template <typename Body>
+static void forEachPiece(int threads, int64_t n, const Body &body) {
+  int64_t pieces = (n + pieceSize - 1) / pieceSize;
+  parallelFor(threads, pieces, 4, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p)
+      body(p * pieceSize, std::min(pieceSize, n - p * pieceSize));
+  });
+}
+
+void sum(Lane &lane, Tensor y, const Tensors &xs) {
+  for ([[maybe_unused]] const Tensor &x : xs)
+    assert(x.stride == y.stride && "different layouts");
+  CpuLane &on = cpuLane(lane);
+  on.append(
+      "sum", {y},
+      [y, xs, threads = on.threads] {
+        forEachPiece(threads, y.elements(), [&](int64_t begin, int64_t n) {
+          sumPiece(xs, begin, n, y.as<float>() + begin);
+        });
+      },
+      xs);
+}
 
 LWCC_CLONES static void sgdRange(const StepScalars &scalars, int64_t n,
                                  float *w, const float *g, float *m) {
@@ -18,19 +70,30 @@ LWCC_CLONES static void sgdRange(const StepScalars &scalars, int64_t n,
     sgdUpdate(s, w[i], g[i], m[i]);
 }
 
-void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor g, Tensor m,
-         Tensor scalars, Tensor loss) {
+void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
+         Tensor scalars, Tensor loss, const Tensors &gs) {
   assert(w_new.data == w.data && m_new.data == m.data && "updated in place");
-  assert(w.stride == g.stride && w.stride == m.stride && "different layouts");
+  assert(w.stride == m.stride && "different layouts");
+  for ([[maybe_unused]] const Tensor &g : gs)
+    assert(w.stride == g.stride && "different layouts");
   CpuLane &on = cpuLane(lane);
-  on.append("sgd", {w_new, m_new}, [=, threads = on.threads] {
-    if (!isFiniteLoss(*loss.as<float>()))
-      return;
-    parallelFor(threads, w.elements(), 16384, [&](int64_t b, int64_t e) {
-      sgdRange(*scalars.as<StepScalars>(), e - b, w.as<float>() + b,
-               g.as<float>() + b, m.as<float>() + b);
-    });
-  });
+  on.append(
+      "sgd", {w_new, m_new},
+      [w, m, scalars, loss, gs, threads = on.threads] {
+        if (!isFiniteLoss(*loss.as<float>()))
+          return;
+        const StepScalars &s = *scalars.as<StepScalars>();
+        forEachPiece(threads, w.elements(), [&](int64_t begin, int64_t n) {
+          float total[pieceSize];
+          const float *g = gs[0].as<float>() + begin;
+          if (gs.size() > 1) {
+            sumPiece(gs, begin, n, total);
+            g = total;
+          }
+          sgdRange(s, n, w.as<float>() + begin, g, m.as<float>() + begin);
+        });
+      },
+      gs);
 }
 
 } // namespace lwcc::rt

@@ -58,9 +58,10 @@ public:
 
   /// Appends an operator. `run` is called once to load kernels and once for
   /// every capture or observed run, with this lane's device current; it may use
-  /// `workspaceBytes` bytes at workspace().
+  /// `workspaceBytes` bytes at workspace(). `read` are the operands that may
+  /// lie on other devices.
   void append(const char *op, Tensors results, std::function<void()> run,
-              int64_t workspaceBytes = 0);
+              int64_t workspaceBytes = 0, Tensors read = {});
 
   /// Launches a kernel on the stream; grid and block are one-dimensional
   /// unless said otherwise. Only loads the kernel while kernels are loaded.
@@ -121,7 +122,7 @@ struct Sequence {
     const char *op; ///< null: an event
     Tensors results;
     std::function<void()> run;
-    int from = 0; ///< of a transfer: the device of what is moved
+    Tensors read; ///< operands that may lie on other devices
   };
   std::string name;
   int64_t runs = 0; ///< that were started
@@ -163,8 +164,6 @@ public:
 
   /// Adds to the sequence that is being recorded.
   void append(Sequence::Step step);
-  /// Says where what the last step moves comes from.
-  void noteSource(const void *address);
   bool usesTf32() const { return spec.tf32; }
   bool isDeterministic() const { return options.deterministic; }
 
@@ -181,6 +180,8 @@ private:
   /// Runs `transfer` on a device's stream in order with the runs.
   void inOrder(int device, const std::function<void(cudaStream_t)> &transfer);
   void copyAsync(Tensor target, Tensor source, int device);
+  int deviceOf(const void *address) const;
+  void enablePeerAccess();
   void loadKernels(Sequence &sequence);
   void capture(Sequence &sequence);
 

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 
 using namespace lwcc;
@@ -69,10 +68,11 @@ CudaLane::~CudaLane() {
 }
 
 void CudaLane::append(const char *op, Tensors results,
-                      std::function<void()> run, int64_t workspaceBytes) {
+                      std::function<void()> run, int64_t workspaceBytes,
+                      Tensors read) {
   workspaceNeeded = std::max(workspaceNeeded, workspaceBytes);
   machine.append({this, currentLayer, currentPhase, op, std::move(results),
-                  std::move(run)});
+                  std::move(run), std::move(read)});
 }
 
 void CudaLane::launch(const void *kernel, dim3 grid, dim3 block,
@@ -108,19 +108,19 @@ void CudaEvent::record(Lane &on) {
           "making an event");
   }
   current = event;
-  lane.machine.append({&lane, "", "", nullptr, {}, [event, &lane] {
-                         check(cudaEventRecord(event, lane.stream),
-                               "recording an event");
-                       }});
+  auto run = [event, &lane] {
+    check(cudaEventRecord(event, lane.stream), "recording an event");
+  };
+  lane.machine.append({&lane, "", "", nullptr, {}, run, {}});
 }
 
 void CudaEvent::wait(Lane &on) {
   CudaLane &lane = cudaLane(on);
   assert(current && "an event is recorded before it is waited for");
-  lane.machine.append({&lane, "", "", nullptr, {}, [event = current, &lane] {
-                         check(cudaStreamWaitEvent(lane.stream, event, 0),
-                               "waiting for an event");
-                       }});
+  auto run = [event = current, &lane] {
+    check(cudaStreamWaitEvent(lane.stream, event, 0), "waiting for an event");
+  };
+  lane.machine.append({&lane, "", "", nullptr, {}, run, {}});
 }
 
 Sequence::~Sequence() {
@@ -164,6 +164,7 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
                   bytesText(needed) + ", available " + bytesText(available) +
                   "; free memory on it or compile with a smaller --batch");
   }
+  enablePeerAccess();
   for (size_t d = 0; d < devices.size(); ++d) {
     Device &device = devices[d];
     device.gpu->use();
@@ -234,13 +235,39 @@ void CudaMachine::append(Sequence::Step step) {
   recording->steps.push_back(std::move(step));
 }
 
-void CudaMachine::noteSource(const void *address) {
+int CudaMachine::deviceOf(const void *address) const {
   auto at = static_cast<const char *>(address);
   for (size_t d = 0; d < devices.size(); ++d) {
     const DeviceBuffer &arena = devices[d].arena;
     if (at >= arena.data() && at < arena.data() + arena.bytes())
-      recording->steps.back().from = static_cast<int>(d);
+      return static_cast<int>(d);
   }
+  assert(false && "a tensor lies in no device's arena");
+  return 0;
+}
+
+/// Kernels of one GPU read the memory of the others, where a program says so.
+void CudaMachine::enablePeerAccess() {
+  for (const auto &gpu : gpus)
+    for (const auto &peer : gpus) {
+      if (gpu == peer)
+        continue;
+      int possible = 0;
+      check(cudaDeviceCanAccessPeer(&possible, gpu->id, peer->id),
+            "asking for peer access");
+      if (!possible)
+        throw Error("GPU " + std::to_string(gpu->id) +
+                    " cannot read the memory of GPU " +
+                    std::to_string(peer->id) +
+                    " (no NVLink or PCIe peer access between them); choose "
+                    "others with LWCC_DEVICES, or compile for fewer --gpus");
+      gpu->use();
+      cudaError_t status = cudaDeviceEnablePeerAccess(peer->id, 0);
+      if (status == cudaErrorPeerAccessAlreadyEnabled)
+        cudaGetLastError(); // not sticky: clears it
+      else
+        check(status, "enabling peer access");
+    }
 }
 
 Sequence *CudaMachine::record(const char *name,
@@ -348,9 +375,9 @@ std::vector<Traffic> CudaMachine::traffic() {
   std::map<std::pair<int, int>, int64_t> bytes;
   for (const auto &sequence : sequences)
     for (const Sequence::Step &step : sequence->steps)
-      if (step.op && std::strcmp(step.op, "transfer") == 0)
-        bytes[{step.from, step.lane->device}] +=
-            sequence->runs * step.results[0].bytes();
+      for (const Tensor &read : step.read)
+        if (int from = deviceOf(read.data); from != step.lane->device)
+          bytes[{from, step.lane->device}] += sequence->runs * read.bytes();
   std::vector<Traffic> moved;
   for (const auto &[pair, sum] : bytes)
     moved.push_back({pair.first, pair.second, sum});

@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/SgdBody.h"
 #include "runtime/core/StridedCopy.h"
 #include "runtime/cuda/CudaMachine.h"
 
@@ -53,32 +52,6 @@ __global__ void __launch_bounds__(256)
     int64_t at[1];
     offsetsAt(nest, i, at);
     to[at[0]] = value;
-  }
-}
-
-template <int V>
-__global__ void __launch_bounds__(256)
-    sgdStep(int64_t items, float *w, const float *g, float *m,
-            const StepScalars *scalars, const float *loss) {
-  if (!isFiniteLoss(*loss))
-    return;
-  const StepScalars s = *scalars;
-  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
-       i += stride) {
-    if constexpr (V == 4) {
-      float4 w4 = reinterpret_cast<float4 *>(w)[i];
-      float4 m4 = reinterpret_cast<float4 *>(m)[i];
-      const float4 g4 = reinterpret_cast<const float4 *>(g)[i];
-      sgdUpdate(s, w4.x, g4.x, m4.x);
-      sgdUpdate(s, w4.y, g4.y, m4.y);
-      sgdUpdate(s, w4.z, g4.z, m4.z);
-      sgdUpdate(s, w4.w, g4.w, m4.w);
-      reinterpret_cast<float4 *>(w)[i] = w4;
-      reinterpret_cast<float4 *>(m)[i] = m4;
-    } else {
-      sgdUpdate(s, w[i], g[i], m[i]);
-    }
   }
 }
 
@@ -167,15 +140,21 @@ static void launchFill(CudaLane &lane, const Tensor &box, float value) {
   }
 }
 
-void rt::transfer(Lane &base, Tensor y, Tensor x) {
+void rt::transfer(Lane &base, const Tensors &ys, const Tensors &xs) {
+  assert(ys.size() == xs.size() && "one source for each target");
   CudaLane &lane = cudaLane(base);
-  lane.append("transfer", {y}, [=, &lane] {
-    // Unified addressing: the driver knows whose memory each side is.
-    check(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.bytes()),
-                          cudaMemcpyDefault, lane.stream),
-          "moving a tensor between devices");
-  });
-  lane.machine.noteSource(x.data);
+  lane.append(
+      "transfer", ys,
+      [=, &lane] {
+        // Unified addressing: the driver knows whose memory each side is.
+        if (lane.isRunning())
+          for (size_t i = 0; i < ys.size(); ++i)
+            check(cudaMemcpyAsync(ys[i].data, xs[i].data,
+                                  static_cast<size_t>(ys[i].bytes()),
+                                  cudaMemcpyDefault, lane.stream),
+                  "moving a tensor between devices");
+      },
+      0, xs);
 }
 
 void rt::reshape(Lane &base, Tensor y, Tensor x) {
@@ -263,19 +242,4 @@ void rt::slice_grad(Lane &base, Tensor dx, Tensor dy,
 void rt::fill(Lane &base, Tensor y, const FillParams &params) {
   CudaLane &lane = cudaLane(base);
   lane.append("fill", {y}, [=, &lane] { launchFill(lane, y, params.value); });
-}
-
-void rt::sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor w, Tensor g,
-             Tensor m, Tensor scalars, Tensor loss) {
-  assert(w_new.data == w.data && m_new.data == m.data && "updates in place");
-  CudaLane &lane = cudaLane(base);
-  lane.append("sgd", {w_new, m_new}, [=, &lane] {
-    bool four = w.elements() % 4 == 0;
-    for (const Tensor *t : {&w, &g, &m})
-      four &= reinterpret_cast<uintptr_t>(t->data) % 16 == 0;
-    const int64_t items = w.elements() / (four ? 4 : 1);
-    lane.launch(four ? sgdStep<4> : sgdStep<1>, lane.blocksFor(items, 256), 256,
-                items, w.as<float>(), g.as<const float>(), m.as<float>(),
-                scalars.as<const StepScalars>(), loss.as<const float>());
-  });
 }

@@ -24,7 +24,7 @@ std::string lwcc::mebibytes(int64_t bytes) {
 }
 
 namespace {
-/// Bytes that transfers of a training step move.
+/// Bytes that a training step reads on other devices.
 struct Moved {
   int64_t forward = 0, backward = 0, update = 0;
 
@@ -63,10 +63,12 @@ Step::Step(exec::ProgramOp program) {
     Layer &layer = layers[call.getLayer()];
     ++layer.calls[call.getCallee()];
     auto ins = buffers(call.getIns()), outs = buffers(call.getOuts());
-    if (call.getCallee() == "transfer") {
-      layer.moved.add(call.getPhase(), ins[0].getBytes());
-      pairs[{ins[0].getDevice(), outs[0].getDevice()}] += ins[0].getBytes();
-    }
+    StringRef here = symbols.lookup<exec::LaneOp>(call.getLane()).getDevice();
+    for (exec::BufferOp b : ins)
+      if (b.getDevice() != here) {
+        layer.moved.add(call.getPhase(), b.getBytes());
+        pairs[{b.getDevice(), here}] += b.getBytes();
+      }
     if (call.getPhase() != "forward")
       continue;
     for (exec::BufferOp b : ins)

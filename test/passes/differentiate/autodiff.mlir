@@ -18,15 +18,15 @@
 // CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.axes = "n-c", train.layer = "fc", train.names = ["d_flat"], train.phase = "backward"}
 // CHECK:         %[[DFC:.*]] = train.matmul(%[[DLOGITS]], %[[FLAT]]) {{.*}}transpose_a = true
 // CHECK:         %[[M:.*]] = train.read @fc.momentum {{.*}}train.phase = "update"
-// CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[DFC]], %[[M]], %[[SCALARS]], %[[LOSS]]) {train.layer = "fc", train.phase = "update"}
+// CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[M]], %[[SCALARS]], %[[LOSS]], %[[DFC]]) {train.layer = "fc", train.phase = "update"}
 // CHECK:         train.write @fc, %[[FCNEW]]
 // CHECK:         train.write @fc.momentum, %[[MNEW]]
 // CHECK:         %[[DRELU:.*]] = train.reshape(%[[DFLAT]])
 // CHECK:         %[[DCONV:.*]] = train.map "x1 <= 0.0f ? 0.0f : x0"(%[[DRELU]], %[[RELU]])
 // CHECK-NOT:     train.conv_grad_input
 // CHECK:         %[[DW:.*]], %[[DB:.*]] = train.conv_grad_weight(%[[DCONV]], %[[X]]) {{.*}}train.names = ["d_conv", "d_conv.bias"]
-// CHECK:         train.sgd(%[[W]], %[[DW]]
-// CHECK:         train.sgd(%[[B]], %[[DB]]
+// CHECK:         train.sgd(%[[W]], {{.*}}, %[[DW]])
+// CHECK:         train.sgd(%[[B]], {{.*}}, %[[DB]])
 train.parameter trainable @conv : tensor<4x3x3x3xf32> init<normal 0.0, 0.1>
 train.parameter trainable @conv.bias : tensor<4xf32> init<constant 0.0>
 train.parameter trainable @fc : tensor<10x64xf32> init<normal 0.0, 0.1>
@@ -52,7 +52,7 @@ func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32>, %scalars:
 // CHECK-NOT:     train.sgd
 // CHECK:         %[[D1:.*]] = train.matmul({{.*}}transpose_a = true
 // CHECK:         %[[SUM:.*]] = train.map "x0 + x1"(%[[D2]], %[[D1]]) {{.*}}train.names = ["d_w"]
-// CHECK:         train.sgd(%[[W]], %[[SUM]],
+// CHECK:         train.sgd(%[[W]], {{.*}}, %[[SUM]])
 // CHECK-NOT:     train.sgd
 train.parameter trainable @w : tensor<4x4xf32> init<normal 0.0, 0.1>
 func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {

@@ -126,7 +126,7 @@ func.func @sums(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %scalars: tensor<64xui8>
   %ab = train.map "x0 + x1"(%a, %b) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %c = train.softmax(%x) {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %abc = train.map "x0 + x1"(%ab, %c) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  %new, %m = train.sgd(%w, %w, %w, %scalars, %loss) {train.phase = "update"} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<64xui8>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %new, %m = train.sgd(%w, %w, %scalars, %loss, %w) {train.phase = "update"} : (tensor<4xf32>, tensor<4xf32>, tensor<64xui8>, tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   train.write @w, %new {train.phase = "update"} : tensor<4xf32>
   %y = train.map "x0 + 1.0f"(%abc) : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
@@ -148,7 +148,7 @@ func.func @update_waits(%dy: tensor<2x4xf32>, %y: tensor<2x4xf32>, %scalars: ten
   %w = train.read @w : tensor<2x4xf32>
   %dx = train.map "x0 * x1"(%dy, %w) {train.phase = "backward"} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %m = train.read @w.momentum : tensor<2x4xf32>
-  %new, %mnew = train.sgd(%w, %dy, %m, %scalars, %loss) {train.phase = "update"} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<64xui8>, tensor<f32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  %new, %mnew = train.sgd(%w, %m, %scalars, %loss, %dy) {train.phase = "update"} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<64xui8>, tensor<f32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
   train.write @w, %new : tensor<2x4xf32>
   train.write @w.momentum, %mnew : tensor<2x4xf32>
   %dz = train.map "x1 <= 0.0f ? 0.0f : x0"(%dx, %y) {train.phase = "backward"} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>

@@ -22,7 +22,7 @@ func.func @update_after_readers(%x: tensor<2x2xf32>, %scalars: tensor<64xui8>, %
   // CHECK-NEXT: train.write @w.momentum,
   // CHECK-NEXT: train.matmul{{.*}}"last"
   %last = train.matmul(%dx, %dx) {train.names = ["last"], train.phase = "backward"} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-  %n, %k = train.sgd(%w, %dw, %m, %scalars, %loss) {train.phase = "update"} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<64xui8>, tensor<f32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %dw) {train.phase = "update"} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<64xui8>, tensor<f32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
   train.write @w, %n {train.phase = "update"} : tensor<2x2xf32>
   train.write @w.momentum, %k {train.phase = "update"} : tensor<2x2xf32>
   return %last : tensor<2x2xf32>

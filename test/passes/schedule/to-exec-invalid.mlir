@@ -49,7 +49,7 @@ func.func @train_step(%g: tensor<2xf32>, %s: tensor<64xui8>, %loss: tensor<f32>)
   %w = train.read @w : tensor<2xf32>
   %m = train.read @m : tensor<2xf32>
   // expected-error @+1 {{works in place on 'w', whose old value is read later}}
-  %n, %k = train.sgd(%w, %g, %m, %s, %loss) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<64xui8>, tensor<f32>) -> (tensor<2xf32>, tensor<2xf32>)
+  %n, %k = train.sgd(%w, %m, %s, %loss, %g) : (tensor<2xf32>, tensor<2xf32>, tensor<64xui8>, tensor<f32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
   // expected-note @+1 {{read here}}
   %z = train.map "x0 + x1"(%w, %n) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %z : tensor<2xf32>

@@ -49,8 +49,8 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64} {
     // CHECK-NEXT: exec.call "matmul" [@d_fc, @images, unit] -> [@d_w]
     %dw = train.matmul(%dy, %x) {transpose_a = true, train.layer = "fc", train.phase = "backward", train.names = ["d_w"]} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
     %m = train.read @w.momentum : tensor<3x4xf32>
-    // CHECK-NEXT: exec.call "sgd" [@w, @d_w, @w.momentum, @scalars, @loss] -> [@w, @w.momentum] on @gpu0.compute for "fc" "update"{{$}}
-    %w1, %m1 = train.sgd(%w, %dw, %m, %scalars, %loss) {train.layer = "fc", train.phase = "update"} : (tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<64xui8>, tensor<f32>) -> (tensor<3x4xf32>, tensor<3x4xf32>)
+    // CHECK-NEXT: exec.call "sgd" [@w, @w.momentum, @scalars, @loss, @d_w] -> [@w, @w.momentum] on @gpu0.compute for "fc" "update"{{$}}
+    %w1, %m1 = train.sgd(%w, %m, %scalars, %loss, %dw) {train.layer = "fc", train.phase = "update"} : (tensor<3x4xf32>, tensor<3x4xf32>, tensor<64xui8>, tensor<f32>, tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>)
     train.write @w, %w1 : tensor<3x4xf32>
     train.write @w.momentum, %m1 : tensor<3x4xf32>
     // CHECK-NEXT: }

@@ -120,7 +120,7 @@ func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = 
   %l = train.reduce(%w) {axes = array<i64: 0>, mean = false, train.tiling = #one} : (!v) -> !loss
   // CHECK: error: breaks rule (C1): overwrites 'w', whose old value is read later
   // CHECK: note: read here
-  %n, %k = train.sgd(%w, %x, %m, %scalars, %l) {train.phase = "update", train.tiling = #one} : (!v, !v, !v, !scalars, !loss) -> (!v, !v)
+  %n, %k = train.sgd(%w, %m, %scalars, %l, %x) {train.phase = "update", train.tiling = #one} : (!v, !v, !scalars, !loss, !v) -> (!v, !v)
   // CHECK: error: breaks rule (C1): overwrites 'w', whose old value is read later
   train.write @w, %n {train.phase = "update", train.tiling = #one} : !v
   train.write @m, %k {train.phase = "update", train.tiling = #one} : !v

@@ -193,7 +193,7 @@ exec.program @p {
     // expected-error @+1 {{writes result @y over its operand @y, which 'lrn' does not allow}}
     exec.call "lrn" [@y] -> [@y] on @l for "b" "forward"
     // expected-error @+1 {{writes result @v elsewhere than its operand @w, which 'sgd' does not allow}}
-    exec.call "sgd" [@w, @w, @m, @s, @loss] -> [@v, @m] on @l for "c" "update"
+    exec.call "sgd" [@w, @m, @s, @loss, @w] -> [@v, @m] on @l for "c" "update"
   }
 }
 

@@ -27,7 +27,7 @@ exec.program @good {
     exec.record @a.read on @l
     exec.wait @a.read on @m
     exec.call "reshape" [@w] -> [@b] on @m for "b" "forward"
-    exec.call "sgd" [@w, @d_w, @w.momentum, @scalars, @loss] -> [@w, @w.momentum] on @m for "b" "update"
+    exec.call "sgd" [@w, @w.momentum, @scalars, @loss, @d_w] -> [@w, @w.momentum] on @m for "b" "update"
   }
   exec.sequence @evaluate {
     exec.record @a.read on @l

@@ -26,7 +26,7 @@ TEST_P(SgdTest, FollowsPyTorchOverSteps) {
   Tensor scalars = bench.tensor({64}, DType::u8), loss = bench.tensor({}, {1});
   bench.machine->write(scalars, 0, &s);
   Sequence *step = bench.machine->record("step", [&] {
-    sgd(bench.machine->lane(0), tw, tm, tw, tg, tm, scalars, loss);
+    sgd(bench.machine->lane(0), tw, tm, tw, tm, scalars, loss, {tg});
   });
 
   Doubles we(w.begin(), w.end()), me(w.size());
@@ -44,6 +44,56 @@ TEST_P(SgdTest, FollowsPyTorchOverSteps) {
 
 INSTANTIATE_TEST_SUITE_P(Nesterov, SgdTest, testing::Bool());
 
+// Bit for bit the update by the gradients' sum, over more than one piece of
+// what is summed at once.
+TEST(SgdTest, SumsSeveralGradients) {
+  for (int64_t count : {2, 3, 5}) {
+    Workbench bench;
+    const int64_t n = 5000;
+    Floats w = randomValues(n, 1), m = randomValues(n, 2), total(n, 0.0f);
+    Tensors gs;
+    for (int64_t i = 0; i < count; ++i) {
+      Floats g = randomValues(n, 10 + i);
+      for (int64_t k = 0; k < n; ++k)
+        total[k] = i == 0 ? g[k] : total[k] + g[k];
+      gs.push_back(bench.tensor({n}, g));
+    }
+    StepScalars s;
+    s.lr = s.momentum = 0.5f;
+    Tensor loss = bench.tensor({}, {1}), scalars = bench.tensor({64}, DType::u8);
+    bench.machine->write(scalars, 0, &s);
+    auto update = [&](const Tensors &gradients) {
+      Tensor tw = bench.tensor({n}, w), tm = bench.tensor({n}, m);
+      bench.run([&](Lane &lane) {
+        sgd(lane, tw, tm, tw, tm, scalars, loss, gradients);
+      });
+      return std::pair(bench.get(tw), bench.get(tm));
+    };
+    EXPECT_EQ(update(gs), update({bench.tensor({n}, total)})) << count;
+  }
+}
+
+TEST(SumTest, MayOverwriteAnyOfItsTerms) {
+  const int64_t n = 5000;
+  for (int64_t count : {1, 2, 3, 6})
+    for (int64_t into = -1; into < count; ++into) {
+      Workbench bench;
+      Floats total(n, 0.0f);
+      Tensors xs;
+      for (int64_t i = 0; i < count; ++i) {
+        Floats x = randomValues(n, 1 + i);
+        for (int64_t k = 0; k < n; ++k)
+          total[k] = i == 0 ? x[k] : total[k] + x[k];
+        xs.push_back(bench.tensor({n}, x));
+      }
+      Tensor y = into < 0 ? bench.tensor({n}, Floats(n, 0.0f)) : xs[into];
+      // Once: a second run would add to the sum.
+      bench.machine->run(bench.machine->record(
+          "sum", [&] { sum(bench.machine->lane(0), y, xs); }));
+      EXPECT_EQ(bench.get(y), total) << count << " terms into " << into;
+    }
+}
+
 TEST(SgdTest, NonFiniteLossChangesNothing) {
   for (float bad : {NAN, INFINITY, -INFINITY}) {
     Workbench bench;
@@ -55,7 +105,7 @@ TEST(SgdTest, NonFiniteLossChangesNothing) {
     Tensor scalars = bench.tensor({64}, DType::u8);
     bench.machine->write(scalars, 0, &s);
     bench.run(
-        [&](Lane &lane) { sgd(lane, tw, tm, tw, tg, tm, scalars, loss); });
+        [&](Lane &lane) { sgd(lane, tw, tm, tw, tm, scalars, loss, {tg}); });
     EXPECT_EQ(bench.get(tw), w);
     EXPECT_EQ(bench.get(tm), m);
   }

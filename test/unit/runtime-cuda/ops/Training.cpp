@@ -175,7 +175,7 @@ void check::checkOptimizer(Bench &bench) {
             w.v[i] -= s.lr * (nesterov ? grad + s.momentum * m.v[i] : m.v[i]);
           }
         bench.run(
-            [&](rt::Lane &lane) { sgd(lane, tw, tm, tw, tg, tm, ts, tl); });
+            [&](rt::Lane &lane) { sgd(lane, tw, tm, tw, tm, ts, tl, {tg}); });
         bench.expect("sgd: weights", tw, w);
         bench.expect("sgd: momentum", tm, m);
       }
