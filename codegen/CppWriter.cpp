@@ -89,6 +89,45 @@ void CppWriter::returns(StringRef expression) {
   line(current);
 }
 
+void CppWriter::lambda(StringRef name, StringRef head, StringRef expression) {
+  std::string flat = head.str() + " { return " + expression.str() + "; })";
+  if (depth + 4 + flat.size() + 1 <= width)
+    return assignment(name, flat);
+  line(name.str() + " = " + head.str() + " {");
+  indent();
+  StringRef callee = expression.take_until([](char c) { return c == '('; });
+  if (depth + expression.size() + 8 <= width || callee == expression) {
+    returns(expression);
+  } else {
+    // A call is broken between its arguments.
+    llvm::SmallVector<StringRef> parts;
+    expression.drop_front(callee.size() + 1).drop_back().split(parts, ", ");
+    std::vector<CppArgument> arguments;
+    for (StringRef part : parts)
+      arguments.push_back(CppArgument(part.str()));
+    call("return " + callee.str(), arguments);
+  }
+  dedent();
+  line("});");
+}
+
+void CppWriter::table(StringRef head, ArrayRef<int64_t> numbers) {
+  std::string current = head.str() + " {";
+  for (auto [n, number] : llvm::enumerate(numbers)) {
+    std::string next =
+        std::to_string(number) + (n + 1 < numbers.size() ? "," : "};");
+    bool first = current.back() == '{' || current.find_last_not_of(' ') ==
+                                              std::string::npos;
+    if (depth + current.size() + 1 + next.size() > width) {
+      line(current);
+      current = "    ";
+      first = true;
+    }
+    current += (first ? "" : " ") + next;
+  }
+  line(current);
+}
+
 void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
                      StringRef close) {
   // Behind the parenthesis if every argument fits there, else on lines of

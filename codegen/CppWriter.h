@@ -45,12 +45,20 @@ public:
   void row(llvm::ArrayRef<std::string> items);
   /// `name = value;`, the value on a line of its own if it does not fit.
   void assignment(llvm::StringRef name, llvm::StringRef value);
+  /// `name = head { return expression; });`, in two or more lines if it does not
+  /// fit.
+  void lambda(llvm::StringRef name, llvm::StringRef head,
+              llvm::StringRef expression);
+  /// `head {1, 2, ...};`, as many on a line as fit; not as clang-format does it.
+  void table(llvm::StringRef head, llvm::ArrayRef<int64_t> numbers);
   /// `return expression;`, broken at spaces where it does not fit.
   void returns(llvm::StringRef expression);
 
   void indent() { depth += 2; }
   void dedent() { depth -= 2; }
 
+  /// Lines that another writer made.
+  void append(llvm::StringRef lines) { text += lines; }
   std::string take() { return std::move(text); }
 
 private:

@@ -12,9 +12,27 @@
 #include "ir/exec/Exec.h"
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace lwcc {
+
+class NumberTables;
+
+/// A member of struct Device: one tensor or lane on each device that has it.
+/// Devices share it if their tensors have the same name and rank.
+struct DeviceMember {
+  std::string name;
+  std::vector<exec::BufferOp> buffers; ///< by device, null where there is none
+  std::vector<exec::LaneOp> lanes;     ///< the same, of a lane
+};
+
+/// A tensor that is whole rows of another: elements [begin, end) of its first
+/// dimension.
+struct Rows {
+  exec::BufferOp whole;
+  int64_t begin, end;
+};
 
 struct ProgramNames {
   explicit ProgramNames(exec::ProgramOp program);
@@ -26,6 +44,8 @@ struct ProgramNames {
   std::vector<exec::EventOp> events;
   std::vector<exec::KernelOp> kernels;
   std::vector<exec::BufferOp> buffers;
+  /// Of struct Device: lanes, then tensors in the order of their declaration.
+  std::vector<DeviceMember> members;
 
   /// Index of a device, lane or event in its list: how Machine knows it.
   int indexOf(mlir::Operation *op) const { return index.at(op); }
@@ -35,14 +55,25 @@ struct ProgramNames {
   /// Byte offset in the arena, through views.
   int64_t offsetOf(exec::BufferOp buffer);
 
-  /// "d" with one device, "d0", "d1", ... with more.
-  std::string variableOf(int device) const;
+  /// With several devices a view of rows is no member: what the devices do
+  /// differs less without.
+  std::optional<Rows> rowsOf(exec::BufferOp buffer);
   const std::string &memberOf(mlir::Operation *op) { return member.at(op); }
+  /// Events are numbered as they are printed.
+  void numberEvent(exec::EventOp event) {
+    eventNumbers.try_emplace(event, eventNumbers.size());
+  }
+  int64_t eventNumber(exec::EventOp event) const {
+    return eventNumbers.at(event);
+  }
   const std::string &kernelName(llvm::StringRef name) {
     return member.at(symbols.lookup(name));
   }
 
 private:
+  void nameMembers();
+
+  std::map<mlir::Operation *, int64_t> eventNumbers;
   std::map<mlir::Operation *, int> index;
   std::map<mlir::Operation *, std::string> member;
 };
@@ -53,6 +84,9 @@ int64_t numberOf(exec::ProgramOp program, llvm::StringRef attribute);
 
 /// `{1, 2, 3}`
 std::string braced(llvm::ArrayRef<int64_t> values);
+
+/// Prints struct Device: where its lanes and tensors are.
+void emitDevice(ProgramNames &names, NumberTables &tables, CppWriter &out);
 
 /// Prints the tables that describe the program to the trainer, describe() and
 /// main().

@@ -89,6 +89,13 @@ static LogicalResult checkSymbol(Operation *op, mlir::SymbolTable &symbols,
   return op->emitOpError("refers to unknown ") << what << " " << name;
 }
 
+llvm::StringRef lwcc::exec::localName(BufferOp buffer) {
+  llvm::StringRef name = buffer.getSymName(), rest = name;
+  return rest.consume_front(buffer.getDevice()) && rest.consume_front(".")
+             ? rest
+             : name;
+}
+
 LogicalResult CallOp::verify() {
   const KernelSignature *row = findKernel(getCallee());
   if (!row)

@@ -34,6 +34,10 @@ inline bool isChannelsLast(mlir::RankedTensorType type) {
 /// Bytes of a dense tensor of this type.
 int64_t bytesOf(mlir::RankedTensorType type);
 
+/// The name of a buffer on its device: the symbol without the device's name,
+/// with which it begins where there are several.
+llvm::StringRef localName(BufferOp buffer);
+
 /// Offsets in an arena are multiples of this.
 inline constexpr int64_t arenaAlignment = 256;
 

@@ -148,19 +148,24 @@ public:
   Placer(const MemoryProblem &problem, const Conflicts &conflicts)
       : problem(problem), conflicts(conflicts) {}
 
-  /// Each buffer goes into the smallest gap that holds it between the placed
-  /// buffers that it conflicts with.
-  MemorySolution place(llvm::ArrayRef<int> order) const {
+  /// Each buffer goes where it wishes to, if that is free, else into the smallest
+  /// gap that holds it between the placed buffers that it conflicts with.
+  MemorySolution place(llvm::ArrayRef<int> order,
+                       llvm::ArrayRef<int64_t> wishes = {}) const {
     MemorySolution solution;
     solution.offsets.assign(order.size(), 0);
     std::vector<int> placed; // by offset
     for (int b : order) {
       int64_t cost = problem.cost(b);
+      int64_t wish = wishes.empty() ? -1 : wishes[b];
+      bool granted = wish >= 0;
       int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max();
       int64_t end = 0; // of the conflicting buffers passed so far
       for (int other : placed) {
         if (!conflicts[b].test(other))
           continue;
+        granted &= solution.offsets[other] >= wish + cost ||
+                   solution.offsets[other] + problem.cost(other) <= wish;
         int64_t gap = solution.offsets[other] - end;
         if (gap >= cost && gap < bestGap) {
           best = end;
@@ -168,7 +173,7 @@ public:
         }
         end = std::max(end, solution.offsets[other] + problem.cost(other));
       }
-      int64_t offset = best >= 0 ? best : end;
+      int64_t offset = granted ? wish : best >= 0 ? best : end;
       solution.offsets[b] = offset;
       solution.arena = std::max(solution.arena, offset + cost);
       placed.insert(llvm::upper_bound(placed, offset,
@@ -202,13 +207,25 @@ static std::vector<std::vector<int>> initialOrders(const MemoryProblem &p) {
   return {size, area, birth};
 }
 
-MemorySolution memory::solve(const MemoryProblem &problem) {
+MemorySolution memory::solve(const MemoryProblem &problem,
+                             const std::vector<int64_t> &wishes) {
   int n = problem.buffers.size();
   if (n == 0)
     return {};
   const Conflicts conflicts = conflictsOf(problem);
   const int64_t bound = ::maxLive(problem, conflicts).bytes;
   Placer placer(problem, conflicts);
+  // A thousandth is not worth a search.
+  const int64_t goodEnough = bound + bound / 1000;
+  if (!wishes.empty()) {
+    std::vector<int> wishing = initialOrders(problem).front();
+    llvm::stable_sort(wishing, [&](int a, int b) {
+      return (wishes[a] >= 0) > (wishes[b] >= 0);
+    });
+    MemorySolution solution = placer.place(wishing, wishes);
+    if (solution.arena <= goodEnough)
+      return solution;
+  }
 
   std::vector<int> order;
   MemorySolution best;
@@ -222,8 +239,6 @@ MemorySolution memory::solve(const MemoryProblem &problem) {
     if (best.arena == bound)
       return best;
   }
-  // A thousandth is not worth a search.
-  const int64_t goodEnough = bound + bound / 1000;
 
   // Local search: whoever reaches the top of the arena is placed earlier. The
   // budget is in comparisons, not seconds, so that it is the same everywhere.

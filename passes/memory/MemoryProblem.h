@@ -69,8 +69,11 @@ struct Peak {
 Peak maxLive(const MemoryProblem &problem);
 
 /// Greedy by size with best fit, then a short deterministic local search while
-/// the arena is above the bound. Same problem, same offsets.
-MemorySolution solve(const MemoryProblem &problem);
+/// the arena is above the bound. Same problem, same offsets. `wishes` are
+/// offsets that buffers may be given, -1 for none: they are, where that costs no
+/// more than a thousandth of the bound.
+MemorySolution solve(const MemoryProblem &problem,
+                     const std::vector<int64_t> &wishes = {});
 
 /// Empty if the solution is valid, else what is wrong with it.
 std::string verify(const MemoryProblem &problem,

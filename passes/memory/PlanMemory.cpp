@@ -113,15 +113,48 @@ std::vector<Share> Lifetimes::shares(SequenceOp sequence) {
   return shares;
 }
 
+/// One after the other. Returns the first byte behind, of each device.
+///
+/// Devices that do nearly the same shall lie alike, so that one text can be
+/// printed for them all: they take the places in which all have room, unless
+/// that costs a device more than a thousandth.
+static std::vector<int64_t>
+placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices) {
+  auto costOf = [](BufferOp buffer) {
+    return static_cast<int64_t>(
+        llvm::alignTo(buffer.getBytes(), arenaAlignment));
+  };
+  llvm::MapVector<llvm::StringRef, int64_t> common; // the most that one needs
+  for (const auto &buffers : devices)
+    for (BufferOp buffer : buffers) {
+      int64_t &bytes = common[localName(buffer)];
+      bytes = std::max(bytes, costOf(buffer));
+    }
+  llvm::StringMap<int64_t> offsets;
+  int64_t commonEnd = 0;
+  for (auto [name, bytes] : common) {
+    offsets[name] = commonEnd;
+    commonEnd += bytes;
+  }
+  std::vector<int64_t> ends;
+  for (const auto &buffers : devices) {
+    int64_t end = 0;
+    for (BufferOp buffer : buffers) {
+      buffer.setOffset(end);
+      end += costOf(buffer);
+    }
+    if (commonEnd - end <= end / 1000) {
+      for (BufferOp buffer : buffers)
+        buffer.setOffset(offsets.lookup(localName(buffer)));
+      end = commonEnd;
+    }
+    ends.push_back(end);
+  }
+  return ends;
+}
+
 LogicalResult lwcc::planMemory(ProgramOp program) {
   Lifetimes lifetimes(program);
-  // What outlives a run, and what nobody uses.
-  std::vector<int64_t> end(lifetimes.devices.size(), 0);
-  auto append = [&](BufferOp buffer) {
-    int64_t &at = end[lifetimes.deviceOf(buffer)];
-    buffer.setOffset(at);
-    at += llvm::alignTo(buffer.getBytes(), arenaAlignment);
-  };
   llvm::SmallPtrSet<Operation *, 32> planned;
   std::vector<std::vector<Share>> perSequence;
   for (SequenceOp sequence : lifetimes.sequences) {
@@ -132,19 +165,31 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
           return buffer.emitOpError("is used by two sequences, but keeps no "
                                     "value between runs");
   }
+  // What outlives a run, and what nobody uses.
+  std::vector<llvm::SmallVector<BufferOp>> persistent(lifetimes.devices.size());
   for (auto buffer : program.getBody().getOps<BufferOp>())
     if (!buffer.getViewOf() && !planned.contains(buffer))
-      append(buffer);
+      persistent[lifetimes.deviceOf(buffer)].push_back(buffer);
+  std::vector<int64_t> end = placePersistent(persistent);
 
+  // Where the buffers of the same names lie on the devices before, if they can.
   std::vector<int64_t> arena = end;
-  for (std::vector<Share> &shares : perSequence)
+  for (std::vector<Share> &shares : perSequence) {
+    llvm::StringMap<int64_t> placed;
     for (auto [device, share] : llvm::enumerate(shares)) {
-      memory::MemorySolution solution = memory::solve(share.problem);
+      std::vector<int64_t> wishes(share.buffers.size(), -1);
+      for (auto [buffer, wish] : llvm::zip_equal(share.buffers, wishes))
+        if (auto other = placed.find(localName(buffer)); other != placed.end())
+          wish = other->second;
+      memory::MemorySolution solution = memory::solve(share.problem, wishes);
       for (auto [buffer, offset] :
-           llvm::zip_equal(share.buffers, solution.offsets))
+           llvm::zip_equal(share.buffers, solution.offsets)) {
         buffer.setOffset(end[device] + offset);
+        placed.try_emplace(localName(buffer), offset);
+      }
       arena[device] = std::max(arena[device], end[device] + solution.arena);
     }
+  }
   for (auto [device, bytes] : llvm::zip_equal(lifetimes.devices, arena))
     device.second.setArena(bytes);
   return success();

@@ -18,6 +18,7 @@
 #include "passes/schedule/Synchronize.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -234,13 +235,47 @@ void ProgramBuilder::createDevicesAndLanes() {
                          std::get<2>(place) == train::transferLane);
 }
 
+/// Evaluation's tensors have the names of training's, and this.
+static constexpr StringLiteral evaluateSuffix = ".eval";
+
+/// A name in which no number says which tile it is: of the suffix that
+/// train-shard gave a tile's result (".n1c0") the letters are left, of that of a
+/// device's copy of a parameter (".gpu2") nothing.
+static std::string withoutNumbers(StringRef name) {
+  if (name.consume_back(evaluateSuffix))
+    return (withoutNumbers(name) + evaluateSuffix).str();
+  auto [rest, last] = name.rsplit('.');
+  StringRef digits = last;
+  if (digits.consume_front("gpu"))
+    return (!digits.empty() && llvm::all_of(digits, llvm::isDigit) ? rest
+                                                                    : name)
+        .str();
+  std::string letters;
+  bool afterDigit = true; // a number behind each letter
+  for (char c : last) {
+    bool isDigit = llvm::isDigit(c);
+    if (isDigit ? letters.empty()
+                : !afterDigit || !StringRef("nchwk").contains(c))
+      return name.str();
+    if (!isDigit)
+      letters += c;
+    afterDigit = isDigit;
+  }
+  return letters.empty() || !afterDigit ? name.str()
+                                        : rest.str() + "." + letters;
+}
+
 BufferOp ProgramBuilder::createBuffer(Location loc, Role role, StringRef name,
                                       Type type, PlaceKey place,
                                       BufferOp parent, int64_t offset) {
   OpBuilder::InsertionGuard guard(declarations);
   if (firstKernel)
     declarations.setInsertionPoint(firstKernel);
-  return BufferOp::create(declarations, loc, namer.unique(name),
+  // Devices that do the same have the same names behind their own.
+  std::string full = name.str();
+  if (devices.size() > 1)
+    full = (deviceOf(place) + "." + withoutNumbers(name)).str();
+  return BufferOp::create(declarations, loc, namer.unique(full),
                           deviceOf(place), role, plainType(type), offset,
                           parent
                               ? FlatSymbolRefAttr::get(parent.getSymNameAttr())
@@ -347,10 +382,11 @@ FlatSymbolRefAttr ProgramBuilder::kernelFor(train::MapOp map) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Evaluation's tensors have the names of training's.
 std::string FunctionBuilder::nameFor(Value value) {
-  return tensorName(value) +
-         (func.getSymName() == train::evaluateFunc ? ".eval" : "");
+  std::string name = tensorName(value);
+  if (func.getSymName() == train::evaluateFunc)
+    name += evaluateSuffix;
+  return name;
 }
 
 /// What the memory of a value is for.

@@ -30,7 +30,8 @@ inline Layout layoutOf(int rank) {
 /// Base of the struct that names a device's tensors.
 class DeviceMemory {
 public:
-  DeviceMemory(Machine &machine, int device) : arena(machine.arena(device)) {}
+  DeviceMemory(Machine &machine, int64_t device)
+      : arena(machine.arena(static_cast<int>(device))) {}
 
 protected:
   using Dims = std::initializer_list<int64_t>;
@@ -50,6 +51,44 @@ private:
   }
   char *arena;
 };
+
+/// The structs of all devices, by their numbers.
+template <typename Device>
+std::vector<Device> everyDevice(Machine &machine, int64_t count) {
+  std::vector<Device> devices;
+  for (int64_t i = 0; i < count; ++i)
+    devices.emplace_back(machine, i);
+  return devices;
+}
+
+/// The numbers of the devices, and of all but device i.
+inline std::vector<int64_t> others(int64_t count, int64_t i) {
+  std::vector<int64_t> numbers;
+  for (int64_t k = 0; k < count; ++k)
+    if (k != i)
+      numbers.push_back(k);
+  return numbers;
+}
+inline std::vector<int64_t> everybody(int64_t count) {
+  return others(count, -1);
+}
+
+/// The tensors that `tensorOf` names on these devices.
+template <typename TensorOf>
+Tensors each(const std::vector<int64_t> &devices, TensorOf tensorOf) {
+  Tensors tensors;
+  for (int64_t k : devices)
+    tensors.push_back(tensorOf(k));
+  return tensors;
+}
+
+/// Elements [begin, end) of a tensor's first dimension.
+inline Tensor rows(Tensor whole, int64_t begin, int64_t end) {
+  whole.data = static_cast<char *>(whole.data) +
+               begin * whole.stride[0] * sizeOf(whole.type);
+  whole.dim[0] = end - begin;
+  return whole;
+}
 
 /// Extents, or a tile's first index, of up to maxRank dimensions.
 struct RowDims {

@@ -17,22 +17,22 @@
 // CHECK-LABEL: struct sigmoid_2 {
 // CHECK:     return sigmoid(x0);
 
-// CHECK-LABEL: struct Device0 : DeviceMemory {
-// CHECK:   explicit Device0(Machine &machine)
+// CHECK-LABEL: struct Device : DeviceMemory {
+// CHECK:   explicit Device(Machine &machine)
 // CHECK:       : DeviceMemory(machine, 0), compute(machine.lane(0)) {}
 // CHECK:   Tensor conv1_weight = f32(0, {6, 1, 5, 5});
 // CHECK:   Tensor x = f32(1024, {2, 1, 28, 28});
 // A view has its root's offset plus its own.
 // CHECK:   Tensor flat = f32(8192, {2, 3456});
 
-// CHECK-LABEL: void train_step_forward(Device0 &d) {
+// CHECK-LABEL: void train_step_forward(Device &d) {
 // CHECK:   d.compute.layer("conv1", "forward");
 // CHECK:   conv(d.compute, d.conv1_out, d.x, d.conv1_weight, {},
 // CHECK:   map<kernels::relu_dropout>(d.compute, d.conv1_out, {d.conv1_out}, d.scalars);
-// CHECK-LABEL: void train_step_backward(Device0 &d) {
+// CHECK-LABEL: void train_step_backward(Device &d) {
 // CHECK:   sgd(
 // CHECK-LABEL: void trainStep(Machine &machine) {
-// CHECK:   Device0 d(machine);
+// CHECK:   Device d(machine);
 // CHECK:   train_step_forward(d);
 // CHECK:   train_step_backward(d);
 

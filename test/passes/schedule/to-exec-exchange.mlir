@@ -20,23 +20,23 @@ module {
     %w = train.read @w {train.tiling = #on0} : tensor<64xf32, #p0>
     %m = train.read @m {train.tiling = #on0} : tensor<64xf32, #p0>
     %a = train.map "exp(x0)"(%x) {train.names = ["a"], train.tiling = #on0} : (tensor<64xf32, #p0>) -> tensor<64xf32, #p0>
-    // CHECK: exec.call "transfer" [@a] -> [@a1] on @gpu1.transfer
+    // CHECK: exec.call "transfer" [@gpu0.a] -> [@gpu1.a1] on @gpu1.transfer
     %a1 = train.transfer(%a) {train.names = ["a1"], train.tiling = #to1} : (tensor<64xf32, #p0>) -> tensor<64xf32, #t1>
     %g1 = train.map "exp(x0)"(%a1) {train.names = ["g1"], train.tiling = #on1} : (tensor<64xf32, #t1>) -> tensor<64xf32, #p1>
     %h1 = train.map "sqrt(x0)"(%a1) {train.names = ["h1"], train.tiling = #on1} : (tensor<64xf32, #t1>) -> tensor<64xf32, #p1>
-    // CHECK: exec.call "sum" [@a, @g1] -> [@total] on @gpu0.compute
+    // CHECK: exec.call "sum" [@gpu0.a, @gpu1.g1] -> [@gpu0.total] on @gpu0.compute
     %g0 = train.transfer(%g1) {train.names = ["g0"], train.tiling = #to0} : (tensor<64xf32, #p1>) -> tensor<64xf32, #t0>
     %total = train.sum(%a, %g0) {train.names = ["total"], train.tiling = #on0} : (tensor<64xf32, #p0>, tensor<64xf32, #t0>) -> tensor<64xf32, #p0>
     // A part of what lies there is a view there.
     %c1 = train.concat(%g1, %h1) {axis = 0 : i64, train.names = ["c1"], train.tiling = #on1} : (tensor<64xf32, #p1>, tensor<64xf32, #p1>) -> tensor<128xf32, #p1>
     %part = train.slice(%c1) {start = array<i64: 64>, step = array<i64: 1>, train.names = ["part"], train.tiling = #on1} : (tensor<128xf32, #p1>) -> tensor<64xf32, #p1>
     %part0 = train.transfer(%part) {train.names = ["part0"], train.tiling = #to0} : (tensor<64xf32, #p1>) -> tensor<64xf32, #t0>
-    // CHECK: exec.call "transfer" [@g1, @h1] -> [@r0, @r1] on @gpu0.transfer
+    // CHECK: exec.call "transfer" [@gpu1.g1, @gpu1.h1] -> [@gpu0.r0, @gpu0.r1] on @gpu0.transfer
     %r0 = train.transfer(%g1) {train.names = ["r0"], train.tiling = #to0} : (tensor<64xf32, #p1>) -> tensor<64xf32, #t0>
     %r1 = train.transfer(%h1) {train.names = ["r1"], train.tiling = #to0} : (tensor<64xf32, #p1>) -> tensor<64xf32, #t0>
     %r = train.concat(%r0, %r1) {axis = 0 : i64, train.names = ["r"], train.tiling = #on0} : (tensor<64xf32, #t0>, tensor<64xf32, #t0>) -> tensor<128xf32, #p0>
     %loss = train.reduce(%r) {axes = array<i64: 0>, mean = false, train.names = ["loss"], train.tiling = #on0} : (tensor<128xf32, #p0>) -> tensor<f32, #p0>
-    // CHECK: exec.call "sgd" [@w, @m, @scalars, @loss, @total, @part] -> [@w, @m] on @gpu0.compute
+    // CHECK: exec.call "sgd" [@gpu0.w, @gpu0.m, @gpu0.scalars, @gpu0.loss, @gpu0.total, @gpu1.part] -> [@gpu0.w, @gpu0.m] on @gpu0.compute
     %w1, %m1 = train.sgd(%w, %m, %scalars, %loss, %total, %part0) {train.phase = "update", train.tiling = #on0} : (tensor<64xf32, #p0>, tensor<64xf32, #p0>, tensor<64xui8, #p0>, tensor<f32, #p0>, tensor<64xf32, #p0>, tensor<64xf32, #t0>) -> (tensor<64xf32, #p0>, tensor<64xf32, #p0>)
     train.write @w, %w1 {train.tiling = #on0} : tensor<64xf32, #p0>
     train.write @m, %m1 {train.tiling = #on0} : tensor<64xf32, #p0>

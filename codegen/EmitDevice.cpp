@@ -1,0 +1,139 @@
+//===- EmitDevice.cpp - Where a device's tensors are ----------------------===//
+//
+// One struct for all devices. A member whose place or extents differ between
+// devices is an expression of the device's number `i`; on a device that does
+// not have it, it lies somewhere and nobody uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/Phrase.h"
+#include "codegen/ProgramNames.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+static StringRef titleOf(Role role) {
+  switch (role) {
+  case Role::Parameter:
+    return "Parameters.";
+  case Role::Statistic:
+    return "Running statistics.";
+  case Role::Optimizer:
+    return "Optimizer state.";
+  case Role::Constant:
+    return "Constants of the model.";
+  case Role::Input:
+  case Role::Labels:
+  case Role::Scalars:
+    return "Written by the trainer before each step.";
+  case Role::Loss:
+  case Role::Metric:
+    return "Read by the trainer after each step.";
+  case Role::Activation:
+    return "Activations; memory is shared where lifetimes allow.";
+  case Role::Gradient:
+    return "Gradients; memory is shared where lifetimes allow.";
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// What `of` gives for the devices that have the member, as an expression.
+static std::string memberNumber(const DeviceMember &member, NumberTables &tables,
+                            llvm::function_ref<int64_t(size_t)> of) {
+  std::vector<int64_t> at, values;
+  size_t count = std::max(member.buffers.size(), member.lanes.size());
+  for (size_t d = 0; d < count; ++d)
+    if (member.lanes.empty() ? bool(member.buffers[d]) : bool(member.lanes[d])) {
+      at.push_back(d);
+      values.push_back(of(d));
+    }
+  // Where it is missing no table may be looked up behind its end.
+  while (at.size() > 1 && at.back() + 1 < static_cast<int64_t>(count)) {
+    at.push_back(at.back() + 1);
+    values.push_back(values.back());
+  }
+  return expressionFor("i", at, values, tables);
+}
+
+static BufferOp firstOf(const DeviceMember &member) {
+  for (BufferOp buffer : member.buffers)
+    if (buffer)
+      return buffer;
+  return {};
+}
+
+void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
+                      CppWriter &out) {
+  const bool isMulti = names.devices.size() > 1;
+  if (isMulti)
+    out.line("/// The lanes and tensors of device `i`.");
+  else
+    out.line("/// The lanes and tensors of the device.");
+  out.line("struct Device : DeviceMemory {");
+  out.indent();
+  out.line(isMulti ? "Device(Machine &machine, int64_t i)"
+                   : "explicit Device(Machine &machine)");
+  std::string initializers =
+      isMulti ? "    : DeviceMemory(machine, i), i(i)"
+              : "    : DeviceMemory(machine, 0)";
+  for (DeviceMember &member : names.members) {
+    if (member.lanes.empty())
+      continue;
+    std::string next = llvm::formatv(
+        "{0}(machine.lane({1}))", member.name,
+        memberNumber(member, tables,
+                 [&](size_t d) { return names.indexOf(member.lanes[d]); }));
+    if (initializers.size() + 2 + next.size() + 4 > 78) {
+      out.line(initializers + ",");
+      initializers = "      " + next;
+    } else {
+      initializers += ", " + next;
+    }
+  }
+  out.line(initializers + " {}");
+  out.line();
+  if (isMulti)
+    out.line("int64_t i;");
+  for (DeviceMember &member : names.members)
+    if (!member.lanes.empty())
+      out.line("Lane &" + member.name + ";");
+
+  StringRef title;
+  for (unsigned role = 0; role <= getMaxEnumValForRole(); ++role)
+    for (DeviceMember &member : names.members) {
+      BufferOp first = firstOf(member);
+      if (!first || static_cast<unsigned>(first.getRole()) != role)
+        continue;
+      if (title != titleOf(first.getRole())) {
+        title = titleOf(first.getRole());
+        out.line();
+        out.comment(title);
+      }
+      RankedTensorType type = first.getTensorType();
+      Type element = type.getElementType();
+      StringRef make = element.isF32()         ? "f32"
+                       : element.isInteger(32) ? "i32"
+                                               : "u8";
+      std::string dims;
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        dims += (axis ? ", " : "") + memberNumber(member, tables, [&](size_t d) {
+                  return member.buffers[d].getTensorType().getDimSize(axis);
+                });
+      std::string offset = memberNumber(member, tables, [&](size_t d) {
+        return names.offsetOf(member.buffers[d]);
+      });
+      out.assignment("Tensor " + member.name,
+                     llvm::formatv("{0}({1}, {{{2}})", make, offset, dims)
+                         .str());
+    }
+  out.dedent();
+  out.line("};");
+  out.line();
+  if (isMulti) {
+    out.line("using Gpus = std::vector<Device>;");
+    out.line();
+  }
+}

@@ -1,0 +1,118 @@
+//===- ProgramNames.cpp - The C++ names of one program --------------------===//
+
+#include "codegen/ProgramNames.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+ProgramNames::ProgramNames(ProgramOp program)
+    : program(program), symbols(program) {
+  auto add = [&](auto &list, auto op) {
+    index[op] = static_cast<int>(list.size());
+    list.push_back(op);
+  };
+  for (Operation &op : program.getBody().front())
+    TypeSwitch<Operation *>(&op)
+        .Case([&](DeviceOp device) { add(devices, device); })
+        .Case([&](LaneOp lane) { add(lanes, lane); })
+        .Case([&](EventOp event) { add(events, event); })
+        .Case([&](exec::KernelOp kernel) { add(kernels, kernel); })
+        .Case([&](BufferOp buffer) { add(buffers, buffer); });
+
+  // Inside a kernel its own name would hide a function that it calls.
+  NameTable kernelNames({"Tensor", "Tensors", "Machine", "StepScalars", "abs",
+                         "exp", "log", "sqrt", "tanh", "erf", "pow", "floor",
+                         "min", "max", "sigmoid", "dropout_mask"});
+  for (exec::KernelOp kernel : kernels)
+    member[kernel] = kernelNames.get(kernel.getSymName());
+  nameMembers();
+}
+
+void ProgramNames::nameMembers() {
+  // By name; tensors of another type or rank do not share a member.
+  std::map<std::tuple<std::string, const void *, int64_t>, size_t> known;
+  NameTable taken({"arena", "f32", "i32", "u8", "view", "Dims", "i"});
+  auto memberFor = [&](StringRef local, const void *type, int64_t rank) {
+    auto [entry, isNew] =
+        known.try_emplace({local.str(), type, rank}, members.size());
+    if (isNew) {
+      std::string unique = local.str();
+      // The table knows a name by its text: another for another type.
+      for (size_t n = 2; !llvm::none_of(members, [&](DeviceMember &m) {
+             return m.name == taken.get(unique);
+           });
+           ++n)
+        unique = local.str() + "_" + std::to_string(n);
+      members.push_back({taken.get(unique), {}, {}});
+    }
+    return entry->second;
+  };
+  for (LaneOp lane : lanes) {
+    StringRef local = lane.getSymName();
+    if (local.consume_front(lane.getDevice()))
+      local.consume_front(".");
+    size_t m = memberFor(local, this, 0);
+    members[m].lanes.resize(devices.size());
+    members[m].lanes[deviceOf(lane.getDevice())] = lane;
+    member[lane] = members[m].name;
+  }
+  for (BufferOp buffer : buffers) {
+    if (rowsOf(buffer))
+      continue;
+    RankedTensorType type = buffer.getTensorType();
+    StringRef device = buffer.getDevice();
+    size_t m = memberFor(localName(buffer),
+                         type.getElementType().getAsOpaquePointer(),
+                         type.getRank());
+    members[m].buffers.resize(devices.size());
+    assert(!members[m].buffers[deviceOf(device)] && "symbols are unique");
+    members[m].buffers[deviceOf(device)] = buffer;
+    member[buffer] = members[m].name;
+  }
+}
+
+std::optional<Rows> ProgramNames::rowsOf(BufferOp buffer) {
+  if (devices.size() == 1 || !buffer.getViewOf())
+    return std::nullopt;
+  auto [root, distance] = rootOf(buffer, symbols);
+  RankedTensorType whole = root.getTensorType(), part = buffer.getTensorType();
+  if (whole.getElementType() != part.getElementType() ||
+      whole.getRank() != part.getRank() || whole.getRank() == 0 ||
+      whole.getShape().drop_front() != part.getShape().drop_front())
+    return std::nullopt;
+  int64_t rowBytes = part.getDimSize(0) == 0
+                         ? 1
+                         : buffer.getBytes() / part.getDimSize(0);
+  if (rowBytes == 0 || distance % rowBytes != 0)
+    return std::nullopt;
+  int64_t begin = distance / rowBytes;
+  return Rows{root, begin, begin + part.getDimSize(0)};
+}
+
+int64_t ProgramNames::offsetOf(BufferOp buffer) {
+  auto [root, distance] = rootOf(buffer, symbols);
+  return root.getOffset() + distance;
+}
+
+std::string lwcc::textOf(ProgramOp program, StringRef attribute) {
+  auto text = program->getAttrOfType<StringAttr>(attribute);
+  return text ? text.str() : "";
+}
+
+int64_t lwcc::numberOf(ProgramOp program, StringRef attribute) {
+  auto number = program->getAttrOfType<IntegerAttr>(attribute);
+  return number ? number.getInt() : 0;
+}
+
+std::string lwcc::braced(ArrayRef<int64_t> values) {
+  return "{" +
+         llvm::join(llvm::map_range(values,
+                                    [](int64_t v) { return std::to_string(v); }),
+                    ", ") +
+         "}";
+}

@@ -1,0 +1,244 @@
+//===- Statements.cpp - What a device does, statement by statement --------===//
+
+#include "codegen/Statements.h"
+#include "ir/exec/Kernels.h"
+#include "ir/train/Expression.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+Phrase StatementBuilder::laneOf(StringRef name) {
+  return Phrase("d." + names.memberOf(names.symbols.lookup<LaneOp>(name)));
+}
+
+Phrase StatementBuilder::tensor(Attribute operand, bool inList) {
+  auto name = dyn_cast<FlatSymbolRefAttr>(operand);
+  if (!name)
+    return Phrase("{}");
+  auto buffer = names.symbols.lookup<BufferOp>(name.getValue());
+  int owner = names.deviceOf(buffer.getDevice());
+  Phrase text;
+  auto member = [&](BufferOp of) {
+    if (inList || owner != device)
+      text << "gpu[" << int64_t(owner) << "].";
+    else
+      text << "d.";
+    text << names.memberOf(of);
+  };
+  auto rows = names.rowsOf(buffer);
+  if (rows && rows->whole.getType() == buffer.getType()) {
+    member(rows->whole);
+  } else if (rows) {
+    text << "rows(";
+    member(rows->whole);
+    text << ", " << rows->begin << ", " << rows->end << ")";
+  } else {
+    member(buffer);
+  }
+  return text;
+}
+
+Argument StatementBuilder::listOf(ArrayRef<Attribute> operands) {
+  Argument argument;
+  argument.isList = true;
+  for (Attribute operand : operands) {
+    auto name = dyn_cast<FlatSymbolRefAttr>(operand);
+    auto buffer =
+        name ? names.symbols.lookup<BufferOp>(name.getValue()) : BufferOp();
+    argument.list.devices.push_back(
+        buffer ? names.deviceOf(buffer.getDevice()) : device);
+  }
+  bool foreign = llvm::any_of(argument.list.devices,
+                              [&](int64_t owner) { return owner != device; });
+  for (Attribute operand : operands)
+    argument.list.items.push_back(tensor(operand, foreign));
+  setRange(argument.list);
+  return argument;
+}
+
+void StatementBuilder::setRange(ItemList &list) {
+  int64_t count = names.devices.size();
+  constexpr size_t worthIt = 3;
+  if (list.items.size() < worthIt || llvm::any_of(list.items, [&](Phrase &p) {
+        return p.shape() != list.items[0].shape();
+      }))
+    return;
+  std::vector<int64_t> all, peers;
+  for (int64_t d = 0; d < count; ++d) {
+    all.push_back(d);
+    if (d != device)
+      peers.push_back(d);
+  }
+  list.range = list.devices == all     ? ItemList::everybody
+               : list.devices == peers ? ItemList::others
+                                       : ItemList::few;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+FailureOr<Phrase> StatementBuilder::parameter(CallOp op, NamedAttribute attr) {
+  Attribute value = attr.getValue();
+  Phrase text("." + attr.getName().str() + " = ");
+  if (auto flag = dyn_cast<BoolAttr>(value)) {
+    text << (flag.getValue() ? "true" : "false");
+  } else if (auto number = dyn_cast<IntegerAttr>(value)) {
+    text << number.getInt();
+  } else if (auto number = dyn_cast<FloatAttr>(value)) {
+    text << floatLiteral(static_cast<float>(number.getValueAsDouble()));
+  } else if (auto list = dyn_cast<DenseI64ArrayAttr>(value)) {
+    text << "{";
+    for (auto [n, item] : llvm::enumerate(list.asArrayRef()))
+      text << (n ? ", " : "") << item;
+    text << "}";
+  } else {
+    return op.emitOpError("has a parameter that cannot be printed: ") << value;
+  }
+  return text;
+}
+
+LogicalResult StatementBuilder::addCall(CallOp op) {
+  const KernelSignature *row = findKernel(op.getCallee());
+  assert(row && "verified");
+  Statement statement;
+  statement.callee = op.getCallee().str();
+  statement.lane = laneOf(op.getLane());
+  statement.arguments.push_back({statement.lane, false, {}});
+
+  auto add = [&](ArrayRef<Attribute> list, int count) {
+    size_t single = count < 0 ? -count - 1 : list.size();
+    for (Attribute operand : list.take_front(single))
+      statement.arguments.push_back({tensor(operand, false), false, {}});
+    if (count < 0)
+      statement.arguments.push_back(listOf(list.drop_front(single)));
+  };
+  ArrayRef<Attribute> ins = op.getIns().getValue();
+  add(op.getOuts().getValue(), row->results);
+  if (auto kernelName = op.getKernel()) {
+    // A generated kernel: its inputs as a list, then the step's scalars if its
+    // expression draws random numbers.
+    auto kernel = names.symbols.lookup<exec::KernelOp>(*kernelName);
+    statement.callee += "<kernels::" + names.kernelName(*kernelName) + ">";
+    size_t inputs = kernel.getInputs();
+    statement.arguments.push_back(listOf(ins.take_front(inputs)));
+    add(ins.drop_front(inputs), ins.size() - inputs);
+  } else {
+    add(ins, row->operands);
+  }
+  // A transfer's targets are known by whose parts they get.
+  if (row->results == -1 && row->operands == -1) {
+    ItemList &to = statement.arguments[1].list;
+    to.devices = statement.arguments[2].list.devices;
+    setRange(to);
+  }
+  if (DictionaryAttr params = op.getParamsAttr(); params && !params.empty()) {
+    Argument fields;
+    fields.isList = true;
+    for (NamedAttribute attr : params) {
+      if (isDefaultParameter(attr.getName(), attr.getValue()))
+        continue;
+      FailureOr<Phrase> field = parameter(op, attr);
+      if (failed(field))
+        return failure();
+      fields.list.items.push_back(*field);
+    }
+    statement.arguments.push_back(std::move(fields));
+  }
+  statements.push_back(std::move(statement));
+  return success();
+}
+
+LogicalResult StatementBuilder::add(Operation *op, int64_t eventNumber,
+                                    int64_t eventDevice) {
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    Phrase lane = laneOf(wait.getLane());
+    if (statements.empty() || statements.back().kind != Statement::wait ||
+        statements.back().lane.shape() != lane.shape()) {
+      finishWaits();
+      statements.emplace_back();
+      statements.back().kind = Statement::wait;
+      statements.back().lane = lane;
+    }
+    ItemList &events = statements.back().events;
+    events.items.push_back(Phrase() << eventNumber);
+    events.devices.push_back(eventDevice);
+    return success();
+  }
+  finishWaits();
+  if (auto record = dyn_cast<RecordOp>(op)) {
+    statements.emplace_back();
+    statements.back().kind = Statement::record;
+    statements.back().lane = laneOf(record.getLane());
+    statements.back().event = Phrase() << eventNumber;
+    return success();
+  }
+  auto call = dyn_cast<CallOp>(op);
+  if (!call)
+    return op->emitOpError("has no printed form");
+  // The lane is told the layer where it changes, for profiles and messages.
+  auto &layer = current[call.getLane().str()];
+  std::pair<StringRef, StringRef> next = {call.getLayer(), call.getPhase()};
+  if (next != layer) {
+    layer = next;
+    Statement told;
+    told.kind = Statement::layer;
+    told.lane = laneOf(call.getLane());
+    for (StringRef word : {next.first, next.second})
+      told.arguments.push_back({Phrase(quoted(word)), false, {}});
+    statements.push_back(std::move(told));
+  }
+  return addCall(call);
+}
+
+/// Waits of one lane that follow each other have no order: by device.
+void StatementBuilder::finishWaits() {
+  if (statements.empty() || statements.back().kind != Statement::wait)
+    return;
+  ItemList &events = statements.back().events, sorted;
+  auto order = llvm::to_vector(llvm::seq(events.items.size()));
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return events.devices[a] < events.devices[b];
+  });
+  for (size_t n : order) {
+    sorted.items.push_back(events.items[n]);
+    sorted.devices.push_back(events.devices[n]);
+  }
+  events = std::move(sorted);
+  setRange(events);
+}
+
+std::vector<Statement> StatementBuilder::take() {
+  finishWaits();
+  return std::move(statements);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+static std::string shapeOf(const ItemList &list) {
+  // An item that stands for many is as long as there are devices.
+  std::string shape = std::to_string(list.range) + "[";
+  if (list.range != ItemList::few)
+    return shape + list.items[0].shape() + "]";
+  for (const Phrase &item : list.items)
+    shape += item.shape() + ";";
+  return shape + "]";
+}
+
+std::string Statement::shape() const {
+  std::string shape = std::to_string(kind) + callee + "(" + lane.shape();
+  for (const Argument &argument : arguments)
+    shape += "," + (argument.isList ? shapeOf(argument.list)
+                                    : argument.phrase.shape());
+  return shape + ")" + event.shape() + shapeOf(events) + "\n";
+}
