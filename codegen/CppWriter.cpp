@@ -116,8 +116,8 @@ void CppWriter::table(StringRef head, ArrayRef<int64_t> numbers) {
   for (auto [n, number] : llvm::enumerate(numbers)) {
     std::string next =
         std::to_string(number) + (n + 1 < numbers.size() ? "," : "};");
-    bool first = current.back() == '{' || current.find_last_not_of(' ') ==
-                                              std::string::npos;
+    bool first = current.back() == '{' ||
+                 current.find_last_not_of(' ') == std::string::npos;
     if (depth + current.size() + 1 + next.size() > width) {
       line(current);
       current = "    ";
@@ -135,8 +135,7 @@ void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
   auto fits = [&](unsigned column) {
     return llvm::all_of(llvm::enumerate(arguments), [&](auto entry) {
       bool last = entry.index() + 1 == arguments.size();
-      return column + entry.value().flat().size() +
-                 (last ? close.size() : 1) <=
+      return column + entry.value().flat().size() + (last ? close.size() : 1) <=
              width;
     });
   };

@@ -45,11 +45,12 @@ public:
   void row(llvm::ArrayRef<std::string> items);
   /// `name = value;`, the value on a line of its own if it does not fit.
   void assignment(llvm::StringRef name, llvm::StringRef value);
-  /// `name = head { return expression; });`, in two or more lines if it does not
-  /// fit.
+  /// `name = head { return expression; });`, in two or more lines if it does
+  /// not fit.
   void lambda(llvm::StringRef name, llvm::StringRef head,
               llvm::StringRef expression);
-  /// `head {1, 2, ...};`, as many on a line as fit; not as clang-format does it.
+  /// `head {1, 2, ...};`, as many on a line as fit; not as clang-format does
+  /// it.
   void table(llvm::StringRef head, llvm::ArrayRef<int64_t> numbers);
   /// `return expression;`, broken at spaces where it does not fit.
   void returns(llvm::StringRef expression);

@@ -41,12 +41,14 @@ static StringRef titleOf(Role role) {
 }
 
 /// What `of` gives for the devices that have the member, as an expression.
-static std::string memberNumber(const DeviceMember &member, NumberTables &tables,
-                            llvm::function_ref<int64_t(size_t)> of) {
+static std::string memberNumber(const DeviceMember &member,
+                                NumberTables &tables,
+                                llvm::function_ref<int64_t(size_t)> of) {
   std::vector<int64_t> at, values;
   size_t count = std::max(member.buffers.size(), member.lanes.size());
   for (size_t d = 0; d < count; ++d)
-    if (member.lanes.empty() ? bool(member.buffers[d]) : bool(member.lanes[d])) {
+    if (member.lanes.empty() ? bool(member.buffers[d])
+                             : bool(member.lanes[d])) {
       at.push_back(d);
       values.push_back(of(d));
     }
@@ -76,16 +78,16 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
   out.indent();
   out.line(isMulti ? "Device(Machine &machine, int64_t i)"
                    : "explicit Device(Machine &machine)");
-  std::string initializers =
-      isMulti ? "    : DeviceMemory(machine, i), i(i)"
-              : "    : DeviceMemory(machine, 0)";
+  std::string initializers = isMulti ? "    : DeviceMemory(machine, i), i(i)"
+                                     : "    : DeviceMemory(machine, 0)";
   for (DeviceMember &member : names.members) {
     if (member.lanes.empty())
       continue;
-    std::string next = llvm::formatv(
-        "{0}(machine.lane({1}))", member.name,
-        memberNumber(member, tables,
-                 [&](size_t d) { return names.indexOf(member.lanes[d]); }));
+    std::string next =
+        llvm::formatv("{0}(machine.lane({1}))", member.name,
+                      memberNumber(member, tables, [&](size_t d) {
+                        return names.indexOf(member.lanes[d]);
+                      }));
     if (initializers.size() + 2 + next.size() + 4 > 78) {
       out.line(initializers + ",");
       initializers = "      " + next;
@@ -119,15 +121,16 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
                                                : "u8";
       std::string dims;
       for (int64_t axis = 0; axis < type.getRank(); ++axis)
-        dims += (axis ? ", " : "") + memberNumber(member, tables, [&](size_t d) {
-                  return member.buffers[d].getTensorType().getDimSize(axis);
-                });
+        dims +=
+            (axis ? ", " : "") + memberNumber(member, tables, [&](size_t d) {
+              return member.buffers[d].getTensorType().getDimSize(axis);
+            });
       std::string offset = memberNumber(member, tables, [&](size_t d) {
         return names.offsetOf(member.buffers[d]);
       });
-      out.assignment("Tensor " + member.name,
-                     llvm::formatv("{0}({1}, {{{2}})", make, offset, dims)
-                         .str());
+      out.assignment(
+          "Tensor " + member.name,
+          llvm::formatv("{0}({1}, {{{2}})", make, offset, dims).str());
     }
   out.dedent();
   out.line("};");

@@ -1,8 +1,8 @@
 //===- EmitProgram.cpp - exec as readable CUDA C++ ------------------------===//
 //
 // The whole of a program: its header, the generated kernels, the struct of a
-// device (EmitDevice.cpp), the functions of the sequences (EmitSequence.cpp) and
-// the tables (EmitTables.cpp).
+// device (EmitDevice.cpp), the functions of the sequences (EmitSequence.cpp)
+// and the tables (EmitTables.cpp).
 //
 //===----------------------------------------------------------------------===//
 

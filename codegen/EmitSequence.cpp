@@ -176,8 +176,9 @@ SequenceEmitter::groupsOf(const Segment &segment) {
 // Statements
 //===----------------------------------------------------------------------===//
 
-std::string SequenceEmitter::valueOf(
-    const Group &group, llvm::function_ref<const Phrase &(size_t)> phrase) {
+std::string
+SequenceEmitter::valueOf(const Group &group,
+                         llvm::function_ref<const Phrase &(size_t)> phrase) {
   std::vector<std::string> expressions;
   for (size_t n = 0; n < phrase(0).numbers().size(); ++n) {
     std::vector<int64_t> values;
@@ -189,8 +190,9 @@ std::string SequenceEmitter::valueOf(
 }
 
 /// The item that stands for those of many devices, over i and k.
-std::string SequenceEmitter::itemOf(
-    const Group &group, llvm::function_ref<const ItemList &(size_t)> list) {
+std::string
+SequenceEmitter::itemOf(const Group &group,
+                        llvm::function_ref<const ItemList &(size_t)> list) {
   std::vector<std::string> expressions;
   const Phrase &first = list(0).items[0];
   for (size_t n = 0; n < first.numbers().size(); ++n) {
@@ -216,8 +218,9 @@ std::string SequenceEmitter::rangeOf(ItemList::Range range) {
 
 /// What a list of many tensors is called, before the call that takes it.
 std::string SequenceEmitter::listVariable(StringRef callee, size_t argument) {
-  std::string base =
-      callee != "transfer" ? "terms" : argument == 1 ? "to" : "from";
+  std::string base = callee != "transfer" ? "terms"
+                     : argument == 1      ? "to"
+                                          : "from";
   int number = ++variables[base];
   return number == 1 ? base : base + "_" + std::to_string(number);
 }
@@ -284,9 +287,8 @@ void SequenceEmitter::statement(const Group &group, size_t number) {
     }
     std::vector<std::string> items;
     for (size_t n = 0; n < list(0).items.size(); ++n)
-      items.push_back(valueOf(group, [&](size_t d) -> const Phrase & {
-        return list(d).items[n];
-      }));
+      items.push_back(valueOf(
+          group, [&](size_t d) -> const Phrase & { return list(d).items[n]; }));
     arguments.push_back(CppArgument(items));
   }
   out.call(first.callee, arguments);
@@ -297,8 +299,7 @@ void SequenceEmitter::statement(const Group &group, size_t number) {
 //===----------------------------------------------------------------------===//
 
 void SequenceEmitter::function(const std::string &name,
-                               const std::string &comment,
-                               const Group &group) {
+                               const std::string &comment, const Group &group) {
   out.comment(comment);
   variables.clear();
   std::vector<CppArgument> arguments;
@@ -382,9 +383,9 @@ LogicalResult SequenceEmitter::run(StringRef cppName) {
       out.line(name + "(" + machine + "gpu, " + std::to_string(first) + ");");
     } else {
       std::string range =
-          inRow ? llvm::formatv("int64_t i = {0}; i < {1}; ++i", first, end)
-                      .str()
-                : "int64_t i : " + braced(devices);
+          inRow
+              ? llvm::formatv("int64_t i = {0}; i < {1}; ++i", first, end).str()
+              : "int64_t i : " + braced(devices);
       out.line("for (" + range + ")");
       out.line("  " + name + "(" + machine + "gpu, i);");
     }

@@ -58,10 +58,10 @@ static std::string linear(ArrayRef<std::pair<int64_t, StringRef>> terms,
   };
   for (auto [factor, variable] : terms)
     if (factor != 0)
-      add(factor, (std::abs(factor) == 1
-                       ? ""
-                       : std::to_string(std::abs(factor)) + " * ") +
-                      variable.str());
+      add(factor,
+          (std::abs(factor) == 1 ? ""
+                                 : std::to_string(std::abs(factor)) + " * ") +
+              variable.str());
   if (rest != 0 || text.empty())
     add(rest, std::to_string(std::abs(rest)));
   return text;
@@ -131,8 +131,7 @@ std::string lwcc::expressionFor(ArrayRef<int64_t> atI, ArrayRef<int64_t> atK,
   }
   for (size_t n = 1; n < values.size(); ++n)
     if (int64_t di = atI[n] - atI[0]; di != 0) {
-      slopeI =
-          (values[n] - values[0] - slopeK * (atK[n] - atK[0])) / di;
+      slopeI = (values[n] - values[0] - slopeK * (atK[n] - atK[0])) / di;
       break;
     }
   int64_t rest = values[0] - slopeI * atI[0] - slopeK * atK[0];

@@ -2,8 +2,8 @@
 //
 // What a statement says for one device is text and numbers. Where the texts of
 // several devices are equal, the statement is printed once, each number as an
-// expression of the device's number: a constant, a line, two lines that meet, or
-// a table. Nothing is known here of what the numbers mean.
+// expression of the device's number: a constant, a line, two lines that meet,
+// or a table. Nothing is known here of what the numbers mean.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PHRASE_H
@@ -24,8 +24,7 @@ public:
   /// The name of the table with these numbers.
   const std::string &nameOf(const std::vector<int64_t> &numbers);
   /// In the order of their first use.
-  const std::vector<std::pair<std::string, std::vector<int64_t>>> &
-  all() const {
+  const std::vector<std::pair<std::string, std::vector<int64_t>>> &all() const {
     return tables;
   }
 
@@ -36,8 +35,7 @@ private:
 
 /// A C++ expression over `variable` that is values[n] where it is at[n]; `at`
 /// ascends.
-std::string expressionFor(llvm::StringRef variable,
-                          llvm::ArrayRef<int64_t> at,
+std::string expressionFor(llvm::StringRef variable, llvm::ArrayRef<int64_t> at,
                           llvm::ArrayRef<int64_t> values, NumberTables &tables);
 
 /// The same over "i" and "k": values[n] where they are atI[n] and atK[n].

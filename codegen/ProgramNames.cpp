@@ -43,9 +43,9 @@ void ProgramNames::nameMembers() {
     if (isNew) {
       std::string unique = local.str();
       // The table knows a name by its text: another for another type.
-      for (size_t n = 2; !llvm::none_of(members, [&](DeviceMember &m) {
-             return m.name == taken.get(unique);
-           });
+      for (size_t n = 2; !llvm::none_of(
+               members,
+               [&](DeviceMember &m) { return m.name == taken.get(unique); });
            ++n)
         unique = local.str() + "_" + std::to_string(n);
       members.push_back({taken.get(unique), {}, {}});
@@ -66,9 +66,9 @@ void ProgramNames::nameMembers() {
       continue;
     RankedTensorType type = buffer.getTensorType();
     StringRef device = buffer.getDevice();
-    size_t m = memberFor(localName(buffer),
-                         type.getElementType().getAsOpaquePointer(),
-                         type.getRank());
+    size_t m =
+        memberFor(localName(buffer), type.getElementType().getAsOpaquePointer(),
+                  type.getRank());
     members[m].buffers.resize(devices.size());
     assert(!members[m].buffers[deviceOf(device)] && "symbols are unique");
     members[m].buffers[deviceOf(device)] = buffer;
@@ -85,9 +85,8 @@ std::optional<Rows> ProgramNames::rowsOf(BufferOp buffer) {
       whole.getRank() != part.getRank() || whole.getRank() == 0 ||
       whole.getShape().drop_front() != part.getShape().drop_front())
     return std::nullopt;
-  int64_t rowBytes = part.getDimSize(0) == 0
-                         ? 1
-                         : buffer.getBytes() / part.getDimSize(0);
+  int64_t rowBytes =
+      part.getDimSize(0) == 0 ? 1 : buffer.getBytes() / part.getDimSize(0);
   if (rowBytes == 0 || distance % rowBytes != 0)
     return std::nullopt;
   int64_t begin = distance / rowBytes;
@@ -111,8 +110,8 @@ int64_t lwcc::numberOf(ProgramOp program, StringRef attribute) {
 
 std::string lwcc::braced(ArrayRef<int64_t> values) {
   return "{" +
-         llvm::join(llvm::map_range(values,
-                                    [](int64_t v) { return std::to_string(v); }),
+         llvm::join(llvm::map_range(
+                        values, [](int64_t v) { return std::to_string(v); }),
                     ", ") +
          "}";
 }

@@ -49,9 +49,7 @@ struct ProgramNames {
 
   /// Index of a device, lane or event in its list: how Machine knows it.
   int indexOf(mlir::Operation *op) const { return index.at(op); }
-  int deviceOf(llvm::StringRef name) {
-    return indexOf(symbols.lookup(name));
-  }
+  int deviceOf(llvm::StringRef name) { return indexOf(symbols.lookup(name)); }
   /// Byte offset in the arena, through views.
   int64_t offsetOf(exec::BufferOp buffer);
 

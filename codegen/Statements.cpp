@@ -53,8 +53,8 @@ Argument StatementBuilder::listOf(ArrayRef<Attribute> operands) {
     auto name = dyn_cast<FlatSymbolRefAttr>(operand);
     auto buffer =
         name ? names.symbols.lookup<BufferOp>(name.getValue()) : BufferOp();
-    argument.list.devices.push_back(
-        buffer ? names.deviceOf(buffer.getDevice()) : device);
+    argument.list.devices.push_back(buffer ? names.deviceOf(buffer.getDevice())
+                                           : device);
   }
   bool foreign = llvm::any_of(argument.list.devices,
                               [&](int64_t owner) { return owner != device; });

@@ -1,4 +1,5 @@
-//===- Statements.h - What a device does, statement by statement -*- C++ -*-===//
+//===- Statements.h - What a device does, statement by statement -*- C++
+//-*-===//
 //
 // An exec op as text with numbers, from the view of the device on whose lane it
 // runs: `d` is that device, `gpu[k]` another. Lists that name one tensor of

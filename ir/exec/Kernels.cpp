@@ -24,7 +24,7 @@ const KernelSignature *lwcc::exec::findKernel(llvm::StringRef name) {
 bool lwcc::exec::mayLieElsewhere(llvm::StringRef kernel, unsigned operand) {
   if (kernel == "sgd")
     return operand >= 4; // the gradients
-  return kernel == "transfer" || kernel == "sum";
+  return kernel == "transfer" || kernel == "sum" || kernel == "concat";
 }
 
 Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,

@@ -10,6 +10,7 @@
 
 #include "ir/exec/Kernels.h"
 #include "ir/train/Train.h"
+#include "passes/schedule/Views.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -22,6 +23,10 @@ namespace lwcc {
 inline bool isReadElsewhere(train::TransferOp transfer) {
   return llvm::all_of(transfer->getUses(), [](mlir::OpOperand &use) {
     mlir::OperationName reader = use.getOwner()->getName();
+    // It can be brought to its place in a concat's result: without a copy there.
+    auto concat = mlir::dyn_cast<train::ConcatOp>(use.getOwner());
+    if (concat && partsOf(concat))
+      return false;
     return use.getOwner()->hasTrait<train::KernelOp>() &&
            !mlir::isa<train::TransferOp>(use.getOwner()) &&
            exec::mayLieElsewhere(reader.stripDialect(), use.getOperandNumber());

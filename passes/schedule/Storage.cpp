@@ -254,17 +254,13 @@ void StorageMap::makeConcat(Operation *op) {
   auto concat = dyn_cast<ConcatOp>(op);
   if (!concat || !isFresh(concat.getY()))
     return;
-  RankedTensorType whole = typeOf(concat.getY());
-  llvm::SmallVector<int64_t> begin(whole.getRank(), 0), offsets;
+  std::optional<llvm::SmallVector<int64_t>> offsets = partsOf(concat);
   llvm::SmallDenseSet<Value> seen;
-  for (Value part : concat.getXs()) {
-    auto offset = partOffset(whole, typeOf(part), begin);
-    if (!offset || !isFresh(part) || !seen.insert(part).second)
-      return;
-    offsets.push_back(*offset);
-    begin[concat.getAxis()] += typeOf(part).getDimSize(concat.getAxis());
-  }
-  for (auto [part, offset] : llvm::zip_equal(concat.getXs(), offsets))
+  if (!offsets || !llvm::all_of(concat.getXs(), [&](Value part) {
+        return isFresh(part) && seen.insert(part).second;
+      }))
+    return;
+  for (auto [part, offset] : llvm::zip_equal(concat.getXs(), *offsets))
     attach(nodeOf(part), nodeOf(concat.getY()), offset);
   views.insert(op);
 }

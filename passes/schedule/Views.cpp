@@ -56,6 +56,20 @@ bool lwcc::isTransposeView(RankedTensorType from, RankedTensorType to,
              memoryMap(to.getShape(), stridesOf(to));
 }
 
+std::optional<SmallVector<int64_t>> lwcc::partsOf(train::ConcatOp concat) {
+  auto whole = cast<RankedTensorType>(concat.getY().getType());
+  SmallVector<int64_t> begin(whole.getRank(), 0), offsets;
+  for (Value operand : concat.getXs()) {
+    auto part = cast<RankedTensorType>(operand.getType());
+    std::optional<int64_t> offset = partOffset(whole, part, begin);
+    if (!offset)
+      return std::nullopt;
+    offsets.push_back(*offset);
+    begin[concat.getAxis()] += part.getDimSize(concat.getAxis());
+  }
+  return offsets;
+}
+
 std::optional<int64_t> lwcc::partOffset(RankedTensorType whole,
                                         RankedTensorType part,
                                         ArrayRef<int64_t> begin) {

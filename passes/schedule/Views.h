@@ -8,6 +8,7 @@
 #define LWCC_PASSES_SCHEDULE_VIEWS_H
 
 #include "ir/exec/Exec.h"
+#include "ir/train/Train.h"
 
 #include <optional>
 
@@ -28,6 +29,9 @@ bool isTransposeView(mlir::RankedTensorType from, mlir::RankedTensorType to,
 std::optional<int64_t> partOffset(mlir::RankedTensorType whole,
                                   mlir::RankedTensorType part,
                                   llvm::ArrayRef<int64_t> begin);
+
+/// The same of all operands of a concat in its result.
+std::optional<llvm::SmallVector<int64_t>> partsOf(train::ConcatOp concat);
 
 } // namespace lwcc
 

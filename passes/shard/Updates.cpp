@@ -1,7 +1,7 @@
 //===- Updates.cpp - Who updates a parameter that lies in copies ----------===//
 //
-// Where several devices hold a parameter, there are three ways to update it; all
-// read the gradients where they are and sum them in one order:
+// Where several devices hold a parameter, there are three ways to update it;
+// all read the gradients where they are and sum them in one order:
 //   - each device owns and updates a part, which the others fetch (a
 //     reduce-scatter and an all-gather); optimizer state lies with the owner;
 //   - a parameter of few bytes every device updates for itself (an all-reduce):
@@ -117,8 +117,7 @@ void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
     return operand == op.getW() || operand == op.getM();
   };
   Value gradient = op.getGs().front();
-  SmallVector<Value> terms =
-      pieces.terms(gradient, part, place, purposeOf(op));
+  SmallVector<Value> terms = pieces.terms(gradient, part, place, purposeOf(op));
   // More than a kernel takes (Ops.h) are summed before.
   if (terms.size() > maxTerms)
     terms = {pieces.get(gradient, part, place, purposeOf(op))};

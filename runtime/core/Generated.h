@@ -47,7 +47,8 @@ protected:
 
 private:
   Tensor view(int64_t offset, DType type, Dims dims) const {
-    return {arena + offset, type, dims, layoutOf(static_cast<int>(dims.size()))};
+    return {arena + offset, type, dims,
+            layoutOf(static_cast<int>(dims.size()))};
   }
   char *arena;
 };
@@ -133,8 +134,8 @@ std::vector<StateTensor> stateTensors(const StateRow (&rows)[N],
                                       const ShardRow (&shards)[M]) {
   std::vector<StateTensor> state;
   for (const StateRow &row : rows)
-    state.push_back({{row.name, row.dims.vector(), {}}, row.kind, row.init,
-                     row.fresh});
+    state.push_back(
+        {{row.name, row.dims.vector(), {}}, row.kind, row.init, row.fresh});
   for (const ShardRow &row : shards)
     state[row.state].tensor.shards.push_back(
         {refOf(row.device, row.offset, DType::f32, row.dims),

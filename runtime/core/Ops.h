@@ -203,6 +203,7 @@ void transpose(Lane &lane, Tensor y, Tensor x, const TransposeParams &params);
 struct AxisParams {
   int64_t axis = 0; ///< non-negative
 };
+/// xs may lie on other devices than the lane's.
 void concat(Lane &lane, Tensor y, const Tensors &xs, const AxisParams &params);
 /// A result that nobody reads is Tensor{} in ys; `sizes` says its extent.
 struct SplitParams {

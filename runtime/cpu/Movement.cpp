@@ -48,23 +48,25 @@ struct Moves {
       runCopy(threads, c.nest, sizeOf(c.to.type), c.to.data, c.from.data);
   }
 
-  std::function<void()> onThreads(int threads) && {
-    return [moves = std::move(*this), threads] { moves.run(threads); };
-  }
-  void appendTo(Lane &lane, const char *op, const Tensors &results) && {
+  void appendTo(Lane &lane, const char *op, const Tensors &results,
+                const Tensors &read = {}) && {
     CpuLane &on = cpuLane(lane);
-    on.append(op, results, std::move(*this).onThreads(on.threads));
+    on.append(
+        op, results,
+        [moves = std::move(*this), threads = on.threads] {
+          moves.run(threads);
+        },
+        read);
   }
 };
 } // namespace
 
 void transfer(Lane &lane, const Tensors &ys, const Tensors &xs) {
   assert(ys.size() == xs.size() && "one source for each target");
-  CpuLane &on = cpuLane(lane);
   Moves moves; // every device's memory is this process's
   for (size_t i = 0; i < ys.size(); ++i)
     moves.copy(ys[i], xs[i]);
-  on.append("transfer", ys, std::move(moves).onThreads(on.threads), xs);
+  std::move(moves).appendTo(lane, "transfer", ys, xs);
 }
 
 void reshape(Lane &lane, Tensor y, Tensor x) {
@@ -110,7 +112,7 @@ void concat(Lane &lane, Tensor y, const Tensors &xs, const AxisParams &params) {
     at += x.dim[params.axis];
   }
   assert(at == y.dim[params.axis] && "operands do not fill the result");
-  std::move(moves).appendTo(lane, "concat", {y});
+  std::move(moves).appendTo(lane, "concat", {y}, xs);
 }
 
 void split(Lane &lane, const Tensors &ys, Tensor x, const SplitParams &params) {

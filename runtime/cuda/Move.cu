@@ -191,13 +191,14 @@ void rt::transpose(Lane &lane, Tensor y, Tensor x,
 void rt::concat(Lane &base, Tensor y, const Tensors &xs,
                 const AxisParams &params) {
   CudaLane &lane = cudaLane(base);
-  lane.append("concat", {y}, [=, &lane] {
+  auto copy = [=, &lane] {
     int64_t at = 0;
     for (const Tensor &x : xs) {
       launchCopy(lane, alongAxis(y, params.axis, at, x.dim[params.axis]), x);
       at += x.dim[params.axis];
     }
-  });
+  };
+  lane.append("concat", {y}, copy, 0, xs);
 }
 
 void rt::split(Lane &base, const Tensors &ys, Tensor x,
