@@ -62,7 +62,7 @@ void ProgramNames::nameMembers() {
     member[lane] = members[m].name;
   }
   for (BufferOp buffer : buffers) {
-    if (rowsOf(buffer))
+    if (rowsOf(buffer) || buffer.getWindow())
       continue;
     RankedTensorType type = buffer.getTensorType();
     StringRef device = buffer.getDevice();

@@ -34,6 +34,17 @@ Phrase StatementBuilder::tensor(Attribute operand, bool inList) {
     text << names.memberOf(of);
   };
   auto rows = names.rowsOf(buffer);
+  std::optional<ArrayRef<int64_t>> window = buffer.getWindow();
+  if (!rows && window) {
+    // It may be a part of what is no member either.
+    text << "part(" << tensor(buffer.getViewOfAttr(), inList) << ", {";
+    for (auto [n, index] : llvm::enumerate(*window))
+      text << (n ? ", " : "") << index;
+    text << "}, {";
+    for (auto [n, extent] : llvm::enumerate(buffer.getTensorType().getShape()))
+      text << (n ? ", " : "") << extent;
+    return text << "})";
+  }
   if (rows && rows->whole.getType() == buffer.getType()) {
     member(rows->whole);
   } else if (rows) {

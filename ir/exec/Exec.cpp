@@ -47,6 +47,32 @@ std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
   return {buffer, distance};
 }
 
+llvm::SmallVector<int64_t> lwcc::exec::stridesOf(RankedTensorType type) {
+  llvm::SmallVector<int64_t> strides(type.getRank());
+  int64_t next = 1;
+  auto place = [&](int64_t dim) {
+    strides[dim] = next;
+    next *= type.getDimSize(dim);
+  };
+  if (isChannelsLast(type))
+    llvm::for_each(ArrayRef<int64_t>{1, 3, 2, 0}, place);
+  else
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
+      place(dim);
+  return strides;
+}
+
+int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
+  if (!buffer.getWindow() || buffer.getBytes() == 0)
+    return buffer.getBytes();
+  auto whole = symbols.lookup<BufferOp>(*buffer.getViewOf());
+  int64_t last = 0;
+  for (auto [extent, stride] : llvm::zip_equal(
+           buffer.getTensorType().getShape(), stridesOf(whole.getTensorType())))
+    last += (extent - 1) * stride;
+  return (last + 1) * whole.getTensorType().getElementTypeBitWidth() / 8;
+}
+
 RankedTensorType BufferOp::getTensorType() {
   return cast<RankedTensorType>(getType());
 }
@@ -71,6 +97,8 @@ LogicalResult BufferOp::verify() {
   int64_t offset = getOffset();
   if (offset < (getViewOf() ? 0 : -1))
     return emitOpError("has negative offset ") << offset;
+  if (getWindow() && !getViewOf())
+    return emitOpError("is a window of nothing");
   return success();
 }
 
@@ -139,6 +167,25 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   if (!parent->isBeforeInBlock(buffer))
     return buffer.emitOpError("is a view of ")
            << name << ", which is declared after it";
+  if (auto window = buffer.getWindow()) {
+    RankedTensorType whole = parent.getTensorType();
+    RankedTensorType part = buffer.getTensorType();
+    bool inside = whole.getRank() == part.getRank() &&
+                  window->size() == static_cast<size_t>(part.getRank()) &&
+                  whole.getElementType() == part.getElementType();
+    int64_t offset = 0;
+    for (int64_t d = 0; inside && d < part.getRank(); ++d) {
+      inside = (*window)[d] >= 0 &&
+               (*window)[d] + part.getDimSize(d) <= whole.getDimSize(d);
+      offset += (*window)[d] * stridesOf(whole)[d];
+    }
+    if (!inside)
+      return buffer.emitOpError("is no part of ") << name;
+    offset *= part.getElementTypeBitWidth() / 8;
+    if (offset != static_cast<int64_t>(buffer.getOffset()))
+      return buffer.emitOpError("begins at byte ")
+             << offset << " of " << name << ", not at " << buffer.getOffset();
+  }
   if (parent.getDeviceAttr() != buffer.getDeviceAttr())
     return buffer.emitOpError("is on ")
            << buffer.getDeviceAttr() << " but a view of " << name << " on "

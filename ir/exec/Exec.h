@@ -34,6 +34,14 @@ inline bool isChannelsLast(mlir::RankedTensorType type) {
 /// Bytes of a dense tensor of this type.
 int64_t bytesOf(mlir::RankedTensorType type);
 
+/// Distance in elements between neighbours along each dimension, as a tensor of
+/// this type is stored.
+llvm::SmallVector<int64_t> stridesOf(mlir::RankedTensorType type);
+
+/// Bytes from the first to behind the last element of a buffer: of a window
+/// more than it has.
+int64_t spanOf(BufferOp buffer, mlir::SymbolTable &symbols);
+
 /// The name of a buffer on its device: the symbol without the device's name,
 /// with which it begins where there are several.
 llvm::StringRef localName(BufferOp buffer);

@@ -79,12 +79,15 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
   let description = [{
     `offset` is in bytes, -1 before memory is planned. A view lies in the
     memory of another buffer, at `offset` bytes from its start. Rank-4 tensors
-    are stored channels-last, others row-major.
+    are stored channels-last, others row-major; a view with a `window` is the
+    part of the other buffer that begins at this element, where it is stored.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, RoleAttr:$role,
-                       TypeAttr:$type, I64Attr:$offset, OptionalAttr<FlatSymbolRefAttr>:$view_of);
+                       TypeAttr:$type, I64Attr:$offset, OptionalAttr<FlatSymbolRefAttr>:$view_of,
+                       OptionalAttr<DenseI64ArrayAttr>:$window);
   let assemblyFormat = [{
-    `` $role $sym_name `:` $type `on` $device (`view` $view_of^)? `at` $offset attr-dict
+    `` $role $sym_name `:` $type `on` $device (`view` $view_of^)?
+    (`window` $window^)? `at` $offset attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -31,7 +31,7 @@ Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,
                             unsigned operand) {
   // These read element i of their operands before they write element i of
   // their result. An update is in place: w_new is w, m_new is m.
-  if (kernel == "map" || kernel == "sum")
+  if (kernel == "map" || (kernel == "sum" && operand == 0))
     return Sharing::allowed;
   if (kernel == "sgd" && result == operand)
     return Sharing::required;

@@ -271,7 +271,7 @@ bool MapOp::mayOverwrite(unsigned, unsigned operand) {
 }
 
 bool SumOp::mayOverwrite(unsigned, unsigned operand) {
-  return getXs()[operand].getType() == getY().getType();
+  return operand == 0 && getXs()[0].getType() == getY().getType();
 }
 
 std::optional<unsigned> SgdOp::tiedOperand(unsigned result) {

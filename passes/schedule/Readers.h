@@ -25,7 +25,9 @@ inline bool isReadElsewhere(train::TransferOp transfer) {
     mlir::OperationName reader = use.getOwner()->getName();
     // It can be brought to its place in a concat's result: without a copy there.
     auto concat = mlir::dyn_cast<train::ConcatOp>(use.getOwner());
-    if (concat && partsOf(concat))
+    auto transfer = mlir::cast<train::TransferOp>(use.get().getDefiningOp());
+    auto slice = transfer.getX().getDefiningOp<train::SliceOp>();
+    if (concat && partsOf(concat) && !(slice && isWindow(slice)))
       return false;
     return use.getOwner()->hasTrait<train::KernelOp>() &&
            !mlir::isa<train::TransferOp>(use.getOwner()) &&

@@ -228,6 +228,10 @@ void StorageMap::makeViews(Operation *op) {
     auto offset = partOffset(from, typeOf(slice.getY()), slice.getStart());
     legal = offset && llvm::all_of(slice.getStep(),
                                    [](int64_t step) { return step == 1; });
+    if (isWindow(slice)) {
+      legal = true;
+      offset = windowOffset(slice);
+    }
     offsets[0] = offset.value_or(0);
   } else if (auto split = dyn_cast<SplitOp>(op)) {
     llvm::SmallVector<int64_t> begin(from.getRank(), 0);
@@ -310,6 +314,9 @@ void StorageMap::overwrite(Operation *op) {
 bool StorageMap::mayOverwriteAll(Operation *op, OpResult result, Value operand,
                                  int root) {
   if (nodes[root].storage.given)
+    return false;
+  // Where a part is stored in a larger tensor, nothing dense can be.
+  if (auto slice = operand.getDefiningOp<SliceOp>(); slice && isWindow(slice))
     return false;
   for (Operation *other : accesses[root])
     if (position[other] > position[op] ||

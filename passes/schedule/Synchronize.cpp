@@ -67,7 +67,7 @@ void Synchronizer::touch(FlatSymbolRefAttr name, bool write, int call,
                          llvm::SmallVectorImpl<int> &conflicts) {
   auto buffer = symbols.lookup<BufferOp>(name.getAttr());
   auto [root, begin] = rootOf(buffer, symbols);
-  Access now{begin, begin + buffer.getBytes(), write, call};
+  Access now{begin, begin + spanOf(buffer, symbols), write, call};
   auto &past = accesses[root];
   for (const Access &access : past)
     if ((write || access.write) && access.call != call &&

@@ -16,6 +16,7 @@
 #include "passes/schedule/Names.h"
 #include "passes/schedule/Storage.h"
 #include "passes/schedule/Synchronize.h"
+#include "passes/schedule/Views.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -83,7 +84,7 @@ private:
   FlatSymbolRefAttr kernelFor(train::MapOp map);
 
   BufferOp createBuffer(Location loc, Role role, StringRef name, Type type,
-                        PlaceKey place, BufferOp parent = {},
+                        PlaceKey place, FlatSymbolRefAttr parent = {},
                         int64_t offset = -1);
   /// A buffer that the trainer knows: a global tensor, or the part of one that
   /// `attributes` describes (Train.h).
@@ -239,8 +240,8 @@ void ProgramBuilder::createDevicesAndLanes() {
 static constexpr StringLiteral evaluateSuffix = ".eval";
 
 /// A name in which no number says which tile it is: of the suffix that
-/// train-shard gave a tile's result (".n1c0") the letters are left, of that of a
-/// device's copy of a parameter (".gpu2") nothing.
+/// train-shard gave a tile's result (".n1c0") the letters are left, of that of
+/// a device's copy of a parameter (".gpu2") nothing.
 static std::string withoutNumbers(StringRef name) {
   if (name.consume_back(evaluateSuffix))
     return (withoutNumbers(name) + evaluateSuffix).str();
@@ -248,7 +249,7 @@ static std::string withoutNumbers(StringRef name) {
   StringRef digits = last;
   if (digits.consume_front("gpu"))
     return (!digits.empty() && llvm::all_of(digits, llvm::isDigit) ? rest
-                                                                    : name)
+                                                                   : name)
         .str();
   std::string letters;
   bool afterDigit = true; // a number behind each letter
@@ -267,7 +268,8 @@ static std::string withoutNumbers(StringRef name) {
 
 BufferOp ProgramBuilder::createBuffer(Location loc, Role role, StringRef name,
                                       Type type, PlaceKey place,
-                                      BufferOp parent, int64_t offset) {
+                                      FlatSymbolRefAttr parent,
+                                      int64_t offset) {
   OpBuilder::InsertionGuard guard(declarations);
   if (firstKernel)
     declarations.setInsertionPoint(firstKernel);
@@ -277,9 +279,7 @@ BufferOp ProgramBuilder::createBuffer(Location loc, Role role, StringRef name,
     full = (deviceOf(place) + "." + withoutNumbers(name)).str();
   return BufferOp::create(declarations, loc, namer.unique(full),
                           deviceOf(place), role, plainType(type), offset,
-                          parent
-                              ? FlatSymbolRefAttr::get(parent.getSymNameAttr())
-                              : FlatSymbolRefAttr());
+                          parent, DenseI64ArrayAttr());
 }
 
 BufferOp ProgramBuilder::createKnown(Location loc, Role role, StringRef name,
@@ -384,6 +384,12 @@ FlatSymbolRefAttr ProgramBuilder::kernelFor(train::MapOp map) {
 
 std::string FunctionBuilder::nameFor(Value value) {
   std::string name = tensorName(value);
+  // Of several devices' parts each is read by another: what they are called
+  // must not depend on it.
+  Operation *op = value.getDefiningOp();
+  if (parent.devices.size() > 1 && isa_and_nonnull<train::SliceOp>(op) &&
+      storage.isView(op))
+    name += ".part";
   if (func.getSymName() == train::evaluateFunc)
     name += evaluateSuffix;
   return name;
@@ -413,6 +419,19 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
   auto transfer = value.getDefiningOp<train::TransferOp>();
   if (transfer && storage.isView(transfer))
     return bufferOf(transfer.getX());
+  auto slice = value.getDefiningOp<train::SliceOp>();
+  if (slice && storage.isView(slice) && isWindow(slice)) {
+    BufferOp &window = views[value];
+    if (window)
+      return FlatSymbolRefAttr::get(window.getSymNameAttr());
+    FlatSymbolRefAttr whole = bufferOf(slice.getX());
+    window = parent.createBuffer(value.getLoc(), transientRole(value),
+                                 nameFor(value), value.getType(),
+                                 placeOf(storage.find(value).storage->owner),
+                                 whole, windowOffset(slice));
+    window.setWindow(slice.getStart());
+    return FlatSymbolRefAttr::get(window.getSymNameAttr());
+  }
   auto [memory, offset] = storage.find(value);
   BufferOp base = baseOf(memory);
   bool whole = offset == 0 && base.getType() == plainType(value.getType());
@@ -420,9 +439,10 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
     return FlatSymbolRefAttr::get(base.getSymNameAttr());
   BufferOp &view = views[value];
   if (!view)
-    view = parent.createBuffer(value.getLoc(), transientRole(value),
-                               nameFor(value), value.getType(),
-                               placeOf(memory->owner), base, offset);
+    view = parent.createBuffer(
+        value.getLoc(), transientRole(value), nameFor(value), value.getType(),
+        placeOf(memory->owner), FlatSymbolRefAttr::get(base.getSymNameAttr()),
+        offset);
   return FlatSymbolRefAttr::get(view.getSymNameAttr());
 }
 
@@ -469,7 +489,9 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
     if (write.getBegin())
       target = parent.createBuffer(
           op->getLoc(), transientRole(value), nameFor(value) + ".part",
-          value.getType(), placeOf(value), target, *storage.offsetOf(write));
+          value.getType(), placeOf(value),
+          FlatSymbolRefAttr::get(target.getSymNameAttr()),
+          *storage.offsetOf(write));
     copy(op, value, target);
     return success();
   }

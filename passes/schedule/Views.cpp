@@ -6,22 +6,7 @@
 
 using namespace mlir;
 using namespace lwcc;
-
-/// Distance in elements between neighbours along each dimension.
-static SmallVector<int64_t> stridesOf(RankedTensorType type) {
-  SmallVector<int64_t> strides(type.getRank());
-  int64_t next = 1;
-  auto place = [&](int64_t dim) {
-    strides[dim] = next;
-    next *= type.getDimSize(dim);
-  };
-  if (exec::isChannelsLast(type))
-    llvm::for_each(ArrayRef<int64_t>{1, 3, 2, 0}, place);
-  else
-    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
-      place(dim);
-  return strides;
-}
+using exec::stridesOf;
 
 /// The map from row-major index to memory, as the shortest list of (extent,
 /// stride): extents of 1 dropped, dimensions that count through merged.
@@ -54,6 +39,51 @@ bool lwcc::isTransposeView(RankedTensorType from, RankedTensorType to,
   return from.getElementType() == to.getElementType() &&
          memoryMap(to.getShape(), permuted) ==
              memoryMap(to.getShape(), stridesOf(to));
+}
+
+int64_t lwcc::windowOffset(train::SliceOp slice) {
+  auto whole = cast<RankedTensorType>(slice.getX().getType());
+  int64_t offset = 0;
+  for (auto [index, stride] :
+       llvm::zip_equal(slice.getStart(), stridesOf(whole)))
+    offset += index * stride;
+  return offset * whole.getElementTypeBitWidth() / 8;
+}
+
+/// Whether an op can read parts where they are stored: a concat element by
+/// element, a sum if all its terms are parts of tensors that lie alike.
+static bool readsWindows(Operation *op) {
+  auto sum = dyn_cast<train::SumOp>(op);
+  if (!sum)
+    return isa<train::ConcatOp>(op);
+  ArrayRef<int64_t> whole;
+  return llvm::all_of(sum.getXs(), [&](Value term) {
+    if (auto transfer = term.getDefiningOp<train::TransferOp>())
+      term = transfer.getX();
+    auto slice = term.getDefiningOp<train::SliceOp>();
+    if (!slice)
+      return false;
+    auto shape = cast<RankedTensorType>(slice.getX().getType()).getShape();
+    if (whole.empty())
+      whole = shape;
+    return whole == shape;
+  });
+}
+
+bool lwcc::isWindow(train::SliceOp slice) {
+  auto whole = cast<RankedTensorType>(slice.getX().getType());
+  auto part = cast<RankedTensorType>(slice.getY().getType());
+  return !slice->use_empty() &&
+         llvm::all_of(slice.getStep(),
+                      [](int64_t step) { return step == 1; }) &&
+         !partOffset(whole, part, slice.getStart()) &&
+         llvm::all_of(slice->getUsers(), [](Operation *user) {
+           // Here, or on the device that it goes to.
+           if (auto transfer = dyn_cast<train::TransferOp>(user))
+             return !transfer->use_empty() &&
+                    llvm::all_of(transfer->getUsers(), readsWindows);
+           return readsWindows(user);
+         });
 }
 
 std::optional<SmallVector<int64_t>> lwcc::partsOf(train::ConcatOp concat) {

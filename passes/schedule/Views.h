@@ -30,6 +30,13 @@ std::optional<int64_t> partOffset(mlir::RankedTensorType whole,
                                   mlir::RankedTensorType part,
                                   llvm::ArrayRef<int64_t> begin);
 
+/// Whether nobody needs the result of a slice as a dense tensor: what it takes
+/// is not stored as one, and only concats and sums read it, which can do so
+/// where it is.
+bool isWindow(train::SliceOp slice);
+/// The byte of its operand at which such a slice begins.
+int64_t windowOffset(train::SliceOp slice);
+
 /// The same of all operands of a concat in its result.
 std::optional<llvm::SmallVector<int64_t>> partsOf(train::ConcatOp concat);
 

@@ -179,17 +179,18 @@ void Verifier::checkLayout() {
     auto [root, distance] = rootOf(buffer, symbols);
     int device = devices.lookup(buffer.getDeviceAttr().getAttr());
     int64_t begin = static_cast<int64_t>(root.getOffset()) + distance;
-    Extent extent{buffer, root, device, begin, begin + buffer.getBytes()};
+    int64_t span = spanOf(buffer, symbols);
+    Extent extent{buffer, root, device, begin, begin + span};
     extents[buffer.getSymNameAttr()] = extent;
 
-    if (begin % arenaAlignment)
+    if (begin % arenaAlignment && !buffer.getWindow())
       error(buffer) << "starts at byte " << begin
                     << ", which is not a multiple of " << arenaAlignment;
     if (buffer != root) {
-      if (distance < 0 || distance + buffer.getBytes() > root.getBytes())
-        error(buffer) << "takes bytes " << distance << " to "
-                      << distance + buffer.getBytes() << " of @"
-                      << root.getSymName() << ", which has " << root.getBytes();
+      if (distance < 0 || distance + span > root.getBytes())
+        error(buffer) << "takes bytes " << distance << " to " << distance + span
+                      << " of @" << root.getSymName() << ", which has "
+                      << root.getBytes();
       continue;
     }
     int64_t arena = deviceOps[device].getArena();

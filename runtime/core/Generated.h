@@ -83,12 +83,17 @@ Tensors each(const std::vector<int64_t> &devices, TensorOf tensorOf) {
   return tensors;
 }
 
+/// The part of a tensor that begins at an element, where it lies.
+inline Tensor part(const Tensor &whole, std::initializer_list<int64_t> begin,
+                   std::initializer_list<int64_t> dims) {
+  return windowOf(whole, begin.begin(), dims.begin());
+}
+
 /// Elements [begin, end) of a tensor's first dimension.
-inline Tensor rows(Tensor whole, int64_t begin, int64_t end) {
-  whole.data = static_cast<char *>(whole.data) +
-               begin * whole.stride[0] * sizeOf(whole.type);
-  whole.dim[0] = end - begin;
-  return whole;
+inline Tensor rows(const Tensor &whole, int64_t begin, int64_t end) {
+  std::array<int64_t, maxRank> first = {begin}, dims = whole.dim;
+  dims[0] = end - begin;
+  return windowOf(whole, first.data(), dims.data());
 }
 
 /// Extents, or a tile's first index, of up to maxRank dimensions.

@@ -227,7 +227,7 @@ void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params);
 void slice_grad(Lane &lane, Tensor dx, Tensor dy, const SliceParams &params);
 
 /// y = the sum of xs, in their order; they may lie on other devices than the
-/// lane's. y may be one of them.
+/// lane's, and be parts of tensors, with the same strides. y may be the first.
 void sum(Lane &lane, Tensor y, const Tensors &xs);
 
 /// ys[i] = xs[i], which may lie on other devices than the lane's.

@@ -73,6 +73,18 @@ struct Tensor {
   }
 };
 
+/// The part of a tensor that begins at element `begin`, where it lies.
+inline Tensor windowOf(Tensor whole, const int64_t *begin,
+                       const int64_t *dims) {
+  int64_t offset = 0;
+  for (int d = 0; d < whole.rank; ++d) {
+    offset += begin[d] * whole.stride[d];
+    whole.dim[d] = dims[d];
+  }
+  whole.data = static_cast<char *>(whole.data) + offset * sizeOf(whole.type);
+  return whole;
+}
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_TENSOR_H

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/SgdBody.h"
+#include "runtime/core/StridedCopy.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
@@ -48,10 +49,42 @@ static void forEachPiece(int threads, int64_t n, const Body &body) {
   });
 }
 
+/// The same of parts of tensors: row by row of what is contiguous.
+static void appendPartsSum(CpuLane &on, const Tensor &y, const Tensors &xs) {
+  LoopNest<2> rows = copyNest(y, xs[0]);
+  int inner = rows.rank - 1;
+  const int64_t length = rows.extent[inner];
+  const int64_t toStep = rows.stride[0][inner];
+  const int64_t fromStep = rows.stride[1][inner];
+  auto run = [=, threads = on.threads] {
+    parallelFor(threads, iterations(rows) / length, 16,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t row = begin; row < end; ++row) {
+                    int64_t at[2];
+                    offsetsAt(rows, row * length, at);
+                    float *to = y.as<float>() + at[0];
+                    for (int64_t i = 0; i < length; ++i) {
+                      float total = 0;
+                      for (size_t t = 0; t < xs.size(); ++t) {
+                        float x = xs[t].as<float>()[at[1] + i * fromStep];
+                        total = t == 0 ? x : total + x;
+                      }
+                      to[i * toStep] = total;
+                    }
+                  }
+                });
+  };
+  on.append("sum", {y}, run, xs);
+}
+
 void sum(Lane &lane, Tensor y, const Tensors &xs) {
   for ([[maybe_unused]] const Tensor &x : xs)
-    assert(x.stride == y.stride && "different layouts");
+    assert(x.stride == xs[0].stride && "different layouts");
   CpuLane &on = cpuLane(lane);
+  if (y.elements() == 0)
+    return;
+  if (xs[0].stride != y.stride)
+    return appendPartsSum(on, y, xs);
   on.append(
       "sum", {y},
       [y, xs, threads = on.threads] {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/SgdBody.h"
+#include "runtime/core/StridedCopy.h"
 #include "runtime/cuda/CudaMachine.h"
 
 #include <algorithm>
@@ -56,6 +57,19 @@ __global__ void __launch_bounds__(256)
     reinterpret_cast<T *>(y)[i] = sumAt<T>(terms, i);
 }
 
+/// The same where the terms are parts of tensors with equal strides.
+__global__ void __launch_bounds__(256)
+    sumParts(const LoopNest<2> nest, int64_t items, float *y,
+             const __grid_constant__ Terms terms) {
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    int64_t at[2];
+    offsetsAt(nest, i, at);
+    y[at[0]] = sumAt<float>(terms, at[1]);
+  }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(256)
     sgdStep(int64_t items, float *w, float *m, const StepScalars *scalars,
@@ -94,6 +108,18 @@ bool areWide(const Tensors &tensors) {
 
 void rt::sum(Lane &base, Tensor y, const Tensors &xs) {
   CudaLane &lane = cudaLane(base);
+  for ([[maybe_unused]] const Tensor &x : xs)
+    assert(x.stride == xs[0].stride && "different layouts");
+  if (xs[0].stride != y.stride) {
+    assert(xs.size() <= maxGradients && "one part of each device");
+    auto run = [=, &lane] {
+      const int64_t items = y.elements();
+      lane.launch(sumParts, lane.blocksFor(items, 256), 256,
+                  copyNest(y, xs[0]), items, y.as<float>(), Terms(xs));
+    };
+    lane.append("sum", {y}, run, 0, xs);
+    return;
+  }
   lane.append(
       "sum", {y},
       [=, &lane] {

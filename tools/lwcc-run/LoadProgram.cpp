@@ -83,7 +83,11 @@ rt::Tensor Loader::tensor(Attribute operand, rt::Machine &machine) {
   auto name = dyn_cast<FlatSymbolRefAttr>(operand);
   if (!name)
     return {};
-  return refOf(names.symbols.lookup<BufferOp>(name.getValue())).on(machine);
+  auto buffer = names.symbols.lookup<BufferOp>(name.getValue());
+  if (std::optional<ArrayRef<int64_t>> window = buffer.getWindow())
+    return rt::windowOf(tensor(buffer.getViewOfAttr(), machine), window->data(),
+                        buffer.getTensorType().getShape().data());
+  return refOf(buffer).on(machine);
 }
 
 void Loader::run(SequenceOp sequence, rt::Machine &machine) {

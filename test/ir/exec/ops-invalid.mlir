@@ -70,6 +70,32 @@ exec.program @p {
 // -----
 
 exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.buffer activation @x : tensor<4x4xf32> on @d at -1
+  // expected-error @+1 {{is no part of @x}}
+  exec.buffer activation @y : tensor<2x3xf32> on @d view @x window [0, 2] at 8
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.buffer activation @x : tensor<4x4xf32> on @d at -1
+  // expected-error @+1 {{begins at byte 20 of @x, not at 16}}
+  exec.buffer activation @y : tensor<2x3xf32> on @d view @x window [1, 1] at 16
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is a window of nothing}}
+  exec.buffer activation @y : tensor<2x3xf32> on @d window [1, 1] at 16
+}
+
+// -----
+
+exec.program @p {
   // expected-error @+1 {{has a negative number of inputs}}
   exec.kernel @k(-1) = "x0"
 }

@@ -36,7 +36,7 @@ module {
     %r1 = train.transfer(%h1) {train.names = ["r1"], train.tiling = #to0} : (tensor<64xf32, #p1>) -> tensor<64xf32, #t0>
     %r = train.concat(%r0, %r1) {axis = 0 : i64, train.names = ["r"], train.tiling = #on0} : (tensor<64xf32, #t0>, tensor<64xf32, #t0>) -> tensor<128xf32, #p0>
     %loss = train.reduce(%r) {axes = array<i64: 0>, mean = false, train.names = ["loss"], train.tiling = #on0} : (tensor<128xf32, #p0>) -> tensor<f32, #p0>
-    // CHECK: exec.call "sgd" [@gpu0.w, @gpu0.m, @gpu0.scalars, @gpu0.loss, @gpu0.total, @gpu1.part] -> [@gpu0.w, @gpu0.m] on @gpu0.compute
+    // CHECK: exec.call "sgd" [@gpu0.w, @gpu0.m, @gpu0.scalars, @gpu0.loss, @gpu0.total, @gpu1.part.part] -> [@gpu0.w, @gpu0.m] on @gpu0.compute
     %w1, %m1 = train.sgd(%w, %m, %scalars, %loss, %total, %part0) {train.phase = "update", train.tiling = #on0} : (tensor<64xf32, #p0>, tensor<64xf32, #p0>, tensor<64xui8, #p0>, tensor<f32, #p0>, tensor<64xf32, #p0>, tensor<64xf32, #t0>) -> (tensor<64xf32, #p0>, tensor<64xf32, #p0>)
     train.write @w, %w1 {train.tiling = #on0} : tensor<64xf32, #p0>
     train.write @m, %m1 {train.tiling = #on0} : tensor<64xf32, #p0>

@@ -80,7 +80,7 @@ private:
         builder, builder.getUnknownLoc(), "b" + std::to_string(count++),
         deviceName(device), role, type, offset,
         parent ? FlatSymbolRefAttr::get(parent.getSymNameAttr())
-               : FlatSymbolRefAttr());
+               : FlatSymbolRefAttr(), DenseI64ArrayAttr());
     rootName[ref(made)] = parent ? ref(parent) : ref(made);
     deviceOf[ref(made)] = device;
     elementsOf[ref(made)] = elements;
