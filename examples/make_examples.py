@@ -91,8 +91,9 @@ class Net:
         print(f"{path}: {os.path.getsize(path)} bytes")
 
 
-def alexnet(path):
-    """torchvision.models.alexnet, 61,100,840 parameters."""
+def alexnet(path, size=224, pooled=6):
+    """torchvision.models.alexnet, 61,100,840 parameters. With images of 256
+    pixels and a map of 7x7 before the classifier it has 74.7 million."""
     net = Net("alexnet", "Normal")
     net.conv("features.0", 3, 64, 11, stride=4, pad=2)
     net.node("Relu", "features.1")
@@ -109,13 +110,13 @@ def alexnet(path):
     net.pool("features.12", 3, 2)
     net.node("Flatten", "flatten", axis=1)
     net.dropout("classifier.0")
-    net.linear("classifier.1", 9216, 4096)
+    net.linear("classifier.1", 256 * pooled * pooled, 4096)
     net.node("Relu", "classifier.2")
     net.dropout("classifier.3")
     net.linear("classifier.4", 4096, 4096)
     net.node("Relu", "classifier.5")
     net.linear("classifier.6", 4096, 1000)
-    net.save(path, [3, 224, 224], 1000)
+    net.save(path, [3, size, size], 1000)
 
 
 def lenet5(path):
