@@ -31,19 +31,20 @@ struct Line {
 };
 } // namespace
 
-/// The line through the first points, and how many of them lie on it.
-static std::pair<Line, size_t> lineThrough(ArrayRef<int64_t> at,
-                                           ArrayRef<int64_t> values) {
+/// The line through all points, if there is one.
+static std::optional<Line> lineThrough(ArrayRef<int64_t> at,
+                                       ArrayRef<int64_t> values) {
   Line line{0, values[0]};
   if (at.size() > 1) {
     int64_t run = at[1] - at[0], rise = values[1] - values[0];
-    if (rise % run == 0)
-      line = {rise / run, values[0] - rise / run * at[0]};
+    if (rise % run != 0)
+      return std::nullopt;
+    line = {rise / run, values[0] - rise / run * at[0]};
   }
-  size_t count = 0;
-  while (count < at.size() && line.holds(at[count], values[count]))
-    ++count;
-  return {line, count};
+  for (auto [x, value] : llvm::zip_equal(at, values))
+    if (!line.holds(x, value))
+      return std::nullopt;
+  return line;
 }
 
 /// A term `factor * variable`, then "+ rest".
@@ -70,25 +71,22 @@ static std::string linear(ArrayRef<std::pair<int64_t, StringRef>> terms,
 std::string lwcc::expressionFor(StringRef variable, ArrayRef<int64_t> at,
                                 ArrayRef<int64_t> values,
                                 NumberTables &tables) {
-  auto [first, count] = lineThrough(at, values);
   auto text = [&](const Line &line) {
     return linear({{line.slope, variable}}, line.start);
   };
-  if (count == at.size())
-    return text(first);
-  auto [second, more] =
-      lineThrough(at.drop_front(count), values.drop_front(count));
+  if (std::optional<Line> line = lineThrough(at, values))
+    return text(*line);
   // Any two points lie on a line, which says nothing.
-  auto means = [](const Line &line, size_t points) {
-    return line.slope == 0 || points > 2;
+  auto means = [](const std::optional<Line> &line, size_t points) {
+    return line && (line->slope == 0 || points > 2);
   };
-  if (count == 1)
-    first = {0, values[0]};
-  if (more == 1)
-    second = {0, values[count]};
-  if (count + more == at.size() && means(first, count) && means(second, more))
-    return "(" + variable.str() + " < " + std::to_string(at[count]) + " ? " +
-           text(first) + " : " + text(second) + ")";
+  for (size_t split = 1; split < at.size(); ++split) {
+    auto low = lineThrough(at.take_front(split), values.take_front(split));
+    auto high = lineThrough(at.drop_front(split), values.drop_front(split));
+    if (means(low, split) && means(high, at.size() - split))
+      return "(" + variable.str() + " < " + std::to_string(at[split]) + " ? " +
+             text(*low) + " : " + text(*high) + ")";
+  }
   std::vector<int64_t> table(at.back() + 1, 0);
   for (auto [x, value] : llvm::zip_equal(at, values))
     table[x] = value;

@@ -72,6 +72,24 @@ for name in "${small[@]}"; do
   echo "gpu-test.sh: $name"
 done
 
+# The same losses under plans for several devices, which one GPU stands for.
+plans=("lenet5 4 owt" "resnet18 4 data" "resnet18 3 model" "squeezenet1_1 2 data" "alexnet2012 4 mixed")
+for entry in "${plans[@]}"; do
+  read -r name gpus plan <<<"$entry"
+  flags=("--strategy=$plan")
+  if [[ $plan == mixed ]]; then
+    "$oracle" "$root/test/parity/mixed_plan.py" "$work/$name.onnx" "$gpus" >"$work/plan.json"
+    flags=("--plan=$work/plan.json")
+  fi
+  emit "$name-$plan-$gpus" "$work/$name.onnx" --batch=8 --gpus="$gpus" "${flags[@]}"
+  "$oracle" -c 'import json, sys
+expected = json.load(open(sys.argv[1]))
+expected["devices"] = int(sys.argv[3])
+json.dump(expected, open(sys.argv[2], "w"), indent=1)' \
+    "$folder/expected/$name.json" "$folder/expected/$name-$plan-$gpus.json" "$gpus"
+  echo "gpu-test.sh: $name, $plan on $gpus devices"
+done
+
 # Full networks for speed: program, network of networks.py, batch, precision.
 full=("lenet5 64" "alexnet 256" "resnet50 64" "mobilenet_v2 64" "vgg16 64")
 separator=""
@@ -94,10 +112,13 @@ separator=""
   printf '\n]\n'
 } >"$folder/speed.json"
 
-# cuDNN must take every graph before anybody goes to a GPU.
+# cuDNN must take every graph of one device before anybody goes to a GPU.
 if [[ -x $build/bin/cudnn-plan-check ]]; then
-  python3 "$root/tools/gpu/conv-shapes.py" "$folder"/programs/*/*.cu |
-    "$build/bin/cudnn-plan-check"
+  programs=()
+  for folder_of in "$folder"/programs/*; do
+    grep -q '^using Gpus' "$folder_of"/*.cu || programs+=("$folder_of"/*.cu)
+  done
+  python3 "$root/tools/gpu/conv-shapes.py" "${programs[@]}" | "$build/bin/cudnn-plan-check"
 fi
 bytes=$(du -sb "$folder" | cut -f1)
 echo "gpu-test.sh: $folder, $((bytes / 1000000)) MB"

@@ -62,8 +62,8 @@ def DeviceOp : ExecOp<"device", [Symbol, HasParent<"ProgramOp">]> {
 }
 
 def LaneOp : ExecOp<"lane", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "an in-order queue on a device; one that `copies` only moves what "
-                "comes from other devices";
+  let summary = "an in-order queue on a device; one that `copies` exchanges with other "
+                "devices: transfers, and updates from their gradients";
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, UnitAttr:$copies);
   let assemblyFormat = "$sym_name `on` $device (`copies` $copies^)? attr-dict";
 }

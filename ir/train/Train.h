@@ -62,7 +62,7 @@ inline constexpr llvm::StringLiteral planAttr = "train.plan";
 /// The lane of transfers to a device; lanes below are the plan's.
 inline constexpr int64_t transferLane = 99;
 
-/// Most gradients that the runtime's sgd takes (runtime/core/SgdBody.h).
+/// Most tensors that the runtime's sum and sgd take (runtime/core/Ops.h).
 inline constexpr size_t maxTerms = 64;
 /// Function argument attribute: the ONNX name of a graph input, or "labels" or
 /// "scalars".

@@ -21,17 +21,18 @@ namespace lwcc {
 /// Whether nobody needs what a train.transfer brings as a copy: its readers can
 /// read it where it is.
 inline bool isReadElsewhere(train::TransferOp transfer) {
-  return llvm::all_of(transfer->getUses(), [](mlir::OpOperand &use) {
-    mlir::OperationName reader = use.getOwner()->getName();
-    // It can be brought to its place in a concat's result: without a copy there.
-    auto concat = mlir::dyn_cast<train::ConcatOp>(use.getOwner());
-    auto transfer = mlir::cast<train::TransferOp>(use.get().getDefiningOp());
-    auto slice = transfer.getX().getDefiningOp<train::SliceOp>();
-    if (concat && partsOf(concat) && !(slice && isWindow(slice)))
-      return false;
-    return use.getOwner()->hasTrait<train::KernelOp>() &&
-           !mlir::isa<train::TransferOp>(use.getOwner()) &&
-           exec::mayLieElsewhere(reader.stripDialect(), use.getOperandNumber());
+  auto slice = transfer.getX().getDefiningOp<train::SliceOp>();
+  bool window = slice && isWindow(slice);
+  return llvm::all_of(transfer->getUses(), [&](mlir::OpOperand &use) {
+    mlir::Operation *reader = use.getOwner();
+    // It can be brought to its place in a concat's result: without a copy
+    // there.
+    if (auto concat = mlir::dyn_cast<train::ConcatOp>(reader))
+      return window || !partsOf(concat);
+    return reader->hasTrait<train::KernelOp>() &&
+           !mlir::isa<train::TransferOp>(reader) &&
+           exec::mayLieElsewhere(reader->getName().stripDialect(),
+                                 use.getOperandNumber());
   });
 }
 

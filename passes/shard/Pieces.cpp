@@ -279,7 +279,13 @@ Value Pieces::sum(const std::vector<Piece> &parts, const Box &region,
                            offsetIn(region, part.region), APFloat(0.0f));
     terms.push_back(term);
   }
-  if (terms.size() == 1)
-    return terms[0];
-  return create<SumOp>(place, typeAt(terms[0].getType(), region, place), terms);
+  while (terms.size() > 1) {
+    size_t count = std::min(terms.size(), maxTerms);
+    Value total =
+        create<SumOp>(place, typeAt(terms[0].getType(), region, place),
+                      ValueRange(terms).take_front(count));
+    terms.erase(terms.begin(), terms.begin() + count);
+    terms.insert(terms.begin(), total);
+  }
+  return terms[0];
 }

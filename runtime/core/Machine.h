@@ -29,7 +29,7 @@ struct DeviceSpec {
 struct LaneSpec {
   int device = 0;
   const char *name = "";
-  bool copies = false; ///< only moves what comes from other devices
+  bool copies = false; ///< exchanges with other devices, beside computation
 };
 
 /// What moved from one device to another.

@@ -226,6 +226,9 @@ struct SliceParams {
 void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params);
 void slice_grad(Lane &lane, Tensor dx, Tensor dy, const SliceParams &params);
 
+/// Most tensors that sum and sgd add up in one call.
+inline constexpr int maxTerms = 64;
+
 /// y = the sum of xs, in their order; they may lie on other devices than the
 /// lane's, and be parts of tensors, with the same strides. y may be the first.
 void sum(Lane &lane, Tensor y, const Tensors &xs);

@@ -12,9 +12,6 @@
 
 namespace lwcc::rt {
 
-/// Most gradients that sgd sums.
-inline constexpr int maxGradients = 64;
-
 /// Whether the step may change anything: the loss is neither NaN nor infinite.
 LWCC_HD bool isFiniteLoss(float loss) { return loss - loss == 0.0f; }
 

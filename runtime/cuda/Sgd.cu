@@ -10,8 +10,6 @@
 #include "runtime/core/StridedCopy.h"
 #include "runtime/cuda/CudaMachine.h"
 
-#include <algorithm>
-
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
@@ -20,12 +18,12 @@ namespace {
 
 /// What is summed; an argument of a kernel.
 struct Terms {
-  const float *at[maxGradients];
+  const float *at[maxTerms];
   int count;
 
-  Terms(const Tensors &xs, size_t begin = 0) : count(0) {
-    for (size_t i = begin; i < xs.size() && count < maxGradients; ++i)
-      at[count++] = xs[i].as<const float>();
+  explicit Terms(const Tensors &xs) : count(0) {
+    for (const Tensor &x : xs)
+      at[count++] = x.as<const float>();
   }
 };
 
@@ -107,51 +105,32 @@ bool areWide(const Tensors &tensors) {
 } // namespace
 
 void rt::sum(Lane &base, Tensor y, const Tensors &xs) {
-  CudaLane &lane = cudaLane(base);
+  assert(xs.size() <= maxTerms && "the compiler makes several calls of more");
   for ([[maybe_unused]] const Tensor &x : xs)
     assert(x.stride == xs[0].stride && "different layouts");
-  if (xs[0].stride != y.stride) {
-    assert(xs.size() <= maxGradients && "one part of each device");
-    auto run = [=, &lane] {
+  CudaLane &lane = cudaLane(base);
+  auto run = [=, &lane] {
+    if (xs[0].stride != y.stride) {
       const int64_t items = y.elements();
       lane.launch(sumParts, lane.blocksFor(items, 256), 256,
                   copyNest(y, xs[0]), items, y.as<float>(), Terms(xs));
-    };
-    lane.append("sum", {y}, run, 0, xs);
-    return;
-  }
-  lane.append(
-      "sum", {y},
-      [=, &lane] {
-        Tensors all = xs;
-        // More than a kernel takes: the sum so far is the first of the next.
-        // It is in y, which may be a later term: that one goes first then.
-        auto own = std::find_if(all.begin(), all.end(), [&](const Tensor &x) {
-          return x.data == y.data;
-        });
-        if (all.size() > maxGradients && own != all.end())
-          std::rotate(all.begin(), own, own + 1);
-        while (!all.empty()) {
-          Tensors touched = all;
-          touched.push_back(y);
-          const bool wide = areWide(touched);
-          const int64_t items = y.elements() / (wide ? 4 : 1);
-          lane.launch(wide ? sumTerms<float4> : sumTerms<float>,
-                      lane.blocksFor(items, 256), 256, items, y.as<float>(),
-                      Terms(all));
-          size_t done = std::min<size_t>(all.size(), maxGradients);
-          all.erase(all.begin(), all.begin() + static_cast<ptrdiff_t>(done));
-          if (!all.empty())
-            all.insert(all.begin(), y);
-        }
-      },
-      0, xs);
+      return;
+    }
+    Tensors touched = xs;
+    touched.push_back(y);
+    const bool wide = areWide(touched);
+    const int64_t items = y.elements() / (wide ? 4 : 1);
+    lane.launch(wide ? sumTerms<float4> : sumTerms<float>,
+                lane.blocksFor(items, 256), 256, items, y.as<float>(),
+                Terms(xs));
+  };
+  lane.append("sum", {y}, run, 0, xs);
 }
 
 void rt::sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
              Tensor scalars, Tensor loss, const Tensors &gs) {
   assert(w_new.data == w.data && m_new.data == m.data && "updates in place");
-  assert(gs.size() <= maxGradients && "the compiler sums more before");
+  assert(gs.size() <= maxTerms && "the compiler sums more before");
   CudaLane &lane = cudaLane(base);
   lane.append(
       "sgd", {w_new, m_new},

@@ -1,6 +1,6 @@
 """Lists the convolutions of emitted CUDA programs for cudnn-plan-check.
 
-  conv-shapes.py PROGRAM.cu ... | cudnn-plan-check
+  conv-shapes.py PROGRAM.cu ... | cudnn-plan-check     (of one device)
 
 Reads the declarations (`Tensor name = f32(offset, {dims});`) and the calls of
 conv, conv_grad_input and conv_grad_weight that codegen prints.
@@ -19,7 +19,6 @@ class UnknownForm(Exception):
 
 
 def convolutions(text):
-    # One namespace over all devices: tiles of one name have one shape.
     dims = {name: [int(d) for d in extents.split(",")]
             for name, extents in DECLARATION.findall(text) if extents}
     for match in CALL.finditer(text):

@@ -7,7 +7,8 @@ Needs nvcc 13.0, CMake 3.24 or newer, make or ninja, and a Python with PyTorch (
 wheels hold cuDNN and cuBLAS). Builds everything, then
   ops     every runtime operator against plain loops (ops-check-cuda)
   losses  every program's losses against the recorded ones of the CPU target and
-          of PyTorch; twice with --deterministic, which must give the same bits
+          of PyTorch; twice with --deterministic, which must give the same bits.
+          Programs for several devices take the GPUs in turn (LWCC_DEVICES)
   speed   images per second and device memory against PyTorch on this GPU
           (NCHW and channels-last, the better one counts)
 Prints tables and a last line `N passed, M failed`; everything also goes to
@@ -63,15 +64,24 @@ def ops():
     return total - failed, failed + (result.returncode != 0 and failed == 0)
 
 
+def gpu_count():
+    listed = run(["nvidia-smi", "-L"]).stdout
+    return max(1, len(re.findall(r"^GPU \d+", listed, re.M)))
+
+
 def losses_of(name, expected, flags=()):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
+        devices = expected.get("devices", 1)
+        environment = dict(os.environ, LWCC_DEVICES=",".join(
+            str(d % gpu_count()) for d in range(devices)))
         result = run([os.path.join(BUILD, "bin", name),
                       f"--data={ROOT}/data", f"--steps={expected['steps']}",
                       "--no-shuffle", f"--lr={expected['lr']}",
                       f"--momentum={expected['momentum']}",
                       f"--weight-decay={expected['weight_decay']}",
-                      f"--seed={expected['seed']}", f"--log={log}", *flags])
+                      f"--seed={expected['seed']}", f"--log={log}", *flags],
+                     env=environment)
         if result.returncode:
             say(f"{name}: exit code {result.returncode}\n{result.stdout}")
             return None

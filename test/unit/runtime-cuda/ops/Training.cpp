@@ -154,28 +154,54 @@ void check::checkLosses(Bench &bench) {
   checkAccuracy(bench, 9, 1000);
 }
 
+/// Sums of whole tensors and of columns of them.
+static void checkSums(Bench &bench) {
+  for (int64_t n : {1024, 37})
+    for (int64_t count : {1, 2, 5, 64})
+      for (bool parts : {false, true}) {
+        bench.clear();
+        const int64_t columns = parts ? 3 : n;
+        Host y({4, columns});
+        rt::Tensors xs;
+        for (int64_t t = 0; t < count; ++t) {
+          Host x = random({4, n});
+          for (int64_t r = 0; r < 4; ++r)
+            for (int64_t c = 0; c < columns; ++c)
+              y.v[r * columns + c] += x.v[r * n + (parts ? 5 : 0) + c];
+          const int64_t begin[] = {0, parts ? 5 : 0}, dims[] = {4, columns};
+          xs.push_back(rt::windowOf(bench.input(x), begin, dims));
+        }
+        Tensor ty = bench.input(Host({4, columns}));
+        bench.run([&](rt::Lane &lane) { sum(lane, ty, xs); });
+        bench.expect("sum", ty, y);
+      }
+}
+
 void check::checkOptimizer(Bench &bench) {
+  checkSums(bench);
   for (int64_t n : {1024, 37})
     for (bool nesterov : {false, true})
       for (bool finite : {true, false}) {
         bench.clear();
         Host w = random({n}), g = random({n}), m = random({n});
+        Host more = random({n});
         rt::StepScalars s;
         s.nesterov = nesterov;
         s.lr = 0.1f;
         s.momentum = 0.9f;
         s.weight_decay = 0.01f;
         Tensor tw = bench.input(w), tg = bench.input(g), tm = bench.input(m),
-               ts = bench.scalars(s),
+               ts = bench.scalars(s), tMore = bench.input(more),
                tl = bench.input(Host(Dims{}, finite ? 1.0 : NAN));
         if (finite)
           for (int64_t i = 0; i < n; ++i) {
-            double grad = g.v[i] + s.weight_decay * w.v[i];
+            double grad = g.v[i] + more.v[i] + s.weight_decay * w.v[i];
             m.v[i] = s.momentum * m.v[i] + grad;
             w.v[i] -= s.lr * (nesterov ? grad + s.momentum * m.v[i] : m.v[i]);
           }
-        bench.run(
-            [&](rt::Lane &lane) { sgd(lane, tw, tm, tw, tm, ts, tl, {tg}); });
+        bench.run([&](rt::Lane &lane) {
+          sgd(lane, tw, tm, tw, tm, ts, tl, {tg, tMore});
+        });
         bench.expect("sgd: weights", tw, w);
         bench.expect("sgd: momentum", tm, m);
       }
