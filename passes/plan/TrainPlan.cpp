@@ -88,9 +88,12 @@ struct LayerCollector {
     if (plan::Extents extents = shard::extentsOf(op);
         tiles(extents) > tiles(layer.extents))
       layer.extents = extents;
-    for (Value result : op->getResults())
-      layer.rank = std::max<int>(
-          layer.rank, cast<RankedTensorType>(result.getType()).getRank());
+    // Of what it makes or reads: statistics of images are no features.
+    for (auto values :
+         {ValueRange(op->getResults()), ValueRange(op->getOperands())})
+      for (Value value : values)
+        layer.rank = std::max<int>(
+            layer.rank, cast<RankedTensorType>(value.getType()).getRank());
   }
 };
 } // namespace
