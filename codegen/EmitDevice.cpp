@@ -46,16 +46,23 @@ static std::string memberNumber(const DeviceMember &member,
                                 llvm::function_ref<int64_t(size_t)> of) {
   std::vector<int64_t> at, values;
   size_t count = std::max(member.buffers.size(), member.lanes.size());
-  for (size_t d = 0; d < count; ++d)
-    if (member.lanes.empty() ? bool(member.buffers[d])
-                             : bool(member.lanes[d])) {
-      at.push_back(d);
-      values.push_back(of(d));
-    }
-  // Where it is missing no table may be looked up behind its end.
-  while (at.size() > 1 && at.back() + 1 < static_cast<int64_t>(count)) {
-    at.push_back(at.back() + 1);
-    values.push_back(values.back());
+  auto has = [&](size_t d) {
+    return member.lanes.empty() ? bool(member.buffers[d])
+                                : bool(member.lanes[d]);
+  };
+  size_t first = 0; // that has it
+  while (!has(first))
+    ++first;
+  for (size_t d = 0; d < count; ++d) {
+    // A lane is looked up on every device, and a table must not be behind its
+    // end; where else a missing tensor lies is no matter.
+    bool needed = !member.lanes.empty() || d > first;
+    if (!has(d) && !needed)
+      continue;
+    at.push_back(d);
+    values.push_back(has(d)           ? of(d)
+                     : values.empty() ? of(first)
+                                      : values.back());
   }
   return expressionFor("i", at, values, tables);
 }
