@@ -113,17 +113,17 @@ void CppWriter::lambda(StringRef name, StringRef head, StringRef expression) {
 
 void CppWriter::table(StringRef head, ArrayRef<int64_t> numbers) {
   std::string current = head.str() + " {";
+  bool first = true; // of its line
   for (auto [n, number] : llvm::enumerate(numbers)) {
     std::string next =
         std::to_string(number) + (n + 1 < numbers.size() ? "," : "};");
-    bool first = current.back() == '{' ||
-                 current.find_last_not_of(' ') == std::string::npos;
     if (depth + current.size() + 1 + next.size() > width) {
       line(current);
       current = "    ";
       first = true;
     }
     current += (first ? "" : " ") + next;
+    first = false;
   }
   line(current);
 }

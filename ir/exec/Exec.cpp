@@ -62,15 +62,21 @@ llvm::SmallVector<int64_t> lwcc::exec::stridesOf(RankedTensorType type) {
   return strides;
 }
 
+int64_t lwcc::exec::byteOf(RankedTensorType type, ArrayRef<int64_t> element) {
+  int64_t offset = 0;
+  for (auto [index, stride] : llvm::zip_equal(element, stridesOf(type)))
+    offset += index * stride;
+  return offset * type.getElementTypeBitWidth() / 8;
+}
+
 int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
   if (!buffer.getWindow() || buffer.getBytes() == 0)
     return buffer.getBytes();
   auto whole = symbols.lookup<BufferOp>(*buffer.getViewOf());
-  int64_t last = 0;
-  for (auto [extent, stride] : llvm::zip_equal(
-           buffer.getTensorType().getShape(), stridesOf(whole.getTensorType())))
-    last += (extent - 1) * stride;
-  return (last + 1) * whole.getTensorType().getElementTypeBitWidth() / 8;
+  RankedTensorType type = whole.getTensorType();
+  auto last = llvm::map_to_vector(buffer.getTensorType().getShape(),
+                                  [](int64_t extent) { return extent - 1; });
+  return byteOf(type, last) + type.getElementTypeBitWidth() / 8;
 }
 
 RankedTensorType BufferOp::getTensorType() {
@@ -173,15 +179,12 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
     bool inside = whole.getRank() == part.getRank() &&
                   window->size() == static_cast<size_t>(part.getRank()) &&
                   whole.getElementType() == part.getElementType();
-    int64_t offset = 0;
-    for (int64_t d = 0; inside && d < part.getRank(); ++d) {
+    for (int64_t d = 0; inside && d < part.getRank(); ++d)
       inside = (*window)[d] >= 0 &&
                (*window)[d] + part.getDimSize(d) <= whole.getDimSize(d);
-      offset += (*window)[d] * stridesOf(whole)[d];
-    }
     if (!inside)
       return buffer.emitOpError("is no part of ") << name;
-    offset *= part.getElementTypeBitWidth() / 8;
+    int64_t offset = byteOf(whole, *window);
     if (offset != static_cast<int64_t>(buffer.getOffset()))
       return buffer.emitOpError("begins at byte ")
              << offset << " of " << name << ", not at " << buffer.getOffset();

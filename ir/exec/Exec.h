@@ -38,6 +38,9 @@ int64_t bytesOf(mlir::RankedTensorType type);
 /// this type is stored.
 llvm::SmallVector<int64_t> stridesOf(mlir::RankedTensorType type);
 
+/// The byte at which an element of such a tensor is stored.
+int64_t byteOf(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> element);
+
 /// Bytes from the first to behind the last element of a buffer: of a window
 /// more than it has.
 int64_t spanOf(BufferOp buffer, mlir::SymbolTable &symbols);

@@ -43,6 +43,30 @@ std::string lwcc::tensorName(Value value) {
   return name;
 }
 
+std::string lwcc::withoutNumbers(StringRef name) {
+  if (name.consume_back(evaluateSuffix))
+    return (withoutNumbers(name) + evaluateSuffix).str();
+  auto [rest, last] = name.rsplit('.');
+  StringRef digits = last;
+  if (digits.consume_front("gpu"))
+    return (!digits.empty() && llvm::all_of(digits, llvm::isDigit) ? rest
+                                                                   : name)
+        .str();
+  std::string letters;
+  bool afterDigit = true; // a number behind each letter
+  for (char c : last) {
+    bool isDigit = llvm::isDigit(c);
+    if (isDigit ? letters.empty()
+                : !afterDigit || !StringRef("nchwk").contains(c))
+      return name.str();
+    if (!isDigit)
+      letters += c;
+    afterDigit = isDigit;
+  }
+  return letters.empty() || !afterDigit ? name.str()
+                                        : rest.str() + "." + letters;
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

@@ -19,7 +19,6 @@
 #include "passes/schedule/Views.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -234,36 +233,6 @@ void ProgramBuilder::createDevicesAndLanes() {
   for (auto &[place, laneName] : lanes)
     exec::LaneOp::create(declarations, loc, laneName, deviceOf(place),
                          std::get<2>(place) == train::transferLane);
-}
-
-/// Evaluation's tensors have the names of training's, and this.
-static constexpr StringLiteral evaluateSuffix = ".eval";
-
-/// A name in which no number says which tile it is: of the suffix that
-/// train-shard gave a tile's result (".n1c0") the letters are left, of that of
-/// a device's copy of a parameter (".gpu2") nothing.
-static std::string withoutNumbers(StringRef name) {
-  if (name.consume_back(evaluateSuffix))
-    return (withoutNumbers(name) + evaluateSuffix).str();
-  auto [rest, last] = name.rsplit('.');
-  StringRef digits = last;
-  if (digits.consume_front("gpu"))
-    return (!digits.empty() && llvm::all_of(digits, llvm::isDigit) ? rest
-                                                                   : name)
-        .str();
-  std::string letters;
-  bool afterDigit = true; // a number behind each letter
-  for (char c : last) {
-    bool isDigit = llvm::isDigit(c);
-    if (isDigit ? letters.empty()
-                : !afterDigit || !StringRef("nchwk").contains(c))
-      return name.str();
-    if (!isDigit)
-      letters += c;
-    afterDigit = isDigit;
-  }
-  return letters.empty() || !afterDigit ? name.str()
-                                        : rest.str() + "." + letters;
 }
 
 BufferOp ProgramBuilder::createBuffer(Location loc, Role role, StringRef name,

@@ -42,12 +42,8 @@ bool lwcc::isTransposeView(RankedTensorType from, RankedTensorType to,
 }
 
 int64_t lwcc::windowOffset(train::SliceOp slice) {
-  auto whole = cast<RankedTensorType>(slice.getX().getType());
-  int64_t offset = 0;
-  for (auto [index, stride] :
-       llvm::zip_equal(slice.getStart(), stridesOf(whole)))
-    offset += index * stride;
-  return offset * whole.getElementTypeBitWidth() / 8;
+  return exec::byteOf(cast<RankedTensorType>(slice.getX().getType()),
+                      slice.getStart());
 }
 
 /// Whether an op can read parts where they are stored: a concat element by
@@ -104,10 +100,7 @@ std::optional<int64_t> lwcc::partOffset(RankedTensorType whole,
                                         RankedTensorType part,
                                         ArrayRef<int64_t> begin) {
   SmallVector<int64_t> strides = stridesOf(whole);
-  int64_t offset = 0;
-  for (auto [index, stride] : llvm::zip_equal(begin, strides))
-    offset += index * stride;
-  offset *= whole.getElementTypeBitWidth() / 8;
+  int64_t offset = exec::byteOf(whole, begin);
   if (offset % exec::arenaAlignment || part.getRank() != whole.getRank() ||
       memoryMap(part.getShape(), strides) !=
           memoryMap(part.getShape(), stridesOf(part)))

@@ -10,6 +10,15 @@ using namespace lwcc::rt;
 
 namespace {
 
+/// The next term of a sum, in the order of the terms.
+void addTo(Floats &total, const Floats &term) {
+  if (total.empty())
+    total = term;
+  else
+    for (size_t k = 0; k < term.size(); ++k)
+      total[k] += term[k];
+}
+
 class SgdTest : public testing::TestWithParam<bool> {};
 
 TEST_P(SgdTest, FollowsPyTorchOverSteps) {
@@ -50,12 +59,11 @@ TEST(SgdTest, SumsSeveralGradients) {
   for (int64_t count : {2, 3, 5}) {
     Workbench bench;
     const int64_t n = 5000;
-    Floats w = randomValues(n, 1), m = randomValues(n, 2), total(n, 0.0f);
+    Floats w = randomValues(n, 1), m = randomValues(n, 2), total;
     Tensors gs;
     for (int64_t i = 0; i < count; ++i) {
       Floats g = randomValues(n, 10 + i);
-      for (int64_t k = 0; k < n; ++k)
-        total[k] = i == 0 ? g[k] : total[k] + g[k];
+      addTo(total, g);
       gs.push_back(bench.tensor({n}, g));
     }
     StepScalars s;
@@ -79,12 +87,11 @@ TEST(SumTest, MayOverwriteItsFirstTerm) {
   for (int64_t count : {1, 2, 3, 6})
     for (int64_t into : {-1, 0}) {
       Workbench bench;
-      Floats total(n, 0.0f);
+      Floats total;
       Tensors xs;
       for (int64_t i = 0; i < count; ++i) {
         Floats x = randomValues(n, 1 + i);
-        for (int64_t k = 0; k < n; ++k)
-          total[k] = i == 0 ? x[k] : total[k] + x[k];
+        addTo(total, x);
         xs.push_back(bench.tensor({n}, x));
       }
       Tensor y = into < 0 ? bench.tensor({n}, Floats(n, 0.0f)) : xs[into];
@@ -105,14 +112,12 @@ TEST(SumTest, AddsPartsWhereTheyAre) {
                         Case{{2, 6, 3, 3}, {0, 2, 0, 0}, {2, 3, 3, 3}}}) {
     Workbench bench;
     Tensors parts;
-    Floats total(product(c.dims), 0.0f);
+    Floats total;
     for (int64_t i = 0; i < 3; ++i) {
       Tensor whole =
           bench.tensor(c.whole, randomValues(product(c.whole), 1 + i));
       parts.push_back(windowOf(whole, c.begin.data(), c.dims.data()));
-      Floats x = bench.get(parts.back());
-      for (size_t k = 0; k < x.size(); ++k)
-        total[k] = i == 0 ? x[k] : total[k] + x[k];
+      addTo(total, bench.get(parts.back()));
     }
     Tensor y = bench.tensor(c.dims, Floats(total.size(), 0.0f));
     bench.run([&](Lane &lane) { sum(lane, y, parts); });
