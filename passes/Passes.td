@@ -86,6 +86,9 @@ def TrainPlan : LwccPass<"train-plan"> {
 
 def Shard : LwccPass<"train-shard"> {
   let summary = "makes one op per tile and writes every value's place on its type";
+  let options = [
+    Option<"localStatistics", "local-statistics", "bool", "false",
+           "batch normalization of each part of the samples by its own statistics">];
 }
 
 //===----------------------------------------------------------------------===//

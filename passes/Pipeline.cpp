@@ -53,7 +53,9 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
        {llvm::formatv("train-plan{{strategy={0} gpus={1} record={2}{3}}",
                       options.strategy, options.gpus, options.recordPlan,
                       options.plan.empty() ? "" : " plan=" + options.plan)}},
-      {"sharded", {"train-shard"}},
+      {"sharded",
+       {llvm::formatv("train-shard{{local-statistics={0}}",
+                      options.localStatistics)}},
       {"scheduled", {"train-schedule"}},
       {"exec",
        {

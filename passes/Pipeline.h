@@ -20,6 +20,7 @@ struct PipelineOptions {
   std::string strategy = "single";
   std::string plan;        ///< a file, instead of the strategy
   bool recordPlan = false; ///< as JSON on the module
+  bool localStatistics = false; ///< of batch normalization, per part
   int gpus = 1;
   std::string dumpDir; ///< if set, the IR after every pass goes there
 };

@@ -163,6 +163,9 @@ for section in "${sections[@]}"; do
         --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
         --compile="--gpus=4 --plan=mixed" \
         "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
+      counted "local-statistics" "$oracle" "$root/test/parity/parity.py" \
+        --data="$data/train" --steps=3 --batch=8 --lr=0.001 --bn-parts=3 \
+        --compile="--gpus=3 --bn=local" "$models"/{resnet18,vgg16_bn}.legacy.onnx
       ;;
     parity)
       mapfile -t files < <(one_of_each)

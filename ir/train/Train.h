@@ -59,6 +59,8 @@ inline constexpr llvm::StringLiteral beginAttr = "train.begin";
 /// file) and, if it was asked for, the plan as JSON (passes/plan).
 inline constexpr llvm::StringLiteral strategyAttr = "train.strategy";
 inline constexpr llvm::StringLiteral planAttr = "train.plan";
+/// Of a module with a loss: how many classes labels may name.
+inline constexpr llvm::StringLiteral classesAttr = "train.classes";
 /// The lane of transfers to a device; lanes below are the plan's.
 inline constexpr int64_t transferLane = 99;
 

@@ -404,6 +404,23 @@ def AccuracyOp : Kernel<"accuracy"> {
   let arguments = (ins FloatTensor:$logits, LabelTensor:$labels);
   let results = (outs FloatTensor:$counts);
 }
+def OneHotOp : Kernel<"one_hot"> {
+  let summary = "1 where a class is the label, else 0; of classes from first_class on";
+  let description = "Labels are [n, ...], y is [n, classes, ...].";
+  let arguments = (ins LabelTensor:$labels, DefaultValuedAttr<I64Attr, "0">:$first_class,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs FloatTensor:$y);
+}
+def LabelRankOp : Kernel<"label_rank"> {
+  let summary = "how many logits rank before the label's own";
+  let description = [{
+    Logits [n, classes, ...] are those of the classes from first_class on; `own`
+    and the rank are [n, 1, ...]. A label below zero has an infinite rank.
+  }];
+  let arguments = (ins FloatTensor:$logits, FloatTensor:$own, LabelTensor:$labels,
+                       DefaultValuedAttr<I64Attr, "0">:$first_class);
+  let results = (outs FloatTensor:$rank);
+}
 
 //===----------------------------------------------------------------------===//
 // Reductions and data movement
@@ -414,6 +431,11 @@ def ReduceOp : Kernel<"reduce", [Differentiable]> {
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$axes, BoolAttr:$mean);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
+}
+def ReduceMaxOp : Kernel<"reduce_max"> {
+  let summary = "the largest element along an axis, which is kept with extent 1";
+  let arguments = (ins FloatTensor:$x, I64Attr:$axis);
+  let results = (outs FloatTensor:$y);
 }
 def ReshapeOp : Kernel<"reshape", [Differentiable]> {
   let summary = "the same elements in row-major order, another shape";

@@ -105,6 +105,8 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     setLayer(accuracy, lossLayer, "forward");
     setNames(accuracy, {"counts"});
 
+    func->getParentOp()->setAttr(classesAttr,
+                                 builder.getI64IntegerAttr(type.getDimSize(1)));
     ret->setOperands({loss, accuracy.getCounts()});
     func.setType(builder.getFunctionType(func.getArgumentTypes(),
                                          ret.getOperandTypes()));

@@ -180,19 +180,6 @@ void ProgramBuilder::createProgram() {
     program->setAttr(("exec." + field).str(), attr.getValue());
     module->removeAttr(attr.getName());
   }
-  // How many classes labels may name: what the metric or the loss looks at.
-  int64_t classes = 0;
-  auto note = [&](Value logits) {
-    auto shape = cast<RankedTensorType>(logits.getType()).getShape();
-    if (shape.size() > 1)
-      classes = shape[1];
-  };
-  for (func::FuncOp func : funcs)
-    func.walk([&](Operation *op) {
-      if (isa<train::CrossEntropyOp, train::NllLossOp, train::AccuracyOp>(op))
-        note(op->getOperand(0));
-    });
-  program->setAttr("exec.classes", declarations.getI64IntegerAttr(classes));
 
   Block &body = program.getBody().emplaceBlock();
   declarations.setInsertionPointToEnd(&body);

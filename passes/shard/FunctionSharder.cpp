@@ -86,9 +86,13 @@ static std::string suffixOf(const Grid &degrees, const Grid &index) {
 }
 
 void FunctionSharder::tileOp(Operation *op) {
+  if (partial.replaced.contains(op))
+    return;
   Tiles tiles = makeTiles(op);
   if (auto stats = dyn_cast<BatchNormStatsOp>(op))
     return combineStatistics(stats, tiles);
+  if (auto largest = dyn_cast<ReduceMaxOp>(op))
+    return combineMaxima(largest, tiles);
   for (auto &[made, tile] : tiles)
     addPieces(op, made, tile);
 }
@@ -99,7 +103,18 @@ void FunctionSharder::addPieces(Operation *op, Operation *made,
   auto result = made->result_begin();
   for (auto [whole, box] : llvm::zip_equal(op->getResults(), tile.results))
     if (box)
-      pieces.add(whole, *box, *result++, tile.kept);
+      addPiece(whole, *box, *result++, tile.kept);
+}
+
+void FunctionSharder::addPiece(OpResult whole, const Box &region, Value made,
+                               const std::optional<Box> &kept) {
+  pieces.add(whole, region, made, kept);
+  auto part = partial.ops.find(whole.getOwner());
+  if (part == partial.ops.end() ||
+      part->second.also.size() <= whole.getResultNumber())
+    return;
+  if (Value also = part->second.also[whole.getResultNumber()])
+    pieces.add(also, region, made, kept);
 }
 
 /// The op's tiles, each at its place, with what it needs brought there.
@@ -107,15 +122,23 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
   Tiles tiles;
   auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
   Cuts layer = cutsOf(tiling), cuts = cutsOf(op, layer);
+  auto part = partial.ops.find(op);
+  bool isPart = part != partial.ops.end();
   // Row-major over the op's tiles; the layer's have the same order.
   for (Grid index = {}; index[0] < cuts.degrees[0];) {
+    // What is made of a part but holds no samples runs where the part does.
+    Grid layerIndex = index;
+    if (isPart && cuts.degrees[n] == 1)
+      layerIndex[n] = part->second.part;
     int64_t number = 0;
     for (size_t d = 0; d < index.size(); ++d)
-      number = number * layer.degrees[d] + index[d];
-    Tile tile = tileOf(op, cuts, index);
-    Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
-                               suffixOf(cuts.degrees, index));
-    tiles.push_back({made, std::move(tile)});
+      number = number * layer.degrees[d] + layerIndex[d];
+    if (!isPart || layerIndex[n] == part->second.part) {
+      Tile tile = tileOf(op, cuts, index);
+      Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
+                                 suffixOf(cuts.degrees, index));
+      tiles.push_back({made, std::move(tile)});
+    }
     for (size_t d = index.size(); d-- > 0;) {
       if (++index[d] < cuts.degrees[d] || d == 0)
         break;
@@ -164,74 +187,13 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
   return made;
 }
 
-/// Mean and variance of all samples and pixels from those of the tiles, by
-/// their counts: the variance is the mean of each tile's own and of the squared
-/// distance of its mean from that of all.
-void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
-  std::map<Interval, SmallVector<BatchNormStatsOp>> channels;
-  for (auto &[made, tile] : tiles)
-    channels[(*tile.results[0])[0]].push_back(cast<BatchNormStatsOp>(made));
-  for (auto &[range, parts] : channels) {
-    // Everybody combines in turn.
-    PlaceAttr place = placeOf(parts[combined++ % parts.size()].getMean());
-    Value mean = parts.front().getMean(),
-          variance = parts.front().getVariance(),
-          invstd = parts.front().getInvstd();
-    if (parts.size() > 1) {
-      auto elements = [](Value x) {
-        return static_cast<double>(
-            cast<RankedTensorType>(x.getType()).getNumElements());
-      };
-      double all = 0;
-      for (BatchNormStatsOp part : parts)
-        all += elements(part.getX());
-      // Inputs of the maps: the means, then the variances, then the mean.
-      SmallVector<Value> inputs;
-      for (BatchNormStatsOp part : parts)
-        inputs.push_back(pieces.bring(part.getMean(), place, purposeOf(op)));
-      std::string meanText, varianceText;
-      for (auto [i, part] : llvm::enumerate(parts)) {
-        std::string share =
-            floatLiteral(static_cast<float>(elements(part.getX()) / all));
-        std::string m = "x" + std::to_string(i),
-                    v = "x" + std::to_string(parts.size() + i),
-                    d = "(" + m + " - x" + std::to_string(2 * parts.size()) +
-                        ")";
-        StringRef plus = i ? " + " : "";
-        meanText += (plus + share + " * " + m).str();
-        varianceText +=
-            (plus + share + " * (" + v + " + " + d + " * " + d + ")").str();
-      }
-      auto map = [&](const std::string &text, ArrayRef<Value> of,
-                     unsigned result) {
-        Value whole = op->getResult(result);
-        MapOp made = buildMap(builder, op.getLoc(),
-                              typeAt(whole.getType(), {range}, place),
-                              llvm::cantFail(Expression::parse(text)), of);
-        describe(made, place, purposeOf(op), nameOf(whole));
-        return made.getY();
-      };
-      mean = map(meanText, inputs, 0);
-      for (BatchNormStatsOp part : parts)
-        inputs.push_back(
-            pieces.bring(part.getVariance(), place, purposeOf(op)));
-      inputs.push_back(mean);
-      variance = map(varianceText, inputs, 1);
-      invstd = map("1.0f / sqrt(x0 + " +
-                       floatLiteral(op.getEpsilon().convertToFloat()) + ")",
-                   {variance}, 2);
-    }
-    pieces.add(op.getMean(), {range}, mean);
-    pieces.add(op.getVariance(), {range}, variance);
-    pieces.add(op.getInvstd(), {range}, invstd);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
 
 LogicalResult FunctionSharder::run() {
+  if (shared.localStatistics && failed(localizeStatistics(old, partial)))
+    return failure();
   takeApart(old);
   body = new Block();
   func.getBody().push_back(body);

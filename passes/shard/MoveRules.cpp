@@ -3,47 +3,69 @@
 #include "passes/shard/OpRules.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-/// Whether an op that moves data leaves dimension `d` alone, so that a part
-/// along it comes from the same part.
-static bool keeps(Operation *op, size_t d) {
-  Shape result = shapeOf(op->getResult(0));
-  auto alike = [&](Value value) {
-    Shape shape = shapeOf(value);
-    return shape.size() == result.size() && shape[d] == result[d];
-  };
-  if (!llvm::all_of(op->getOperands(), alike) ||
-      !llvm::all_of(op->getResults(), alike))
-    return false;
-  return TypeSwitch<Operation *, bool>(op)
-      .Case<PadOp>([&](auto op) { return op.getLow()[d] == 0; })
-      .Case<SliceOp, SliceGradOp>([&](auto op) {
-        return op.getStart()[d] == 0 && op.getStep()[d] == 1;
-      })
-      .Default([](Operation *) { return false; });
-}
-
-Axes shard::keptAxes(Operation *op) {
-  Axes axes = usualAxes(shapeOf(op->getResult(0)));
-  for (size_t d = 0; d < axes.size(); ++d)
-    if (!keeps(op, d))
-      axes[d] = none;
-  return axes;
-}
-
-Tile shard::keptTile(Operation *op, const Cuts &cuts, const Grid &index) {
+/// A part of the result needs what of the operand lies in it, or, of a part
+/// that is border alone, some element that lies outside.
+Tile shard::tileOf(PadOp op, const Cuts &cuts, const Grid &index) {
+  Shape x = shapeOf(op.getX()), y = shapeOf(op.getY());
+  Box out = cut(usualAxes(y), y, cuts, index), in;
+  SmallVector<int64_t> low;
+  for (auto [d, part] : llvm::enumerate(out)) {
+    int64_t shift = op.getLow()[d], last = x[d] - 1;
+    int64_t begin = std::clamp<int64_t>(part.begin - shift, 0, last);
+    int64_t end = std::clamp<int64_t>(part.end - shift, begin + 1, x[d]);
+    in.push_back({begin, end});
+    low.push_back(begin + shift - part.begin);
+  }
   Tile tile;
-  Axes axes = keptAxes(op);
-  for (Value operand : op->getOperands())
-    tile.operands.push_back(cut(axes, shapeOf(operand), cuts, index));
-  for (Value result : op->getResults())
-    tile.results.push_back(cut(axes, shapeOf(result), cuts, index));
+  tile.operands = {in};
+  tile.results = {out};
+  tile.attributes.set(op.getLowAttrName(),
+                      DenseI64ArrayAttr::get(op.getContext(), low));
+  return tile;
+}
+
+/// What a slice takes for a part of its result, from its first to its last
+/// element; the attributes say where in this each lies.
+template <typename OpT>
+static Box takenRegion(OpT op, const Box &part, NamedAttrList &attributes) {
+  Box taken;
+  SmallVector<int64_t> start;
+  for (auto [d, axis] : llvm::enumerate(part)) {
+    int64_t step = op.getStep()[d];
+    int64_t first = op.getStart()[d] + axis.begin * step;
+    int64_t last = op.getStart()[d] + (axis.end - 1) * step;
+    taken.push_back({std::min(first, last), std::max(first, last) + 1});
+    start.push_back(first - taken.back().begin);
+  }
+  attributes.set(op.getStartAttrName(),
+                 DenseI64ArrayAttr::get(op.getContext(), start));
+  return taken;
+}
+
+Tile shard::tileOf(SliceOp op, const Cuts &cuts, const Grid &index) {
+  Shape y = shapeOf(op.getY());
+  Box out = cut(usualAxes(y), y, cuts, index);
+  Tile tile;
+  tile.results = {out};
+  tile.operands = {takenRegion(op, out, tile.attributes)};
+  return tile;
+}
+
+/// What lies between the regions of the parts is zero.
+Tile shard::tileOf(SliceGradOp op, const Cuts &cuts, const Grid &index) {
+  Shape dy = shapeOf(op.getDy());
+  Box in = cut(usualAxes(dy), dy, cuts, index);
+  Tile tile;
+  tile.operands = {in};
+  tile.results = {takenRegion(op, in, tile.attributes)};
   return tile;
 }
 

@@ -25,9 +25,9 @@ Tile tileOf(train::ReshapeOp op, const Cuts &cuts, const Grid &index);
 Tile tileOf(train::TransposeOp op, const Cuts &cuts, const Grid &index);
 Tile tileOf(train::ConcatOp op, const Cuts &cuts, const Grid &index);
 Tile tileOf(train::SplitOp op, const Cuts &cuts, const Grid &index);
-/// Of pad and slice: the axes of all tensors that it leaves alone.
-Axes keptAxes(mlir::Operation *op);
-Tile keptTile(mlir::Operation *op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::PadOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::SliceOp op, const Cuts &cuts, const Grid &index);
+Tile tileOf(train::SliceGradOp op, const Cuts &cuts, const Grid &index);
 
 // TileRules.cpp: the operand or result of a loss op with the shape of the
 // logits.

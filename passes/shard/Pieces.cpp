@@ -91,9 +91,12 @@ Value Pieces::get(Value original, const Box &region, PlaceAttr place,
   serve(original, wanted);
   Source &source = sources[original];
   if (source.copies) {
+    // Labels are too small to be cut: each part of them is a copy.
+    bool mayCut = isa<FloatType>(getElementTypeOrSelf(original.getType()));
     for (const Piece &piece : source.pieces)
       if (onSameDevice(placeOf(piece.value), place) &&
-          contains(piece.region, region))
+          (piece.region == region ||
+           (mayCut && contains(piece.region, region))))
         return known = cut(piece, region).value;
     if (Value copy = source.make ? source.make(region, place) : Value()) {
       source.pieces.push_back({region, copy});

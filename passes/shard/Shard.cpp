@@ -118,8 +118,10 @@ LogicalResult ModuleSharder::run() {
 
 namespace {
 struct Shard : lwcc::impl::ShardBase<Shard> {
+  using ShardBase::ShardBase;
+
   void runOnOperation() override {
-    if (failed(ModuleSharder(getOperation()).run()))
+    if (failed(ModuleSharder(getOperation(), localStatistics).run()))
       signalPassFailure();
   }
 };

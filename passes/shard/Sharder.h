@@ -28,8 +28,8 @@ struct Part {
 /// What both functions share: parameters and arguments.
 class ModuleSharder {
 public:
-  explicit ModuleSharder(mlir::ModuleOp module)
-      : module(module), symbols(module) {}
+  ModuleSharder(mlir::ModuleOp module, bool localStatistics)
+      : module(module), localStatistics(localStatistics), symbols(module) {}
   mlir::LogicalResult run();
 
 private:
@@ -39,12 +39,30 @@ private:
                                    train::PlaceAttr place);
 
   mlir::ModuleOp module;
+  bool localStatistics; ///< of batch normalization
   mlir::SymbolTable symbols;
   llvm::MapVector<llvm::StringRef, std::vector<Part>> parameters;
   /// By number of the unsharded argument; in the order of the new ones.
   std::vector<std::pair<unsigned, Part>> arguments;
   std::map<std::pair<int64_t, int64_t>, int64_t> ownedBytes;
 };
+
+/// Ops that stand for one part of the samples (LocalStatistics.cpp): of each
+/// only that part's tiles are made.
+struct PartialOps {
+  struct Part {
+    int64_t part = 0;
+    /// Per result: the value of all samples that it is a piece of, too; may be
+    /// null, or absent at the end.
+    llvm::SmallVector<mlir::Value> also;
+  };
+  llvm::DenseMap<mlir::Operation *, Part> ops;
+  /// Those in whose place they stand: none of their tiles are made.
+  llvm::SmallPtrSet<mlir::Operation *, 16> replaced;
+};
+
+/// Gives every part of the samples batch statistics of its own.
+mlir::LogicalResult localizeStatistics(mlir::Block &body, PartialOps &partial);
 
 class FunctionSharder {
 public:
@@ -65,6 +83,9 @@ private:
   mlir::Operation *makeTile(mlir::Operation *op, const Tile &tile,
                             train::PlaceAttr place, llvm::StringRef suffix);
   void addPieces(mlir::Operation *op, mlir::Operation *made, const Tile &tile);
+  void addPiece(mlir::OpResult whole, const Box &region, mlir::Value made,
+                const std::optional<Box> &kept = std::nullopt);
+  void combineMaxima(train::ReduceMaxOp op, Tiles &tiles);
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
@@ -83,12 +104,14 @@ private:
   bool mayAddCopies;
   mlir::OpBuilder builder;
   Pieces pieces;
+  PartialOps partial;
   llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
-  size_t combined = 0; ///< statistics of batch normalizations so far
+  size_t combined = 0; ///< by whom is next: everybody combines in turn
 };
 
 /// Takes apart what a tile cannot do alone, of ops that are cut so that it
-/// must: a ReLU behind partial sums, the mean of losses (TakeApart.cpp).
+/// must: a ReLU behind partial sums, the mean of losses, what looks at all
+/// classes (TakeApart.cpp).
 void takeApart(mlir::Block &body);
 
 /// Says of which tensor an argument or a parameter is a part.

@@ -1,12 +1,14 @@
 //===- TakeApart.cpp - What a tile cannot do alone ------------------------===//
 //
-// Two ops do in one call what their tiles can only do together: a product with
-// a fused ReLU, which must not be taken of partial sums, and a mean of losses,
-// which divides by something of all samples. Where such an op is cut that way,
-// it becomes one that can be cut and what must be done with the sum.
+// Some ops do in one call what their tiles can only do together: a product with
+// a fused ReLU, which must not be taken of partial sums, a mean of losses,
+// which divides by something of all samples, and what looks at all classes.
+// Where such an op is cut that way, it becomes one that can be cut and what
+// must be done with the sum.
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/shard/TakeApart.h"
 #include "passes/shard/OpRules.h"
 #include "passes/shard/Sharder.h"
 
@@ -18,63 +20,91 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-static MapOp mapLike(OpBuilder &builder, Operation *op, Value like,
-                     const char *text, ValueRange inputs) {
-  MapOp map =
-      buildMap(builder, op->getLoc(), cast<RankedTensorType>(like.getType()),
-               llvm::cantFail(Expression::parse(text)), inputs);
-  setLayer(map, layerOf(op), phaseOf(op));
-  setNames(map, {nameOf(like)});
-  map->setAttr(tilingAttr, op->getAttr(tilingAttr));
-  return map;
+void Substitute::describe(Operation *made, StringRef name) {
+  setLayer(made, layerOf(op), phaseOf(op));
+  setNames(made, {name});
+  made->setAttr(tilingAttr, op->getAttr(tilingAttr));
+}
+
+Value Substitute::map(StringRef name, StringRef text, ValueRange inputs) {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value input : inputs)
+    shapes.push_back(cast<RankedTensorType>(input.getType()).getShape());
+  MapOp map = buildMap(builder, op->getLoc(),
+                       tensorOf(op->getContext(), *broadcast(shapes)),
+                       llvm::cantFail(Expression::parse(text)), inputs);
+  describe(map, name);
+  return map.getY();
+}
+
+Value Substitute::sum(StringRef name, Value of, ArrayRef<int64_t> axes,
+                      bool keep) {
+  Shape shape;
+  for (auto [d, extent] : llvm::enumerate(shapeOf(of)))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(d)))
+      shape.push_back(extent);
+    else if (keep)
+      shape.push_back(1);
+  return create<ReduceOp>(name, tensorOf(op->getContext(), shape), of, axes,
+                          /*mean=*/false)
+      .getY();
+}
+
+Value shard::lossDivisor(Substitute &make, Value labels, Value weight,
+                         int64_t classes, int64_t ignoreIndex) {
+  return make
+      .create<LossWeightOp>("loss_weight", tensorOf(make.op->getContext(), {}),
+                            labels, weight, classes, ignoreIndex)
+      .getSum();
+}
+
+Value shard::overDivisor(Substitute &make, Value sum, Value divisor) {
+  return make.map(nameOf(sum), "x1 > 0.0f ? x0 / x1 : 0.0f", {sum, divisor});
 }
 
 template <typename OpT>
 static void splitOffRelu(OpT op) {
   op.setRelu(false);
   Value result = op->getResult(0);
-  OpBuilder builder(op);
-  builder.setInsertionPointAfter(op);
-  MapOp relu = mapLike(builder, op, result, "max(x0, 0.0f)", {result});
-  result.replaceAllUsesExcept(relu.getY(), relu);
+  Substitute make(op);
+  make.builder.setInsertionPointAfter(op);
+  Value relu = make.map(nameOf(result), "max(x0, 0.0f)", {result});
+  result.replaceAllUsesExcept(relu, relu.getDefiningOp());
 }
 
-/// What the mean of the losses divides by.
-static Value divisorOf(OpBuilder &builder, Operation *op, Value labels,
-                       Value weight, int64_t ignoreIndex) {
-  auto divisor = LossWeightOp::create(
-      builder, op->getLoc(), tensorOf(op->getContext(), {}), labels, weight,
-      shapeOf(logitsOf(op))[1], ignoreIndex);
-  setLayer(divisor, layerOf(op), phaseOf(op));
-  setNames(divisor, {"loss_weight"});
-  divisor->setAttr(tilingAttr, op->getAttr(tilingAttr));
-  return divisor.getSum();
+template <typename OpT>
+static Value divisorOf(Substitute &make, OpT op) {
+  return lossDivisor(make, op.getLabels(), op.getWeight(),
+                     shapeOf(logitsOf(op))[1], op.getIgnoreIndex());
 }
-
-/// With no label that counts, the loss and its gradient are 0.
-static constexpr const char *quotient = "x1 > 0.0f ? x0 / x1 : 0.0f";
 
 template <typename OpT>
 static void splitOffMean(OpT op) {
   op.setSum(true);
-  OpBuilder builder(op);
-  Value divisor = divisorOf(builder, op, op.getLabels(), op.getWeight(),
-                            op.getIgnoreIndex());
-  builder.setInsertionPointAfter(op);
-  Value sum = op.getLoss();
-  MapOp mean = mapLike(builder, op, sum, quotient, {sum, divisor});
-  sum.replaceAllUsesExcept(mean.getY(), mean);
+  Substitute make(op);
+  Value divisor = divisorOf(make, op), sum = op.getLoss();
+  make.builder.setInsertionPointAfter(op);
+  Value mean = overDivisor(make, sum, divisor);
+  sum.replaceAllUsesExcept(mean, mean.getDefiningOp());
 }
 
 template <typename OpT>
 static void splitOffMeanGrad(OpT op) {
   op.setSum(true);
-  OpBuilder builder(op);
-  Value divisor = divisorOf(builder, op, op.getLabels(), op.getWeight(),
-                            op.getIgnoreIndex());
-  Value dloss = op.getDloss();
-  op.getDlossMutable().assign(
-      mapLike(builder, op, dloss, quotient, {dloss, divisor}).getY());
+  Substitute make(op);
+  Value divisor = divisorOf(make, op);
+  op.getDlossMutable().assign(overDivisor(make, op.getDloss(), divisor));
+}
+
+/// Whether an op is cut along what it normalizes over or looks for labels in.
+static bool isCutAlongClasses(Operation *op, const Cuts &cuts) {
+  auto alongAxis = [&](auto softmax) {
+    int dim = usualAxes(shapeOf(softmax.getY()))[softmax.getAxis()];
+    return dim != none && cuts.degrees[dim] > 1;
+  };
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<SoftmaxOp, SoftmaxGradOp>(alongAxis)
+      .Default([&](Operation *) { return cuts.degrees[c] > 1; });
 }
 
 void shard::takeApart(Block &body) {
@@ -84,6 +114,8 @@ void shard::takeApart(Block &body) {
       continue;
     Cuts cuts = cutsOf(&op, cutsOf(tiling));
     if (cuts.none())
+      continue;
+    if (isCutAlongClasses(&op, cuts) && takeClassesApart(&op))
       continue;
     bool partialSums = cuts.degrees[k] > 1;
     TypeSwitch<Operation *>(&op)

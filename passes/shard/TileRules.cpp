@@ -109,6 +109,16 @@ static Tile tileOf(ReduceOp op, const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
+static Tile tileOf(ReduceMaxOp op, const Cuts &cuts, const Grid &index) {
+  Shape x = shapeOf(op.getX());
+  Box in = cut(usualAxes(x), x, cuts, index), out = in;
+  out[op.getAxis()] = {0, 1};
+  Tile tile;
+  tile.operands = {in};
+  tile.results = {out};
+  return tile;
+}
+
 //===----------------------------------------------------------------------===//
 // Normalization across channels, and losses
 //===----------------------------------------------------------------------===//
@@ -139,24 +149,16 @@ static Tile lrnTile(Operation *op, int64_t below, int64_t above,
   return tile;
 }
 
-/// Of logits: the classes of a loss are never cut.
-static Axes classAxes(size_t rank) {
-  Axes axes(rank, none);
-  axes[0] = n;
-  if (rank == 4)
-    axes = {n, none, h, w};
-  return axes;
-}
-
-/// Labels lack the dimension of the classes.
+/// Labels lack the dimension of the classes, the second of the logits.
 static Axes labelAxes(size_t rank) {
-  Axes axes = classAxes(rank + 1);
+  Axes axes = normalizedAxes(rank + 1);
   axes.erase(axes.begin() + 1);
   return axes;
 }
 
 /// Of an op on labels and perhaps logits, or what is known of each class, which
-/// have one dimension more. Scalars, counts and weights are whole.
+/// have one dimension more. Scalars, counts and weights are whole. Only what is
+/// made for it is cut along the classes (TakeApart.h).
 static Tile lossTile(Operation *op, Value labels, const Cuts &cuts,
                      const Grid &index) {
   size_t rank = shapeOf(labels).size();
@@ -164,24 +166,36 @@ static Tile lossTile(Operation *op, Value labels, const Cuts &cuts,
     Shape shape = shapeOf(value);
     if (value == labels)
       return cut(labelAxes(rank), shape, cuts, index);
-    return shape.size() == rank + 1
-               ? cut(classAxes(rank + 1), shape, cuts, index)
-               : wholeOf(shape);
+    if (shape.size() != rank + 1)
+      return wholeOf(shape);
+    Axes axes = normalizedAxes(rank + 1);
+    if (shape[1] == 1) // one number for all classes
+      axes[1] = none;
+    return cut(axes, shape, cuts, index);
   };
   Tile tile;
   for (Value operand : op->getOperands())
     tile.operands.push_back(regionOf(operand));
   for (Value result : op->getResults())
     tile.results.push_back(regionOf(result));
+  if (isa<OneHotOp, LabelRankOp>(op)) {
+    const Box &classes =
+        isa<OneHotOp>(op) ? *tile.results[0] : *tile.operands[0];
+    tile.attributes.set("first_class",
+                        IntegerAttr::get(IntegerType::get(op->getContext(), 64),
+                                         classes[1].begin));
+  }
   return tile;
 }
 
 Value shard::logitsOf(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
-      .Case<CrossEntropyOp, AccuracyOp>([](auto op) { return op.getLogits(); })
+      .Case<CrossEntropyOp, AccuracyOp, LabelRankOp>(
+          [](auto op) { return op.getLogits(); })
       .Case<CrossEntropyGradOp>([](auto op) { return op.getProbs(); })
       .Case<NllLossOp>([](auto op) { return op.getLogprobs(); })
-      .Case<NllLossGradOp>([](auto op) { return op.getDlogprobs(); });
+      .Case<NllLossGradOp>([](auto op) { return op.getDlogprobs(); })
+      .Case<OneHotOp>([](auto op) { return op.getY(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,29 +233,29 @@ Grid shard::extentsOf(Operation *op) {
       })
       .Case<LrnOp, LrnGradOp>(
           [&](auto op) { return along(op.getX(), {n, c, h, w}); })
-      .Case<SoftmaxOp, SoftmaxGradOp>([&](auto op) {
-        Axes axes = usualAxes(shapeOf(op->getOperand(0)));
-        axes[op.getAxis()] = none;
-        return along(op->getOperand(0), axes);
+      .Case<SoftmaxOp, SoftmaxGradOp, ReduceMaxOp>([&](auto op) {
+        Value x = op->getOperand(0);
+        return along(x, usualAxes(shapeOf(x)));
       })
       .Case<ReduceOp>([&](ReduceOp op) { return along(op.getX(), axesOf(op)); })
       .Case<CrossEntropyOp, CrossEntropyGradOp, NllLossOp, NllLossGradOp,
-            AccuracyOp>([&](auto op) {
+            AccuracyOp, OneHotOp, LabelRankOp>([&](auto op) {
         Value logits = logitsOf(op);
-        return along(logits, classAxes(shapeOf(logits).size()));
+        return along(logits, normalizedAxes(shapeOf(logits).size()));
       })
       .Case<LossWeightOp>([&](auto op) {
         return along(op.getLabels(), labelAxes(shapeOf(op.getLabels()).size()));
       })
       .Case<ReshapeOp>([](auto op) { return shard::extentsOf(op); })
-      .Case<TransposeOp, ConcatOp>([&](auto op) {
+      .Case<TransposeOp, ConcatOp, PadOp, SliceOp>([&](auto op) {
         return along(op.getY(), usualAxes(shapeOf(op.getY())));
       })
       .Case<SplitOp>([&](auto op) {
         return along(op.getX(), usualAxes(shapeOf(op.getX())));
       })
-      .Case<PadOp, SliceOp, SliceGradOp>(
-          [&](auto op) { return along(op->getResult(0), keptAxes(op)); })
+      .Case<SliceGradOp>([&](SliceGradOp op) {
+        return along(op.getDy(), usualAxes(shapeOf(op.getDy())));
+      })
       .Default([](Operation *) { return Grid{1, 1, 1, 1, 1}; });
 }
 
@@ -269,9 +283,10 @@ Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
     return tile;
   };
   return TypeSwitch<Operation *, Tile>(op)
-      .Case<MapOp, MatMulOp, ReduceOp>(
+      .Case<MapOp, MatMulOp, ReduceOp, ReduceMaxOp>(
           [&](auto op) { return ::tileOf(op, cuts, index); })
-      .Case<ReshapeOp, TransposeOp, ConcatOp, SplitOp>(
+      .Case<ReshapeOp, TransposeOp, ConcatOp, SplitOp, PadOp, SliceOp,
+            SliceGradOp>(
           [&](auto op) { return shard::tileOf(op, cuts, index); })
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp, MaxPoolOp, AvgPoolOp,
             MaxPoolGradOp, AvgPoolGradOp>(
@@ -285,7 +300,7 @@ Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
         return lrnTile(op, op.getSize() - 1, op.getSize() - 1, cuts, index);
       })
       .Case<CrossEntropyOp, CrossEntropyGradOp, NllLossOp, NllLossGradOp,
-            AccuracyOp, LossWeightOp>(
+            AccuracyOp, LossWeightOp, OneHotOp, LabelRankOp>(
           [&](auto op) { return lossTile(op, op.getLabels(), cuts, index); })
       .Case<BatchNormStatsOp, BatchNormGradStatsOp>([&](auto op) {
         // Images and, per channel, what is known or found of them.
@@ -298,5 +313,7 @@ Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
         tile.results.assign(op->getNumResults(), Box{box[1]});
         return tile;
       })
-      .Default([&](Operation *op) { return keptTile(op, cuts, index); });
+      .Default([](Operation *op) -> Tile {
+        llvm_unreachable("only ops that have extents are cut");
+      });
 }

@@ -181,6 +181,23 @@ void loss_weight(Lane &lane, Tensor sum, Tensor labels, Tensor weight,
 /// class ranks first.
 void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels);
 
+struct OneHotParams {
+  int64_t first_class = 0;
+  int64_t ignore_index = -100;
+};
+/// y [n, c, ...] = 1 where first_class + c is the label, else 0; all 0 for the
+/// label ignore_index.
+void one_hot(Lane &lane, Tensor y, Tensor labels, const OneHotParams &params);
+
+struct LabelRankParams {
+  int64_t first_class = 0;
+};
+/// rank [n, 1]: how many of the logits [n, c], of the classes from first_class
+/// on, rank before the label's own logit `own` [n, 1]. INFINITY for a label
+/// below zero. Ranks of parts of the classes add up.
+void label_rank(Lane &lane, Tensor rank, Tensor logits, Tensor own,
+                Tensor labels, const LabelRankParams &params);
+
 //===----------------------------------------------------------------------===//
 // Reductions and data movement
 //===----------------------------------------------------------------------===//
@@ -203,6 +220,9 @@ void transpose(Lane &lane, Tensor y, Tensor x, const TransposeParams &params);
 struct AxisParams {
   int64_t axis = 0; ///< non-negative
 };
+/// y has x's shape with extent 1 along the axis; NaN is larger than anything.
+void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params);
+
 /// xs may lie on other devices than the lane's.
 void concat(Lane &lane, Tensor y, const Tensors &xs, const AxisParams &params);
 /// A result that nobody reads is Tensor{} in ys; `sizes` says its extent.

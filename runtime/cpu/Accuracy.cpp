@@ -1,4 +1,4 @@
-//===- Accuracy.cpp - Top-1 and top-5 counts --------------------*- C++ -*-===//
+//===- Accuracy.cpp - Top-1 and top-5 counts, ranks of labels ---*- C++ -*-===//
 //
 // Counts are integers, so threads may add them in any order.
 //
@@ -30,6 +30,26 @@ void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels) {
     });
     counts.as<float>()[0] = static_cast<float>(top1);
     counts.as<float>()[1] = static_cast<float>(top5);
+  });
+}
+
+void label_rank(Lane &lane, Tensor rank, Tensor logits, Tensor own,
+                Tensor labels, const LabelRankParams &params) {
+  CpuLane &on = cpuLane(lane);
+  AxisRows<4> rows({logits, labels, own, rank}, 1);
+  int64_t first = params.first_class;
+  on.append("label_rank", {rank}, [=, threads = on.threads] {
+    rows.forEach(threads, [&](int64_t, const int64_t(&at)[4]) {
+      int32_t label = labels.as<int32_t>()[at[1]];
+      const float *x = logits.as<float>() + at[0];
+      float mine = own.as<float>()[at[2]];
+      int64_t before = 0;
+      for (int64_t c = 0; c < rows.length; ++c)
+        before += ranksBefore(x[c * rows.step[0]], first + c, mine, label);
+      rank.as<float>()[at[3]] = label < 0
+                                    ? std::numeric_limits<float>::infinity()
+                                    : static_cast<float>(before);
+    });
   });
 }
 

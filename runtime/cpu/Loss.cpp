@@ -1,4 +1,4 @@
-//===- Loss.cpp - Cross entropy and negative log-likelihood -----*- C++ -*-===//
+//===- Loss.cpp - Cross entropy, negative log-likelihood, labels *- C++ -*-===//
 //
 // A row is one sample's (or one pixel's) classes. Losses are summed in double
 // over blocks of rows that depend on the shape alone, then over the blocks.
@@ -182,6 +182,20 @@ void nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss, Tensor labels,
       if (known.counts(at[1]))
         to[known.labels[at[1]] * rows.step[0]] =
             static_cast<float>(-scale * known.weight(at[1]));
+    });
+  });
+}
+
+void one_hot(Lane &lane, Tensor y, Tensor labels, const OneHotParams &params) {
+  CpuLane &on = cpuLane(lane);
+  AxisRows<2> rows({y, labels}, 1);
+  on.append("one_hot", {y}, [=, threads = on.threads] {
+    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+      int64_t label = labels.as<int32_t>()[at[1]];
+      int64_t hot =
+          label == params.ignore_index ? -1 : label - params.first_class;
+      for (int64_t c = 0; c < rows.length; ++c)
+        y.as<float>()[at[0] + c * rows.step[0]] = c == hot ? 1.0f : 0.0f;
     });
   });
 }

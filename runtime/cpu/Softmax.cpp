@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"
+#include "runtime/core/Math.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 #include "runtime/cpu/Rows.h"
@@ -53,6 +54,20 @@ void softmax_grad(Lane &lane, Tensor dx, Tensor dy, Tensor y,
         float g = up[i * step[1]], v = value[i * step[2]];
         to[i * step[0]] = log ? g - std::exp(v) * s : v * (g - s);
       }
+    });
+  });
+}
+
+void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params) {
+  CpuLane &on = cpuLane(lane);
+  AxisRows<2> rows({x, y}, static_cast<int>(params.axis));
+  on.append("reduce_max", {y}, [=, threads = on.threads] {
+    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+      const float *from = x.as<float>() + at[0];
+      float largest = from[0];
+      for (int64_t i = 1; i < rows.length; ++i)
+        largest = max(largest, from[i * rows.step[0]]);
+      y.as<float>()[at[1]] = largest;
     });
   });
 }

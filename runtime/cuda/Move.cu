@@ -98,6 +98,8 @@ static void launchCopy(CudaLane &lane, LoopNest<2> nest, const Tensor &to,
                        const Tensor &from) {
   withCopyKernel(nest, to, from,
                  [&](auto kernel, int64_t items, auto *target, auto *source) {
+                   if (items == 0) // of padding that meets nothing
+                     return;
                    lane.launch(kernel, lane.blocksFor(items, 256), 256, nest,
                                items, target, source);
                  });

@@ -63,6 +63,20 @@ __global__ void __launch_bounds__(256)
   }
 }
 
+__global__ void __launch_bounds__(256)
+    largestOfRows(const Rows rows, const Rows results, float *y,
+                  const float *x) {
+  for (int64_t row = blockIdx.x; row < rows.count; row += gridDim.x) {
+    const float *from = x + rows.begin(row);
+    float largest = -INFINITY;
+    for (int64_t c = threadIdx.x; c < rows.extent; c += blockDim.x)
+      largest = Max()(largest, from[c * rows.stride]);
+    largest = blockReduce(largest, Max());
+    if (threadIdx.x == 0)
+      y[results.begin(row)] = largest;
+  }
+}
+
 /// What the loss kernels share.
 struct LossArguments {
   Rows rows;
@@ -194,6 +208,37 @@ __global__ void __launch_bounds__(256)
   }
 }
 
+/// y[row, c] = 1 if first + c is the label.
+__global__ void __launch_bounds__(256)
+    markLabels(const Rows rows, const OneHotParams params, float *y,
+               const int32_t *labels) {
+  for (int64_t row = blockIdx.x; row < rows.count; row += gridDim.x) {
+    const int64_t begin = rows.begin(row), label = labels[row];
+    const int64_t hot =
+        label == params.ignore_index ? -1 : label - params.first_class;
+    for (int64_t c = threadIdx.x; c < rows.extent; c += blockDim.x)
+      y[begin + c * rows.stride] = c == hot ? 1.0f : 0.0f;
+  }
+}
+
+/// rank[row] = how many logits, of the classes from `first` on, rank before
+/// own[row].
+__global__ void __launch_bounds__(256)
+    countBefore(const Rows rows, int64_t first, float *rank,
+                const float *logits, const float *own, const int32_t *labels) {
+  for (int64_t row = blockIdx.x; row < rows.count; row += gridDim.x) {
+    const int64_t begin = rows.begin(row), label = labels[row];
+    const float mine = own[row];
+    int before = 0;
+    for (int64_t c = threadIdx.x; c < rows.extent; c += blockDim.x)
+      before +=
+          ranksBefore(logits[begin + c * rows.stride], first + c, mine, label);
+    before = blockReduce(before, Add());
+    if (threadIdx.x == 0)
+      rank[row] = label < 0 ? INFINITY : static_cast<float>(before);
+  }
+}
+
 __global__ void __launch_bounds__(256)
     countHits(int64_t rows, float *counts, const int32_t *hits) {
   int first = 0, five = 0;
@@ -231,6 +276,15 @@ void rt::softmax_grad(Lane &base, Tensor dx, Tensor dy, Tensor y,
   lane.append("softmax_grad", {dx}, [=, &lane, log = params.log] {
     lane.launch(softmaxBackward, blocksFor(rows), threadsFor(rows), rows, log,
                 dx.as<float>(), dy.as<const float>(), y.as<const float>());
+  });
+}
+
+void rt::reduce_max(Lane &base, Tensor y, Tensor x, const AxisParams &params) {
+  CudaLane &lane = cudaLane(base);
+  Rows rows = rowsOf(x, params.axis), results = rowsOf(y, params.axis);
+  lane.append("reduce_max", {y}, [=, &lane] {
+    lane.launch(largestOfRows, blocksFor(rows), threadsFor(rows), rows, results,
+                y.as<float>(), x.as<const float>());
   });
 }
 
@@ -328,4 +382,27 @@ void rt::accuracy(Lane &base, Tensor counts, Tensor logits, Tensor labels) {
         lane.launch(countHits, 1, 256, rows.count, counts.as<float>(), hits);
       },
       rows.count * static_cast<int64_t>(sizeof(int32_t)));
+}
+
+void rt::one_hot(Lane &base, Tensor y, Tensor labels,
+                 const OneHotParams &params) {
+  assert(labels.rank != 4 && "labels are row-major");
+  CudaLane &lane = cudaLane(base);
+  Rows rows = rowsOf(y, 1);
+  lane.append("one_hot", {y}, [=, &lane] {
+    lane.launch(markLabels, blocksFor(rows), threadsFor(rows), rows, params,
+                y.as<float>(), labels.as<const int32_t>());
+  });
+}
+
+void rt::label_rank(Lane &base, Tensor rank, Tensor logits, Tensor own,
+                    Tensor labels, const LabelRankParams &params) {
+  assert(labels.rank != 4 && "labels are row-major");
+  CudaLane &lane = cudaLane(base);
+  Rows rows = rowsOf(logits, 1);
+  lane.append("label_rank", {rank}, [=, &lane, first = params.first_class] {
+    lane.launch(countBefore, blocksFor(rows), threadsFor(rows), rows, first,
+                rank.as<float>(), logits.as<const float>(),
+                own.as<const float>(), labels.as<const int32_t>());
+  });
 }

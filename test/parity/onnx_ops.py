@@ -138,8 +138,12 @@ def average_by_sums(window, x, include):
 
 def batch_normalization(call, x, scale, bias, mean, variance):
     momentum = 1.0 - call.get("momentum", 0.9)
-    y = F.batch_norm(x, mean, variance, scale, bias, call.run.training,
-                     momentum, call.get("epsilon", 1e-5))
+    # Parts of the samples have statistics of their own; the first part's run.
+    parts = call.run.bn_parts if call.run.training else 1
+    y = torch.cat([
+        F.batch_norm(part, None if i else mean, None if i else variance, scale,
+                     bias, call.run.training, momentum, call.get("epsilon", 1e-5))
+        for i, part in enumerate(torch.tensor_split(x, parts))])
     return y, mean, variance
 
 

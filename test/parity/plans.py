@@ -5,7 +5,7 @@
 
 Each case draws a small network (convolutions with odd windows and groups,
 pooling, batch and local response normalization, residual sums, concatenation,
-dropout, fully connected layers) and a plan: for every layer random degrees of
+pads, slices, softmax, dropout, fully connected layers) and a plan: for every layer random degrees of
 sample, channel, height, width and reduction, uneven ones included, now and then
 with the sizes of the parts, and a random device and lane for every tile. The planned program trains for three steps through lwcc-run
 (the first --emitted cases through an emitted program as well) and is compared
@@ -131,6 +131,32 @@ class Net:
             helper.make_tensor(name + ".on", TensorProto.BOOL, [], [True])]
         self.op("Dropout", [name, name + ".on"])
 
+    def pad(self):
+        """Sometimes takes something off."""
+        rng, (c, h, w), name = self.rng, self.shape, self.name("pads")
+        pads = [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
+        pads += [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
+        self.constants.append(
+            helper.make_tensor(name, TensorProto.INT64, [8], pads))
+        self.op("Pad", [name], tuple(
+            e + pads[d] + pads[d + 4] for d, e in enumerate((c, h, w), 1)))
+
+    def slice(self):
+        """Every second row or column, or all but the outer ones."""
+        rng, name, axis = self.rng, self.name("slice"), self.rng.randrange(2, 4)
+        extent, step = self.shape[axis - 1], rng.choice([1, 2, -1, -2])
+        if extent < 5:
+            return
+        first, last = (1, extent - 1) if step > 0 else (extent - 2, 0)
+        for key, value in dict(starts=first, ends=last, axes=axis,
+                               steps=step).items():
+            self.constants.append(helper.make_tensor(
+                f"{name}.{key}", TensorProto.INT64, [1], [value]))
+        shape = list(self.shape)
+        shape[axis - 1] = len(range(first, last, step))
+        self.op("Slice", [f"{name}.{key}" for key in
+                          ("starts", "ends", "axes", "steps")], tuple(shape))
+
     def residual(self):
         before = self.last
         self.conv(self.shape[0], keep=True)
@@ -157,7 +183,9 @@ class Net:
         for _ in range(rng.randrange(1, 5)):
             rng.choice([
                 self.conv, self.pool, self.normalize, self.dropout,
-                self.residual, self.concat, lambda: self.op("Relu"),
+                self.residual, self.concat, self.pad, self.slice,
+                lambda: self.op("Relu"),
+                lambda: self.op("Softmax", axis=1),
                 lambda: self.op("Sigmoid"),
                 lambda: self.op("LRN", size=3, alpha=0.1, beta=0.75)])()
         if rng.random() < 0.3:
@@ -181,7 +209,7 @@ class Net:
 
 def random_plan(rng, net, batch, devices):
     layers = {}
-    for name, extents in [*net.layers, ("loss", {})]:
+    for name, extents in [*net.layers, ("loss", {"c": 10})]:
         if rng.random() < 0.2:
             continue  # takes its producer's tiling
         cuts, tiles = {}, 1
@@ -217,7 +245,8 @@ def train(command, folder, name):
                    "--checkpoint-every=3"])
     with open(log) as lines:
         records = [json.loads(line) for line in lines]
-    return ([r["loss"] for r in records if "loss" in r and "lr" in r],
+    steps = [r for r in records if "loss" in r and "lr" in r]
+    return ([r["loss"] for r in steps] + [1 + r["top1"] for r in steps],
             load_file(f"{out}/step-000003/model.safetensors"))
 
 
@@ -241,7 +270,8 @@ def check_traffic(flags, folder):
 
 
 def distance(one, other):
-    """The larger of the losses' and the weights' relative distance."""
+    """The larger of the losses' (and accuracies') and the weights' relative
+    distance."""
     losses = max(abs(a - b) / max(abs(b), 1e-3)
                  for a, b in zip(one[0], other[0]))
     if set(one[1]) != set(other[1]):

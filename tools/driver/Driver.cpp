@@ -56,6 +56,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     else
       fail("--memory=" + memory + ": expected a size such as 80GiB or 512MiB");
   }
+  if (bn != "global" && bn != "local")
+    fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && loss != "cross-entropy")
@@ -159,9 +161,10 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
                     batch ? batch.getInt() : 0));
   auto strategy = program->getAttrOfType<StringAttr>("exec.strategy");
   set("exec.plan",
-      llvm::formatv("{0}: {1} device{2}, {3} lane{4}", strategy.getValue(),
+      llvm::formatv("{0}: {1} device{2}, {3} lane{4}{5}", strategy.getValue(),
                     devices, devices == 1 ? "" : "s", lanes,
-                    lanes == 1 ? "" : "s"));
+                    lanes == 1 ? "" : "s",
+                    flags.bn == "local" ? ", local batch statistics" : ""));
   set("exec.memory", mebibytes(arena) +
                          " per device, and the workspaces that the libraries "
                          "ask for at start");
@@ -208,6 +211,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   PipelineOptions options;
   options.stopAfter = flags.stopAfter;
   options.gpus = flags.gpus;
+  options.localStatistics = flags.bn == "local";
   if (flags.gpus > 1)
     options.strategy = flags.strategy;
   options.plan = flags.plan;

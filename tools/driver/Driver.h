@@ -65,6 +65,12 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "(convolutions by samples, fully connected layers by "
                      "channels), single"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> bn{
+      "bn", llvm::cl::init("global"), llvm::cl::value_desc("global|local"),
+      llvm::cl::desc("Whose statistics batch normalization uses: those of the "
+                     "whole batch, which makes plans give equal results, or "
+                     "of each part of it, which saves their exchange"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> plan{
       "plan", llvm::cl::value_desc("FILE"),
       llvm::cl::desc("A plan to read instead (JSON)"), llvm::cl::cat(category)};

@@ -76,6 +76,15 @@ static void fields(rt::LossWeightParams &p, F f) {
   f("ignore_index", p.ignore_index);
 }
 template <typename F>
+static void fields(rt::OneHotParams &p, F f) {
+  f("first_class", p.first_class);
+  f("ignore_index", p.ignore_index);
+}
+template <typename F>
+static void fields(rt::LabelRankParams &p, F f) {
+  f("first_class", p.first_class);
+}
+template <typename F>
 static void fields(rt::ReduceParams &p, F f) {
   f("axes", p.axes);
   f("mean", p.mean);

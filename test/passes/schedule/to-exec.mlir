@@ -25,7 +25,7 @@
 // CHECK-NOT: exec.buffer
 // CHECK-NOT: train.parameter
 // CHECK-NOT: func.func
-module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64} {
+module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64, train.classes = 3 : i64} {
   train.parameter trainable @w : tensor<3x4xf32> init<blob at 64> fresh<uniform -0.5, 0.5>
   train.parameter optimizer @w.momentum : tensor<3x4xf32> init<constant 0.0>
   train.parameter constant @unused : tensor<f32> init<constant 2.0>

@@ -204,4 +204,64 @@ TEST(AccuracyTest, RanksAsTopK) {
   EXPECT_EQ(bench.get(counts), (Floats{2, 5}));
 }
 
+/// Logits, one-hot labels and ranks of a part of the classes, from `first` on.
+TEST(AccuracyTest, RanksOfPartsAddUp) {
+  Workbench bench;
+  constexpr int64_t rows = 6, classes = 7, split = 3;
+  Floats logits = randomValues(rows * classes, 5);
+  logits[0] = logits[3]; // equal: the lower class ranks first
+  logits[classes] = NAN;
+  std::vector<int32_t> labels = {3, 4, 0, 6, -1, 2};
+  Tensor tl = bench.labels({rows}, labels);
+  Doubles total(rows, 0), own(rows, 0);
+  for (int64_t row = 0; row < rows; ++row)
+    own[row] = labels[row] < 0 ? 0 : logits[row * classes + labels[row]];
+  for (auto [first, count] :
+       {std::pair{int64_t(0), split}, std::pair{split, classes - split}}) {
+    Floats part;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t c = 0; c < count; ++c)
+        part.push_back(logits[row * classes + first + c]);
+    Tensor rank = bench.tensor({rows, 1}), hot = bench.tensor({rows, count}),
+           largest = bench.tensor({rows, 1}),
+           x = bench.tensor({rows, count}, part);
+    bench.run([&, first = first](Lane &lane) {
+      label_rank(lane, rank, x,
+                 bench.tensor({rows, 1}, Floats(own.begin(), own.end())), tl,
+                 {.first_class = first});
+      one_hot(lane, hot, tl, {.first_class = first, .ignore_index = 6});
+      reduce_max(lane, largest, x, {.axis = 1});
+    });
+    Floats ranks = bench.get(rank), hots = bench.get(hot),
+           max = bench.get(largest);
+    for (int64_t row = 0; row < rows; ++row) {
+      total[row] += ranks[row];
+      float expected = part[row * count];
+      for (int64_t c = 0; c < count; ++c) {
+        bool isLabel = labels[row] == first + c && labels[row] != 6;
+        EXPECT_EQ(hots[row * count + c], isLabel ? 1.0f : 0.0f);
+        if (!std::isnan(expected))
+          expected = std::isnan(part[row * count + c])
+                         ? NAN
+                         : std::max(expected, part[row * count + c]);
+      }
+      EXPECT_TRUE(max[row] == expected ||
+                  (std::isnan(max[row]) && std::isnan(expected)));
+    }
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    if (labels[row] < 0) {
+      EXPECT_TRUE(std::isinf(total[row]));
+      continue;
+    }
+    double before = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      float x = logits[row * classes + c];
+      before +=
+          std::isnan(x) || x > own[row] || (x == own[row] && c < labels[row]);
+    }
+    EXPECT_EQ(total[row], before) << "row " << row;
+  }
+}
+
 } // namespace

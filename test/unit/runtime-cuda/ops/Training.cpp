@@ -133,6 +133,38 @@ static void checkAccuracy(Bench &bench, int64_t samples, int64_t classes) {
   bench.expect("accuracy", tc, counts);
 }
 
+/// What losses need whose classes are cut: of classes from `first` on.
+static void checkClasses(Bench &bench, int64_t rows, int64_t classes,
+                         int64_t first) {
+  bench.clear();
+  Host logits = random({rows, classes}), own = random({rows, 1}),
+       labels({rows}), hot({rows, classes}), rank({rows, 1}), most({rows, 1});
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t label = row % (first + classes + 2) - 1;
+    labels.v[row] = static_cast<double>(label);
+    most.v[row] = -INFINITY;
+    for (int64_t c = 0; c < classes; ++c) {
+      double x = logits.v[row * classes + c];
+      hot.v[row * classes + c] = label == first + c ? 1 : 0;
+      most.v[row] = std::max(most.v[row], x);
+      rank.v[row] += x > own.v[row];
+    }
+    if (label < 0)
+      rank.v[row] = INFINITY;
+  }
+  Tensor tx = bench.input(logits), to = bench.input(own),
+         tl = bench.input(labels, DType::i32), th = bench.output(hot.dims),
+         tr = bench.output(rank.dims), tm = bench.output(most.dims);
+  bench.run([&](rt::Lane &lane) {
+    one_hot(lane, th, tl, {.first_class = first});
+    label_rank(lane, tr, tx, to, tl, {.first_class = first});
+    reduce_max(lane, tm, tx, {.axis = 1});
+  });
+  bench.expect("one_hot", th, hot);
+  bench.expect("label_rank", tr, rank);
+  bench.expect("reduce_max", tm, most);
+}
+
 void check::checkLosses(Bench &bench) {
   for (bool log : {false, true}) {
     checkSoftmax(bench, {6, 10}, 1, log);
@@ -152,6 +184,8 @@ void check::checkLosses(Bench &bench) {
   checkAccuracy(bench, 33, 10);
   checkAccuracy(bench, 300, 3);
   checkAccuracy(bench, 9, 1000);
+  checkClasses(bench, 33, 10, 0);
+  checkClasses(bench, 40, 300, 7);
 }
 
 /// Sums of whole tensors and of columns of them.

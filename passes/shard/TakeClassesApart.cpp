@@ -1,0 +1,190 @@
+//===- TakeClassesApart.cpp - Losses and softmax, cut along classes -------===//
+//
+// A wide classifier need not be gathered for its loss. With a one-hot tensor
+// of the labels, of which each tile makes its own classes, a loss, its gradient
+// and the accuracy are elementwise ops, maxima and sums over the classes, which
+// are cut like any other; what goes between devices is a few numbers per
+// sample.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/shard/OpRules.h"
+#include "passes/shard/TakeApart.h"
+
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::shard;
+using namespace lwcc::train;
+
+static SmallVector<int64_t> allAxesOf(Value value) {
+  SmallVector<int64_t> axes(shapeOf(value).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+static Value oneHotLike(Substitute &make, Value logits, Value labels,
+                        int64_t ignoreIndex) {
+  return make
+      .create<OneHotOp>("one_hot", logits.getType(), labels, /*first_class=*/0,
+                        ignoreIndex)
+      .getY();
+}
+
+/// The one-hot tensor with each class's weight in place of 1.
+static Value weightsOf(Substitute &make, Value oneHot, Value weight) {
+  if (!weight)
+    return oneHot;
+  // [c] must be [c, 1, 1] to be broadcast over images.
+  auto type = cast<RankedTensorType>(oneHot.getType());
+  SmallVector<int64_t> shape(type.getRank() - 1, 1);
+  shape[0] = type.getDimSize(1);
+  if (shape.size() > 1)
+    weight = make.create<ReshapeOp>("weight",
+                                    tensorOf(type.getContext(), shape), weight)
+                 .getY();
+  return make.map("label_weight", "x0 * x1", {oneHot, weight});
+}
+
+/// The loss from log-probabilities.
+template <typename OpT>
+static Value lossOf(Substitute &make, OpT op, Value logprobs) {
+  Value labels = op.getLabels(), weight = op.getWeight();
+  Value weights = weightsOf(
+      make, oneHotLike(make, logprobs, labels, op.getIgnoreIndex()), weight);
+  // Of a class that is not the label the logarithm may be infinite.
+  Value each =
+      make.map("losses", "x0 != 0.0f ? -x0 * x1 : 0.0f", {weights, logprobs});
+  Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
+  if (op.getSum())
+    return sum;
+  return overDivisor(make, sum,
+                     lossDivisor(make, labels, weight, shapeOf(logprobs)[1],
+                                 op.getIgnoreIndex()));
+}
+
+/// The gradient of the loss by each sample's own, and the labels' weights.
+template <typename OpT>
+static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
+                                              Value like) {
+  Value labels = op.getLabels(), weight = op.getWeight();
+  Value weights = weightsOf(
+      make, oneHotLike(make, like, labels, op.getIgnoreIndex()), weight);
+  Value scale = op.getDloss();
+  if (!op.getSum())
+    scale = overDivisor(make, scale,
+                        lossDivisor(make, labels, weight, shapeOf(like)[1],
+                                    op.getIgnoreIndex()));
+  return {scale, weights};
+}
+
+/// With the largest element of each row taken off, so that nothing overflows.
+static Value softmaxOf(Substitute &make, StringRef name, Value x, int64_t axis,
+                       bool log) {
+  auto type = cast<RankedTensorType>(x.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[axis] = 1;
+  Value largest =
+      make.create<ReduceMaxOp>("largest", tensorOf(type.getContext(), shape), x,
+                               axis)
+          .getY();
+  Value powers = make.map("powers", "exp(x0 - x1)", {x, largest});
+  Value total = make.sum("total", powers, {axis}, true);
+  return log ? make.map(name, "x0 - x1 - log(x2)", {x, largest, total})
+             : make.map(name, "x0 / x1", {powers, total});
+}
+
+static void takeApart(SoftmaxOp op) {
+  Substitute make(op);
+  op.getY().replaceAllUsesWith(
+      softmaxOf(make, nameOf(op.getY()), op.getX(), op.getAxis(), op.getLog()));
+}
+
+static void takeApart(CrossEntropyOp op) {
+  Substitute make(op);
+  Value logprobs = softmaxOf(make, "logprobs", op.getLogits(), /*axis=*/1,
+                             /*log=*/true);
+  op.getLoss().replaceAllUsesWith(lossOf(make, op, logprobs));
+  if (!op.getProbs().use_empty())
+    op.getProbs().replaceAllUsesWith(
+        make.map(nameOf(op.getProbs()), "exp(x0)", {logprobs}));
+}
+
+static void takeApart(NllLossOp op) {
+  Substitute make(op);
+  op.getLoss().replaceAllUsesWith(lossOf(make, op, op.getLogprobs()));
+}
+
+static void takeApart(CrossEntropyGradOp op) {
+  Substitute make(op);
+  auto [scale, weights] = lossGradientOf(make, op, op.getProbs());
+  Value own = make.sum("own_weight", weights, {1}, true);
+  op.getDlogits().replaceAllUsesWith(
+      make.map(nameOf(op.getDlogits()), "x0 * (x1 * x2 - x3)",
+               {scale, own, op.getProbs(), weights}));
+}
+
+static void takeApart(NllLossGradOp op) {
+  Substitute make(op);
+  auto [scale, weights] = lossGradientOf(make, op, op.getDlogprobs());
+  op.getDlogprobs().replaceAllUsesWith(
+      make.map(nameOf(op.getDlogprobs()), "-x0 * x1", {scale, weights}));
+}
+
+static void takeApart(AccuracyOp op) {
+  Substitute make(op);
+  Value oneHot =
+      oneHotLike(make, op.getLogits(), op.getLabels(), /*ignoreIndex=*/-1);
+  Value own = make.sum("own_logit",
+                       make.map("label_logit", "x0 > 0.0f ? x1 : 0.0f",
+                                {oneHot, op.getLogits()}),
+                       {1}, true);
+  Value rank = make.create<LabelRankOp>("label_rank", own.getType(),
+                                        op.getLogits(), own, op.getLabels())
+                   .getRank();
+  Value hits[] = {make.map("top1", "x0 < 1.0f ? 1.0f : 0.0f", {rank}),
+                  make.map("top5", "x0 < 5.0f ? 1.0f : 0.0f", {rank})};
+  SmallVector<int64_t> both = llvm::to_vector(shapeOf(rank));
+  both[1] = 2;
+  Value joined = make.create<ConcatOp>("hits", tensorOf(op.getContext(), both),
+                                       ValueRange(hits), /*axis=*/1)
+                     .getY();
+  SmallVector<int64_t> axes = allAxesOf(joined);
+  axes.erase(axes.begin() + 1);
+  op.getCounts().replaceAllUsesWith(
+      make.sum(nameOf(op.getCounts()), joined, axes, false));
+}
+
+static void takeApart(SoftmaxGradOp op) {
+  Substitute make(op);
+  Value dy = op.getDy(), y = op.getY();
+  int64_t axis = op.getAxis();
+  Value result;
+  if (op.getLog()) {
+    result = make.map(nameOf(op.getDx()), "x0 - exp(x1) * x2",
+                      {dy, y, make.sum("total", dy, {axis}, true)});
+  } else {
+    Value products = make.map("products", "x0 * x1", {dy, y});
+    result = make.map(nameOf(op.getDx()), "x1 * (x0 - x2)",
+                      {dy, y, make.sum("total", products, {axis}, true)});
+  }
+  op.getDx().replaceAllUsesWith(result);
+}
+
+bool shard::takeClassesApart(Operation *op) {
+  bool known =
+      TypeSwitch<Operation *, bool>(op)
+          .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
+                AccuracyOp, SoftmaxOp, SoftmaxGradOp>([](auto op) {
+            ::takeApart(op);
+            return true;
+          })
+          .Default([](Operation *) { return false; });
+  if (known)
+    op->erase();
+  return known;
+}
