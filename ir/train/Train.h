@@ -61,6 +61,12 @@ inline constexpr llvm::StringLiteral strategyAttr = "train.strategy";
 inline constexpr llvm::StringLiteral planAttr = "train.plan";
 /// Of a module with a loss: how many classes labels may name.
 inline constexpr llvm::StringLiteral classesAttr = "train.classes";
+/// Of a module, in the form planned: by lane ("0.1.0"), the tasks of which the
+/// plan says the order (plan::Task::text).
+inline constexpr llvm::StringLiteral orderAttr = "train.order";
+/// Of a tile's op: which of its layer's tiles it is, row-major; absent if the
+/// layer has one.
+inline constexpr llvm::StringLiteral tileAttr = "train.tile";
 /// The lane of transfers to a device; lanes below are the plan's.
 inline constexpr int64_t transferLane = 99;
 

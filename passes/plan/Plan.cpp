@@ -25,6 +25,11 @@ Place Machine::place(int64_t i) const {
   return {device / gpus, device % gpus, 0};
 }
 
+std::string Task::text() const {
+  return layer + (tile < 0 ? "" : "[" + std::to_string(tile) + "]") +
+         (backward ? " backward" : "");
+}
+
 void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
                           const Machine &machine) {
   llvm::StringMap<Tiling> known;
@@ -122,5 +127,25 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
   for (const LayerGraph::Layer &layer : graph.layers)
     if (!tilings.contains(layer.name))
       object("it says nothing about layer \"{0}\"", layer.name);
+  for (const LaneOrder &order : plan.order) {
+    std::string lane = llvm::formatv("{0}.{1}.{2}", order.lane.node,
+                                     order.lane.gpu, order.lane.lane);
+    for (auto [i, task] : llvm::enumerate(order.tasks)) {
+      const std::vector<Place> &places = tilings.lookup(task.layer).places;
+      if (!layers.contains(task.layer))
+        object("the order of {0} names layer \"{1}\", which the model does not "
+               "have{2}",
+               lane, task.layer, suggestion(task.layer, names));
+      else if (task.tile >= static_cast<int64_t>(places.size()))
+        object("the order of {0} names \"{1}\", but the layer has {2} tiles",
+               lane, task.text(), places.size());
+      else if (task.tile < 0 ? !llvm::is_contained(places, order.lane)
+                             : places[task.tile] != order.lane)
+        object("the order of {0} names \"{1}\", which runs elsewhere", lane,
+               task.text());
+      if (llvm::is_contained(llvm::ArrayRef(order.tasks).take_front(i), task))
+        object("the order of {0} names \"{1}\" twice", lane, task.text());
+    }
+  }
   return mistakes;
 }

@@ -48,6 +48,24 @@ struct LayerPlan {
   bool operator==(const LayerPlan &) const = default;
 };
 
+/// A part of a layer's work in one phase.
+struct Task {
+  std::string layer;
+  int64_t tile = -1; ///< row-major, -1: all of them on the lane
+  bool backward = false;
+  bool operator==(const Task &) const = default;
+  /// As in files: "conv1", "conv1[2]", "conv1[2] backward".
+  std::string text() const;
+};
+
+/// In which order a lane does some of its work. What is not named runs when the
+/// compiler finds it best.
+struct LaneOrder {
+  Place lane;
+  std::vector<Task> tasks;
+  bool operator==(const LaneOrder &) const = default;
+};
+
 /// What a plan may use.
 struct Machine {
   int64_t nodes = 1;
@@ -64,6 +82,8 @@ struct Plan {
   Machine machine;               ///< what it was made for, too
   std::string strategy;          ///< who made it
   std::vector<LayerPlan> layers; ///< in the model's order
+  std::vector<LaneOrder> order;  ///< of some lanes
+  std::string costs;             ///< what it was priced by, if by anything
   bool operator==(const Plan &) const = default;
 };
 

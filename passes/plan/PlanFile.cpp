@@ -17,6 +17,10 @@ static constexpr int64_t version = 1;
 // Writing
 //===----------------------------------------------------------------------===//
 
+static std::string textOf(const Place &p) {
+  return llvm::formatv("{0}.{1}.{2}", p.node, p.gpu, p.lane);
+}
+
 static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
                         const Machine &machine) {
   llvm::StringRef separator = "";
@@ -39,8 +43,8 @@ static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
   if (inTurn)
     return;
   os << separator << "\"places\": [";
-  llvm::interleaveComma(tiling.places, os, [&](const Place &p) {
-    os << '"' << p.node << '.' << p.gpu << '.' << p.lane << '"';
+  llvm::interleaveComma(tiling.places, os, [&](const Place &place) {
+    os << '"' << textOf(place) << '"';
   });
   os << ']';
 }
@@ -56,7 +60,10 @@ std::string lwcc::plan::toJson(const Plan &plan) {
      << ",\n  \"batch\": " << plan.batch
      << ",\n  \"machine\": {\"nodes\": " << plan.machine.nodes
      << ", \"gpus\": " << plan.machine.gpus << "}"
-     << ",\n  \"strategy\": " << string(plan.strategy) << ",\n  \"layers\": {";
+     << ",\n  \"strategy\": " << string(plan.strategy);
+  if (!plan.costs.empty())
+    os << ",\n  \"costs\": " << string(plan.costs);
+  os << ",\n  \"layers\": {";
   llvm::StringRef separator = "\n";
   for (const LayerPlan &layer : plan.layers) {
     os << separator << "    " << string(layer.layer) << ": {";
@@ -64,7 +71,21 @@ std::string lwcc::plan::toJson(const Plan &plan) {
     os << "}";
     separator = ",\n";
   }
-  os << "\n  }\n}\n";
+  os << "\n  }";
+  if (!plan.order.empty()) {
+    os << ",\n  \"order\": {";
+    separator = "\n";
+    for (const LaneOrder &order : plan.order) {
+      os << separator << "    " << string(textOf(order.lane)) << ": [";
+      llvm::interleaveComma(order.tasks, os, [&](const Task &task) {
+        os << string(task.text());
+      });
+      os << "]";
+      separator = ",\n";
+    }
+    os << "\n  }";
+  }
+  os << "\n}\n";
   return text;
 }
 
@@ -105,6 +126,7 @@ private:
                  int64_t absent);
   void readDegree(const json::Value &field, int dim, Tiling &tiling);
   void readPlaces(const json::Value &field, Tiling &tiling);
+  void readOrder(const json::Object &lanes, Plan &plan);
   Tiling readTiling(const json::Value &value);
 
   std::vector<std::string> &mistakes;
@@ -163,25 +185,31 @@ void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
   tiling.sizes[dim].clear();
 }
 
+static std::optional<Place> placeOf(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, '.');
+  Place place;
+  int64_t *numbers[] = {&place.node, &place.gpu, &place.lane};
+  if (parts.size() != 3)
+    return std::nullopt;
+  for (int i = 0; i < 3; ++i)
+    if (parts[i].getAsInteger(10, *numbers[i]) || *numbers[i] < 0)
+      return std::nullopt;
+  return place;
+}
+
 void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
   const json::Array *places = field.getAsArray();
   if (!places)
     return mistake("layer \"{0}\": expected a list of places", layer);
   bool good = true;
   for (const json::Value &entry : *places) {
-    llvm::SmallVector<llvm::StringRef> parts;
-    if (std::optional<llvm::StringRef> text = entry.getAsString())
-      text->split(parts, '.');
-    Place place;
-    int64_t *numbers[] = {&place.node, &place.gpu, &place.lane};
-    bool valid = parts.size() == 3;
-    for (int i = 0; valid && i < 3; ++i)
-      valid = !parts[i].getAsInteger(10, *numbers[i]) && *numbers[i] >= 0;
-    if (!valid)
+    std::optional<Place> place = placeOf(entry.getAsString().value_or(""));
+    if (!place)
       mistake("layer \"{0}\": expected a place \"node.gpu.lane\", found {1}",
               layer, entry);
-    good &= valid;
-    tiling.places.push_back(place);
+    good &= place.has_value();
+    tiling.places.push_back(place.value_or(Place{}));
   }
   if (good && static_cast<int64_t>(places->size()) != tiling.tiles())
     mistake("layer \"{0}\" has {1} tiles but {2} places", layer, tiling.tiles(),
@@ -208,6 +236,46 @@ Tiling Reader::readTiling(const json::Value &value) {
   return tiling;
 }
 
+/// The reverse of Task::text.
+static Task taskOf(llvm::StringRef text) {
+  Task task;
+  task.backward = text.consume_back(" backward");
+  auto [layer, tile] = text.rsplit('[');
+  if (tile.consume_back("]") && !tile.getAsInteger(10, task.tile) &&
+      task.tile >= 0) {
+    task.layer = layer.str();
+    return task;
+  }
+  task.tile = -1;
+  task.layer = text.str();
+  return task;
+}
+
+void Reader::readOrder(const json::Object &lanes, Plan &plan) {
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : lanes)
+    names.push_back(entry.first);
+  llvm::sort(names); // objects have no order
+  for (llvm::StringRef name : names) {
+    const json::Array *list = lanes.getArray(name);
+    std::optional<Place> lane = placeOf(name);
+    if (!lane || !list) {
+      mistake("order: expected a list of layers for a place "
+              "\"node.gpu.lane\", found \"{0}\"",
+              name);
+      continue;
+    }
+    LaneOrder order{*lane, {}};
+    for (const json::Value &entry : *list)
+      if (std::optional<llvm::StringRef> text = entry.getAsString())
+        order.tasks.push_back(taskOf(*text));
+      else
+        mistake("order of {0}: expected a layer's name, found {1}", name,
+                entry);
+    plan.order.push_back(std::move(order));
+  }
+}
+
 void Reader::read(const json::Value &value, Plan &plan) {
   const json::Object *object = value.getAsObject();
   if (!object)
@@ -218,12 +286,13 @@ void Reader::read(const json::Value &value, Plan &plan) {
   if (*found != version)
     return mistake("has version {0}; this lwcc reads version {1}", *found,
                    version);
-  checkKeys(
-      *object, "",
-      {"version", "model", "hash", "batch", "machine", "strategy", "layers"});
+  checkKeys(*object, "",
+            {"version", "model", "hash", "batch", "machine", "strategy",
+             "costs", "layers", "order"});
   plan.model = string(*object, "model");
   plan.hash = string(*object, "hash");
   plan.strategy = string(*object, "strategy");
+  plan.costs = string(*object, "costs");
   plan.batch = number(*object, "batch", 0);
   if (const json::Object *machine = object->getObject("machine")) {
     checkKeys(*machine, "machine: ", {"nodes", "gpus"});
@@ -240,6 +309,12 @@ void Reader::read(const json::Value &value, Plan &plan) {
   for (llvm::StringRef name : names) {
     layer = name.str();
     plan.layers.push_back({layer, readTiling(*layers->get(name))});
+  }
+  if (const json::Value *order = object->get("order")) {
+    if (const json::Object *lanes = order->getAsObject())
+      readOrder(*lanes, plan);
+    else
+      mistake("expected an object for \"order\"");
   }
 }
 

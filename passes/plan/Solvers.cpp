@@ -11,7 +11,13 @@ using namespace lwcc::plan;
 /// A plan without layers, which says what it is made for.
 static Plan planFor(const LayerGraph &graph, const Machine &machine,
                     llvm::StringRef strategy) {
-  return {graph.model, graph.hash, graph.batch, machine, strategy.str(), {}};
+  Plan plan;
+  plan.model = graph.model;
+  plan.hash = graph.hash;
+  plan.batch = graph.batch;
+  plan.machine = machine;
+  plan.strategy = strategy.str();
+  return plan;
 }
 
 /// Everything on one lane of the first GPU, however many there are.

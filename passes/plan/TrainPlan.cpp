@@ -14,6 +14,7 @@
 #include "passes/shard/TileRules.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <numeric>
@@ -164,6 +165,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (!mistakes.empty())
       return;
     attach(*made);
+    attachOrder(*made);
     module->setAttr(
         strategyAttr,
         StringAttr::get(&getContext(), file.empty() ? strategy : file));
@@ -206,6 +208,23 @@ private:
     if (!mistakes.empty())
       return std::nullopt;
     return read;
+  }
+
+  void attachOrder(const plan::Plan &made) {
+    Builder builder(&getContext());
+    NamedAttrList lanes;
+    for (const plan::LaneOrder &order : made.order) {
+      SmallVector<std::string> tasks;
+      for (const plan::Task &task : order.tasks)
+        tasks.push_back(task.text());
+      lanes.set(llvm::formatv("{0}.{1}.{2}", order.lane.node, order.lane.gpu,
+                              order.lane.lane)
+                    .str(),
+                builder.getStrArrayAttr(
+                    SmallVector<StringRef>(tasks.begin(), tasks.end())));
+    }
+    if (!lanes.empty())
+      getOperation()->setAttr(orderAttr, lanes.getDictionary(&getContext()));
   }
 
   void attach(const plan::Plan &made) {

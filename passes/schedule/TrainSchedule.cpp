@@ -3,7 +3,8 @@
 // Takes `sharded`, gives `scheduled`: tells ScheduleProblem what each op needs
 // and touches, and puts the ops into the order it finds.
 //
-// Besides data flow there is one kind of dependence. A parameter's new value
+// Besides data flow there are two kinds of dependences. The plan may order some
+// of a lane's work. And a parameter's new value
 // will lie where the old one is, so whoever reads the old one goes first:
 // before an op that must work in place, before the train.write, and, if it
 // already stands there, before whatever else makes the new value (which then
@@ -18,6 +19,7 @@
 #include "passes/schedule/ScheduleProblem.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_TRAINSCHEDULE
@@ -33,7 +35,8 @@ namespace {
 /// A function as a scheduling problem.
 class Function {
 public:
-  explicit Function(func::FuncOp func) : body(func.getBody().front()) {
+  Function(func::FuncOp func, DictionaryAttr lanes)
+      : body(func.getBody().front()) {
     for (Operation &op : body.without_terminator())
       if (op.getNumOperands() > 0 || op.use_empty()) {
         number[&op] = ops.size();
@@ -46,10 +49,18 @@ public:
     for (Operation *op : ops)
       if (auto write = dyn_cast<WriteOp>(op))
         protectOldValue(write);
+    if (lanes)
+      applyOrder(lanes);
   }
 
   LogicalResult schedule() {
     schedule::Order order = schedule::solve(problem);
+    if (std::string found = order.empty() ? contradiction() : "";
+        !found.empty())
+      return body.getParentOp()->emitError(
+                 "the plan's \"order\" contradicts what the layers need of "
+                 "each other: ")
+             << found;
     if (order.empty() && !ops.empty())
       return body.getParentOp()->emitError(
           "cannot be ordered: an op needs both the old and the new value of a "
@@ -152,7 +163,70 @@ private:
     }
   }
 
+  /// Every op of a task goes before every op of the next on its lane.
+  void applyOrder(DictionaryAttr lanes) {
+    llvm::StringMap<SmallVector<int>> tasks;
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
+      if (!tiling || phaseOf(op) == "update")
+        continue;
+      PlaceAttr place = tiling.getPlaces().front();
+      std::string lane = llvm::formatv("{0}.{1}.{2} ", place.getNode(),
+                                       place.getGpu(), place.getLane());
+      std::string layer = lane + layerOf(op).str();
+      StringRef phase = phaseOf(op) == "backward" ? " backward" : "";
+      tasks[layer + phase.str()].push_back(i);
+      if (auto tile = op->getAttrOfType<IntegerAttr>(tileAttr))
+        tasks[llvm::formatv("{0}[{1}]{2}", layer, tile.getInt(), phase).str()]
+            .push_back(i);
+    }
+    for (NamedAttribute lane : lanes) {
+      const SmallVector<int> *before = nullptr;
+      StringRef last;
+      for (auto name :
+           cast<ArrayAttr>(lane.getValue()).getAsValueRange<StringAttr>()) {
+        auto task = tasks.find((lane.getName().getValue() + " " + name).str());
+        if (task == tasks.end())
+          continue; // evaluation has no backward pass; or it was fused
+        if (before)
+          wanted.push_back({*before, task->second,
+                            llvm::formatv("\"{0}\" before \"{1}\" on {2}", last,
+                                          name, lane.getName().getValue())});
+        before = &task->second;
+        last = name;
+      }
+    }
+    for (const Wish &wish : wanted)
+      grant(wish);
+  }
+
+  /// Some ops that the plan wants before others.
+  struct Wish {
+    SmallVector<int> before, after;
+    std::string text;
+  };
+  void grant(const Wish &wish) {
+    for (int op : wish.after)
+      llvm::append_range(problem.ops[op].after, wish.before);
+  }
+
+  /// Of a problem without solution: the first wish that leaves it none.
+  std::string contradiction() {
+    for (const Wish &wish : llvm::reverse(wanted))
+      for (int op : llvm::reverse(wish.after)) {
+        std::vector<int> &after = problem.ops[op].after;
+        after.resize(after.size() - wish.before.size());
+      }
+    for (const Wish &wish : wanted) {
+      grant(wish);
+      if (schedule::solve(problem).empty())
+        return wish.text;
+    }
+    return "";
+  }
+
   Block &body;
+  std::vector<Wish> wanted; ///< the plan's order
   llvm::SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> number;
   llvm::StringMap<ReadOp> reads; ///< by parameter
@@ -162,9 +236,11 @@ private:
 
 struct TrainSchedule : lwcc::impl::TrainScheduleBase<TrainSchedule> {
   void runOnOperation() override {
+    auto lanes = getOperation()->getAttrOfType<DictionaryAttr>(orderAttr);
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(Function(func).schedule()))
-        signalPassFailure();
+      if (failed(Function(func, lanes).schedule()))
+        return signalPassFailure();
+    getOperation()->removeAttr(orderAttr);
   }
 };
 

@@ -137,6 +137,8 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
       Tile tile = tileOf(op, cuts, index);
       Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
                                  suffixOf(cuts.degrees, index));
+      if (tiling.getPlaces().size() > 1)
+        made->setAttr(tileAttr, builder.getI64IntegerAttr(number));
       tiles.push_back({made, std::move(tile)});
     }
     for (size_t d = index.size(); d-- > 0;) {

@@ -7,7 +7,8 @@ Each case draws a small network (convolutions with odd windows and groups,
 pooling, batch and local response normalization, residual sums, concatenation,
 pads, slices, softmax, dropout, fully connected layers) and a plan: for every layer random degrees of
 sample, channel, height, width and reduction, uneven ones included, now and then
-with the sizes of the parts, and a random device and lane for every tile. The planned program trains for three steps through lwcc-run
+with the sizes of the parts, and a random device and lane for every tile; some
+lanes are told an order of their convolutions' tiles. The planned program trains for three steps through lwcc-run
 (the first --emitted cases through an emitted program as well) and is compared
 with the program on one device: losses and weights within 1e-4, relatively, and
 the median over the cases below 1e-6. In the first --counted cases the bytes that
@@ -225,7 +226,15 @@ def random_plan(rng, net, batch, devices):
             **cuts,
             "places": [f"0.{rng.randrange(devices)}.{rng.randrange(2)}"
                        for _ in range(tiles)]}
-    return {"version": 1, "layers": layers}
+    order = {}  # tiles of one convolution need nothing of each other
+    for name, layer in layers.items():
+        if name.startswith("conv") and rng.random() < 0.5:
+            for tile, place in enumerate(layer["places"]):
+                order.setdefault(place, {}).setdefault(name, []).insert(
+                    0, f"{name}[{tile}]")
+    order = {place: [tile for tiles in names.values() for tile in tiles]
+             for place, names in order.items()}
+    return {"version": 1, "layers": layers, "order": order}
 
 
 def run(command):

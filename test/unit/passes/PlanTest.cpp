@@ -63,6 +63,9 @@ TEST(Plan, readsWhatItWrites) {
     tiling.places.push_back({i / 4, i % 4, i % 2});
   tiling.sizes[2] = {1, 1, 2};
   plan.layers = {{"conv1", tiling}, {"fc", Tiling{}}};
+  plan.order = {{{0, 1, 1}, {{"conv1", 1, true}, {"a[b]", -1}}},
+                {{1, 0, 0}, {{"conv1", 4}}}};
+  plan.costs = "h200.json";
   Plan again = read(toJson(plan));
   complete(again, {}, plan.machine); // places that were left out
   EXPECT_EQ(again, plan);
@@ -98,6 +101,35 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
             "layer \"fc\": expected a place \"node.gpu.lane\", found \"0.0\"");
   EXPECT_EQ(mistakeIn(layer(R"({"n": 2, "places": ["0.0.0"]})")),
             "layer \"fc\" has 2 tiles but 1 places");
+}
+
+TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
+  Plan plan = read(R"({"version": 1, "layers": {},
+      "order": {"0.1.0": ["conv1", "conv1[1]", "fc[0] backward", "x[y]"]}})");
+  EXPECT_EQ(plan.order, (std::vector<LaneOrder>{{{0, 1, 0},
+                                                 {{"conv1", -1, false},
+                                                  {"conv1", 1, false},
+                                                  {"fc", 0, true},
+                                                  {"x[y]", -1, false}}}}));
+  EXPECT_EQ(mistakesIn(R"({"version": 1, "layers": {}, "order":
+      {"0.0": ["a"], "0.0.0": 3, "0.0.1": [4]}})"),
+            (std::vector<std::string>{
+                "order: expected a list of layers for a place "
+                "\"node.gpu.lane\", found \"0.0\"",
+                "order: expected a list of layers for a place "
+                "\"node.gpu.lane\", found \"0.0.0\"",
+                "order of 0.0.1: expected a layer's name, found 4"}));
+  plan = read(R"({"version": 1, "layers": {"conv1": {"n": 2}},
+      "order": {"0.0.0": ["cnv1", "conv1[2]", "conv1[1]", "fc", "fc"]}})");
+  complete(plan, smallNet(), {1, 2});
+  EXPECT_EQ(check(plan, smallNet(), {1, 2}),
+            (std::vector<std::string>{
+                "the order of 0.0.0 names layer \"cnv1\", which the model does "
+                "not have, did you mean \"conv1\"?",
+                "the order of 0.0.0 names \"conv1[2]\", but the layer has 2 "
+                "tiles",
+                "the order of 0.0.0 names \"conv1[1]\", which runs elsewhere",
+                "the order of 0.0.0 names \"fc\" twice"}));
 }
 
 TEST(Plan, allMistakesOfAFileAreReported) {
