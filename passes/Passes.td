@@ -76,7 +76,10 @@ def TrainPlan : LwccPass<"train-plan"> {
   let options = [
     Option<"strategy", "strategy", "std::string", "\"single\"", "who makes the plan">,
     Option<"gpus", "gpus", "int64_t", "1", "how many GPUs it may use">,
+    Option<"machineName", "machine", "std::string", "\"\"", "a built-in machine or a file">,
+    Option<"precision", "precision", "std::string", "\"fp32\"", "of products: fp32 or tf32">,
     Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">,
+    Option<"compare", "compare", "bool", "false", "keep a table of all strategies on the module">,
     Option<"record", "record", "bool", "false", "keep the plan as JSON on the module">];
 }
 

@@ -50,9 +50,13 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
            "canonicalize",
        }},
       {"planned",
-       {llvm::formatv("train-plan{{strategy={0} gpus={1} record={2}{3}}",
-                      options.strategy, options.gpus, options.recordPlan,
-                      options.plan.empty() ? "" : " plan=" + options.plan)}},
+       {llvm::formatv(
+           "train-plan{{strategy={0} gpus={1} record={2} compare={3} "
+           "precision={4}{5}{6}}",
+           options.strategy, options.gpus, options.recordPlan,
+           options.compareStrategies, options.precision,
+           options.plan.empty() ? "" : " plan=" + options.plan,
+           options.machine.empty() ? "" : " machine=" + options.machine)}},
       {"sharded",
        {llvm::formatv("train-shard{{local-statistics={0}}",
                       options.localStatistics)}},

@@ -19,7 +19,10 @@ struct PipelineOptions {
   std::string optimizer = "sgd";
   std::string strategy = "single";
   std::string plan;        ///< a file, instead of the strategy
+  std::string machine;     ///< a built-in name or a file; empty: a default
+  std::string precision = "fp32"; ///< of products: fp32 or tf32
   bool recordPlan = false; ///< as JSON on the module
+  bool compareStrategies = false; ///< as text on the module
   bool localStatistics = false; ///< of batch normalization, per part
   int gpus = 1;
   std::string dumpDir; ///< if set, the IR after every pass goes there

@@ -161,6 +161,7 @@ for section in "${sections[@]}"; do
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
         --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2" --compile="--gpus=8" \
         --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
+        --compile="--gpus=4 --strategy=layerwise" \
         --compile="--gpus=4 --plan=mixed" \
         "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
       counted "local-statistics" "$oracle" "$root/test/parity/parity.py" \

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/Plan.h"
+#include "passes/plan/LayerGraph.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>
+#include <utility>
 
 using namespace lwcc::plan;
 
@@ -20,14 +21,36 @@ int64_t Tiling::tiles() const {
                          std::multiplies<int64_t>());
 }
 
-Place Machine::place(int64_t i) const {
-  int64_t device = i % devices();
-  return {device / gpus, device % gpus, 0};
-}
-
 std::string Task::text() const {
   return layer + (tile < 0 ? "" : "[" + std::to_string(tile) + "]") +
          (backward ? " backward" : "");
+}
+
+Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
+                                  const Tiling &leader) {
+  Extents wanted = leader.degrees;
+  Tiling tiling;
+  tiling.places = leader.places;
+  tiling.sizes = leader.sizes;
+  constexpr size_t samples = 0, channels = 1, reduction = 4;
+  if (int64_t parts = std::exchange(wanted[reduction], 1); parts > 1)
+    for (size_t d : {channels, samples})
+      if (parts > 1 && wanted[d] * parts <= follower.extents[d]) {
+        wanted[d] *= std::exchange(parts, 1);
+        tiling.sizes[d].clear();
+      }
+  tiling.sizes[reduction].clear();
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    bool fits = wanted[d] <= follower.extents[d];
+    tiling.degrees[d] = fits ? wanted[d] : 1;
+    // Sizes that are not the follower's are proportions no longer.
+    int64_t sum = std::accumulate(tiling.sizes[d].begin(),
+                                  tiling.sizes[d].end(), int64_t(0));
+    if (!fits || sum != follower.extents[d])
+      tiling.sizes[d].clear();
+  }
+  tiling.places.resize(tiling.tiles());
+  return tiling;
 }
 
 void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,

@@ -12,6 +12,8 @@
 #ifndef LWCC_PASSES_PLAN_PLAN_H
 #define LWCC_PASSES_PLAN_PLAN_H
 
+#include "passes/plan/Machine.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <array>
@@ -20,11 +22,6 @@
 #include <vector>
 
 namespace lwcc::plan {
-
-struct Place {
-  int64_t node = 0, gpu = 0, lane = 0;
-  bool operator==(const Place &) const = default;
-};
 
 /// Sample, channel, height, width and reduction, by their names in files.
 inline constexpr llvm::StringLiteral dimensions = "nchwk";
@@ -66,16 +63,6 @@ struct LaneOrder {
   bool operator==(const LaneOrder &) const = default;
 };
 
-/// What a plan may use.
-struct Machine {
-  int64_t nodes = 1;
-  int64_t gpus = 1; ///< per node
-  int64_t devices() const { return nodes * gpus; }
-  /// The `i`-th device in turn, on its first lane.
-  Place place(int64_t i) const;
-  bool operator==(const Machine &) const = default;
-};
-
 struct Plan {
   std::string model, hash; ///< what it was made for
   int64_t batch = 0;
@@ -87,20 +74,7 @@ struct Plan {
   bool operator==(const Plan &) const = default;
 };
 
-/// The part of a model that planning looks at: its layers, in order.
-struct LayerGraph {
-  struct Layer {
-    std::string name;
-    /// How far it can be cut along each dimension, 1 where it cannot.
-    Extents extents = {1, 1, 1, 1, 1};
-    int rank = 0; ///< of its result: 4 images, 2 features
-    bool hasParameters = false;
-    int producer = -1; ///< the earlier layer whose result it reads, if any
-  };
-  std::string model, hash;
-  int64_t batch = 0;
-  std::vector<Layer> layers;
-};
+struct LayerGraph;
 
 //===----------------------------------------------------------------------===//
 // Files (PlanFile.cpp)

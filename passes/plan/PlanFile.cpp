@@ -1,5 +1,6 @@
 //===- PlanFile.cpp - Plans as files --------------------------------------===//
 
+#include "passes/plan/JsonFields.h"
 #include "passes/plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -57,8 +58,12 @@ std::string lwcc::plan::toJson(const Plan &plan) {
   os << "{\n  \"version\": " << version
      << ",\n  \"model\": " << string(plan.model)
      << ",\n  \"hash\": " << string(plan.hash)
-     << ",\n  \"batch\": " << plan.batch
-     << ",\n  \"machine\": {\"nodes\": " << plan.machine.nodes
+     << ",\n  \"batch\": " << plan.batch << ",\n  \"machine\": {"
+     << (plan.machine.name.empty()
+             ? ""
+             : llvm::formatv("\"name\": {0}, ", string(plan.machine.name))
+                   .str())
+     << "\"nodes\": " << plan.machine.nodes
      << ", \"gpus\": " << plan.machine.gpus << "}"
      << ",\n  \"strategy\": " << string(plan.strategy);
   if (!plan.costs.empty())
@@ -121,9 +126,6 @@ private:
   }
   void checkKeys(const json::Object &object, const std::string &where,
                  const std::vector<llvm::StringRef> &known);
-  std::string string(const json::Object &object, llvm::StringRef key);
-  int64_t number(const json::Object &object, llvm::StringRef key,
-                 int64_t absent);
   void readDegree(const json::Value &field, int dim, Tiling &tiling);
   void readPlaces(const json::Value &field, Tiling &tiling);
   void readOrder(const json::Object &lanes, Plan &plan);
@@ -144,24 +146,6 @@ void Reader::checkKeys(const json::Object &object, const std::string &where,
     if (!llvm::is_contained(known, key))
       mistake("{0}unknown field \"{1}\"{2}", where, key,
               suggestion(key, known));
-}
-
-std::string Reader::string(const json::Object &object, llvm::StringRef key) {
-  const json::Value *field = object.get(key);
-  if (field && !field->getAsString())
-    mistake("expected text for \"{0}\", found {1}", key, *field);
-  return object.getString(key).value_or("").str();
-}
-
-int64_t Reader::number(const json::Object &object, llvm::StringRef key,
-                       int64_t absent) {
-  const json::Value *field = object.get(key);
-  if (!field)
-    return absent;
-  std::optional<int64_t> value = field->getAsInteger();
-  if (!value || *value < 0)
-    mistake("expected a number for \"{0}\", found {1}", key, *field);
-  return value.value_or(absent);
 }
 
 /// A number of parts, or the list of their sizes.
@@ -280,27 +264,27 @@ void Reader::read(const json::Value &value, Plan &plan) {
   const json::Object *object = value.getAsObject();
   if (!object)
     return mistake("expected an object");
-  std::optional<int64_t> found = object->getInteger("version");
-  if (!found)
-    return mistake("expected a \"version\"");
-  if (*found != version)
-    return mistake("has version {0}; this lwcc reads version {1}", *found,
-                   version);
-  checkKeys(*object, "",
-            {"version", "model", "hash", "batch", "machine", "strategy",
-             "costs", "layers", "order"});
-  plan.model = string(*object, "model");
-  plan.hash = string(*object, "hash");
-  plan.strategy = string(*object, "strategy");
-  plan.costs = string(*object, "costs");
-  plan.batch = number(*object, "batch", 0);
-  if (const json::Object *machine = object->getObject("machine")) {
-    checkKeys(*machine, "machine: ", {"nodes", "gpus"});
-    plan.machine = {number(*machine, "nodes", 1), number(*machine, "gpus", 1)};
+  JsonFields fields(*object, "", mistakes);
+  if (!fields.expectVersion(version))
+    return;
+  plan.model = fields.text("model");
+  plan.hash = fields.text("hash");
+  plan.batch = fields.count("batch", 0, /*least=*/0);
+  plan.strategy = fields.text("strategy");
+  plan.costs = fields.text("costs");
+  if (auto machine = fields.object("machine", /*needed=*/false)) {
+    plan.machine.name = machine->text("name");
+    plan.machine.nodes = machine->count("nodes", 1);
+    plan.machine.gpus = machine->count("gpus", 1);
+    machine->finish();
   }
-  const json::Object *layers = object->getObject("layers");
+  const json::Object *layers = fields.members("layers", /*needed=*/true);
+  const json::Object *order = fields.members("order", /*needed=*/false);
+  fields.finish();
+  if (order)
+    readOrder(*order, plan);
   if (!layers)
-    return mistake("expected an object \"layers\"");
+    return;
   // JSON objects have no order; names are one that does not depend on chance.
   std::vector<llvm::StringRef> names;
   for (const auto &entry : *layers)
@@ -309,12 +293,6 @@ void Reader::read(const json::Value &value, Plan &plan) {
   for (llvm::StringRef name : names) {
     layer = name.str();
     plan.layers.push_back({layer, readTiling(*layers->get(name))});
-  }
-  if (const json::Value *order = object->get("order")) {
-    if (const json::Object *lanes = order->getAsObject())
-      readOrder(*lanes, plan);
-    else
-      mistake("expected an object for \"order\"");
   }
 }
 

@@ -8,21 +8,20 @@
 
 using namespace lwcc::plan;
 
-/// A plan without layers, which says what it is made for.
-static Plan planFor(const LayerGraph &graph, const Machine &machine,
-                    llvm::StringRef strategy) {
+Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {
   Plan plan;
-  plan.model = graph.model;
-  plan.hash = graph.hash;
-  plan.batch = graph.batch;
-  plan.machine = machine;
+  plan.model = problem.graph.model;
+  plan.hash = problem.graph.hash;
+  plan.batch = problem.graph.batch;
+  plan.machine = problem.machine;
   plan.strategy = strategy.str();
   return plan;
 }
 
 /// Everything on one lane of the first GPU, however many there are.
-static Plan solveSingle(const LayerGraph &graph, const Machine &machine) {
-  Plan plan = planFor(graph, machine, "single");
+static Plan solveSingle(const Problem &problem) {
+  const auto &[graph, machine, costs] = problem;
+  Plan plan = planFor(problem, "single");
   for (const LayerGraph::Layer &layer : graph.layers)
     plan.layers.push_back({layer.name, Tiling{}});
   return plan;
@@ -44,8 +43,9 @@ static Tiling spread(size_t dimension, const LayerGraph::Layer &layer,
 static constexpr size_t samples = 0, channels = 1;
 
 /// Every layer's samples over all GPUs.
-static Plan solveData(const LayerGraph &graph, const Machine &machine) {
-  Plan plan = planFor(graph, machine, "data");
+static Plan solveData(const Problem &problem) {
+  const auto &[graph, machine, costs] = problem;
+  Plan plan = planFor(problem, "data");
   for (const LayerGraph::Layer &layer : graph.layers)
     plan.layers.push_back({layer.name, spread(samples, layer, machine)});
   return plan;
@@ -53,8 +53,9 @@ static Plan solveData(const LayerGraph &graph, const Machine &machine) {
 
 /// Every layer's channels over all GPUs. What has none runs whole, on the GPU
 /// that has been given least so far.
-static Plan solveModel(const LayerGraph &graph, const Machine &machine) {
-  Plan plan = planFor(graph, machine, "model");
+static Plan solveModel(const Problem &problem) {
+  const auto &[graph, machine, costs] = problem;
+  Plan plan = planFor(problem, "model");
   std::vector<double> load(machine.devices(), 0);
   for (const LayerGraph::Layer &layer : graph.layers) {
     Tiling tiling = spread(channels, layer, machine);
@@ -80,9 +81,9 @@ static Plan solveModel(const LayerGraph &graph, const Machine &machine) {
 /// networks", scheme (a): layers of images by samples, fully connected layers,
 /// which hold most parameters, by channels. What stands between features goes
 /// with its producer, as far as it can be cut like that.
-static Plan solveOneWeirdTrick(const LayerGraph &graph,
-                               const Machine &machine) {
-  Plan plan = planFor(graph, machine, "owt");
+static Plan solveOneWeirdTrick(const Problem &problem) {
+  const auto &[graph, machine, costs] = problem;
+  Plan plan = planFor(problem, "owt");
   for (const LayerGraph::Layer &layer : graph.layers) {
     Tiling tiling = spread(samples, layer, machine);
     if (layer.rank != 4 && layer.hasParameters)
@@ -105,6 +106,7 @@ static const Solver table[] = {
     {"data", "every layer's samples spread over all GPUs", solveData},
     {"model", "every layer's channels spread over all GPUs", solveModel},
     {"owt", "samples of images, channels of features", solveOneWeirdTrick},
+    {"layerwise", "per layer, the least sum of all costs", solveLayerwise},
 };
 
 llvm::ArrayRef<Solver> lwcc::plan::solvers() { return table; }

@@ -8,17 +8,30 @@
 #ifndef LWCC_PASSES_PLAN_SOLVERS_H
 #define LWCC_PASSES_PLAN_SOLVERS_H
 
-#include "passes/plan/Plan.h"
+#include "passes/plan/CostModel.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
 namespace lwcc::plan {
 
+/// What a solver is given.
+struct Problem {
+  const LayerGraph &graph;
+  const Machine &machine;
+  const CostModel &costs;
+};
+
 struct Solver {
   llvm::StringRef name;
   llvm::StringRef summary;
-  Plan (*solve)(const LayerGraph &graph, const Machine &machine);
+  Plan (*solve)(const Problem &problem);
 };
+
+/// A plan without layers, which says what it is made for.
+Plan planFor(const Problem &problem, llvm::StringRef strategy);
+
+/// Exact minimum of OptCNN's sum (Layerwise.cpp).
+Plan solveLayerwise(const Problem &problem);
 
 llvm::ArrayRef<Solver> solvers();
 const Solver *findSolver(llvm::StringRef name);

@@ -10,14 +10,12 @@
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/plan/BuildGraph.h"
+#include "passes/plan/Compare.h"
 #include "passes/plan/Solvers.h"
-#include "passes/shard/TileRules.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
-
-#include <numeric>
 
 namespace lwcc {
 #define GEN_PASS_DEF_TRAINPLAN
@@ -27,110 +25,6 @@ namespace lwcc {
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
-
-/// The layer that an op runs with: its own, else that of its first user, else
-/// that of what it reads.
-static StringRef servedLayer(Operation *op) {
-  if (StringRef own = layerOf(op); !own.empty())
-    return own;
-  for (Operation *user : op->getUsers())
-    if (StringRef layer = servedLayer(user); !layer.empty())
-      return layer;
-  for (Value operand : op->getOperands())
-    if (Operation *producer = operand.getDefiningOp())
-      if (StringRef layer = layerOf(producer); !layer.empty())
-        return layer;
-  return "";
-}
-
-static bool isTrainable(ModuleOp module, ReadOp read) {
-  auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
-  return parameter && parameter.getKind() == ParameterKind::Trainable;
-}
-
-static std::string stringAttr(ModuleOp module, StringRef name) {
-  auto attr = module->getAttrOfType<StringAttr>(name);
-  return attr ? attr.str() : "";
-}
-
-namespace {
-/// The layers of a module, as its ops show them.
-struct LayerCollector {
-  ModuleOp module;
-  llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
-  llvm::StringMap<StringRef> producers = {};
-
-  /// The layers of some ops that are not known yet, in the order of the ops.
-  void collect(ArrayRef<Operation *> ops) {
-    llvm::SmallDenseSet<StringRef> known;
-    for (auto &[name, layer] : layers)
-      known.insert(name);
-    for (Operation *op : ops)
-      if (StringRef name = servedLayer(op); !known.contains(name))
-        note(op, name, layers[name]);
-  }
-
-  void note(Operation *op, StringRef name, plan::LayerGraph::Layer &layer) {
-    for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || layerOf(op).empty())
-        continue;
-      if (auto read = dyn_cast<ReadOp>(producer))
-        layer.hasParameters |= isTrainable(module, read);
-      else if (StringRef from = layerOf(producer);
-               phaseOf(producer) == "forward" && !from.empty() && from != name)
-        producers.try_emplace(name, from);
-    }
-    // Of a layer's ops, the one that can be cut furthest stands for it.
-    auto tiles = [](const plan::Extents &extents) {
-      return std::accumulate(extents.begin(), extents.end(), 1.0,
-                             std::multiplies<double>());
-    };
-    if (plan::Extents extents = shard::extentsOf(op);
-        tiles(extents) > tiles(layer.extents))
-      layer.extents = extents;
-    // Of what it makes or reads: statistics of images are no features.
-    for (auto values :
-         {ValueRange(op->getResults()), ValueRange(op->getOperands())})
-      for (Value value : values)
-        layer.rank = std::max<int>(
-            layer.rank, cast<RankedTensorType>(value.getType()).getRank());
-  }
-};
-} // namespace
-
-/// All layers, in the model's order.
-static plan::LayerGraph graphOf(ModuleOp module) {
-  plan::LayerGraph graph;
-  graph.model = stringAttr(module, "train.model");
-  graph.hash = stringAttr(module, "train.hash");
-  if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
-    graph.batch = batch.getInt();
-  // The forward pass shows how a layer can be cut; a layer that was fused into
-  // others has only a backward pass, and some have nothing but constants.
-  SmallVector<Operation *> forward, backward, sources;
-  for (auto func : module.getOps<func::FuncOp>())
-    for (Operation &op : func.getBody().front().without_terminator())
-      (op.getNumOperands() == 0    ? sources
-       : phaseOf(&op) == "forward" ? forward
-                                   : backward)
-          .push_back(&op);
-  LayerCollector collector{module};
-  for (ArrayRef<Operation *> ops :
-       {ArrayRef(forward), ArrayRef(backward), ArrayRef(sources)})
-    collector.collect(ops);
-  llvm::StringMap<int> numbers;
-  for (auto &[name, layer] : collector.layers) {
-    // Only a layer that stands before it: what it follows has a tiling then.
-    auto found = numbers.find(collector.producers.lookup(name));
-    int producer = found == numbers.end() ? -1 : found->second;
-    numbers[name] = graph.layers.size();
-    layer.name = name.str();
-    layer.producer = producer;
-    graph.layers.push_back(layer);
-  }
-  return graph;
-}
 
 /// Into the model's order.
 static void sortLayers(plan::Plan &made, const plan::LayerGraph &graph) {
@@ -153,13 +47,17 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       fail("needs at least one GPU, not " + Twine(gpus));
       return;
     }
-    plan::LayerGraph graph = graphOf(module);
+    std::optional<plan::Machine> found = readMachine();
+    if (!found)
+      return signalPassFailure();
+    machine = *found;
+    plan::LayerGraph graph = plan::buildGraph(module);
     std::optional<plan::Plan> made = makePlan(graph);
     if (!made)
       return signalPassFailure();
     std::string source = file.empty() ? "the plan" : "plan '" + file + "'";
-    complete(*made, graph, {1, gpus});
-    std::vector<std::string> mistakes = check(*made, graph, {1, gpus});
+    complete(*made, graph, machine);
+    std::vector<std::string> mistakes = check(*made, graph, machine);
     for (const std::string &mistake : mistakes)
       fail("") << source << " does not fit: " << mistake;
     if (!mistakes.empty())
@@ -169,14 +67,67 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     module->setAttr(
         strategyAttr,
         StringAttr::get(&getContext(), file.empty() ? strategy : file));
+    if (compare)
+      module->setAttr(
+          comparisonAttr,
+          StringAttr::get(
+              &getContext(),
+              plan::compareStrategies(
+                  {graph, machine, plan::CostModel(machine, precision)})));
     if (record) {
-      made->machine = {1, gpus};
+      // A strategy that prices nothing is good for any such machine.
+      made->machine = made->costs.empty() ? plan::Machine{1, gpus} : machine;
       sortLayers(*made, graph);
       module->setAttr(planAttr, StringAttr::get(&getContext(), toJson(*made)));
     }
   }
 
 private:
+  plan::Machine machine;
+
+  /// A built-in machine or a file, with the number of GPUs that is asked for;
+  /// without a name, so many H200.
+  std::optional<plan::Machine> readMachine() {
+    plan::Machine read;
+    std::string name = machineName.empty() ? "h200x8" : machineName.getValue();
+    if (const plan::Machine *known = plan::findMachine(name)) {
+      read = *known;
+    } else if (auto buffer =
+                   llvm::MemoryBuffer::getFile(machineName, /*IsText=*/true)) {
+      std::vector<std::string> mistakes =
+          plan::machineFromJson((*buffer)->getBuffer(), read);
+      for (const std::string &mistake : mistakes)
+        fail("machine '") << machineName << "': " << mistake;
+      if (!mistakes.empty())
+        return std::nullopt;
+    } else {
+      InFlightDiagnostic diagnostic = fail("no machine '");
+      diagnostic << machineName << "': " << buffer.getError().message()
+                 << "; built in:";
+      for (const plan::Machine &row : plan::knownMachines())
+        diagnostic << " " << row.name;
+      return std::nullopt;
+    }
+    bool fits = machineName.empty() || gpus <= read.devices();
+    if (!fits) {
+      fail("machine '") << machineName << "' has " << read.devices()
+                        << " devices, fewer than --gpus=" << gpus.getValue();
+      return std::nullopt;
+    }
+    if (gpus <= read.gpus || machineName.empty()) {
+      read.nodes = 1;
+      read.gpus = gpus;
+    } else if (gpus % read.gpus == 0) {
+      read.nodes = gpus / read.gpus;
+    } else {
+      fail("--gpus=") << gpus.getValue()
+                      << " is no number of whole nodes of machine '"
+                      << machineName << "', which have " << read.gpus;
+      return std::nullopt;
+    }
+    return read;
+  }
+
   /// Reports a mistake of the user and fails the pass.
   InFlightDiagnostic fail(const Twine &message) {
     signalPassFailure();
@@ -187,7 +138,8 @@ private:
     if (file.empty()) {
       const plan::Solver *solver = plan::findSolver(strategy);
       if (solver)
-        return solver->solve(graph, {1, gpus});
+        return solver->solve(
+            {graph, machine, plan::CostModel(machine, precision)});
       InFlightDiagnostic diagnostic = fail("unknown strategy '");
       diagnostic << strategy << "'; known:";
       for (const plan::Solver &row : plan::solvers())
@@ -248,7 +200,7 @@ private:
     }
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Operation &op : func.getBody().front().without_terminator())
-        op.setAttr(tilingAttr, tilings.lookup(servedLayer(&op)));
+        op.setAttr(tilingAttr, tilings.lookup(plan::servedLayer(&op)));
   }
 };
 } // namespace

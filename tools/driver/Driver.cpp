@@ -215,7 +215,10 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   if (flags.gpus > 1)
     options.strategy = flags.strategy;
   options.plan = flags.plan;
+  options.machine = flags.machine;
+  options.precision = flags.precision;
   options.recordPlan = onlyPlan || flags.explain;
+  options.compareStrategies = flags.explain && flags.gpus > 1;
   if (onlyPlan)
     options.stopAfter = "planned";
   options.dumpDir = flags.dumpDir;
@@ -238,6 +241,10 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   StringRef planName = result.program ? "exec.plan" : train::planAttr;
   if (auto plan = planned->getAttrOfType<StringAttr>(planName))
     result.plan = plan.str();
+  if (result.program)
+    if (auto table =
+            planned->getAttrOfType<StringAttr>("exec.comparison"))
+      result.comparison = table.str();
   if (result.program) {
     if (flags.memoryBytes > 0 &&
         failed(checkMemory(result.program, flags.memoryBytes)))

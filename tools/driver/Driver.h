@@ -63,7 +63,14 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("Who plans for several devices: data (the samples are "
                      "spread over them), model (the channels are), owt "
                      "(convolutions by samples, fully connected layers by "
-                     "channels), single"),
+                     "channels), layerwise (each layer's own way, by an exact "
+                     "search over predicted costs), single"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> machine{
+      "machine", llvm::cl::value_desc("NAME|FILE"),
+      llvm::cl::desc("What the costs are predicted for: h200x1, h200x4, h200x8, "
+                     "h200-8x8, p100-4x4, k80-16x4, cpu, or a JSON file "
+                     "(default: H200s in one node)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> bn{
       "bn", llvm::cl::init("global"), llvm::cl::value_desc("global|local"),
@@ -114,6 +121,7 @@ struct CompiledModel {
   /// Null where --stop-after stopped earlier.
   exec::ProgramOp program;
   std::string plan; ///< as JSON, for --emit=plan and --explain
+  std::string comparison; ///< of the strategies, for --explain
 };
 
 /// A context with our dialects whose diagnostics are printed as

@@ -127,8 +127,10 @@ int main(int argc, char **argv) {
     printMemory(model->program, llvm::errs());
     printTransfers(model->program, llvm::errs());
   }
-  if (flags.explain && model->program)
+  if (flags.explain && model->program) {
     printLayers(model->program, model->plan, llvm::outs());
+    llvm::outs() << model->comparison;
+  }
 
   if (printIR) {
     std::string text;

@@ -1,0 +1,369 @@
+//===- BuildGraph.cpp - The layers of a module ----------------------------===//
+
+#include "passes/plan/BuildGraph.h"
+
+#include "ir/exec/Exec.h"
+#include "passes/shard/TileRules.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <numeric>
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+using shard::Box;
+
+/// The layer that an op runs with: its own, else that of its first user, else
+/// that of what it reads.
+StringRef plan::servedLayer(Operation *op) {
+  if (StringRef own = layerOf(op); !own.empty())
+    return own;
+  for (Operation *user : op->getUsers())
+    if (StringRef layer = servedLayer(user); !layer.empty())
+      return layer;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      if (StringRef layer = layerOf(producer); !layer.empty())
+        return layer;
+  return "";
+}
+
+static bool isTrainable(ModuleOp module, ReadOp read) {
+  auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
+  return parameter && parameter.getKind() == ParameterKind::Trainable;
+}
+
+static std::string stringAttr(ModuleOp module, StringRef name) {
+  auto attr = module->getAttrOfType<StringAttr>(name);
+  return attr ? attr.str() : "";
+}
+
+namespace {
+/// The layers of a module, as its ops show them.
+struct LayerCollector {
+  ModuleOp module;
+  llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
+  llvm::StringMap<StringRef> producers = {};
+
+  /// The layers of some ops that are not known yet, in the order of the ops.
+  void collect(ArrayRef<Operation *> ops) {
+    llvm::SmallDenseSet<StringRef> known;
+    for (auto &[name, layer] : layers)
+      known.insert(name);
+    for (Operation *op : ops)
+      if (StringRef name = plan::servedLayer(op); !known.contains(name))
+        note(op, name, layers[name]);
+  }
+
+  void note(Operation *op, StringRef name, plan::LayerGraph::Layer &layer) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || layerOf(op).empty())
+        continue;
+      if (auto read = dyn_cast<ReadOp>(producer))
+        layer.hasParameters |= isTrainable(module, read);
+      else if (StringRef from = layerOf(producer);
+               phaseOf(producer) == "forward" && !from.empty() && from != name)
+        producers.try_emplace(name, from);
+    }
+    // Of a layer's ops, the one that can be cut furthest stands for it.
+    auto tiles = [](const plan::Extents &extents) {
+      return std::accumulate(extents.begin(), extents.end(), 1.0,
+                             std::multiplies<double>());
+    };
+    if (plan::Extents extents = shard::extentsOf(op);
+        tiles(extents) > tiles(layer.extents))
+      layer.extents = extents;
+    // Of what it makes or reads: statistics of images are no features.
+    for (auto values :
+         {ValueRange(op->getResults()), ValueRange(op->getOperands())})
+      for (Value value : values)
+        layer.rank = std::max<int>(
+            layer.rank, cast<RankedTensorType>(value.getType()).getRank());
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+static double volume(const std::optional<Box> &box) {
+  double product = box ? 1 : 0;
+  for (const shard::Interval &axis : box ? *box : Box())
+    product *= static_cast<double>(axis.size());
+  return product;
+}
+
+static double extent(const std::optional<Box> &box, size_t d) {
+  return box ? static_cast<double>((*box)[d].size()) : 0;
+}
+
+/// What a tile of an op computes and moves.
+static plan::Work workOf(Operation *op, const shard::Tile &tile) {
+  plan::Work work;
+  auto addBytes = [&](Value value, const std::optional<Box> &box) {
+    unsigned bits = cast<RankedTensorType>(value.getType())
+                        .getElementType()
+                        .getIntOrFloatBitWidth();
+    work.bytes += volume(box) * bits / 8;
+  };
+  for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
+    addBytes(operand, box);
+  for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
+    addBytes(result, box);
+  auto product = [&](double m, double n, double k) {
+    work.m = m;
+    work.n = n;
+    work.k = k;
+    work.flops = 2 * m * n * k;
+  };
+  // Of images [n, c, h, w]: positions, of all samples. Of weights [o, i, y, x]:
+  // what a position sums over.
+  auto positions = [](const std::optional<Box> &images) {
+    return volume(images) / extent(images, 1);
+  };
+  auto taps = [](const std::optional<Box> &weights) {
+    return volume(weights) / extent(weights, 0);
+  };
+  TypeSwitch<Operation *>(op)
+      .Case<ConvOp>([&](auto) {
+        product(positions(tile.results[0]), extent(tile.results[0], 1),
+                taps(tile.operands[1]));
+      })
+      .Case<ConvGradInputOp>([&](auto) {
+        // The sums run over the output channels instead of the input's.
+        const auto &w = tile.operands[1];
+        product(positions(tile.operands[0]), taps(w), extent(w, 0));
+        work.flops *= extent(tile.operands[0], 1) / extent(w, 0);
+      })
+      .Case<ConvGradWeightOp>([&](auto) {
+        const auto &dw = tile.results[0];
+        product(extent(dw, 0), taps(dw), positions(tile.operands[0]));
+      })
+      .Case<MatMulOp>([&](MatMulOp op) {
+        const auto &a = tile.operands[0], &c = tile.results[0];
+        size_t rank = c->size();
+        double columns = extent(c, rank - 1);
+        product(volume(c) / columns, columns,
+                extent(a, op.getTransposeA() ? a->size() - 2 : a->size() - 1));
+      });
+  return work;
+}
+
+namespace {
+/// The tensors of a graph, and the tiles of its layers.
+class TileBuilder {
+public:
+  /// Fills in what `graph` says about tensors and parameters.
+  TileBuilder(ModuleOp module, plan::LayerGraph &graph);
+
+  plan::LayerTiles build(int layer, const plan::Tiling &tiling) const;
+  /// Whether all ops of a layer are maps or move data.
+  bool isElementwise(int layer) const {
+    return llvm::all_of(layers[layer].ops, [](Operation *op) {
+      return isa<MapOp, ReshapeOp, FillOp>(op);
+    });
+  }
+
+private:
+  struct Layer {
+    SmallVector<Operation *> ops;
+    SmallVector<Value> made, read, params;
+  };
+  void sign(const Layer &layer, plan::LayerGraph::Layer &known);
+
+  std::vector<Layer> layers;
+};
+} // namespace
+
+TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
+    : layers(graph.layers.size()) {
+  auto step = module.lookupSymbol<func::FuncOp>(trainStepFunc);
+  if (!step)
+    return;
+  llvm::StringMap<int> numbers;
+  for (auto [i, layer] : llvm::enumerate(graph.layers))
+    numbers[layer.name] = i;
+  llvm::DenseMap<Value, int> tensors;
+  auto layerOf = [&](Operation *op) {
+    return numbers.lookup(plan::servedLayer(op));
+  };
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    if (isa<ReadOp, WriteOp>(op))
+      continue;
+    int number = layerOf(&op);
+    Layer &layer = layers[number];
+    layer.ops.push_back(&op);
+    for (Value operand : op.getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || producer->getNumOperands() == 0) {
+        auto read = dyn_cast_or_null<ReadOp>(producer);
+        if (read && phaseOf(&op) != "update" &&
+            !llvm::is_contained(layer.params, operand)) {
+          layer.params.push_back(operand);
+          auto parameter =
+              module.lookupSymbol<ParameterOp>(read.getParameter());
+          bool trainable =
+              parameter && parameter.getKind() == ParameterKind::Trainable;
+          graph.layers[number].parameterBytes.push_back(
+              trainable ? static_cast<double>(exec::bytesOf(
+                              cast<RankedTensorType>(operand.getType())))
+                        : 0);
+        }
+        continue;
+      }
+      // Updates read gradients where they lie: that is synchronization.
+      if (phaseOf(&op) == "update")
+        continue;
+      auto [known, isNew] = tensors.try_emplace(operand, graph.tensors.size());
+      if (isNew) {
+        plan::Tensor tensor;
+        tensor.name = nameOf(operand).str();
+        tensor.producer = layerOf(producer);
+        tensor.elementBytes = cast<RankedTensorType>(operand.getType())
+                                  .getElementType()
+                                  .getIntOrFloatBitWidth() /
+                              8;
+        graph.layers[tensor.producer].made.push_back(graph.tensors.size());
+        layers[tensor.producer].made.push_back(operand);
+        graph.tensors.push_back(tensor);
+      }
+      std::vector<int> &consumers = graph.tensors[known->second].consumers;
+      if (!llvm::is_contained(consumers, number)) {
+        consumers.push_back(number);
+        graph.layers[number].read.push_back(known->second);
+        layer.read.push_back(operand);
+      }
+    }
+  }
+  for (auto [layer, known] : llvm::zip_equal(layers, graph.layers))
+    sign(layer, known);
+}
+
+/// The ops with their types and attributes, without names; and which of the
+/// values are tensors that go elsewhere.
+void TileBuilder::sign(const Layer &layer, plan::LayerGraph::Layer &known) {
+  llvm::raw_string_ostream os(known.signature);
+  llvm::DenseMap<Value, int> numbers;
+  auto numberOf = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
+  for (Operation *op : layer.ops) {
+    os << op->getName() << op->getPropertiesAsAttribute();
+    if (Attribute axes = op->getAttr(axesAttr))
+      os << axes;
+    os << phaseOf(op);
+    for (ValueRange values :
+         {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value value : values)
+        os << " " << numberOf(value) << ":" << value.getType();
+    os << ";";
+  }
+  for (const auto &list : {layer.made, layer.read, layer.params}) {
+    os << "|";
+    for (Value value : list)
+      os << numberOf(value) << " ";
+  }
+}
+
+plan::LayerTiles TileBuilder::build(int number,
+                                    const plan::Tiling &tiling) const {
+  const Layer &layer = layers[number];
+  size_t count = tiling.tiles();
+  plan::LayerTiles tiles;
+  tiles.work.resize(count);
+  auto regions = [&](const SmallVector<Value> &values) {
+    return std::vector<plan::LayerTiles::Regions>(
+        values.size(), plan::LayerTiles::Regions(count));
+  };
+  tiles.made = regions(layer.made);
+  tiles.read = regions(layer.read);
+  tiles.params = regions(layer.params);
+  auto note = [](const SmallVector<Value> &values, Value value, size_t tile,
+                 const std::optional<Box> &box,
+                 std::vector<plan::LayerTiles::Regions> &list) {
+    auto found = llvm::find(values, value);
+    if (found == values.end() || !box)
+      return;
+    std::optional<Box> &known = list[found - values.begin()][tile];
+    known = known ? shard::hullOf(*known, *box) : *box;
+  };
+
+  shard::Cuts whole;
+  whole.degrees = tiling.degrees;
+  whole.sizes = tiling.sizes;
+  for (Operation *op : layer.ops) {
+    if (phaseOf(op) == "update" || op->getNumOperands() == 0)
+      continue;
+    shard::Cuts cuts = shard::cutsOf(op, whole);
+    for (size_t t = 0; t < count; ++t) {
+      shard::Grid index;
+      bool runs = true;
+      for (size_t d = index.size(), rest = t; d-- > 0;
+           rest /= tiling.degrees[d]) {
+        index[d] = static_cast<int64_t>(rest % tiling.degrees[d]);
+        runs &= cuts.degrees[d] > 1 || index[d] == 0;
+      }
+      if (!runs)
+        continue;
+      shard::Tile tile = shard::tileOf(op, cuts, index);
+      tiles.work[t].push_back(workOf(op, tile));
+      for (auto [operand, box] :
+           llvm::zip_equal(op->getOperands(), tile.operands)) {
+        note(layer.read, operand, t, box, tiles.read);
+        note(layer.params, operand, t, box, tiles.params);
+      }
+      for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
+        note(layer.made, result, t, tile.kept ? tile.kept : box, tiles.made);
+    }
+  }
+  return tiles;
+}
+
+/// All layers, in the model's order.
+plan::LayerGraph plan::buildGraph(ModuleOp module) {
+  plan::LayerGraph graph;
+  graph.model = stringAttr(module, "train.model");
+  graph.hash = stringAttr(module, "train.hash");
+  if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
+    graph.batch = batch.getInt();
+  // The forward pass shows how a layer can be cut; a layer that was fused into
+  // others has only a backward pass, and some have nothing but constants.
+  SmallVector<Operation *> forward, backward, sources;
+  for (auto func : module.getOps<func::FuncOp>())
+    for (Operation &op : func.getBody().front().without_terminator())
+      (op.getNumOperands() == 0    ? sources
+       : phaseOf(&op) == "forward" ? forward
+                                   : backward)
+          .push_back(&op);
+  LayerCollector collector{module};
+  for (ArrayRef<Operation *> ops :
+       {ArrayRef(forward), ArrayRef(backward), ArrayRef(sources)})
+    collector.collect(ops);
+  llvm::StringMap<int> numbers;
+  for (auto &[name, layer] : collector.layers) {
+    // Only a layer that stands before it: what it follows has a tiling then.
+    auto found = numbers.find(collector.producers.lookup(name));
+    int producer = found == numbers.end() ? -1 : found->second;
+    numbers[name] = graph.layers.size();
+    layer.name = name.str();
+    layer.producer = producer;
+    graph.layers.push_back(layer);
+  }
+  auto tiles = std::make_shared<TileBuilder>(module, graph);
+  for (auto [i, layer] : llvm::enumerate(graph.layers))
+    if (layer.producer >= 0 && tiles->isElementwise(i)) {
+      int before = graph.layers[layer.producer].leader;
+      layer.leader = before < 0 ? layer.producer : before;
+    }
+  graph.tiles = [tiles](int layer, const plan::Tiling &tiling) {
+    return tiles->build(layer, tiling);
+  };
+  return graph;
+}

@@ -1,0 +1,25 @@
+//===- BuildGraph.h - The layers of a module --------------------*- C++ -*-===//
+//
+// From the form differentiated to what planning looks at (LayerGraph.h). A
+// layer is what has one train.layer: its forward, backward and update ops.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_BUILDGRAPH_H
+#define LWCC_PASSES_PLAN_BUILDGRAPH_H
+
+#include "ir/train/Train.h"
+#include "passes/plan/LayerGraph.h"
+
+namespace lwcc::plan {
+
+/// The layer that an op runs with: its own, else that of its first user, else
+/// that of what it reads.
+llvm::StringRef servedLayer(mlir::Operation *op);
+
+/// All layers, in the model's order. The graph's `tiles` looks at the module's
+/// ops: they must live as long.
+LayerGraph buildGraph(mlir::ModuleOp module);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_BUILDGRAPH_H

@@ -1,0 +1,78 @@
+//===- LayerGraph.h - A model as planning sees it ---------------*- C++ -*-===//
+//
+// Layers in the model's order, the tensors that go between them, and for every
+// way to cut a layer what each of its tiles computes, reads and makes. Built
+// from the IR by BuildGraph.h, or by a test.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_LAYERGRAPH_H
+#define LWCC_PASSES_PLAN_LAYERGRAPH_H
+
+#include "passes/plan/Plan.h"
+#include "passes/shard/Box.h"
+
+#include <functional>
+#include <optional>
+
+namespace lwcc::plan {
+
+/// One kernel call on one tile. A product of m rows, n columns and k terms, if
+/// `flops` is not 0; else something that only moves `bytes`.
+struct Work {
+  double flops = 0;
+  double bytes = 0; ///< read and written
+  double m = 0, n = 0, k = 0;
+};
+
+/// A tensor that ops of some layer make and ops of layers read. Not parameters.
+struct Tensor {
+  std::string name;
+  int producer = -1;          ///< a layer
+  std::vector<int> consumers; ///< layers, perhaps the producer, each once
+  int64_t elementBytes = 4;
+};
+
+/// The tiles of a layer. Regions are per tile, row-major like its places;
+/// nullopt where a tile has nothing to do with it.
+struct LayerTiles {
+  using Regions = std::vector<std::optional<shard::Box>>;
+  std::vector<std::vector<Work>> work;
+  std::vector<Regions> made;   ///< of each tensor in Layer::made
+  std::vector<Regions> read;   ///< of each tensor in Layer::read
+  std::vector<Regions> params; ///< of each parameter: what a tile reads of it
+};
+
+struct LayerGraph {
+  struct Layer {
+    std::string name;
+    /// How far it can be cut along each dimension, 1 where it cannot.
+    Extents extents = {1, 1, 1, 1, 1};
+    int rank = 0; ///< of its result: 4 images, 2 features
+    bool hasParameters = false;
+    int producer = -1; ///< the earlier layer whose result it reads, if any
+    /// Of a layer that has no kernel of its own (it is elementwise, or only
+    /// views): the earlier one that it is cut like, else -1.
+    int leader = -1;
+
+    std::vector<int> made, read;        ///< tensors
+    std::vector<double> parameterBytes; ///< of each parameter, whole
+    /// What its ops are, with their shapes: layers that are equal in this have
+    /// the same tiles.
+    std::string signature;
+  };
+  std::string model, hash;
+  int64_t batch = 0;
+  std::vector<Layer> layers;
+  std::vector<Tensor> tensors;
+  /// The tiles of a layer that is cut like this. Absent in graphs that only
+  /// strategies without costs look at.
+  std::function<LayerTiles(int layer, const Tiling &tiling)> tiles;
+};
+
+/// The tiling of a layer that follows one with this tiling: the same, where it
+/// can be; what the leader sums over is cut along channels or samples.
+Tiling followerTiling(const LayerGraph::Layer &follower, const Tiling &leader);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_LAYERGRAPH_H

@@ -1,0 +1,141 @@
+//===- Machine.cpp - What a plan runs on ----------------------------------===//
+
+#include "passes/plan/Machine.h"
+#include "passes/plan/JsonFields.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace lwcc::plan;
+namespace json = llvm::json;
+
+Place Machine::place(int64_t i) const {
+  int64_t device = i % devices();
+  return {device / gpus, device % gpus, 0};
+}
+
+//===----------------------------------------------------------------------===//
+// Built-in machines
+//===----------------------------------------------------------------------===//
+
+static constexpr double giga = 1e9, tera = 1e12, micro = 1e-6;
+static constexpr int64_t gibi = int64_t(1) << 30;
+
+static Machine nodesOf(llvm::StringRef name, int64_t nodes, int64_t gpus,
+                       const Device &device, Link link, Link network = {}) {
+  Machine machine;
+  machine.name = name.str();
+  machine.nodes = nodes;
+  machine.gpus = gpus;
+  machine.device = device;
+  machine.link = link;
+  machine.network = nodes > 1 ? network : Link{};
+  return machine;
+}
+
+const std::vector<Machine> &lwcc::plan::knownMachines() {
+  // Peak rates of the vendors' data sheets. P100 and K80 have no tf32.
+  static const std::vector<Machine> machines = [] {
+    Device p100{10.6 * tera, 10.6 * tera, 732 * giga, 16 * gibi, 6 * micro};
+    Device k80{2.8 * tera, 2.8 * tera, 240 * giga, 12 * gibi, 8 * micro};
+    Device h200{67 * tera, 494 * tera, 4.8 * tera, 139 * gibi, 3 * micro};
+    Link nvlink1{40 * giga, 10 * micro}, nvlink4{450 * giga, 4 * micro};
+    Link pcie{10 * giga, 15 * micro};
+    Link edr{12.5 * giga, 20 * micro}, fdr{7 * giga, 20 * micro};
+    Link ndr{400 * giga, 10 * micro}; // eight adapters a node
+    Machine cpu =
+        nodesOf("cpu", 1, 64,
+                {200 * giga, 200 * giga, 30 * giga, 16 * gibi, 10 * micro},
+                {10 * giga, 20 * micro});
+    cpu.oneProcessor = true;
+    return std::vector<Machine>{
+        nodesOf("h200x1", 1, 1, h200, nvlink4),
+        nodesOf("h200x4", 1, 4, h200, nvlink4),
+        nodesOf("h200x8", 1, 8, h200, nvlink4),
+        nodesOf("h200-8x8", 8, 8, h200, nvlink4, ndr),
+        // The clusters of OptCNN and FlexFlow (Jia et al., 2018 and 2019).
+        nodesOf("p100-4x4", 4, 4, p100, nvlink1, edr),
+        nodesOf("k80-16x4", 16, 4, k80, pcie, fdr),
+        cpu,
+    };
+  }();
+  return machines;
+}
+
+const Machine *lwcc::plan::findMachine(llvm::StringRef name) {
+  auto row = llvm::find_if(knownMachines(),
+                           [&](const Machine &m) { return m.name == name; });
+  return row == knownMachines().end() ? nullptr : &*row;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static json::Object objectOf(const Link &link) {
+  return json::Object{{"bandwidth", link.bandwidth}, {"latency", link.latency}};
+}
+
+std::string lwcc::plan::toJson(const Machine &m) {
+  json::Object object{{"version", 1},
+                      {"name", m.name},
+                      {"nodes", m.nodes},
+                      {"gpus", m.gpus},
+                      {"device", json::Object{{"fp32", m.device.fp32},
+                                              {"tf32", m.device.tf32},
+                                              {"bandwidth", m.device.bandwidth},
+                                              {"memory", m.device.memory},
+                                              {"launch", m.device.launch}}},
+                      {"link", objectOf(m.link)}};
+  if (m.nodes > 1)
+    object["network"] = objectOf(m.network);
+  if (m.oneProcessor)
+    object["one_processor"] = true;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::formatv("{0:2}", json::Value(std::move(object))) << "\n";
+  return text;
+}
+
+/// A bandwidth must be something; a latency may be nothing.
+static void readLink(JsonFields &fields, Link &link) {
+  link.bandwidth = fields.positive("bandwidth");
+  link.latency = fields.notNegative("latency", 0);
+  fields.finish();
+}
+
+std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
+                                                     Machine &machine) {
+  std::vector<std::string> mistakes;
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value) {
+    mistakes.push_back(llvm::toString(value.takeError()));
+    return mistakes;
+  }
+  const json::Object *object = value->getAsObject();
+  if (!object) {
+    mistakes.push_back("expected an object");
+    return mistakes;
+  }
+  JsonFields fields(*object, "", mistakes);
+  fields.expectVersion(1);
+  machine.name = fields.text("name");
+  machine.nodes = fields.count("nodes", 1);
+  machine.gpus = fields.count("gpus", 1);
+  machine.oneProcessor = fields.flag("one_processor");
+  if (auto device = fields.object("device", /*needed=*/true)) {
+    machine.device.fp32 = device->positive("fp32");
+    machine.device.tf32 = device->positiveOr("tf32", machine.device.fp32);
+    machine.device.bandwidth = device->positive("bandwidth");
+    machine.device.memory = static_cast<int64_t>(device->positive("memory"));
+    machine.device.launch = device->notNegative("launch", 0);
+    device->finish();
+  }
+  // Devices that no link joins could exchange nothing.
+  if (auto link = fields.object("link", machine.gpus > 1))
+    readLink(*link, machine.link);
+  if (auto network = fields.object("network", machine.nodes > 1))
+    readLink(*network, machine.network);
+  fields.finish();
+  return mistakes;
+}

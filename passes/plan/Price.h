@@ -1,0 +1,73 @@
+//===- Price.h - What a plan costs by OptCNN's sum --------------*- C++ -*-===//
+//
+// Jia et al. 2018, Eq. 1: the sum over layers of the time to compute and to
+// synchronize parameters, and over tensors of the time to move them from the
+// layer that makes them to those that read them. No overlap, no concurrency:
+// what an exact search minimizes. Differences from the paper: gradients go
+// along edges of their own, contributions that are summed (halos, reductions)
+// count where they are summed, and parameters are synchronized as the runtime
+// does it (a reduce-scatter and an all-gather) instead of through a server.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PRICE_H
+#define LWCC_PASSES_PLAN_PRICE_H
+
+#include "passes/plan/CostModel.h"
+#include "passes/plan/Traffic.h"
+
+namespace lwcc::plan {
+
+struct Seconds {
+  double compute = 0, transfer = 0, sync = 0; ///< seconds
+  double bytes = 0;                           ///< that devices exchange
+  double total() const { return compute + transfer + sync; }
+  Seconds &operator+=(const Seconds &other);
+};
+
+/// A layer that is cut and placed in one way.
+struct PlacedLayer {
+  std::vector<int64_t> devices;        ///< of each tile
+  std::vector<std::vector<Work>> work; ///< of each tile
+  std::vector<RegionSet> made, read;   ///< of each tensor (LayerTiles)
+  std::vector<LayerTiles::Regions> params;
+};
+/// The terms of the sum for one graph on one machine.
+class Pricer {
+public:
+  Pricer(const LayerGraph &graph, const Machine &machine,
+         const CostModel &costs)
+      : graph(graph), machine(machine), costs(costs), traffic(machine) {}
+
+  PlacedLayer place(int layer, const Tiling &tiling);
+  /// What a layer costs whatever its neighbours do.
+  Seconds layer(int layer, const PlacedLayer &placed);
+  /// What it takes to bring what one layer makes to the other, both ways.
+  Seconds edge(int from, const PlacedLayer &made, int to,
+               const PlacedLayer &read);
+
+private:
+  void exchange(int tensor, const RegionSet &made, const RegionSet &read,
+                Seconds &result);
+
+  const LayerGraph &graph;
+  const Machine &machine;
+  const CostModel &costs;
+  AxisOverlaps overlaps;
+  Traffic traffic; ///< scratch
+};
+
+/// Pairs of different layers between which tensors go, each once, in order.
+std::vector<std::pair<int, int>> edgesOf(const LayerGraph &graph);
+
+/// Which of their tensors go between two layers, by number: what the costs of
+/// an edge depend on besides the layers' signatures.
+std::string portsOf(const LayerGraph &graph, int from, int to);
+
+/// Eq. 1, per layer; what is moved counts where it is read. `plan` fits the
+/// graph and covers it (Plan.h, check).
+std::vector<Seconds> priceOf(const LayerGraph &graph, const Plan &plan,
+                             const Machine &machine, const CostModel &costs);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PRICE_H

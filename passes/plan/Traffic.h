@@ -1,0 +1,97 @@
+//===- Traffic.h - Bytes between devices ------------------------*- C++ -*-===//
+//
+// Regions of a tensor on the devices that make it and on those that read it,
+// the bytes that must go between them, and how long a machine's links take.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_TRAFFIC_H
+#define LWCC_PASSES_PLAN_TRAFFIC_H
+
+#include "passes/plan/LayerGraph.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <map>
+#include <memory>
+
+namespace lwcc::plan {
+
+/// Bytes that devices, and nodes, receive and send at the same time.
+class Traffic {
+public:
+  explicit Traffic(const Machine &machine)
+      : machine(machine), in(machine.devices()), out(machine.devices()),
+        nodeIn(machine.nodes), nodeOut(machine.nodes) {}
+
+  void add(int64_t from, int64_t to, double bytes);
+  /// What a device receives (or sends), and what of this comes from (goes to)
+  /// other nodes. Every byte must be told of once on either side.
+  void addIn(int64_t device, double bytes, double fromOtherNodes);
+  void addOut(int64_t device, double bytes, double toOtherNodes);
+
+  void clear();
+  double seconds() const;
+  double bytes() const { return total; }
+
+private:
+  const Machine &machine;
+  std::vector<double> in, out, nodeIn, nodeOut;
+  double total = 0;
+};
+
+/// How the intervals into which an axis is cut overlap those of another way to
+/// cut it; each pair of ways is looked at once.
+class AxisOverlaps {
+public:
+  using Intervals = std::vector<shard::Interval>;
+  struct Table {
+    std::vector<double> common;            ///< [reader][maker]
+    std::vector<double> ofReader, ofMaker; ///< sums of these
+  };
+  /// The number of a list of intervals.
+  int number(const Intervals &intervals);
+  const Table &between(int readers, int makers);
+
+private:
+  std::map<Intervals, int> numbers;
+  std::vector<const Intervals *> lists;
+  llvm::DenseMap<std::pair<int, int>, std::unique_ptr<Table>> tables;
+};
+
+/// Regions of one tensor, each on a device.
+class RegionSet {
+public:
+  RegionSet(const LayerTiles::Regions &regions,
+            const std::vector<int64_t> &devices, AxisOverlaps &overlaps);
+
+  /// Adds what must move so that every device of `readers` has its regions: the
+  /// parts of all of `makers` that meet it (where these overlap they are terms
+  /// of a sum), but for those that it made itself.
+  static void exchange(const RegionSet &makers, const RegionSet &readers,
+                       double elementBytes, const Machine &machine,
+                       AxisOverlaps &overlaps, Traffic &traffic);
+  /// The same, pair by pair: slower, for all sets.
+  static void exchangeByPairs(const RegionSet &makers, const RegionSet &readers,
+                              double elementBytes, Traffic &traffic);
+
+private:
+  /// Whether the regions are all combinations of some intervals per axis, each
+  /// equally often, and no device has two.
+  bool isGrid() const { return multiplicity > 0; }
+  /// Per region: the product over axes of sums over the other side's intervals.
+  llvm::SmallVector<double, 64>
+  totals(llvm::ArrayRef<const std::vector<double> *> sums) const;
+
+  std::vector<shard::Box> regions;
+  std::vector<int64_t> devices;
+  std::vector<int> tileOn; ///< of a device: the last region there, or -1
+  std::vector<int> axes;   ///< per axis: the number of its intervals
+  std::vector<int> index;  ///< [region][axis]: of which interval
+  double multiplicity = 0;
+};
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_TRAFFIC_H

@@ -1,0 +1,54 @@
+//===- MachineTest.cpp - Machines as files and by name --------------------===//
+
+#include "passes/plan/Machine.h"
+
+#include "gtest/gtest.h"
+
+using namespace lwcc::plan;
+
+namespace {
+
+std::vector<std::string> mistakesIn(llvm::StringRef text) {
+  Machine machine;
+  return machineFromJson(text, machine);
+}
+
+TEST(Machine, readsWhatItWrites) {
+  for (const Machine &machine : knownMachines()) {
+    Machine again;
+    EXPECT_EQ(machineFromJson(toJson(machine), again),
+              std::vector<std::string>{});
+    EXPECT_EQ(again, machine) << machine.name;
+  }
+}
+
+TEST(Machine, devicesInTurnFillNodeAfterNode) {
+  Machine machine = *findMachine("p100-4x4");
+  EXPECT_EQ(machine.devices(), 16);
+  EXPECT_EQ(machine.place(5), (Place{1, 1, 0}));
+  EXPECT_EQ(machine.deviceOf({1, 1, 3}), 5);
+  EXPECT_EQ(findMachine("p100"), nullptr);
+}
+
+TEST(Machine, allMistakesOfAFileAreReported) {
+  EXPECT_EQ(mistakesIn("{\n  \"a\":\n}"),
+            std::vector<std::string>{"[3:1, byte=10]: Invalid JSON value"});
+  EXPECT_EQ(mistakesIn("[]"), std::vector<std::string>{"expected an object"});
+  EXPECT_EQ(
+      mistakesIn(R"({"nodes": 0, "gpus": 2, "speed": 1,
+          "device": {"fp32": -1, "bandwith": 3, "memory": 0}})"),
+      (std::vector<std::string>{
+          "\"version\" is missing",
+          "expected a number of at least 1 for \"nodes\", found 0",
+          "expected a number above 0 for \"device.fp32\", found -1",
+          "\"device.bandwidth\" is missing",
+          "expected a number above 0 for \"device.memory\", found 0",
+          "unknown field \"device.bandwith\", did you mean \"bandwidth\"?",
+          "\"link\" is missing", "unknown field \"speed\""}));
+  // Nodes that nothing joins.
+  EXPECT_EQ(mistakesIn(R"({"version": 1, "nodes": 2,
+          "device": {"fp32": 1e12, "bandwidth": 1e11, "memory": 1e9}})"),
+            std::vector<std::string>{"\"network\" is missing"});
+}
+
+} // namespace
