@@ -52,9 +52,9 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
       {"planned",
        {llvm::formatv(
            "train-plan{{strategy={0} gpus={1} record={2} compare={3} "
-           "precision={4}{5}{6}}",
+           "tables={4} precision={5}{6}{7}}",
            options.strategy, options.gpus, options.recordPlan,
-           options.compareStrategies, options.precision,
+           options.compareStrategies, options.costTables, options.precision,
            options.plan.empty() ? "" : " plan=" + options.plan,
            options.machine.empty() ? "" : " machine=" + options.machine)}},
       {"sharded",

@@ -22,6 +22,7 @@ struct PipelineOptions {
   std::string machine;     ///< a built-in name or a file; empty: a default
   std::string precision = "fp32"; ///< of products: fp32 or tf32
   bool recordPlan = false; ///< as JSON on the module
+  bool costTables = false;  ///< of the layer-wise search, as JSON
   bool compareStrategies = false; ///< as text on the module
   bool localStatistics = false; ///< of batch normalization, per part
   int gpus = 1;

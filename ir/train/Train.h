@@ -60,6 +60,7 @@ inline constexpr llvm::StringLiteral beginAttr = "train.begin";
 inline constexpr llvm::StringLiteral strategyAttr = "train.strategy";
 inline constexpr llvm::StringLiteral planAttr = "train.plan";
 /// Of a module, if it was asked for: what each strategy would cost, as text.
+inline constexpr llvm::StringLiteral costsAttr = "train.costs"; ///< as JSON
 inline constexpr llvm::StringLiteral comparisonAttr = "train.comparison";
 /// Of a module with a loss: how many classes labels may name.
 inline constexpr llvm::StringLiteral classesAttr = "train.classes";

@@ -1,7 +1,7 @@
 //===- Compare.h - What each strategy would cost ----------------*- C++ -*-===//
 //
-// A table for people: the plans of all strategies for one problem, priced by
-// one sum (Price.h), cheapest first.
+// A table for people: a plan and those of the fixed strategies, which take no
+// search, priced by one sum (Price.h), cheapest first.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_COMPARE_H
@@ -11,7 +11,9 @@
 
 namespace lwcc::plan {
 
-std::string compareStrategies(const Problem &problem);
+/// `name` is what the plan is called in the table.
+std::string compareStrategies(const Problem &problem, const Plan &plan,
+                              llvm::StringRef name);
 
 } // namespace lwcc::plan
 

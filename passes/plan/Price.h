@@ -31,6 +31,22 @@ struct PlacedLayer {
   std::vector<RegionSet> made, read;   ///< of each tensor (LayerTiles)
   std::vector<LayerTiles::Regions> params;
 };
+/// The tensors that go between two different layers, either way.
+struct Edge {
+  struct Port {
+    int tensor;
+    bool forward;      ///< made by `from`
+    size_t made, read; ///< which of the maker's, and of the reader's, it is
+  };
+  int from, to; ///< from < to
+  std::vector<Port> ports;
+  /// What the costs of an edge depend on besides the layers' signatures.
+  std::string signature() const;
+};
+
+/// Each pair of layers once, in order.
+std::vector<Edge> edgesOf(const LayerGraph &graph);
+
 /// The terms of the sum for one graph on one machine.
 class Pricer {
 public:
@@ -42,8 +58,8 @@ public:
   /// What a layer costs whatever its neighbours do.
   Seconds layer(int layer, const PlacedLayer &placed);
   /// What it takes to bring what one layer makes to the other, both ways.
-  Seconds edge(int from, const PlacedLayer &made, int to,
-               const PlacedLayer &read);
+  Seconds edge(const Edge &edge, const PlacedLayer &from,
+               const PlacedLayer &to);
 
 private:
   void exchange(int tensor, const RegionSet &made, const RegionSet &read,
@@ -54,14 +70,12 @@ private:
   const CostModel &costs;
   AxisOverlaps overlaps;
   Traffic traffic; ///< scratch
+  struct Exchanged {
+    double seconds, bytes;
+  };
+  /// By the numbers of both sets and the size of an element.
+  llvm::DenseMap<std::tuple<int, int, int>, Exchanged> exchanged;
 };
-
-/// Pairs of different layers between which tensors go, each once, in order.
-std::vector<std::pair<int, int>> edgesOf(const LayerGraph &graph);
-
-/// Which of their tensors go between two layers, by number: what the costs of
-/// an edge depend on besides the layers' signatures.
-std::string portsOf(const LayerGraph &graph, int from, int to);
 
 /// Eq. 1, per layer; what is moved counts where it is read. `plan` fits the
 /// graph and covers it (Plan.h, check).

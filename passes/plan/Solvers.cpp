@@ -106,7 +106,8 @@ static const Solver table[] = {
     {"data", "every layer's samples spread over all GPUs", solveData},
     {"model", "every layer's channels spread over all GPUs", solveModel},
     {"owt", "samples of images, channels of features", solveOneWeirdTrick},
-    {"layerwise", "per layer, the least sum of all costs", solveLayerwise},
+    {"layerwise", "per layer, the least sum of all costs", solveLayerwise,
+     /*searches=*/true},
 };
 
 llvm::ArrayRef<Solver> lwcc::plan::solvers() { return table; }

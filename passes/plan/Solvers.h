@@ -25,6 +25,7 @@ struct Solver {
   llvm::StringRef name;
   llvm::StringRef summary;
   Plan (*solve)(const Problem &problem);
+  bool searches = false; ///< takes time
 };
 
 /// A plan without layers, which says what it is made for.

@@ -101,8 +101,10 @@ RegionSet::RegionSet(const LayerTiles::Regions &all,
       regions.push_back(*region);
       devices.push_back(device);
     }
-  if (regions.empty())
+  if (regions.empty()) {
+    known = overlaps.numberOfSet({});
     return;
+  }
   size_t rank = regions[0].size(), combinations = 1;
   std::vector<size_t> combination(regions.size(), 0);
   index.resize(regions.size() * rank);
@@ -131,6 +133,10 @@ RegionSet::RegionSet(const LayerTiles::Regions &all,
     tileOn[device] = static_cast<int>(i);
   if (equal && times.size() == combinations && used.size() == devices.size())
     multiplicity = static_cast<double>(times.begin()->second);
+  std::vector<int> description = axes;
+  llvm::append_range(description, index);
+  llvm::append_range(description, devices);
+  known = overlaps.numberOfSet(description);
 }
 
 void RegionSet::exchangeByPairs(const RegionSet &makers,

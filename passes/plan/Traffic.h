@@ -53,8 +53,13 @@ public:
   /// The number of a list of intervals.
   int number(const Intervals &intervals);
   const Table &between(int readers, int makers);
+  /// The number of a set of regions, given by what tells it from others.
+  int numberOfSet(const std::vector<int> &description) {
+    return sets.try_emplace(description, sets.size()).first->second;
+  }
 
 private:
+  std::map<std::vector<int>, int> sets;
   std::map<Intervals, int> numbers;
   std::vector<const Intervals *> lists;
   llvm::DenseMap<std::pair<int, int>, std::unique_ptr<Table>> tables;
@@ -76,10 +81,14 @@ public:
   static void exchangeByPairs(const RegionSet &makers, const RegionSet &readers,
                               double elementBytes, Traffic &traffic);
 
-private:
   /// Whether the regions are all combinations of some intervals per axis, each
-  /// equally often, and no device has two.
+  /// equally often, and no device has two. Between grids, what is exchanged
+  /// takes equally long in both directions.
   bool isGrid() const { return multiplicity > 0; }
+  /// Equal sets on equal devices have one number.
+  int number() const { return known; }
+
+private:
   /// Per region: the product over axes of sums over the other side's intervals.
   llvm::SmallVector<double, 64>
   totals(llvm::ArrayRef<const std::vector<double> *> sums) const;
@@ -90,6 +99,7 @@ private:
   std::vector<int> axes;   ///< per axis: the number of its intervals
   std::vector<int> index;  ///< [region][axis]: of which interval
   double multiplicity = 0;
+  int known = -1;
 };
 
 } // namespace lwcc::plan

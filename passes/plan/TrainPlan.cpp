@@ -12,6 +12,7 @@
 #include "passes/Passes.h"
 #include "passes/plan/BuildGraph.h"
 #include "passes/plan/Compare.h"
+#include "passes/plan/CostTables.h"
 #include "passes/plan/Solvers.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -67,13 +68,21 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     module->setAttr(
         strategyAttr,
         StringAttr::get(&getContext(), file.empty() ? strategy : file));
+    if (tables)
+      module->setAttr(
+          costsAttr, StringAttr::get(
+                         &getContext(),
+                         plan::CostTables({graph, machine,
+                                           plan::CostModel(machine, precision)})
+                             .toJson()));
     if (compare)
       module->setAttr(
           comparisonAttr,
           StringAttr::get(
               &getContext(),
               plan::compareStrategies(
-                  {graph, machine, plan::CostModel(machine, precision)})));
+                  {graph, machine, plan::CostModel(machine, precision)}, *made,
+                  file.empty() ? StringRef(strategy) : "this plan")));
     if (record) {
       // A strategy that prices nothing is good for any such machine.
       made->machine = made->costs.empty() ? plan::Machine{1, gpus} : machine;

@@ -195,7 +195,7 @@ static LogicalResult checkMemory(exec::ProgramOp program, int64_t limit) {
 
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
-                                            Stopwatch &watch, bool onlyPlan) {
+                                            Stopwatch &watch, Goal goal) {
   registerLwccPasses();
   registerCanonicalizerPass();
   registerCSEPass();
@@ -217,9 +217,10 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.plan = flags.plan;
   options.machine = flags.machine;
   options.precision = flags.precision;
-  options.recordPlan = onlyPlan || flags.explain;
+  options.recordPlan = goal == Goal::plan || flags.explain;
+  options.costTables = goal == Goal::costs;
   options.compareStrategies = flags.explain && flags.gpus > 1;
-  if (onlyPlan)
+  if (goal != Goal::program)
     options.stopAfter = "planned";
   options.dumpDir = flags.dumpDir;
   if (failed(runPipeline(*imported->module, options, [&](StringRef form) {
@@ -238,6 +239,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     result.program = *programs.begin();
     planned = result.program;
   }
+  if (auto costs = planned->getAttrOfType<StringAttr>(train::costsAttr))
+    result.costs = costs.str();
   StringRef planName = result.program ? "exec.plan" : train::planAttr;
   if (auto plan = planned->getAttrOfType<StringAttr>(planName))
     result.plan = plan.str();

@@ -114,6 +114,9 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
+/// How far to compile.
+enum class Goal { program, plan, costs };
+
 struct CompiledModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Initial weights and the literal pieces of the exported file.
@@ -122,18 +125,19 @@ struct CompiledModel {
   exec::ProgramOp program;
   std::string plan; ///< as JSON, for --emit=plan and --explain
   std::string comparison; ///< of the strategies, for --explain
+  std::string costs;      ///< as JSON, for --emit=costs
 };
 
 /// A context with our dialects whose diagnostics are printed as
 /// "lwcc: error: <where>: <what>".
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Imports and lowers; with `onlyPlan` no further than the plan. Failures have
+/// Imports and lowers; with `goal` plan or costs no further than that. Failures have
 /// been reported.
 mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
                                             Stopwatch &watch,
-                                            bool onlyPlan = false);
+                                            Goal goal = Goal::program);
 
 /// -v: the memory plan, and the bytes that devices exchange in a training step.
 /// Of one device, if `only` names it.

@@ -30,9 +30,9 @@ struct Flags : CompileFlags {
       "target", cl::init("cuda"), cl::value_desc("cuda|cpu"),
       cl::desc("What the trainer runs on"), cl::cat(category)};
   cl::opt<std::string> emit{
-      "emit", cl::init("binary"), cl::value_desc("binary|source|plan"),
-      cl::desc("A program, a folder of sources that cmake builds, or just the "
-               "plan, for --plan"),
+      "emit", cl::init("binary"), cl::value_desc("binary|source|plan|costs"),
+      cl::desc("A program, a folder of sources that cmake builds, just the "
+               "plan (for --plan), or the costs that plans are made from"),
       cl::cat(category)};
   cl::list<std::string> arch{
       "arch", cl::CommaSeparated, cl::value_desc("NAME,..."),
@@ -65,8 +65,8 @@ static bool complete(Flags &flags, TrainerSource &source) {
   };
   if (flags.target != "cuda" && flags.target != "cpu")
     fail("--target=" + flags.target + ": expected cuda or cpu");
-  if (!llvm::is_contained({"binary", "source", "plan"}, flags.emit))
-    fail("--emit=" + flags.emit + ": expected binary, source or plan");
+  if (!llvm::is_contained({"binary", "source", "plan", "costs"}, flags.emit))
+    fail("--emit=" + flags.emit + ": expected binary, source, plan or costs");
   source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
   source.architectures = std::vector<std::string>(flags.arch);
   if (source.target == Target::cuda) {
@@ -85,7 +85,7 @@ static bool complete(Flags &flags, TrainerSource &source) {
       fail("--arch: a CPU trainer is compiled for one instruction set");
   }
   if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
-      !flags.explain && flags.emit != "plan")
+      !flags.explain && flags.emit != "plan" && flags.emit != "costs")
     fail("no output given; add -o trainer");
   return good;
 }
@@ -110,17 +110,19 @@ int main(int argc, char **argv) {
 
   Stopwatch watch(flags.verbose);
   std::unique_ptr<MLIRContext> context = makeContext();
-  const bool onlyPlan = flags.emit == "plan";
+  const Goal goal = flags.emit == "plan"    ? Goal::plan
+                    : flags.emit == "costs" ? Goal::costs
+                                            : Goal::program;
   FailureOr<CompiledModel> model =
-      compileModel(flags, *context, watch, onlyPlan);
+      compileModel(flags, *context, watch, goal);
   if (failed(model))
     return 1;
-  if (onlyPlan) {
-    if (toFile)
-      if (llvm::Error error = writeFile(flags.output, model->plan))
-        return complain(std::move(error));
+  if (goal != Goal::program) {
+    const std::string &text = goal == Goal::plan ? model->plan : model->costs;
     if (!toFile)
-      llvm::outs() << model->plan;
+      llvm::outs() << text;
+    else if (llvm::Error error = writeFile(flags.output, text))
+      return complain(std::move(error));
     return 0;
   }
   if (flags.verbose && model->program) {

@@ -1,0 +1,207 @@
+//===- CostTables.cpp - The layer-wise search as tables -------------------===//
+
+#include "passes/plan/CostTables.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace lwcc::plan;
+namespace json = llvm::json;
+
+/// All degrees whose product divides the number of devices. A reduction is not
+/// cut together with height or width: partial sums and halos would multiply.
+static void enumerate(const Extents &extents, int64_t devices, size_t d,
+                      Extents &degrees, std::vector<Extents> &found) {
+  if (d == degrees.size()) {
+    if (degrees[4] == 1 || degrees[2] * degrees[3] == 1)
+      found.push_back(degrees);
+    return;
+  }
+  for (int64_t degree = 1; degree <= std::min(devices, extents[d]); ++degree) {
+    if (devices % degree)
+      continue;
+    degrees[d] = degree;
+    enumerate(extents, devices / degree, d + 1, degrees, found);
+  }
+  degrees[d] = 1;
+}
+
+static std::vector<Tiling> tilingsOf(const LayerGraph::Layer &layer,
+                                     const Machine &machine) {
+  std::vector<Extents> all;
+  Extents degrees = {1, 1, 1, 1, 1};
+  enumerate(layer.extents, machine.devices(), 0, degrees, all);
+  std::vector<Tiling> tilings;
+  for (const Extents &each : all) {
+    Tiling tiling;
+    tiling.degrees = each;
+    tiling.places.clear();
+    for (int64_t i = 0; i < tiling.tiles(); ++i)
+      tiling.places.push_back(machine.place(i));
+    tilings.push_back(std::move(tiling));
+  }
+  return tilings;
+}
+
+void CostTables::findGroups() {
+  const LayerGraph &graph = problem.graph;
+  for (auto [i, layer] : llvm::enumerate(graph.layers)) {
+    int group = layer.leader < 0 ? static_cast<int>(groups.size())
+                                 : position[layer.leader].first;
+    if (layer.leader < 0)
+      groups.emplace_back();
+    position.push_back({group, groups[group].size()});
+    groups[group].push_back(i);
+  }
+  edges = edgesOf(graph);
+  for (const Edge &edge : edges)
+    between[std::minmax(position[edge.from].first, position[edge.to].first)]
+        .push_back(&edge);
+}
+
+Tiling CostTables::tilingOf(int layer, const Tiling &leader) const {
+  const LayerGraph::Layer &known = problem.graph.layers[layer];
+  return known.leader < 0 ? leader : followerTiling(known, leader);
+}
+
+/// Which places of their groups it joins, through which tensors.
+std::string CostTables::signatureOf(const Edge &edge) const {
+  auto [groupA, a] = position[edge.from];
+  auto [groupB, b] = position[edge.to];
+  return (groupA <= groupB ? "&" : "&-") + std::to_string(a) + "-" +
+         std::to_string(b) + ":" + edge.signature();
+}
+
+/// The layers, and what goes between them.
+std::string CostTables::signatureOf(const Group &group) const {
+  std::string text;
+  for (int layer : group)
+    text += problem.graph.layers[layer].signature + "&";
+  int number = position[group[0]].first;
+  if (auto inside = between.find({number, number}); inside != between.end())
+    for (const Edge *edge : inside->second)
+      text += signatureOf(*edge);
+  return text;
+}
+
+void CostTables::fill(const Group &group, Kind &kind) {
+  const auto &[graph, machine, costs] = problem;
+  kind.tilings = tilingsOf(graph.layers[group[0]], machine);
+  int number = position[group[0]].first;
+  auto inside = between.find({number, number});
+  for (const Tiling &tiling : kind.tilings) {
+    std::vector<PlacedLayer> placed;
+    double seconds = 0;
+    for (int layer : group) {
+      placed.push_back(pricer.place(layer, tilingOf(layer, tiling)));
+      seconds += pricer.layer(layer, placed.back()).total();
+    }
+    if (inside != between.end())
+      for (const Edge *edge : inside->second)
+        seconds += pricer
+                       .edge(*edge, placed[position[edge->from].second],
+                             placed[position[edge->to].second])
+                       .total();
+    kind.placed.push_back(std::move(placed));
+    kind.seconds.push_back(seconds);
+  }
+}
+
+/// Equal groups with equal edges have one table.
+void CostTables::addEdges() {
+  std::map<std::string, std::vector<double>> known;
+  for (const auto &[pair, all] : between) {
+    auto [first, second] = pair;
+    if (first == second)
+      continue; // counted with the group
+    std::string signature = std::to_string(kindOf[first]->number) + "->" +
+                            std::to_string(kindOf[second]->number);
+    for (const Edge *edge : all)
+      signature += signatureOf(*edge);
+    std::vector<double> &table = known[signature];
+    if (table.empty())
+      for (const auto &one : kindOf[first]->placed)
+        for (const auto &other : kindOf[second]->placed) {
+          auto placed = [&, first = first](int layer) -> const PlacedLayer & {
+            auto [group, place] = position[layer];
+            return (group == first ? one : other)[place];
+          };
+          double seconds = 0;
+          for (const Edge *edge : all)
+            seconds += pricer.edge(*edge, placed(edge->from), placed(edge->to))
+                           .total();
+          table.push_back(seconds);
+        }
+    tables.factors.push_back({{first, second}, table});
+  }
+}
+
+CostTables::CostTables(const Problem &given)
+    : problem(given), pricer(given.graph, given.machine, given.costs) {
+  findGroups();
+  for (const Group &group : groups) {
+    Kind &kind = kinds[signatureOf(group)];
+    if (kind.tilings.empty()) {
+      kind.number = static_cast<int>(kinds.size());
+      fill(group, kind);
+    }
+    kindOf.push_back(&kind);
+    tables.factors.push_back(
+        {{static_cast<int>(tables.values.size())}, kind.seconds});
+    tables.values.push_back(static_cast<int>(kind.tilings.size()));
+  }
+  addEdges();
+}
+
+Plan CostTables::planOf(const std::vector<int> &choice,
+                        llvm::StringRef strategy) const {
+  Plan plan = planFor(problem, strategy);
+  plan.costs = problem.costs.source();
+  for (auto [i, layer] : llvm::enumerate(problem.graph.layers)) {
+    int group = position[i].first;
+    const Tiling &leader = kindOf[group]->tilings[choice[group]];
+    plan.layers.push_back({layer.name, tilingOf(i, leader)});
+  }
+  return plan;
+}
+
+std::string CostTables::toJson() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  json::OStream out(os, 1);
+  out.object([&] {
+    out.attribute("version", 1);
+    out.attribute("model", problem.graph.model);
+    out.attribute("hash", problem.graph.hash);
+    out.attribute("batch", problem.graph.batch);
+    out.attribute("machine", problem.machine.name);
+    out.attribute("devices", problem.machine.devices());
+    out.attribute("costs", problem.costs.source());
+    out.attributeArray("groups", [&] {
+      for (auto [group, kind] : llvm::zip_equal(groups, kindOf))
+        out.object([&, group = group, kind = kind] {
+          out.attributeArray("layers", [&] {
+            for (int layer : group)
+              out.value(problem.graph.layers[layer].name);
+          });
+          out.attributeArray("tilings", [&] {
+            for (const Tiling &tiling : kind->tilings)
+              out.value(json::Array(tiling.degrees));
+          });
+          out.attribute("seconds", json::Array(kind->seconds));
+        });
+    });
+    out.attributeArray("edges", [&] {
+      for (const Factor &factor : tables.factors)
+        if (factor.variables.size() == 2)
+          out.object([&] {
+            out.attribute("from", factor.variables[0]);
+            out.attribute("to", factor.variables[1]);
+            out.attribute("seconds", json::Array(factor.costs));
+          });
+    });
+  });
+  os << "\n";
+  return text;
+}
