@@ -107,21 +107,18 @@ static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
   int n = problem.buffers.size();
   std::vector<int> bySize(n);
   std::iota(bySize.begin(), bySize.end(), 0);
-  llvm::stable_sort(bySize, [&](int a, int b) {
-    return problem.cost(a) > problem.cost(b);
-  });
-  // What is alive at a moment, and what other lanes may add to it.
-  constexpr int moments = 8;
+  llvm::stable_sort(
+      bySize, [&](int a, int b) { return problem.cost(a) > problem.cost(b); });
   Peak peak;
-  std::vector<std::pair<int64_t, int>> live = liveBytes(problem);
-  for (auto [bytes, position] : llvm::ArrayRef(live).take_front(moments)) {
+  /// Adds, by size, what conflicts with all that was found; of what `wanted`
+  /// says first.
+  auto grow = [&](int position, auto wanted) {
     Peak found{0, position, {}};
     llvm::BitVector candidates(n, true); // conflict with all that was found
-    for (bool alive : {true, false})
+    for (bool first : {true, false})
       for (int b : bySize) {
         const Lifetime &life = problem.buffers[b].lifetime;
-        if (alive != (life.first <= position && position < life.end) ||
-            life.first == life.end || !candidates.test(b))
+        if (first != wanted(b) || life.first == life.end || !candidates.test(b))
           continue;
         candidates &= conflicts[b];
         found.buffers.push_back(b);
@@ -129,7 +126,20 @@ static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
       }
     if (found.bytes > peak.bytes)
       peak = std::move(found);
-  }
+  };
+  // What is alive at a moment, and what other lanes may add to it.
+  constexpr int moments = 8, seeds = 32;
+  std::vector<std::pair<int64_t, int>> live = liveBytes(problem);
+  for (auto [bytes, position] : llvm::ArrayRef(live).take_front(moments))
+    grow(position, [&, position = position](int b) {
+      const Lifetime &life = problem.buffers[b].lifetime;
+      return life.first <= position && position < life.end;
+    });
+  // With several lanes no moment of this order may show it: what may be alive
+  // beside a large buffer.
+  for (int seed : llvm::ArrayRef(bySize).take_front(seeds))
+    grow(problem.buffers[seed].lifetime.first,
+         [&](int b) { return b == seed; });
   return peak;
 }
 
@@ -148,8 +158,9 @@ public:
   Placer(const MemoryProblem &problem, const Conflicts &conflicts)
       : problem(problem), conflicts(conflicts) {}
 
-  /// Each buffer goes where it wishes to, if that is free, else into the smallest
-  /// gap that holds it between the placed buffers that it conflicts with.
+  /// Each buffer goes where it wishes to, if that is free, else into the
+  /// smallest gap that holds it between the placed buffers that it conflicts
+  /// with.
   MemorySolution place(llvm::ArrayRef<int> order,
                        llvm::ArrayRef<int64_t> wishes = {}) const {
     MemorySolution solution;

@@ -64,8 +64,8 @@ struct Peak {
 };
 
 /// The largest such set that was found, among those that contain what is alive
-/// at one moment of the order of appending. With one lane there is no larger
-/// one. A lower bound on every solution's arena.
+/// at one moment of the order of appending, or a large buffer. With one lane
+/// there is no larger one. A lower bound on every solution's arena.
 Peak maxLive(const MemoryProblem &problem);
 
 /// Greedy by size with best fit, then a short deterministic local search while

@@ -25,6 +25,18 @@ double MinSum::costOf(const std::vector<int> &choice) const {
 }
 
 namespace {
+/// How the costs of a factor are laid out along one of its variables.
+struct Strides {
+  size_t outer, own, inner;
+  Strides(const Factor &factor, int variable, const std::vector<int> &values)
+      : own(values[variable]), inner(1) {
+    auto at = llvm::find(factor.variables, variable);
+    for (++at; at != factor.variables.end(); ++at)
+      inner *= values[*at];
+    outer = factor.costs.size() / (own * inner);
+  }
+};
+
 /// What is chosen for a variable once its neighbours are known.
 struct Elimination {
   int variable;
@@ -50,15 +62,15 @@ public:
       eliminate(cheapest());
     MinSumSolution solution;
     solution.choice.assign(values.size(), 0);
+    for (auto [v, value] : llvm::enumerate(fixed))
+      if (value >= 0)
+        solution.choice[v] = value;
     for (const Elimination &step : llvm::reverse(steps)) {
       size_t at = 0;
       for (int n : step.neighbours)
         at = at * values[n] + solution.choice[n];
       solution.choice[step.variable] = step.best[at];
     }
-    for (auto [v, value] : llvm::enumerate(fixed))
-      if (value >= 0)
-        solution.choice[v] = value;
     for (auto [v, value] : llvm::enumerate(solution.choice))
       value = kept[v][value];
     solution.cost = problem.costOf(solution.choice);
@@ -95,7 +107,7 @@ private:
   std::vector<Factor> factors;
   double limit, lost = 0;
   std::set<int> remaining;
-  std::vector<int> fixed; ///< -1: not fixed
+  std::vector<int> fixed; ///< its value, -1: not fixed
   /// Of each variable: which of the problem's values are left.
   std::vector<std::vector<int>> kept;
   std::vector<Elimination> steps;
@@ -125,18 +137,6 @@ void Solver::prune() {
       open.insert(factors[f].variables.begin(), factors[f].variables.end());
   }
 }
-
-/// How the costs of a factor are laid out along one of its variables.
-struct Strides {
-  size_t outer, own, inner;
-  Strides(const Factor &factor, int variable, const std::vector<int> &values)
-      : own(values[variable]), inner(1) {
-    auto at = llvm::find(factor.variables, variable);
-    for (++at; at != factor.variables.end(); ++at)
-      inner *= values[*at];
-    outer = factor.costs.size() / (own * inner);
-  }
-};
 
 /// Compares each value with the few that cost least where the neighbours are
 /// kindest to them.
@@ -228,43 +228,38 @@ int Solver::cheapest() const {
 /// Chooses the value of a variable by what it costs at best, whatever the
 /// others do, and notes what another value could have saved.
 void Solver::fix(int variable) {
-  std::vector<double> least(values[variable], 0), most(values[variable], 0);
+  size_t count = values[variable];
+  std::vector<double> least(count, 0), most(count, 0);
   for (const Factor &factor : factors) {
-    auto at = llvm::find(factor.variables, variable);
-    if (at == factor.variables.end())
+    if (!llvm::is_contained(factor.variables, variable))
       continue;
-    size_t stride = 1;
-    for (auto it = std::next(at); it != factor.variables.end(); ++it)
-      stride *= values[*it];
-    std::vector<double> low(values[variable],
-                            std::numeric_limits<double>::infinity());
-    std::vector<double> high(values[variable], 0);
-    for (size_t i = 0; i < factor.costs.size(); ++i) {
-      size_t value = i / stride % values[variable];
-      low[value] = std::min(low[value], factor.costs[i]);
-      high[value] = std::max(high[value], factor.costs[i]);
+    Strides s(factor, variable, values);
+    std::vector<double> low(count, std::numeric_limits<double>::infinity());
+    std::vector<double> high(count, 0);
+    for (auto [i, cost] : llvm::enumerate(factor.costs)) {
+      size_t value = i / s.inner % count;
+      low[value] = std::min(low[value], cost);
+      high[value] = std::max(high[value], cost);
     }
-    for (int value = 0; value < values[variable]; ++value) {
+    for (size_t value = 0; value < count; ++value) {
       least[value] += low[value];
       most[value] += high[value];
     }
   }
-  int choice = static_cast<int>(std::min_element(most.begin(), most.end()) -
-                                most.begin());
+  auto choice = std::min_element(most.begin(), most.end()) - most.begin();
   lost += most[choice] - *std::min_element(least.begin(), least.end());
-  fixed[variable] = choice;
+  fixed[variable] = static_cast<int>(choice);
   remaining.erase(variable);
   for (Factor &factor : factors) {
     auto at = llvm::find(factor.variables, variable);
     if (at == factor.variables.end())
       continue;
-    size_t stride = 1;
-    for (auto it = std::next(at); it != factor.variables.end(); ++it)
-      stride *= values[*it];
+    Strides s(factor, variable, values);
     std::vector<double> costs;
-    for (size_t i = 0; i < factor.costs.size(); ++i)
-      if (static_cast<int>(i / stride % values[variable]) == choice)
-        costs.push_back(factor.costs[i]);
+    for (size_t o = 0; o < s.outer; ++o) {
+      const double *from = factor.costs.data() + (o * s.own + choice) * s.inner;
+      costs.insert(costs.end(), from, from + s.inner);
+    }
     factor.costs = std::move(costs);
     factor.variables.erase(at);
   }
