@@ -1,6 +1,7 @@
 """How many bytes the devices of a training step exchange, by lwcc --explain.
 
   traffic.py MODEL.onnx [--strategies=data,owt] [--gpus=2,4,8,16] [--images=32]
+             [--machine=NAME]
 
 One row per strategy and number of GPUs, `--images` for each GPU: bytes that the
 busiest GPU sends and receives in a step, bytes of all GPUs, and the same as a
@@ -20,11 +21,12 @@ import tempfile
 from collections import Counter
 
 
-def traffic(model, strategy, gpus, batch):
+def traffic(model, strategy, gpus, batch, machine):
     """Bytes of a step by (from, to), and bytes of the parameters."""
     text = subprocess.run(
         ["lwcc", model, f"--batch={batch}", f"--gpus={gpus}",
-         f"--strategy={strategy}", "--explain"],
+         f"--strategy={strategy}", "--explain",
+         *([f"--machine={machine}"] if machine else [])],
         check=True, text=True, stdout=subprocess.PIPE).stdout
     pairs = re.findall(r"^  from (\S+) to (\S+): ([\d,]+) bytes", text, re.M)
     return {(a, b): int(n.replace(",", "")) for a, b, n in pairs}
@@ -50,6 +52,8 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--strategies", default="data,model,owt")
     parser.add_argument("--gpus", default="2,4,8,16")
+    parser.add_argument("--machine", default="",
+                        help="that layerwise plans for: p100-4x4 is OptCNN's")
     parser.add_argument("--images", type=int, default=32, help="per GPU")
     args = parser.parse_args()
     print("| model | strategy | GPUs | sent by a GPU, MB | received, MB | all, GiB "
@@ -60,7 +64,8 @@ def main():
         parameters = parameter_bytes(model)
         for strategy in args.strategies.split(","):
             for gpus in map(int, args.gpus.split(",")):
-                pairs = traffic(model, strategy, gpus, gpus * args.images)
+                pairs = traffic(model, strategy, gpus, gpus * args.images,
+                                args.machine)
                 sent, received = Counter(), Counter()
                 for (a, b), count in pairs.items():
                     sent[a] += count
