@@ -1,12 +1,9 @@
 //===- BuildGraph.cpp - The layers of a module ----------------------------===//
 
 #include "passes/plan/BuildGraph.h"
-
-#include "ir/exec/Exec.h"
 #include "passes/shard/TileRules.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -94,10 +91,7 @@ struct LayerCollector {
 //===----------------------------------------------------------------------===//
 
 static double volume(const std::optional<Box> &box) {
-  double product = box ? 1 : 0;
-  for (const shard::Interval &axis : box ? *box : Box())
-    product *= static_cast<double>(axis.size());
-  return product;
+  return box ? shard::volume(*box) : 0;
 }
 
 static double extent(const std::optional<Box> &box, size_t d) {
@@ -203,19 +197,11 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
     for (Value operand : op.getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || producer->getNumOperands() == 0) {
+        // What is not trained is never synchronized.
         auto read = dyn_cast_or_null<ReadOp>(producer);
-        if (read && phaseOf(&op) != "update" &&
-            !llvm::is_contained(layer.params, operand)) {
+        if (read && phaseOf(&op) != "update" && isTrainable(module, read) &&
+            !llvm::is_contained(layer.params, operand))
           layer.params.push_back(operand);
-          auto parameter =
-              module.lookupSymbol<ParameterOp>(read.getParameter());
-          bool trainable =
-              parameter && parameter.getKind() == ParameterKind::Trainable;
-          graph.layers[number].parameterBytes.push_back(
-              trainable ? static_cast<double>(exec::bytesOf(
-                              cast<RankedTensorType>(operand.getType())))
-                        : 0);
-        }
         continue;
       }
       // Updates read gradients where they lie: that is synchronization.

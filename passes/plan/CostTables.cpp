@@ -36,9 +36,7 @@ static std::vector<Tiling> tilingsOf(const LayerGraph::Layer &layer,
   for (const Extents &each : all) {
     Tiling tiling;
     tiling.degrees = each;
-    tiling.places.clear();
-    for (int64_t i = 0; i < tiling.tiles(); ++i)
-      tiling.places.push_back(machine.place(i));
+    tiling.places = machine.placesInTurn(tiling.tiles());
     tilings.push_back(std::move(tiling));
   }
   return tilings;

@@ -39,7 +39,7 @@ struct LayerTiles {
   std::vector<std::vector<Work>> work;
   std::vector<Regions> made;   ///< of each tensor in Layer::made
   std::vector<Regions> read;   ///< of each tensor in Layer::read
-  std::vector<Regions> params; ///< of each parameter: what a tile reads of it
+  std::vector<Regions> params; ///< of each trained one: what a tile reads of it
 };
 
 struct LayerGraph {
@@ -54,8 +54,7 @@ struct LayerGraph {
     /// views): the earlier one that it is cut like, else -1.
     int leader = -1;
 
-    std::vector<int> made, read;        ///< tensors
-    std::vector<double> parameterBytes; ///< of each parameter, whole
+    std::vector<int> made, read; ///< tensors
     /// What its ops are, with their shapes: layers that are equal in this have
     /// the same tiles.
     std::string signature;

@@ -14,6 +14,17 @@ Place Machine::place(int64_t i) const {
   return {device / gpus, device % gpus, 0};
 }
 
+std::vector<Place> Machine::placesInTurn(int64_t count) const {
+  std::vector<Place> places;
+  for (int64_t i = 0; i < count; ++i)
+    places.push_back(place(i));
+  return places;
+}
+
+std::string Place::text() const {
+  return llvm::formatv("{0}.{1}.{2}", node, gpu, lane);
+}
+
 //===----------------------------------------------------------------------===//
 // Built-in machines
 //===----------------------------------------------------------------------===//

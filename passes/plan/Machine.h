@@ -20,6 +20,7 @@ namespace lwcc::plan {
 struct Place {
   int64_t node = 0, gpu = 0, lane = 0;
   bool operator==(const Place &) const = default;
+  std::string text() const; ///< "node.gpu.lane"
 };
 
 struct Device {
@@ -50,6 +51,8 @@ struct Machine {
   int64_t devices() const { return nodes * gpus; }
   /// The `i`-th device in turn, on its first lane.
   Place place(int64_t i) const;
+  /// The first `count` of these.
+  std::vector<Place> placesInTurn(int64_t count) const;
   int64_t deviceOf(const Place &place) const {
     return place.node * gpus + place.gpu;
   }

@@ -268,21 +268,17 @@ void Solver::fix(int variable) {
 /// The factor with `variable` as its last one, so that its values lie together.
 static Factor withLast(const Factor &factor, int variable,
                        const std::vector<int> &values) {
-  auto at = llvm::find(factor.variables, variable) - factor.variables.begin();
-  size_t inner = 1, own = values[variable];
-  for (size_t i = at + 1; i < factor.variables.size(); ++i)
-    inner *= values[factor.variables[i]];
-  size_t outer = factor.costs.size() / (inner * own);
+  Strides s(factor, variable, values);
   Factor result;
   result.variables = factor.variables;
-  result.variables.erase(result.variables.begin() + at);
+  result.variables.erase(llvm::find(result.variables, variable));
   result.variables.push_back(variable);
   result.costs.resize(factor.costs.size());
-  for (size_t o = 0; o < outer; ++o)
-    for (size_t x = 0; x < own; ++x)
-      for (size_t i = 0; i < inner; ++i)
-        result.costs[(o * inner + i) * own + x] =
-            factor.costs[(o * own + x) * inner + i];
+  for (size_t o = 0; o < s.outer; ++o)
+    for (size_t x = 0; x < s.own; ++x)
+      for (size_t i = 0; i < s.inner; ++i)
+        result.costs[(o * s.inner + i) * s.own + x] =
+            factor.costs[(o * s.own + x) * s.inner + i];
   return result;
 }
 

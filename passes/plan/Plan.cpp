@@ -59,8 +59,7 @@ void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
   for (LayerPlan &layer : plan.layers) {
     Tiling &tiling = layer.tiling;
     if (tiling.places.empty())
-      for (int64_t i = 0; i < tiling.tiles(); ++i)
-        tiling.places.push_back(machine.place(i));
+      tiling.places = machine.placesInTurn(tiling.tiles());
     known[layer.layer] = tiling;
   }
   for (const LayerGraph::Layer &layer : graph.layers) {
@@ -151,8 +150,7 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     if (!tilings.contains(layer.name))
       object("it says nothing about layer \"{0}\"", layer.name);
   for (const LaneOrder &order : plan.order) {
-    std::string lane = llvm::formatv("{0}.{1}.{2}", order.lane.node,
-                                     order.lane.gpu, order.lane.lane);
+    std::string lane = order.lane.text();
     for (auto [i, task] : llvm::enumerate(order.tasks)) {
       const std::vector<Place> &places = tilings.lookup(task.layer).places;
       if (!layers.contains(task.layer))

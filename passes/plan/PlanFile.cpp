@@ -18,10 +18,6 @@ static constexpr int64_t version = 1;
 // Writing
 //===----------------------------------------------------------------------===//
 
-static std::string textOf(const Place &p) {
-  return llvm::formatv("{0}.{1}.{2}", p.node, p.gpu, p.lane);
-}
-
 static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
                         const Machine &machine) {
   llvm::StringRef separator = "";
@@ -38,14 +34,11 @@ static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
     llvm::interleaveComma(tiling.sizes[d], os);
     os << ']';
   }
-  bool inTurn = true;
-  for (auto [i, place] : llvm::enumerate(tiling.places))
-    inTurn &= place == machine.place(i);
-  if (inTurn)
+  if (tiling.places == machine.placesInTurn(tiling.tiles()))
     return;
   os << separator << "\"places\": [";
   llvm::interleaveComma(tiling.places, os, [&](const Place &place) {
-    os << '"' << textOf(place) << '"';
+    os << '"' << place.text() << '"';
   });
   os << ']';
 }
@@ -81,7 +74,7 @@ std::string lwcc::plan::toJson(const Plan &plan) {
     os << ",\n  \"order\": {";
     separator = "\n";
     for (const LaneOrder &order : plan.order) {
-      os << separator << "    " << string(textOf(order.lane)) << ": [";
+      os << separator << "    " << string(order.lane.text()) << ": [";
       llvm::interleaveComma(order.tasks, os, [&](const Task &task) {
         os << string(task.text());
       });

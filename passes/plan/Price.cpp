@@ -21,13 +21,6 @@ Seconds &Seconds::operator+=(const Seconds &other) {
   return *this;
 }
 
-static double volume(const Box &box) {
-  double product = 1;
-  for (const shard::Interval &axis : box)
-    product *= static_cast<double>(axis.size());
-  return product;
-}
-
 //===----------------------------------------------------------------------===//
 // Layers and edges
 //===----------------------------------------------------------------------===//
@@ -78,7 +71,7 @@ static void synchronize(const LayerTiles::Regions &regions,
   for (const auto &[region, group] : holders)
     for (int64_t from : group)
       for (int64_t to : group)
-        traffic.add(from, to, 2 * 4 * volume(region) / group.size());
+        traffic.add(from, to, 2 * 4 * shard::volume(region) / group.size());
 }
 
 Seconds Pricer::layer(int layer, const PlacedLayer &placed) {

@@ -34,9 +34,7 @@ static Tiling spread(size_t dimension, const LayerGraph::Layer &layer,
   Tiling tiling;
   tiling.degrees[dimension] =
       std::min(machine.devices(), layer.extents[dimension]);
-  tiling.places.clear();
-  for (int64_t i = 0; i < tiling.tiles(); ++i)
-    tiling.places.push_back(machine.place(i));
+  tiling.places = machine.placesInTurn(tiling.tiles());
   return tiling;
 }
 

@@ -53,7 +53,9 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       return signalPassFailure();
     machine = *found;
     plan::LayerGraph graph = plan::buildGraph(module);
-    std::optional<plan::Plan> made = makePlan(graph);
+    plan::CostModel costs(machine, precision);
+    plan::Problem problem{graph, machine, costs};
+    std::optional<plan::Plan> made = makePlan(problem);
     if (!made)
       return signalPassFailure();
     std::string source = file.empty() ? "the plan" : "plan '" + file + "'";
@@ -65,29 +67,24 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       return;
     attach(*made);
     attachOrder(*made);
-    module->setAttr(
-        strategyAttr,
-        StringAttr::get(&getContext(), file.empty() ? strategy : file));
+    auto keep = [&](StringRef name, const std::string &text) {
+      module->setAttr(name, StringAttr::get(&getContext(), text));
+    };
+    keep(strategyAttr, file.empty() ? strategy : file);
     if (tables)
-      module->setAttr(
-          costsAttr, StringAttr::get(
-                         &getContext(),
-                         plan::CostTables({graph, machine,
-                                           plan::CostModel(machine, precision)})
-                             .toJson()));
+      keep(costsAttr, plan::CostTables(problem).toJson());
     if (compare)
-      module->setAttr(
-          comparisonAttr,
-          StringAttr::get(
-              &getContext(),
-              plan::compareStrategies(
-                  {graph, machine, plan::CostModel(machine, precision)}, *made,
-                  file.empty() ? StringRef(strategy) : "this plan")));
+      keep(comparisonAttr,
+           plan::compareStrategies(problem, *made,
+                                   file.empty() ? StringRef(strategy)
+                                                : "this plan"));
     if (record) {
-      // A strategy that prices nothing is good for any such machine.
-      made->machine = made->costs.empty() ? plan::Machine{1, gpus} : machine;
+      made->machine = machine;
+      // A strategy that prices nothing is good for any machine of this shape.
+      if (made->costs.empty())
+        made->machine.name.clear();
       sortLayers(*made, graph);
-      module->setAttr(planAttr, StringAttr::get(&getContext(), toJson(*made)));
+      keep(planAttr, toJson(*made));
     }
   }
 
@@ -143,12 +140,11 @@ private:
     return getOperation().emitError(message);
   }
 
-  std::optional<plan::Plan> makePlan(const plan::LayerGraph &graph) {
+  std::optional<plan::Plan> makePlan(const plan::Problem &problem) {
     if (file.empty()) {
       const plan::Solver *solver = plan::findSolver(strategy);
       if (solver)
-        return solver->solve(
-            {graph, machine, plan::CostModel(machine, precision)});
+        return solver->solve(problem);
       InFlightDiagnostic diagnostic = fail("unknown strategy '");
       diagnostic << strategy << "'; known:";
       for (const plan::Solver &row : plan::solvers())
@@ -178,9 +174,7 @@ private:
       SmallVector<std::string> tasks;
       for (const plan::Task &task : order.tasks)
         tasks.push_back(task.text());
-      lanes.set(llvm::formatv("{0}.{1}.{2}", order.lane.node, order.lane.gpu,
-                              order.lane.lane)
-                    .str(),
+      lanes.set(order.lane.text(),
                 builder.getStrArrayAttr(
                     SmallVector<StringRef>(tasks.begin(), tasks.end())));
     }

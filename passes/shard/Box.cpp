@@ -31,6 +31,13 @@ bool shard::empty(const Box &region) {
                      [](Interval axis) { return axis.empty(); });
 }
 
+double shard::volume(const Box &region) {
+  double product = 1;
+  for (Interval axis : region)
+    product *= static_cast<double>(axis.size());
+  return product;
+}
+
 bool shard::contains(const Box &outer, const Box &inner) {
   assert(outer.size() == inner.size() && "regions of one tensor");
   for (size_t d = 0; d < outer.size(); ++d)

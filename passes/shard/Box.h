@@ -37,6 +37,7 @@ using Box = std::vector<Interval>;
 Box wholeOf(const Shape &shape);
 Shape shapeOf(const Box &region);
 bool empty(const Box &region);
+double volume(const Box &region); ///< how many elements it has
 /// Both of one rank.
 bool contains(const Box &outer, const Box &inner);
 Box intersect(const Box &a, const Box &b);

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/shard/TakeApart.h"
-#include "passes/shard/OpRules.h"
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -50,14 +49,6 @@ Value Substitute::sum(StringRef name, Value of, ArrayRef<int64_t> axes,
       .getY();
 }
 
-Value shard::lossDivisor(Substitute &make, Value labels, Value weight,
-                         int64_t classes, int64_t ignoreIndex) {
-  return make
-      .create<LossWeightOp>("loss_weight", tensorOf(make.op->getContext(), {}),
-                            labels, weight, classes, ignoreIndex)
-      .getSum();
-}
-
 Value shard::overDivisor(Substitute &make, Value sum, Value divisor) {
   return make.map(nameOf(sum), "x1 > 0.0f ? x0 / x1 : 0.0f", {sum, divisor});
 }
@@ -70,12 +61,6 @@ static void splitOffRelu(OpT op) {
   make.builder.setInsertionPointAfter(op);
   Value relu = make.map(nameOf(result), "max(x0, 0.0f)", {result});
   result.replaceAllUsesExcept(relu, relu.getDefiningOp());
-}
-
-template <typename OpT>
-static Value divisorOf(Substitute &make, OpT op) {
-  return lossDivisor(make, op.getLabels(), op.getWeight(),
-                     shapeOf(logitsOf(op))[1], op.getIgnoreIndex());
 }
 
 template <typename OpT>

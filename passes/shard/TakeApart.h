@@ -7,7 +7,7 @@
 #ifndef LWCC_PASSES_SHARD_TAKEAPART_H
 #define LWCC_PASSES_SHARD_TAKEAPART_H
 
-#include "ir/train/Train.h"
+#include "passes/shard/OpRules.h"
 
 namespace lwcc::shard {
 
@@ -36,13 +36,17 @@ private:
   void describe(mlir::Operation *made, llvm::StringRef name);
 };
 
-/// What the mean of losses divides by, for an op with labels and perhaps
-/// weights of `classes` classes.
-mlir::Value lossDivisor(Substitute &make, mlir::Value labels,
-                        mlir::Value weight, int64_t classes,
-                        int64_t ignoreIndex);
+/// What the mean of the losses of an op divides by, a loss or its gradient.
+template <typename OpT>
+mlir::Value divisorOf(Substitute &make, OpT op) {
+  return make
+      .create<train::LossWeightOp>(
+          "loss_weight", train::tensorOf(op.getContext(), {}), op.getLabels(),
+          op.getWeight(), shapeOf(logitsOf(op))[1], op.getIgnoreIndex())
+      .getSum();
+}
 
-/// The quotient of a sum and what lossDivisor gave. With no label that counts,
+/// The quotient of a sum and what divisorOf gave. With no label that counts,
 /// the loss and its gradient are 0.
 mlir::Value overDivisor(Substitute &make, mlir::Value sum, mlir::Value divisor);
 

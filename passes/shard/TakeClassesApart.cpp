@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/shard/OpRules.h"
 #include "passes/shard/TakeApart.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -53,32 +52,28 @@ static Value weightsOf(Substitute &make, Value oneHot, Value weight) {
 /// The loss from log-probabilities.
 template <typename OpT>
 static Value lossOf(Substitute &make, OpT op, Value logprobs) {
-  Value labels = op.getLabels(), weight = op.getWeight();
   Value weights = weightsOf(
-      make, oneHotLike(make, logprobs, labels, op.getIgnoreIndex()), weight);
+      make, oneHotLike(make, logprobs, op.getLabels(), op.getIgnoreIndex()),
+      op.getWeight());
   // Of a class that is not the label the logarithm may be infinite.
   Value each =
       make.map("losses", "x0 != 0.0f ? -x0 * x1 : 0.0f", {weights, logprobs});
   Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
   if (op.getSum())
     return sum;
-  return overDivisor(make, sum,
-                     lossDivisor(make, labels, weight, shapeOf(logprobs)[1],
-                                 op.getIgnoreIndex()));
+  return overDivisor(make, sum, divisorOf(make, op));
 }
 
 /// The gradient of the loss by each sample's own, and the labels' weights.
 template <typename OpT>
 static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
                                               Value like) {
-  Value labels = op.getLabels(), weight = op.getWeight();
   Value weights = weightsOf(
-      make, oneHotLike(make, like, labels, op.getIgnoreIndex()), weight);
+      make, oneHotLike(make, like, op.getLabels(), op.getIgnoreIndex()),
+      op.getWeight());
   Value scale = op.getDloss();
   if (!op.getSum())
-    scale = overDivisor(make, scale,
-                        lossDivisor(make, labels, weight, shapeOf(like)[1],
-                                    op.getIgnoreIndex()));
+    scale = overDivisor(make, scale, divisorOf(make, op));
   return {scale, weights};
 }
 

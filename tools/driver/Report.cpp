@@ -15,7 +15,7 @@ using namespace lwcc;
 std::string lwcc::grouped(int64_t number) {
   std::string digits = std::to_string(number);
   for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   return digits;
 }
 
