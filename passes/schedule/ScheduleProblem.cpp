@@ -77,9 +77,13 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
       ++waiting[i];
     }
   // Ready ops in program order, updates apart.
-  std::set<int> ready, updates;
+  std::set<int> ready;
+  std::set<std::pair<int, int>> updates; // by need
   auto release = [&](int op) {
-    (problem.ops[op].phase == Phase::update ? updates : ready).insert(op);
+    if (problem.ops[op].phase == Phase::update)
+      updates.insert({problem.ops[op].need, op});
+    else
+      ready.insert(op);
   };
   for (int i = 0; i < n; ++i)
     if (waiting[i] == 0)
@@ -102,9 +106,9 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
 
   Order order;
   while (!ready.empty() || !updates.empty()) {
-    int op = updates.empty() ? choose() : *updates.begin();
+    int op = updates.empty() ? choose() : updates.begin()->second;
     ready.erase(op);
-    updates.erase(op);
+    updates.erase({problem.ops[op].need, op});
     order.push_back(op);
     memory.run(problem.ops[op]);
     for (int next : successors[op])

@@ -7,7 +7,9 @@
 // the model's order, backward in its reverse, a layer's data gradient before
 // its weight gradient (others wait for the former, nobody for the latter). The
 // order keeps to it, except that
-//   - an update runs as soon as it can: its gradient dies there;
+//   - an update runs as soon as it can: its gradient dies there. Of several,
+//     that of the parameter which the next step needs first: transfers queue in
+//     this order, so that new values arrive in it;
 //   - among backward ops that could run, one that frees memory may be drawn
 //     forward, if that makes the peak of the whole step smaller.
 //
@@ -27,6 +29,7 @@ struct Op {
   std::string name;
   int lane = 0;
   Phase phase = Phase::forward;
+  int need = 0; ///< of an update: smaller if the next step needs it earlier
   std::vector<int> after;    ///< ops that must come before it
   std::vector<int> storages; ///< what it reads and writes
 };

@@ -99,6 +99,9 @@ private:
     entry.phase = phase == "update"     ? schedule::Phase::update
                   : phase == "backward" ? schedule::Phase::backward
                                         : schedule::Phase::forward;
+    // Forward ops come first in program order.
+    entry.need =
+        firstOf.try_emplace(layerOf(op), problem.ops.size()).first->second;
     if (auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr))
       if (!tiling.getPlaces().empty())
         entry.lane = tiling.getPlaces().front().getLane();
@@ -230,6 +233,7 @@ private:
   llvm::SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> number;
   llvm::StringMap<ReadOp> reads; ///< by parameter
+  llvm::StringMap<int> firstOf;  ///< by layer: its first op
   llvm::DenseMap<Value, int> storageOf;
   schedule::ScheduleProblem problem;
 };

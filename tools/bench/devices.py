@@ -5,9 +5,10 @@
 
 Speed: one device with as many threads as there are devices against that many
 virtual devices of one thread each, data parallel, alternating; the least step
-of each round's runs, and the ratio of their medians (above 1: the devices are
-faster). Then the text that is printed for 4 and 64 devices under each strategy,
-and how long g++ takes for it. lwcc must be on the PATH, the machine idle.
+of each round's runs, the ratio of their medians (above 1: the devices are
+faster), those of the rounds, and that of the least of all. Then the text that
+is printed for 4 and 64 devices under each strategy, and how long g++ takes for
+it. lwcc must be on the PATH, the machine idle.
 """
 
 import argparse
@@ -46,7 +47,8 @@ def speed(model, batch, args, folder):
     ratios = [a / b for a, b in zip(times[1], times[args.gpus])]
     print(f"| {os.path.basename(model)} | {batch} | {one * 1e3:.0f} "
           f"| {many * 1e3:.0f} | **{one / many:.2f}** "
-          f"({min(ratios):.2f}..{max(ratios):.2f}) |", flush=True)
+          f"({min(ratios):.2f}..{max(ratios):.2f}) "
+          f"| {min(times[1]) / min(times[args.gpus]):.2f} |", flush=True)
 
 
 def text(model, batch, folder):
@@ -79,7 +81,8 @@ def main():
             (item.rsplit(":", 1) for item in args.what)]
     with tempfile.TemporaryDirectory() as folder:
         print(f"| model | batch | 1 device, {args.gpus} threads, ms | "
-              f"{args.gpus} devices, ms | ratio |\n|---|---|---|---|---|")
+              f"{args.gpus} devices, ms | ratio | of the least |\n"
+              "|---|---|---|---|---|---|")
         for model, batch in what:
             speed(model, batch, args, folder)
         print("\n| model | strategy | devices | text, KB | lwcc, s | g++, s |"
