@@ -79,6 +79,9 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"machineName", "machine", "std::string", "\"\"", "a built-in machine or a file">,
     Option<"precision", "precision", "std::string", "\"fp32\"", "of products: fp32 or tf32">,
     Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">,
+    Option<"memory", "memory", "int64_t", "0", "bytes of a device, 0: the machine's">,
+    Option<"searchSeconds", "search-seconds", "double", "10", "how long a search by chance may take">,
+    Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"tables", "tables", "bool", "false", "keep the tables of the layer-wise search as JSON on the module">,
     Option<"compare", "compare", "bool", "false", "keep a table of all strategies on the module">,
     Option<"record", "record", "bool", "false", "keep the plan as JSON on the module">];

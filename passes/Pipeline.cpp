@@ -52,9 +52,11 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
       {"planned",
        {llvm::formatv(
            "train-plan{{strategy={0} gpus={1} record={2} compare={3} "
-           "tables={4} precision={5}{6}{7}}",
+           "tables={4} precision={5} memory={6} search-seconds={7} "
+           "search-seed={8}{9}{10}}",
            options.strategy, options.gpus, options.recordPlan,
            options.compareStrategies, options.costTables, options.precision,
+           options.memory, options.searchSeconds, options.searchSeed,
            options.plan.empty() ? "" : " plan=" + options.plan,
            options.machine.empty() ? "" : " machine=" + options.machine)}},
       {"sharded",

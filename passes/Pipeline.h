@@ -26,6 +26,9 @@ struct PipelineOptions {
   bool compareStrategies = false; ///< as text on the module
   bool localStatistics = false; ///< of batch normalization, per part
   int gpus = 1;
+  int64_t memory = 0;        ///< bytes of a device, 0: the machine's
+  double searchSeconds = 10; ///< for searches by chance
+  int64_t searchSeed = 0;
   std::string dumpDir; ///< if set, the IR after every pass goes there
 };
 

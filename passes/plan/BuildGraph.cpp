@@ -173,6 +173,7 @@ private:
   void sign(const Layer &layer, plan::LayerGraph::Layer &known);
 
   std::vector<Layer> layers;
+  llvm::DenseMap<Operation *, plan::Stage> stages;
 };
 } // namespace
 
@@ -184,11 +185,24 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
   llvm::StringMap<int> numbers;
   for (auto [i, layer] : llvm::enumerate(graph.layers))
     numbers[layer.name] = i;
+  // An op that only updates need makes gradients of parameters.
+  Block &body = step.getBody().front();
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    stages[&op] =
+        phaseOf(&op) == "forward" ? plan::Stage::forward
+        : llvm::all_of(op.getUsers(),
+                       [&](Operation *user) {
+                         return phaseOf(user) == "update" ||
+                                stages.lookup(user) ==
+                                    plan::Stage::weightGradient;
+                       })
+            ? plan::Stage::weightGradient
+            : plan::Stage::backward;
   llvm::DenseMap<Value, int> tensors;
   auto layerOf = [&](Operation *op) {
     return numbers.lookup(plan::servedLayer(op));
   };
-  for (Operation &op : step.getBody().front().without_terminator()) {
+  for (Operation &op : body.without_terminator()) {
     if (isa<ReadOp, WriteOp>(op))
       continue;
     int number = layerOf(&op);
@@ -212,6 +226,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
         plan::Tensor tensor;
         tensor.name = nameOf(operand).str();
         tensor.producer = layerOf(producer);
+        tensor.made = stages.lookup(producer);
         tensor.elementBytes = cast<RankedTensorType>(operand.getType())
                                   .getElementType()
                                   .getIntOrFloatBitWidth() /
@@ -223,6 +238,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
       std::vector<int> &consumers = graph.tensors[known->second].consumers;
       if (!llvm::is_contained(consumers, number)) {
         consumers.push_back(number);
+        graph.tensors[known->second].needed.push_back(stages.lookup(&op));
         graph.layers[number].read.push_back(known->second);
         layer.read.push_back(operand);
       }
@@ -300,6 +316,7 @@ plan::LayerTiles TileBuilder::build(int number,
         continue;
       shard::Tile tile = shard::tileOf(op, cuts, index);
       tiles.work[t].push_back(workOf(op, tile));
+      tiles.work[t].back().stage = stages.lookup(op);
       for (auto [operand, box] :
            llvm::zip_equal(op->getOperands(), tile.operands)) {
         note(layer.read, operand, t, box, tiles.read);

@@ -2,49 +2,133 @@
 
 #include "passes/plan/Compare.h"
 #include "passes/plan/Price.h"
+#include "passes/plan/Simulator.h"
+#include "passes/plan/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <chrono>
+
 using namespace lwcc::plan;
+
+static double milliseconds(Ticks time) {
+  return static_cast<double>(time) / ticksPerSecond * 1e3;
+}
+
+/// "n=2 c=4", "-" for what is whole.
+static std::string textOf(const Tiling &tiling) {
+  std::string text;
+  for (auto [d, name] : llvm::enumerate(dimensions))
+    if (tiling.degrees[d] > 1)
+      text += (text.empty() ? "" : " ") + std::string(1, name) + "=" +
+              std::to_string(tiling.degrees[d]);
+  return text.empty() ? "-" : text;
+}
+
+/// The layers that a plan cuts otherwise than data parallelism does, and how
+/// much slower the step were if only that layer went back.
+static void printReasons(const Problem &problem, Simulator &simulator,
+                         const Tilings &data, llvm::raw_ostream &os) {
+  struct Reason {
+    std::string layer;
+    Tiling tiling, instead;
+    Ticks saved;
+  };
+  std::vector<Reason> reasons;
+  for (const LayerGroup &group : groupsOf(problem.graph)) {
+    std::vector<Simulator::Change> back;
+    for (int layer : group)
+      if (simulator.tilings()[layer] != data[layer])
+        back.push_back({layer, data[layer]});
+    if (back.empty())
+      continue;
+    int first = back[0].layer;
+    reasons.push_back({problem.graph.layers[first].name,
+                       simulator.tilings()[first], data[first],
+                       simulator.propose(back) - simulator.step()});
+  }
+  if (reasons.empty())
+    return;
+  llvm::stable_sort(reasons, [](const Reason &a, const Reason &b) {
+    return a.saved > b.saved;
+  });
+  os << "cut otherwise than by data parallelism, and the milliseconds that "
+        "this "
+        "saves, one by one:\n";
+  constexpr size_t most = 12;
+  for (const Reason &reason : llvm::ArrayRef(reasons).take_front(most))
+    os << "  " << llvm::left_justify(reason.layer, 40) << " "
+       << llvm::left_justify(textOf(reason.tiling), 12) << " not "
+       << llvm::left_justify(textOf(reason.instead), 8)
+       << llvm::format("%10.3f\n", milliseconds(reason.saved));
+  if (reasons.size() > most)
+    os << "  and " << reasons.size() - most << " more\n";
+}
 
 std::string lwcc::plan::compareStrategies(const Problem &problem,
                                           const Plan &plan,
                                           llvm::StringRef name) {
-  const auto &[graph, machine, costs] = problem;
+  const LayerGraph &graph = problem.graph;
   struct Row {
-    llvm::StringRef name;
-    Seconds seconds;
+    std::string name;
+    Ticks step;
+    int64_t bytes, memory;
+    double sum;      ///< seconds, of Eq. 1 (Price.h)
+    double searched; ///< seconds
   };
   std::vector<Row> rows;
-  auto add = [&](llvm::StringRef name, const Plan &plan) {
-    Row row{name, {}};
-    for (const Seconds &layer : priceOf(graph, plan, machine, costs))
-      row.seconds += layer;
-    rows.push_back(row);
+  Simulator simulator(problem);
+  auto add = [&](llvm::StringRef name, const Tilings &tilings,
+                 double searched) {
+    simulator.simulate(tilings);
+    Seconds sum;
+    for (const Seconds &layer : priceOf(graph, planOf(problem, tilings, name),
+                                        problem.machine, problem.costs))
+      sum += layer;
+    rows.push_back({name.str(), simulator.step(), simulator.bytes(),
+                    simulator.memory(), sum.total(), searched});
   };
-  add(name, plan);
-  for (const Solver &solver : solvers())
-    if (!solver.searches && solver.name != name)
-      add(solver.name, solver.solve(problem));
-  llvm::stable_sort(rows, [](const Row &a, const Row &b) {
-    return a.seconds.total() < b.seconds.total();
-  });
+  Tilings data;
+  for (const Solver &solver : solvers()) {
+    if (solver.name == name || solver.name == "auto" || solver.name == "mcmc")
+      continue; // other searches by chance only on demand
+    auto start = std::chrono::steady_clock::now();
+    Tilings tilings = tilingsOf(graph, solver.solve(problem));
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - start;
+    add(solver.name, tilings, took.count());
+    if (solver.name == "data")
+      data = tilings;
+  }
+  Tilings chosen = tilingsOf(graph, plan);
+  add(name, chosen, 0);
+  rows.back().name += " *";
+  if (data.empty())
+    data = chosen;
+  llvm::stable_sort(rows,
+                    [](const Row &a, const Row &b) { return a.step < b.step; });
 
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "strategies by predicted milliseconds of a step without overlap ("
-     << costs.source() << ", " << machine.devices() << " devices):\n"
-     << "  strategy     compute  transfer  update     total  images/s  "
-        "exchanged MiB\n";
+  os << "strategies by predicted step (" << problem.costs.source() << ", "
+     << problem.machine.devices() << " devices; * is this plan):\n"
+     << "  strategy        step, ms   sum, ms  images/s  exchanged, MiB  "
+        "memory, MiB  "
+        "search, s\n";
   for (const Row &row : rows) {
-    const Seconds &s = row.seconds;
-    os << "  " << llvm::left_justify(row.name, 10)
-       << llvm::format("%10.3f%10.3f%8.3f%10.3f%10.0f%15.1f\n", s.compute * 1e3,
-                       s.transfer * 1e3, s.sync * 1e3, s.total() * 1e3,
-                       static_cast<double>(graph.batch) / s.total(),
-                       s.bytes / (1 << 20));
+    double ms = milliseconds(row.step);
+    os << "  " << llvm::left_justify(row.name, 14)
+       << llvm::format("%10.3f%10.3f%10.0f%16.1f%13.1f", ms, row.sum * 1e3,
+                       static_cast<double>(graph.batch) / ms * 1e3,
+                       static_cast<double>(row.bytes) / (1 << 20),
+                       static_cast<double>(row.memory) / (1 << 20));
+    if (row.searched > 0.0005)
+      os << llvm::format("%11.3f", row.searched);
+    os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
+                                                      : "\n");
   }
+  printReasons(problem, simulator, data, os);
   return text;
 }

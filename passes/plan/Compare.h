@@ -1,7 +1,9 @@
 //===- Compare.h - What each strategy would cost ----------------*- C++ -*-===//
 //
-// A table for people: a plan and those of the fixed strategies, which take no
-// search, priced by one sum (Price.h), cheapest first.
+// A table for people: a plan and those of the strategies that leave nothing to
+// chance, simulated (`step`) and by OptCNN's sum without any overlap (Price.h),
+// the quickest first; then what makes the plan better than
+// data parallelism, layer by layer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_COMPARE_H

@@ -9,49 +9,13 @@
 using namespace lwcc::plan;
 namespace json = llvm::json;
 
-/// All degrees whose product divides the number of devices. A reduction is not
-/// cut together with height or width: partial sums and halos would multiply.
-static void enumerate(const Extents &extents, int64_t devices, size_t d,
-                      Extents &degrees, std::vector<Extents> &found) {
-  if (d == degrees.size()) {
-    if (degrees[4] == 1 || degrees[2] * degrees[3] == 1)
-      found.push_back(degrees);
-    return;
-  }
-  for (int64_t degree = 1; degree <= std::min(devices, extents[d]); ++degree) {
-    if (devices % degree)
-      continue;
-    degrees[d] = degree;
-    enumerate(extents, devices / degree, d + 1, degrees, found);
-  }
-  degrees[d] = 1;
-}
-
-static std::vector<Tiling> tilingsOf(const LayerGraph::Layer &layer,
-                                     const Machine &machine) {
-  std::vector<Extents> all;
-  Extents degrees = {1, 1, 1, 1, 1};
-  enumerate(layer.extents, machine.devices(), 0, degrees, all);
-  std::vector<Tiling> tilings;
-  for (const Extents &each : all) {
-    Tiling tiling;
-    tiling.degrees = each;
-    tiling.places = machine.placesInTurn(tiling.tiles());
-    tilings.push_back(std::move(tiling));
-  }
-  return tilings;
-}
-
 void CostTables::findGroups() {
   const LayerGraph &graph = problem.graph;
-  for (auto [i, layer] : llvm::enumerate(graph.layers)) {
-    int group = layer.leader < 0 ? static_cast<int>(groups.size())
-                                 : position[layer.leader].first;
-    if (layer.leader < 0)
-      groups.emplace_back();
-    position.push_back({group, groups[group].size()});
-    groups[group].push_back(i);
-  }
+  groups = groupsOf(graph);
+  position.resize(graph.layers.size());
+  for (auto [g, group] : llvm::enumerate(groups))
+    for (auto [i, layer] : llvm::enumerate(group))
+      position[layer] = {static_cast<int>(g), static_cast<int>(i)};
   edges = edgesOf(graph);
   for (const Edge &edge : edges)
     between[std::minmax(position[edge.from].first, position[edge.to].first)]
@@ -59,8 +23,7 @@ void CostTables::findGroups() {
 }
 
 Tiling CostTables::tilingOf(int layer, const Tiling &leader) const {
-  const LayerGraph::Layer &known = problem.graph.layers[layer];
-  return known.leader < 0 ? leader : followerTiling(known, leader);
+  return tilingInGroup(problem.graph.layers[layer], leader);
 }
 
 /// Which places of their groups it joins, through which tensors.
@@ -84,8 +47,8 @@ std::string CostTables::signatureOf(const Group &group) const {
 }
 
 void CostTables::fill(const Group &group, Kind &kind) {
-  const auto &[graph, machine, costs] = problem;
-  kind.tilings = tilingsOf(graph.layers[group[0]], machine);
+  const auto &[graph, machine, costs, budget] = problem;
+  kind.tilings = equalTilings(graph.layers[group[0]], machine);
   int number = position[group[0]].first;
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {

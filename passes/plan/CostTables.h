@@ -12,6 +12,7 @@
 #include "passes/plan/MinSum.h"
 #include "passes/plan/Price.h"
 #include "passes/plan/Solvers.h"
+#include "passes/plan/Space.h"
 
 #include <map>
 
@@ -30,8 +31,7 @@ public:
   std::string toJson() const;
 
 private:
-  /// A leader and the layers that follow it.
-  using Group = std::vector<int>;
+  using Group = LayerGroup;
   /// What equal groups share.
   struct Kind {
     int number = 0;

@@ -16,9 +16,14 @@
 
 namespace lwcc::plan {
 
+/// When in a step something runs: forward, or in the backward pass for the
+/// gradients of tensors or, after these, for those of parameters.
+enum class Stage { forward, backward, weightGradient };
+
 /// One kernel call on one tile. A product of m rows, n columns and k terms, if
 /// `flops` is not 0; else something that only moves `bytes`.
 struct Work {
+  Stage stage = Stage::forward;
   double flops = 0;
   double bytes = 0; ///< read and written
   double m = 0, n = 0, k = 0;
@@ -28,7 +33,9 @@ struct Work {
 struct Tensor {
   std::string name;
   int producer = -1;          ///< a layer
+  Stage made = Stage::forward;
   std::vector<int> consumers; ///< layers, perhaps the producer, each once
+  std::vector<Stage> needed;  ///< by each of them, first
   int64_t elementBytes = 4;
 };
 

@@ -47,6 +47,9 @@ struct Machine {
   Link network; ///< of a node, to the others; its devices share it
   /// Whether the devices are parts of one processor, whose rates they share.
   bool oneProcessor = false;
+  /// What kernels lose, as a part of the time that a transfer to their device
+  /// runs beside them.
+  double transferSlowdown = 0;
 
   int64_t devices() const { return nodes * gpus; }
   /// The `i`-th device in turn, on its first lane.
@@ -67,6 +70,12 @@ const Machine *findMachine(llvm::StringRef name);
 std::vector<std::string> machineFromJson(llvm::StringRef text,
                                          Machine &machine);
 std::string toJson(const Machine &machine);
+
+/// So many devices of a built-in machine or of one in a file: of one node, if
+/// that has enough, else whole nodes. Without a name, H200s in one node. Returns
+/// everything that is wrong, a sentence each.
+std::vector<std::string> findDevices(llvm::StringRef nameOrFile, int64_t gpus,
+                                     Machine &machine);
 
 } // namespace lwcc::plan
 

@@ -14,11 +14,18 @@
 
 namespace lwcc::plan {
 
+/// How long a search by chance may take: 0 seconds for none at all.
+struct SearchBudget {
+  double seconds = 10;
+  uint64_t seed = 0;
+};
+
 /// What a solver is given.
 struct Problem {
   const LayerGraph &graph;
   const Machine &machine;
   const CostModel &costs;
+  SearchBudget budget = {};
 };
 
 struct Solver {
@@ -33,6 +40,10 @@ Plan planFor(const Problem &problem, llvm::StringRef strategy);
 
 /// Exact minimum of OptCNN's sum (Layerwise.cpp).
 Plan solveLayerwise(const Problem &problem);
+/// Markov chains over simulated steps (Mcmc.cpp).
+Plan solveMcmc(const Problem &problem);
+/// The best of all others, made better by a Markov chain (Auto.cpp).
+Plan solveAuto(const Problem &problem);
 
 llvm::ArrayRef<Solver> solvers();
 const Solver *findSolver(llvm::StringRef name);

@@ -139,9 +139,9 @@ RegionSet::RegionSet(const LayerTiles::Regions &all,
   known = overlaps.numberOfSet(description);
 }
 
-void RegionSet::exchangeByPairs(const RegionSet &makers,
-                                const RegionSet &readers, double elementBytes,
-                                Traffic &traffic) {
+void RegionSet::forEachPair(
+    const RegionSet &makers, const RegionSet &readers,
+    llvm::function_ref<void(int64_t, int64_t, double)> visit) {
   for (size_t i = 0; i < readers.regions.size(); ++i) {
     // What another tile on this device reads, too, is there already.
     bool known = false;
@@ -149,10 +149,17 @@ void RegionSet::exchangeByPairs(const RegionSet &makers,
       known = readers.devices[j] == readers.devices[i] &&
               readers.regions[j] == readers.regions[i];
     for (size_t j = 0; !known && j < makers.regions.size(); ++j)
-      traffic.add(makers.devices[j], readers.devices[i],
-                  elementBytes *
-                      overlap(makers.regions[j], readers.regions[i]));
+      if (double common = overlap(makers.regions[j], readers.regions[i]))
+        visit(makers.devices[j], readers.devices[i], common);
   }
+}
+
+void RegionSet::exchangeByPairs(const RegionSet &makers,
+                                const RegionSet &readers, double elementBytes,
+                                Traffic &traffic) {
+  forEachPair(makers, readers, [&](int64_t from, int64_t to, double volume) {
+    traffic.add(from, to, elementBytes * volume);
+  });
 }
 
 llvm::SmallVector<double, 64>

@@ -48,13 +48,20 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       fail("needs at least one GPU, not " + Twine(gpus));
       return;
     }
-    std::optional<plan::Machine> found = readMachine();
-    if (!found)
-      return signalPassFailure();
-    machine = *found;
+    std::vector<std::string> unfound =
+        plan::findDevices(machineName, gpus, machine);
+    for (const std::string &mistake : unfound)
+      fail(mistake);
+    if (!unfound.empty())
+      return;
     plan::LayerGraph graph = plan::buildGraph(module);
+    if (memory > 0)
+      machine.device.memory = memory;
     plan::CostModel costs(machine, precision);
-    plan::Problem problem{graph, machine, costs};
+    plan::Problem problem{graph,
+                          machine,
+                          costs,
+                          {searchSeconds, static_cast<uint64_t>(searchSeed)}};
     std::optional<plan::Plan> made = makePlan(problem);
     if (!made)
       return signalPassFailure();
@@ -90,49 +97,6 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
 
 private:
   plan::Machine machine;
-
-  /// A built-in machine or a file, with the number of GPUs that is asked for;
-  /// without a name, so many H200.
-  std::optional<plan::Machine> readMachine() {
-    plan::Machine read;
-    std::string name = machineName.empty() ? "h200x8" : machineName.getValue();
-    if (const plan::Machine *known = plan::findMachine(name)) {
-      read = *known;
-    } else if (auto buffer =
-                   llvm::MemoryBuffer::getFile(machineName, /*IsText=*/true)) {
-      std::vector<std::string> mistakes =
-          plan::machineFromJson((*buffer)->getBuffer(), read);
-      for (const std::string &mistake : mistakes)
-        fail("machine '") << machineName << "': " << mistake;
-      if (!mistakes.empty())
-        return std::nullopt;
-    } else {
-      InFlightDiagnostic diagnostic = fail("no machine '");
-      diagnostic << machineName << "': " << buffer.getError().message()
-                 << "; built in:";
-      for (const plan::Machine &row : plan::knownMachines())
-        diagnostic << " " << row.name;
-      return std::nullopt;
-    }
-    bool fits = machineName.empty() || gpus <= read.devices();
-    if (!fits) {
-      fail("machine '") << machineName << "' has " << read.devices()
-                        << " devices, fewer than --gpus=" << gpus.getValue();
-      return std::nullopt;
-    }
-    if (gpus <= read.gpus || machineName.empty()) {
-      read.nodes = 1;
-      read.gpus = gpus;
-    } else if (gpus % read.gpus == 0) {
-      read.nodes = gpus / read.gpus;
-    } else {
-      fail("--gpus=") << gpus.getValue()
-                      << " is no number of whole nodes of machine '"
-                      << machineName << "', which have " << read.gpus;
-      return std::nullopt;
-    }
-    return read;
-  }
 
   /// Reports a mistake of the user and fails the pass.
   InFlightDiagnostic fail(const Twine &message) {

@@ -15,6 +15,7 @@
 
 #include "ir/exec/Exec.h"
 #include "passes/shard/Sharder.h"
+#include "passes/shard/Updates.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -50,13 +51,6 @@ static int64_t bytesOf(const Box &region) {
   for (Interval axis : region)
     bytes *= axis.size();
   return bytes;
-}
-
-/// Whether every device that holds the region sums and updates all of it: what
-/// each must read is so little that one exchange is quicker than two.
-static bool isAllReduced(const Box &region, int64_t copies) {
-  constexpr int64_t little = 16 << 10;
-  return copies > 1 && bytesOf(region) * (copies - 1) <= little;
 }
 
 /// Cuts a region that lies in several copies so that each of their devices
@@ -155,7 +149,7 @@ void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
     for (const Part &copy : shared.parameters[weight])
       if (copy.region == region)
         holders.push_back(copy.place);
-    if (isAllReduced(region, holders.size())) {
+    if (isAllReduced(bytesOf(region), holders.size())) {
       for (PlaceAttr place : holders)
         updatePart(op, region, place);
       updated.push_back(region);

@@ -56,6 +56,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     else
       fail("--memory=" + memory + ": expected a size such as 80GiB or 512MiB");
   }
+  if (!(searchSeconds >= 0))
+    fail("--search-seconds: a time is not negative");
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -216,6 +218,9 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     options.strategy = flags.strategy;
   options.plan = flags.plan;
   options.machine = flags.machine;
+  options.memory = flags.memoryBytes;
+  options.searchSeconds = flags.searchSeconds;
+  options.searchSeed = flags.searchSeed;
   options.precision = flags.precision;
   options.recordPlan = goal == Goal::plan || flags.explain;
   options.costTables = goal == Goal::costs;

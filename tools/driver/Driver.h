@@ -59,18 +59,27 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "more is refused (default: no limit is known)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> strategy{
-      "strategy", llvm::cl::init("data"), llvm::cl::value_desc("NAME"),
-      llvm::cl::desc("Who plans for several devices: data (the samples are "
-                     "spread over them), model (the channels are), owt "
-                     "(convolutions by samples, fully connected layers by "
-                     "channels), layerwise (each layer's own way, by an exact "
-                     "search over predicted costs), single"),
+      "strategy", llvm::cl::init("auto"), llvm::cl::value_desc("NAME"),
+      llvm::cl::desc(
+          "Who plans for several devices: data (the samples are spread over "
+          "them), model (the channels are), owt (convolutions by samples, fully "
+          "connected layers by channels), layerwise (each layer's own way, by "
+          "an exact search over predicted costs), mcmc (the same by chance, "
+          "over simulated steps), single, or auto, the best of all (default)"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<double> searchSeconds{
+      "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),
+      llvm::cl::desc("How long a search by chance may take; 0: only the fixed "
+                     "strategies are compared"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> searchSeed{
+      "search-seed", llvm::cl::init(0), llvm::cl::value_desc("N"),
+      llvm::cl::desc("Seed of that search"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> machine{
       "machine", llvm::cl::value_desc("NAME|FILE"),
       llvm::cl::desc("What the costs are predicted for: h200x1, h200x4, h200x8, "
                      "h200-8x8, p100-4x4, k80-16x4, cpu, or a JSON file "
-                     "(default: H200s in one node)"),
+                     "(default: H200s in one node, or cpu)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> bn{
       "bn", llvm::cl::init("global"), llvm::cl::value_desc("global|local"),

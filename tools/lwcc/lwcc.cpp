@@ -84,6 +84,8 @@ static bool complete(Flags &flags, TrainerSource &source) {
     if (source.architectures.size() > 1)
       fail("--arch: a CPU trainer is compiled for one instruction set");
   }
+  if (flags.machine.empty() && source.target == Target::cpu)
+    flags.machine = "cpu";
   if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
       !flags.explain && flags.emit != "plan" && flags.emit != "costs")
     fail("no output given; add -o trainer");

@@ -1,0 +1,27 @@
+//===- Space.h - What searches choose from ----------------------*- C++ -*-===//
+//
+// Layers that are cut together, and the ways to cut them that searches
+// consider. Plan files may do more: uneven parts, any number of them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_SPACE_H
+#define LWCC_PASSES_PLAN_SPACE_H
+
+#include "passes/plan/LayerGraph.h"
+
+namespace lwcc::plan {
+
+/// A leader and the layers that follow it.
+using LayerGroup = std::vector<int>;
+std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
+/// Of a layer whose group's leader is cut like this.
+Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
+
+/// All tilings of a layer into equal parts, as many as a divisor of the
+/// devices, part i on device i; the first is not cut.
+std::vector<Tiling> equalTilings(const LayerGraph::Layer &layer,
+                                 const Machine &machine);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_SPACE_H

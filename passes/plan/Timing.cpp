@@ -1,0 +1,200 @@
+//===- Timing.cpp - How long the tasks of placed layers take --------------===//
+
+#include "passes/plan/Timing.h"
+#include "passes/shard/Updates.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <bit>
+#include <cmath>
+#include <set>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+using shard::Box;
+
+/// More answers than this are not kept: a long search asks for ever new places.
+static constexpr size_t mostRemembered = 1 << 18;
+
+int64_t Exchange::bytes() const {
+  int64_t sum = 0;
+  for (const Arrival &arrival : arrivals)
+    sum += arrival.bytes;
+  return sum;
+}
+
+/// Bytes from device to device that go at the same time.
+struct Timing::Flows {
+  explicit Flows(const Machine &machine)
+      : machine(machine), in(machine.devices()), out(machine.devices()),
+        sources(machine.devices()), nodeIn(machine.nodes),
+        nodeOut(machine.nodes) {}
+
+  void add(int64_t from, int64_t to, double bytes) {
+    if (from == to || bytes == 0)
+      return;
+    in[to] += bytes;
+    out[from] += bytes;
+    sources[to] |= DeviceSet(1) << from;
+    if (int64_t source = from / machine.gpus, target = to / machine.gpus;
+        source != target) {
+      nodeOut[source] += bytes;
+      nodeIn[target] += bytes;
+    }
+  }
+
+  /// A device waits for its own link, for those of its sources, and for what
+  /// the network cards of their nodes carry.
+  Exchange exchange(const Timing &timing) const {
+    Exchange result;
+    for (int64_t to = 0; to < machine.devices(); ++to) {
+      if (!sources[to])
+        continue;
+      double link = in[to], network = 0;
+      for (DeviceSet rest = sources[to]; rest; rest &= rest - 1) {
+        int64_t from = std::countr_zero(rest);
+        link = std::max(link, out[from]);
+        if (int64_t source = from / machine.gpus, target = to / machine.gpus;
+            source != target)
+          network = std::max({network, nodeOut[source], nodeIn[target]});
+      }
+      double seconds = machine.link.latency + link / machine.link.bandwidth;
+      if (network > 0)
+        seconds = std::max(seconds, machine.network.latency +
+                                        network / machine.network.bandwidth);
+      result.arrivals.push_back({static_cast<int>(to), sources[to],
+                                 timing.ticks(seconds),
+                                 static_cast<int64_t>(in[to])});
+    }
+    return result;
+  }
+
+  const Machine &machine;
+  std::vector<double> in, out;
+  std::vector<DeviceSet> sources;
+  std::vector<double> nodeIn, nodeOut;
+};
+
+Timing::Timing(const Problem &problem) : problem(problem) {
+  assert(problem.machine.devices() <= mostDevices && "the driver's limit");
+  std::map<std::string, int> known;
+  for (const LayerGraph::Layer &layer : problem.graph.layers)
+    kinds.push_back(
+        known.try_emplace(layer.signature, known.size()).first->second);
+}
+
+Ticks Timing::ticks(double seconds) const {
+  return std::llround(seconds * ticksPerSecond);
+}
+
+/// Degrees and sizes of a tiling, as a key.
+static void appendCuts(const Tiling &tiling, std::vector<int64_t> &key) {
+  llvm::append_range(key, tiling.degrees);
+  for (const std::vector<int64_t> &sizes : tiling.sizes) {
+    key.push_back(sizes.size());
+    llvm::append_range(key, sizes);
+  }
+}
+
+const LayerTiles &Timing::tilesOf(int kind, int layer, const Tiling &tiling) {
+  Key key = {kind};
+  appendCuts(tiling, key);
+  auto [entry, isNew] = tiles.try_emplace(std::move(key));
+  if (isNew)
+    entry->second = problem.graph.tiles(layer, tiling);
+  return entry->second;
+}
+
+/// As the shard pass does it (../shard/Updates.cpp): each device that holds a
+/// region owns a part of its update, or all of it where that is little.
+void Timing::synchronize(const LayerTiles::Regions &regions,
+                         const std::vector<int64_t> &devices, TimedLayer &timed,
+                         Flows &reduce, Flows &gather) const {
+  std::map<Box, std::set<int64_t>> holders;
+  for (auto [region, device] : llvm::zip_equal(regions, devices))
+    if (region)
+      holders[*region].insert(device);
+  for (const auto &[region, group] : holders) {
+    double bytes = 4 * shard::volume(region);
+    auto copies = static_cast<double>(group.size());
+    bool allReduced =
+        shard::isAllReduced(static_cast<int64_t>(bytes), group.size());
+    double owned = allReduced ? bytes : bytes / copies;
+    for (int64_t to : group) {
+      // Value and momentum are read and written, gradients are read.
+      Ticks time = ticks(problem.costs.seconds(
+          {Stage::weightGradient, 0, owned * (4 + copies)}));
+      (group.size() > 1 ? timed.update : timed.ownUpdate)[to] += time;
+      timed.memory[to] += static_cast<int64_t>(2 * bytes + owned);
+      for (int64_t from : group) {
+        reduce.add(from, to, owned);
+        if (!allReduced)
+          gather.add(from, to, owned);
+      }
+    }
+  }
+}
+
+std::shared_ptr<const TimedLayer> Timing::layer(int layer,
+                                                const Tiling &tiling) {
+  Key key = {kinds[layer]};
+  appendCuts(tiling, key);
+  std::vector<int64_t> devices;
+  for (const Place &place : tiling.places)
+    devices.push_back(problem.machine.deviceOf(place));
+  llvm::append_range(key, devices);
+  if (layers.size() > mostRemembered)
+    layers.clear();
+  std::shared_ptr<const TimedLayer> &known = layers[key];
+  if (known)
+    return known;
+
+  const LayerTiles &cut = tilesOf(kinds[layer], layer, tiling);
+  const LayerGraph::Layer &described = problem.graph.layers[layer];
+  auto timed = std::make_shared<TimedLayer>();
+  int64_t count = problem.machine.devices();
+  for (std::vector<Ticks> &each : timed->busy)
+    each.resize(count);
+  timed->update.resize(count);
+  timed->ownUpdate.resize(count);
+  timed->memory.resize(count);
+  for (auto [work, device] : llvm::zip_equal(cut.work, devices))
+    for (const Work &kernel : work)
+      timed->busy[static_cast<int>(kernel.stage)][device] +=
+          ticks(problem.costs.seconds(kernel));
+  for (auto [tensor, regions] : llvm::zip_equal(described.made, cut.made)) {
+    timed->made.emplace_back(regions, devices, overlaps);
+    const Tensor &made = problem.graph.tensors[tensor];
+    for (auto [region, device] : llvm::zip_equal(regions, devices))
+      if (region && made.made == Stage::forward)
+        timed->memory[device] += static_cast<int64_t>(
+            shard::volume(*region) * static_cast<double>(made.elementBytes));
+  }
+  for (const LayerTiles::Regions &regions : cut.read)
+    timed->read.emplace_back(regions, devices, overlaps);
+  Flows reduce(problem.machine), gather(problem.machine);
+  for (const LayerTiles::Regions &regions : cut.params)
+    synchronize(regions, devices, *timed, reduce, gather);
+  timed->reduce = reduce.exchange(*this);
+  timed->gather = gather.exchange(*this);
+  known = std::move(timed);
+  return known;
+}
+
+std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
+                                                 const RegionSet &read,
+                                                 int64_t elementBytes) {
+  if (exchanges.size() > mostRemembered)
+    exchanges.clear();
+  std::shared_ptr<const Exchange> &known =
+      exchanges[{made.number(), read.number(), elementBytes}];
+  if (known)
+    return known;
+  Flows flows(problem.machine);
+  RegionSet::forEachPair(
+      made, read, [&](int64_t from, int64_t to, double volume) {
+        flows.add(from, to, volume * static_cast<double>(elementBytes));
+      });
+  known = std::make_shared<const Exchange>(flows.exchange(*this));
+  return known;
+}
