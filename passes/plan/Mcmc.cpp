@@ -77,7 +77,7 @@ void Chain::note(const Tilings &tilings, Ticks step, int64_t memory) {
   bestMemory = memory;
 }
 
-bool Chain::run(const Tilings &start, int64_t proposals) {
+bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
   Ticks step = simulator.simulate(start);
   int64_t memory = simulator.memory();
   note(start, step, memory);
@@ -94,6 +94,8 @@ bool Chain::run(const Tilings &start, int64_t proposals) {
     if (changes[0].tiling == simulator.tilings()[changes[0].layer])
       continue;
     Ticks proposed = simulator.propose(changes);
+    if (observe)
+      observe(changes, proposed);
     // A start that does not fit must shrink first.
     int64_t needed = simulator.proposedMemory();
     if (needed > capacity && needed > memory)

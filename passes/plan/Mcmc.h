@@ -30,12 +30,13 @@ public:
   /// The deadline of all its runs is the problem's budget from now.
   Chain(const Problem &problem, Simulator &simulator);
 
+  /// Is told of each proposal, before it is kept or not.
+  using Observer = llvm::function_ref<void(
+      llvm::ArrayRef<Simulator::Change> changes, Ticks step)>;
   /// Follows a chain; whether it ended before the deadline.
-  bool run(const Tilings &start, int64_t proposals);
+  bool run(const Tilings &start, int64_t proposals, Observer observe = {});
   /// Every layer cut and placed at random.
   Tilings randomTilings();
-  /// One layer, and what follows it, cut and placed at random.
-  std::vector<Simulator::Change> randomChange();
 
   /// The quickest step that any run met, among those that fit. If none fits,
   /// the one that comes nearest.
@@ -50,6 +51,8 @@ private:
     std::vector<Tiling> tilings; ///< of the leader
   };
   int64_t below(int64_t count);
+  /// One layer, and what follows it, cut and placed at random.
+  std::vector<Simulator::Change> randomChange();
   /// A tiling of a group's leader, placed.
   Tiling draw(const Group &group);
   void note(const Tilings &tilings, Ticks step, int64_t memory);

@@ -36,7 +36,7 @@ Plan lwcc::plan::planOf(const Problem &problem, const Tilings &tilings,
 
 Simulator::Simulator(const Problem &problem)
     : problem(problem), devices(static_cast<int>(problem.machine.devices())),
-      timing(std::make_unique<Timing>(problem)) {
+      timing(problem) {
   findPositions();
   findPorts();
   size_t width = 3 * devices, count = positions.size() + 1;
@@ -45,6 +45,9 @@ Simulator::Simulator(const Problem &problem)
     rows.push_back(&storage[i * width]);
     triedRows.push_back(&storage[(count + i) * width]);
   }
+  shifts.assign(count, 0);
+  triedShifts.assign(count, 0);
+  walked.assign(count, false);
 }
 
 void Simulator::findPositions() {
@@ -52,7 +55,7 @@ void Simulator::findPositions() {
   int count = static_cast<int>(graph.layers.size());
   std::vector<std::array<bool, 3>> has(count);
   for (int i = 0; i < count; ++i) {
-    std::shared_ptr<const TimedLayer> whole = timing->layer(i, Tiling());
+    std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
     for (size_t s = 0; s < 3; ++s)
       has[i][s] = llvm::any_of(whole->busy[s], [](Ticks t) { return t > 0; });
     has[i][2] |= graph.layers[i].hasParameters;
@@ -81,6 +84,10 @@ void Simulator::findPorts() {
   for (auto [i, position] : llvm::enumerate(positions))
     at[position.layer][static_cast<int>(position.stage)] = static_cast<int>(i);
   portsOf.resize(graph.layers.size());
+  positionsOf.resize(graph.layers.size());
+  for (auto [i, position] : llvm::enumerate(positions))
+    positionsOf[position.layer].push_back(static_cast<int>(i));
+  crossing.resize(positions.size() + 1);
   auto indexIn = [](const std::vector<int> &list, int entry) {
     return static_cast<size_t>(llvm::find(list, entry) - list.begin());
   };
@@ -97,6 +104,8 @@ void Simulator::findPorts() {
       // comes no earlier.
       (from < to ? positions[to].fetched : positions[to].regrouped)
           .push_back(port);
+      for (int row = from + 1; row <= to; ++row)
+        crossing[row].push_back(port);
       portsOf[tensor.producer].push_back(port);
       if (consumer != tensor.producer)
         portsOf[consumer].push_back(port);
@@ -106,12 +115,6 @@ void Simulator::findPorts() {
 //===----------------------------------------------------------------------===//
 // A walk
 //===----------------------------------------------------------------------===//
-
-/// After so many positions.
-Simulator::Row Simulator::rowAt(int position) const {
-  Ticks *row = position < firstTried ? rows[position] : triedRows[position];
-  return {row, row + devices, row + 2 * devices};
-}
 
 /// Devices receive what others have `ready`, and wait for it.
 void Simulator::receive(const Exchange &exchange, const Ticks *ready,
@@ -124,7 +127,7 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
     Ticks end = start + arrival.duration;
     row.transfer[to] = end;
     if (Ticks beside = std::min(end, row.compute[to]) - start; beside > 0)
-      row.lost[to] += timing->slowdown(beside);
+      row.lost[to] += timing.slowdown(beside);
     row.compute[to] = std::max(row.compute[to], end);
   }
 }
@@ -144,7 +147,7 @@ void Simulator::update(const TimedLayer &layer, Row row) const {
         start = std::max(start, ready[std::countr_zero(rest)]);
       Ticks duration = arrival.duration + (after ? (*after)[to] : 0);
       row.transfer[to] = start + duration;
-      row.lost[to] += timing->slowdown(duration);
+      row.lost[to] += timing.slowdown(duration);
     }
   };
   exchange(layer.reduce, row.compute, &layer.update);
@@ -153,43 +156,109 @@ void Simulator::update(const TimedLayer &layer, Row row) const {
   exchange(layer.gather, updated.data(), nullptr);
 }
 
-/// From the row before position `first` to the end.
-void Simulator::walk(int first) {
-  firstTried = first + 1;
-  for (int i = first; i < static_cast<int>(positions.size()); ++i) {
-    const Position &position = positions[i];
-    Row row = rowAt(i + 1);
-    std::copy_n(rowAt(i).compute, 3 * devices, row.compute);
-    for (int port : position.fetched)
-      if (!exchanges[port]->arrivals.empty())
-        receive(*exchanges[port], rowAt(ports[port].from + 1).compute, row);
-    const TimedLayer &layer = *layers[position.layer];
-    const std::vector<Ticks> &busy =
-        layer.busy[static_cast<int>(position.stage)];
-    for (int d = 0; d < devices; ++d)
-      if (busy[d] > 0)
-        row.compute[d] += busy[d] + std::exchange(row.lost[d], 0);
-    std::array<Ticks, mostDevices> ready;
-    if (!position.regrouped.empty())
-      std::copy_n(row.compute, devices, ready.begin());
-    for (int port : position.regrouped)
-      if (!exchanges[port]->arrivals.empty())
-        receive(*exchanges[port], ready.data(), row);
-    if (position.stage == Stage::weightGradient)
-      update(layer, row);
+/// From the state before a position to the one behind it.
+void Simulator::play(int at) {
+  const Position &position = positions[at];
+  Row row = rowOf(triedRows[at + 1], devices);
+  if (isWalked(at)) {
+    std::copy_n(triedRows[at], 3 * devices, row.compute);
+  } else {
+    for (int lane = 0; lane < 2 * devices; ++lane)
+      row.compute[lane] = triedAt(at, lane);
+    std::copy_n(rows[at] + 2 * devices, devices, row.lost);
   }
-  Row last = rowAt(static_cast<int>(positions.size()));
-  triedResult = *std::max_element(last.compute, last.compute + 2 * devices);
+  std::array<Ticks, mostDevices> ready;
+  for (int port : position.fetched) {
+    const Exchange &exchange = exchanges[port];
+    if (exchange.arrivals.empty())
+      continue;
+    for (int d = 0; d < devices; ++d)
+      ready[d] = triedAt(ports[port].from + 1, d);
+    receive(exchange, ready.data(), row);
+  }
+  const TimedLayer &layer = *layers[position.layer];
+  const Ticks *busy = layer.busy[static_cast<int>(position.stage)].data();
+  for (int d = 0; d < devices; ++d)
+    if (busy[d] > 0)
+      row.compute[d] += busy[d] + std::exchange(row.lost[d], 0);
+  if (!position.regrouped.empty())
+    std::copy_n(row.compute, devices, ready.begin());
+  for (int port : position.regrouped)
+    receive(exchanges[port], ready.data(), row);
+  if (position.stage == Stage::weightGradient)
+    update(layer, row);
+}
+
+/// Whether all that follows a row, which was walked, is as it was before the
+/// proposal, at times that differ by `shift`.
+bool Simulator::isShifted(int row, Ticks &shift) const {
+  Row now = rowOf(triedRows[row], devices), before = rowOf(rows[row], devices);
+  Ticks difference = now.compute[0] - before.compute[0];
+  Ticks least = now.compute[0];
+  for (int d = 0; d < devices; ++d) {
+    if (now.compute[d] - before.compute[d] != difference ||
+        now.lost[d] != before.lost[d])
+      return false;
+    least = std::min(least, now.compute[d]);
+  }
+  // Nothing starts before a compute lane is free: a transfer lane that is free
+  // by then may be so earlier or later.
+  for (int d = 0; d < devices; ++d)
+    if (now.transfer[d] - before.transfer[d] != difference &&
+        (now.transfer[d] > least || before.transfer[d] + difference > least))
+      return false;
+  shift = difference - shifts[row];
+  // But for what was made before and goes elsewhere only later: unless that is
+  // shifted, too, or the lane is free no earlier (and it never will be).
+  for (int port : crossing[row])
+    for (const Arrival &arrival : exchanges[port].arrivals)
+      for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1) {
+        int made = ports[port].from + 1, from = std::countr_zero(rest);
+        Ticks ready = triedAt(made, from), was = heldAt(made, from);
+        int to = arrival.device;
+        bool tooEarly = ready <= now.transfer[to] &&
+                        was <= before.transfer[to] + shifts[row] &&
+                        now.transfer[to] - before.transfer[to] == difference;
+        if (ready - was != shift && !tooEarly)
+          return false;
+      }
+  return true;
+}
+
+/// Plays what a change reaches: the positions `stops`, in rising order, and
+/// what follows each of them until only the time is another. `anew`: all.
+void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
+  int count = static_cast<int>(positions.size());
+  int at = stops.empty() ? count : stops[0];
+  firstTried = at + 1;
+  std::fill(walked.begin() + std::min(firstTried, count), walked.end(), false);
+  size_t next = 0;
+  while (at < count) {
+    play(at);
+    walked[++at] = true;
+    while (next < stops.size() && stops[next] < at)
+      ++next;
+    int stop = next < stops.size() ? stops[next] : count;
+    Ticks shift;
+    if (anew || stop == at || !isShifted(at, shift))
+      continue;
+    std::fill(triedShifts.begin() + at + 1, triedShifts.begin() + stop + 1,
+              shift);
+    at = stop;
+  }
+  triedResult = 0;
+  for (int lane = 0; lane < 2 * devices; ++lane)
+    triedResult = std::max(triedResult, triedAt(count, lane));
 }
 
 //===----------------------------------------------------------------------===//
 // Full and delta mode
 //===----------------------------------------------------------------------===//
 
-std::shared_ptr<const Exchange> Simulator::exchangeOf(const Port &port) const {
-  return timing->exchange(layers[port.maker]->made[port.made],
-                          layers[port.reader]->read[port.read],
-                          problem.graph.tensors[port.tensor].elementBytes);
+void Simulator::findExchange(const Port &port, Exchange &result) const {
+  timing.exchange(layers[port.maker]->made[port.made],
+                  layers[port.reader]->read[port.read],
+                  problem.graph.tensors[port.tensor].elementBytes, result);
 }
 
 void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
@@ -208,22 +277,27 @@ void Simulator::addMemory(int port, const Exchange &exchange,
 }
 
 Ticks Simulator::simulate(const Tilings &tilings) {
-  timing = std::make_unique<Timing>(problem);
   held = tilings;
   layers.clear();
-  exchanges.clear();
   tried.clear();
+  triedLayers.clear();
+  movedPorts.clear();
   memoryUse.assign(devices, 0);
   for (auto [i, tiling] : llvm::enumerate(tilings)) {
-    layers.push_back(timing->layer(static_cast<int>(i), tiling));
+    layers.push_back(timing.layer(static_cast<int>(i), tiling));
     addMemory(*layers.back(), memoryUse, 1);
   }
+  exchanges.resize(ports.size());
   for (auto [i, port] : llvm::enumerate(ports)) {
-    exchanges.push_back(exchangeOf(port));
-    addMemory(static_cast<int>(i), *exchanges.back(), memoryUse, 1);
+    findExchange(port, exchanges[i]);
+    addMemory(static_cast<int>(i), exchanges[i], memoryUse, 1);
   }
-  walk(0);
+  std::fill_n(rows[0], 3 * devices, 0);
+  shifts[0] = 0;
+  walk({0}, /*anew=*/true);
+  std::swap(rows[0], triedRows[0]);
   rows.swap(triedRows);
+  std::fill(shifts.begin(), shifts.end(), 0);
   result = triedResult;
   return result;
 }
@@ -231,62 +305,64 @@ Ticks Simulator::simulate(const Tilings &tilings) {
 Ticks Simulator::propose(llvm::ArrayRef<Change> changes) {
   tried.assign(changes.begin(), changes.end());
   triedLayers.clear();
-  triedExchanges.clear();
+  movedPorts.clear();
   triedMemory = memoryUse;
+  llvm::SmallVector<int, 32> stops;
   for (const Change &change : changes) {
     addMemory(*layers[change.layer], triedMemory, -1);
     triedLayers.push_back(std::exchange(
-        layers[change.layer], timing->layer(change.layer, change.tiling)));
+        layers[change.layer], timing.layer(change.layer, change.tiling)));
     addMemory(*layers[change.layer], triedMemory, 1);
+    llvm::append_range(stops, positionsOf[change.layer]);
+    llvm::append_range(movedPorts, portsOf[change.layer]);
   }
-  int first = static_cast<int>(positions.size());
-  std::vector<int> moved;
-  for (const Change &change : changes)
-    llvm::append_range(moved, portsOf[change.layer]);
-  llvm::sort(moved);
-  moved.erase(llvm::unique(moved), moved.end());
-  for (int port : moved) {
-    std::shared_ptr<const Exchange> exchange = exchangeOf(ports[port]);
-    addMemory(port, *exchanges[port], triedMemory, -1);
-    addMemory(port, *exchange, triedMemory, 1);
-    first = std::min(first, ports[port].to);
-    triedExchanges.push_back(
-        {port, std::exchange(exchanges[port], std::move(exchange))});
+  llvm::sort(movedPorts);
+  movedPorts.erase(llvm::unique(movedPorts), movedPorts.end());
+  triedExchanges.resize(std::max(triedExchanges.size(), movedPorts.size()));
+  for (auto [i, port] : llvm::enumerate(movedPorts)) {
+    Exchange &exchange = triedExchanges[i];
+    findExchange(ports[port], exchange);
+    addMemory(port, exchanges[port], triedMemory, -1);
+    addMemory(port, exchange, triedMemory, 1);
+    std::swap(exchange, exchanges[port]);
+    stops.push_back(ports[port].to);
   }
-  for (int i = 0; i < first; ++i)
-    if (llvm::any_of(changes, [&](const Change &change) {
-          return change.layer == positions[i].layer;
-        }))
-      first = i;
-  walk(first);
-  // The tables hold what holds; tried* keeps the proposal's.
-  for (auto [change, layer] : llvm::zip_equal(changes, triedLayers))
-    std::swap(layers[change.layer], layer);
-  for (auto &[port, exchange] : triedExchanges)
-    std::swap(exchanges[port], exchange);
+  llvm::sort(stops);
+  walk(stops, /*anew=*/false);
+  swapTables();
   return triedResult;
 }
 
-void Simulator::accept() {
-  for (auto [change, layer] : llvm::zip_equal(tried, triedLayers)) {
+/// The tables hold what holds; outside of propose(), tried* is the proposal's.
+void Simulator::swapTables() {
+  for (auto [change, layer] : llvm::zip_equal(tried, triedLayers))
     std::swap(layers[change.layer], layer);
+  for (auto [i, port] : llvm::enumerate(movedPorts))
+    std::swap(exchanges[port], triedExchanges[i]);
+}
+
+void Simulator::accept() {
+  swapTables();
+  for (const Change &change : tried)
     held[change.layer] = change.tiling;
-  }
-  for (auto &[port, exchange] : triedExchanges)
-    std::swap(exchanges[port], exchange);
-  for (size_t i = firstTried; i < rows.size(); ++i)
-    std::swap(rows[i], triedRows[i]);
-  tried.clear();
-  triedLayers.clear();
-  triedExchanges.clear();
+  for (int i = firstTried; i < static_cast<int>(rows.size()); ++i)
+    if (walked[i]) {
+      std::swap(rows[i], triedRows[i]);
+      shifts[i] = 0;
+    } else {
+      shifts[i] += triedShifts[i];
+    }
   memoryUse = triedMemory;
   result = triedResult;
+  tried.clear();
+  triedLayers.clear();
+  movedPorts.clear();
 }
 
 int64_t Simulator::bytes() const {
   int64_t sum = 0;
-  for (const auto &exchange : exchanges)
-    sum += exchange->bytes();
+  for (const Exchange &exchange : exchanges)
+    sum += exchange.bytes();
   for (const auto &layer : layers)
     sum += layer->reduce.bytes() + layer->gather.bytes();
   return sum;

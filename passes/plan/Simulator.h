@@ -11,8 +11,10 @@
 // FlexFlow (Jia et al. 2019, 5) does this on a graph of tasks with queues. Here
 // the order on each lane is known beforehand, so that a step is one walk over
 // the stages of layers, and the state after a stage is when each lane is free.
-// In delta mode, only the stages from the first one that a change can reach are
-// walked again. Times are whole numbers (Timing.h): both modes agree exactly.
+// In delta mode, only stages that a change reaches are walked again: from the
+// layer that is changed until all lanes are as they were but for a shift of
+// time, and so for the backward pass. Times are whole numbers (Timing.h), so
+// that both modes agree exactly.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SIMULATOR_H
@@ -34,7 +36,7 @@ class Simulator {
 public:
   explicit Simulator(const Problem &problem);
 
-  /// Full mode: the whole step, for which nothing is remembered.
+  /// Full mode: the whole step.
   Ticks simulate(const Tilings &tilings);
 
   struct Change {
@@ -76,13 +78,28 @@ private:
   struct Row {
     Ticks *compute, *transfer, *lost;
   };
-  using TimedLayers = std::vector<std::shared_ptr<const TimedLayer>>;
-
   void findPositions();
   void findPorts();
-  std::shared_ptr<const Exchange> exchangeOf(const Port &port) const;
-  Row rowAt(int position) const;
-  void walk(int first);
+  void findExchange(const Port &port, Exchange &result) const;
+  static Row rowOf(Ticks *values, int devices) {
+    return {values, values + devices, values + 2 * devices};
+  }
+  /// Of a row, when a lane was free: as it holds, and under the proposal.
+  Ticks heldAt(int row, int lane) const {
+    return rows[row][lane] + shifts[row];
+  }
+  Ticks triedAt(int row, int lane) const {
+    return isWalked(row) ? triedRows[row][lane]
+                         : heldAt(row, lane) + shiftOf(row);
+  }
+  bool isWalked(int row) const { return row >= firstTried && walked[row]; }
+  Ticks shiftOf(int row) const {
+    return row < firstTried ? 0 : triedShifts[row];
+  }
+  void walk(llvm::ArrayRef<int> stops, bool anew);
+  void play(int position);
+  void swapTables();
+  bool isShifted(int row, Ticks &shift) const;
   void receive(const Exchange &exchange, const Ticks *ready, Row row) const;
   void update(const TimedLayer &layer, Row row) const;
   static void addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
@@ -92,25 +109,32 @@ private:
 
   const Problem &problem;
   const int devices;
-  mutable std::unique_ptr<Timing> timing;
+  mutable Timing timing;
   std::vector<Position> positions;
   std::vector<Port> ports;
-  std::vector<std::vector<int>> portsOf; ///< of each layer
+  std::vector<std::vector<int>> portsOf;     ///< of each layer
+  std::vector<std::vector<int>> positionsOf; ///< of each layer
+  /// Of each row, the ports from before it to behind it.
+  std::vector<std::vector<int>> crossing;
 
   Tilings held;
-  TimedLayers layers;
-  std::vector<std::shared_ptr<const Exchange>> exchanges; ///< of each port
+  std::vector<std::shared_ptr<const TimedLayer>> layers;
+  std::vector<Exchange> exchanges; ///< of each port
   std::vector<int64_t> memoryUse;
   Ticks result = 0;
 
-  /// Rows before `firstTried` hold; from there on, those of the last proposal
-  /// stand beside them.
+  /// The state before each position and at the end, of what holds, and what is
+  /// to be added to all its times. A proposal replaces rows from `firstTried`
+  /// on: by those that were walked anew, or by a further shift.
   std::vector<Ticks *> rows, triedRows;
+  std::vector<Ticks> shifts, triedShifts;
+  std::vector<char> walked;
   std::vector<Ticks> storage;
   int firstTried = 0;
   std::vector<Change> tried;
   std::vector<std::shared_ptr<const TimedLayer>> triedLayers;
-  std::vector<std::pair<int, std::shared_ptr<const Exchange>>> triedExchanges;
+  std::vector<int> movedPorts;
+  std::vector<Exchange> triedExchanges; ///< of these
   std::vector<int64_t> triedMemory;
   Ticks triedResult = 0;
 };

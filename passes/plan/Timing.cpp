@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace lwcc;
@@ -23,59 +24,62 @@ int64_t Exchange::bytes() const {
   return sum;
 }
 
-/// Bytes from device to device that go at the same time.
-struct Timing::Flows {
-  explicit Flows(const Machine &machine)
-      : machine(machine), in(machine.devices()), out(machine.devices()),
-        sources(machine.devices()), nodeIn(machine.nodes),
-        nodeOut(machine.nodes) {}
+Timing::Flows::Flows(const Machine &machine)
+    : in(machine.devices()), out(machine.devices()), nodeIn(machine.nodes),
+      nodeOut(machine.nodes), sources(machine.devices()), machine(machine) {}
 
-  void add(int64_t from, int64_t to, double bytes) {
-    if (from == to || bytes == 0)
-      return;
-    in[to] += bytes;
-    out[from] += bytes;
-    sources[to] |= DeviceSet(1) << from;
-    if (int64_t source = from / machine.gpus, target = to / machine.gpus;
-        source != target) {
-      nodeOut[source] += bytes;
-      nodeIn[target] += bytes;
-    }
+void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
+  if (from == to || bytes == 0)
+    return;
+  in[to] += bytes;
+  out[from] += bytes;
+  sources[to] |= DeviceSet(1) << from;
+  if (machine.nodes == 1)
+    return;
+  int64_t source = from / machine.gpus, target = to / machine.gpus;
+  if (source != target) {
+    nodeOut[source] += bytes;
+    nodeIn[target] += bytes;
   }
+}
 
-  /// A device waits for its own link, for those of its sources, and for what
-  /// the network cards of their nodes carry.
-  Exchange exchange(const Timing &timing) const {
-    Exchange result;
-    for (int64_t to = 0; to < machine.devices(); ++to) {
-      if (!sources[to])
+void Timing::Flows::clear() {
+  for (std::vector<double> *counts : {&in, &out, &nodeIn, &nodeOut})
+    std::fill(counts->begin(), counts->end(), 0.0);
+  std::fill(sources.begin(), sources.end(), 0);
+}
+
+/// A device waits for its own link, for those of its sources, and for what the
+/// network cards of their nodes carry.
+void Timing::finish(const Flows &flows, Exchange &result) const {
+  const Machine &machine = problem.machine;
+  result.arrivals.clear();
+  for (int64_t to = 0; to < machine.devices(); ++to) {
+    if (!flows.sources[to])
+      continue;
+    double link = flows.in[to], network = 0;
+    for (DeviceSet rest = flows.sources[to]; rest; rest &= rest - 1) {
+      int64_t from = std::countr_zero(rest);
+      link = std::max(link, flows.out[from]);
+      if (machine.nodes == 1)
         continue;
-      double link = in[to], network = 0;
-      for (DeviceSet rest = sources[to]; rest; rest &= rest - 1) {
-        int64_t from = std::countr_zero(rest);
-        link = std::max(link, out[from]);
-        if (int64_t source = from / machine.gpus, target = to / machine.gpus;
-            source != target)
-          network = std::max({network, nodeOut[source], nodeIn[target]});
-      }
-      double seconds = machine.link.latency + link / machine.link.bandwidth;
-      if (network > 0)
-        seconds = std::max(seconds, machine.network.latency +
-                                        network / machine.network.bandwidth);
-      result.arrivals.push_back({static_cast<int>(to), sources[to],
-                                 timing.ticks(seconds),
-                                 static_cast<int64_t>(in[to])});
+      int64_t source = from / machine.gpus, target = to / machine.gpus;
+      if (source != target)
+        network =
+            std::max({network, flows.nodeOut[source], flows.nodeIn[target]});
     }
-    return result;
+    double seconds = machine.link.latency + link / machine.link.bandwidth;
+    if (network > 0)
+      seconds = std::max(seconds, machine.network.latency +
+                                      network / machine.network.bandwidth);
+    result.arrivals.push_back({static_cast<int>(to), flows.sources[to],
+                               ticks(seconds),
+                               static_cast<int64_t>(flows.in[to])});
   }
+}
 
-  const Machine &machine;
-  std::vector<double> in, out;
-  std::vector<DeviceSet> sources;
-  std::vector<double> nodeIn, nodeOut;
-};
-
-Timing::Timing(const Problem &problem) : problem(problem) {
+Timing::Timing(const Problem &problem)
+    : problem(problem), scratch(problem.machine) {
   assert(problem.machine.devices() <= mostDevices && "the driver's limit");
   std::map<std::string, int> known;
   for (const LayerGraph::Layer &layer : problem.graph.layers)
@@ -175,26 +179,18 @@ std::shared_ptr<const TimedLayer> Timing::layer(int layer,
   Flows reduce(problem.machine), gather(problem.machine);
   for (const LayerTiles::Regions &regions : cut.params)
     synchronize(regions, devices, *timed, reduce, gather);
-  timed->reduce = reduce.exchange(*this);
-  timed->gather = gather.exchange(*this);
+  finish(reduce, timed->reduce);
+  finish(gather, timed->gather);
   known = std::move(timed);
   return known;
 }
 
-std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
-                                                 const RegionSet &read,
-                                                 int64_t elementBytes) {
-  if (exchanges.size() > mostRemembered)
-    exchanges.clear();
-  std::shared_ptr<const Exchange> &known =
-      exchanges[{made.number(), read.number(), elementBytes}];
-  if (known)
-    return known;
-  Flows flows(problem.machine);
+void Timing::exchange(const RegionSet &made, const RegionSet &read,
+                      int64_t elementBytes, Exchange &result) {
+  scratch.clear();
   RegionSet::forEachPair(
-      made, read, [&](int64_t from, int64_t to, double volume) {
-        flows.add(from, to, volume * static_cast<double>(elementBytes));
+      made, read, overlaps, [&](int64_t from, int64_t to, double volume) {
+        scratch.add(from, to, volume * static_cast<double>(elementBytes));
       });
-  known = std::make_shared<const Exchange>(flows.exchange(*this));
-  return known;
+  finish(scratch, result);
 }

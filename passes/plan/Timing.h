@@ -7,8 +7,7 @@
 // Time is counted in whole picoseconds: sums do not depend on their order, so
 // that simulating a part of a step again gives what all of it would.
 //
-// What was asked once is remembered: layers with equal signatures under equal
-// tilings and places share one answer.
+// Layers with equal signatures under equal tilings and places share one answer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_TIMING_H
@@ -17,7 +16,8 @@
 #include "passes/plan/Solvers.h"
 #include "passes/plan/Traffic.h"
 
-#include <map>
+#include "llvm/ADT/Hashing.h"
+
 #include <memory>
 #include <unordered_map>
 
@@ -59,8 +59,8 @@ public:
   explicit Timing(const Problem &problem);
 
   std::shared_ptr<const TimedLayer> layer(int layer, const Tiling &tiling);
-  std::shared_ptr<const Exchange>
-  exchange(const RegionSet &made, const RegionSet &read, int64_t elementBytes);
+  void exchange(const RegionSet &made, const RegionSet &read,
+                int64_t elementBytes, Exchange &result);
   /// What a kernel loses while a transfer of this length runs beside it.
   Ticks slowdown(Ticks transfer) const {
     return static_cast<Ticks>(static_cast<double>(transfer) *
@@ -68,7 +68,16 @@ public:
   }
 
 private:
-  struct Flows;
+  /// Bytes from device to device that go at the same time.
+  struct Flows {
+    explicit Flows(const Machine &machine);
+    void add(int64_t from, int64_t to, double bytes);
+    void clear();
+    std::vector<double> in, out, nodeIn, nodeOut;
+    std::vector<DeviceSet> sources;
+    const Machine &machine;
+  };
+  void finish(const Flows &flows, Exchange &result) const;
   const LayerTiles &tilesOf(int kind, int layer, const Tiling &tiling);
   void synchronize(const LayerTiles::Regions &regions,
                    const std::vector<int64_t> &devices, TimedLayer &timed,
@@ -79,10 +88,15 @@ private:
   AxisOverlaps overlaps;
   std::vector<int> kinds; ///< of each layer: the number of its signature
   using Key = std::vector<int64_t>;
-  std::map<Key, LayerTiles> tiles;                         ///< by kind and cuts
-  std::map<Key, std::shared_ptr<const TimedLayer>> layers; ///< and places
-  std::map<std::tuple<int, int, int64_t>, std::shared_ptr<const Exchange>>
-      exchanges; ///< by the numbers of both sets
+  struct HashKey {
+    size_t operator()(const Key &key) const {
+      return llvm::hash_combine_range(key.begin(), key.end());
+    }
+  };
+  std::unordered_map<Key, LayerTiles, HashKey> tiles; ///< by kind and cuts
+  /// By these and places.
+  std::unordered_map<Key, std::shared_ptr<const TimedLayer>, HashKey> layers;
+  Flows scratch;
 };
 
 } // namespace lwcc::plan

@@ -62,13 +62,6 @@ static double overlap(Interval a, Interval b) {
       std::min(a.end, b.end) - std::max(a.begin, b.begin), 0));
 }
 
-static double overlap(const Box &a, const Box &b) {
-  double product = 1;
-  for (size_t d = 0; d < a.size() && product > 0; ++d)
-    product *= overlap(a[d], b[d]);
-  return product;
-}
-
 int AxisOverlaps::number(const Intervals &intervals) {
   auto [entry, isNew] = numbers.try_emplace(intervals, numbers.size());
   if (isNew)
@@ -140,26 +133,44 @@ RegionSet::RegionSet(const LayerTiles::Regions &all,
 }
 
 void RegionSet::forEachPair(
-    const RegionSet &makers, const RegionSet &readers,
+    const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
     llvm::function_ref<void(int64_t, int64_t, double)> visit) {
+  size_t rank = makers.axes.size();
+  if (makers.regions.empty() || readers.regions.empty())
+    return;
+  llvm::SmallVector<std::pair<const double *, size_t>, 5> tables;
+  for (size_t d = 0; d < rank; ++d) {
+    const AxisOverlaps::Table &table =
+        overlaps.between(readers.axes[d], makers.axes[d]);
+    tables.push_back({table.common.data(), table.ofMaker.size()});
+  }
   for (size_t i = 0; i < readers.regions.size(); ++i) {
     // What another tile on this device reads, too, is there already.
     bool known = false;
     for (size_t j = 0; j < i && !known; ++j)
       known = readers.devices[j] == readers.devices[i] &&
               readers.regions[j] == readers.regions[i];
-    for (size_t j = 0; !known && j < makers.regions.size(); ++j)
-      if (double common = overlap(makers.regions[j], readers.regions[i]))
+    if (known)
+      continue;
+    const int *ofReader = readers.index.data() + i * rank;
+    const int *ofMaker = makers.index.data();
+    for (size_t j = 0; j < makers.regions.size(); ++j, ofMaker += rank) {
+      double common = 1;
+      for (size_t d = 0; d < rank && common > 0; ++d)
+        common *= tables[d].first[ofReader[d] * tables[d].second + ofMaker[d]];
+      if (common > 0)
         visit(makers.devices[j], readers.devices[i], common);
+    }
   }
 }
 
 void RegionSet::exchangeByPairs(const RegionSet &makers,
                                 const RegionSet &readers, double elementBytes,
-                                Traffic &traffic) {
-  forEachPair(makers, readers, [&](int64_t from, int64_t to, double volume) {
-    traffic.add(from, to, elementBytes * volume);
-  });
+                                AxisOverlaps &overlaps, Traffic &traffic) {
+  forEachPair(makers, readers, overlaps,
+              [&](int64_t from, int64_t to, double volume) {
+                traffic.add(from, to, elementBytes * volume);
+              });
 }
 
 llvm::SmallVector<double, 64>
@@ -179,7 +190,7 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
                          double elementBytes, const Machine &machine,
                          AxisOverlaps &overlaps, Traffic &traffic) {
   if (!makers.isGrid() || !readers.isGrid())
-    return exchangeByPairs(makers, readers, elementBytes, traffic);
+    return exchangeByPairs(makers, readers, elementBytes, overlaps, traffic);
   size_t rank = makers.axes.size();
   llvm::SmallVector<const AxisOverlaps::Table *, 5> tables;
   llvm::SmallVector<const std::vector<double> *, 5> ofReader, ofMaker;

@@ -80,13 +80,13 @@ public:
                        AxisOverlaps &overlaps, Traffic &traffic);
   /// The same, pair by pair: slower, for all sets.
   static void exchangeByPairs(const RegionSet &makers, const RegionSet &readers,
-                              double elementBytes, Traffic &traffic);
+                              double elementBytes, AxisOverlaps &overlaps,
+                              Traffic &traffic);
   /// How many elements go from each maker's device to each reader's, and also
   /// those that are there already (from == to).
-  static void
-  forEachPair(const RegionSet &makers, const RegionSet &readers,
-              llvm::function_ref<void(int64_t from, int64_t to, double volume)>
-                  visit);
+  static void forEachPair(
+      const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
+      llvm::function_ref<void(int64_t from, int64_t to, double volume)> visit);
 
   /// Whether the regions are all combinations of some intervals per axis, each
   /// equally often, and no device has two. Between grids, what is exchanged

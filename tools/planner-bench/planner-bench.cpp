@@ -3,11 +3,11 @@
 //   planner-bench model.onnx --gpus=4 [--machine=NAME] [--batch=N]
 //                 [--proposals=10000] [--full=100]
 //
-// Draws random changes of single layers, as the Markov chain does, from data
-// parallelism on; every second one is kept. Prints how many a second the
-// simulator evaluates in delta mode, and in full mode. Of every tenth of
-// `--full` changes both modes must give the same step, to the picosecond: else
-// exit code 1.
+// Follows Markov chains from data parallelism until there were so many
+// proposals. Prints how many a second the simulator evaluates in delta mode,
+// all that a chain does included, and how many in full mode, which `--full` of
+// the proposals are given as well: both must give the same step, to the
+// picosecond, and the same memory, else the exit code is 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,31 +68,32 @@ int main(int argc, char **argv) {
       graph, machine, costs, {1e9, flags.searchSeed.getValue() + 0u}};
   Tilings start = tilingsOf(graph, findSolver("data")->solve(problem));
 
-  Simulator delta(problem), full(problem);
-  delta.simulate(start);
+  Simulator delta(problem);
   Chain chain(problem, delta);
-  int every = std::max(flags.proposals / std::max(flags.full.getValue(), 1), 1);
-  double deltaSeconds = 0, fullSeconds = 0;
-  int compared = 0, different = 0;
-  for (int i = 0; i < flags.proposals; ++i) {
-    std::vector<Simulator::Change> changes = chain.randomChange();
-    Clock deltaClock;
-    Ticks proposed = delta.propose(changes);
-    deltaSeconds += deltaClock.seconds();
-    if (compared < flags.full && i % every == 0) {
-      Tilings tilings = delta.tilings();
-      for (const Simulator::Change &change : changes)
-        tilings[change.layer] = change.tiling;
-      Clock fullClock;
-      Ticks whole = full.simulate(tilings);
-      fullSeconds += fullClock.seconds();
-      ++compared;
-      different += whole != proposed || full.memory() != delta.proposedMemory();
-    }
-    if (i % 2)
-      delta.accept();
-  }
-  double deltaRate = flags.proposals / deltaSeconds;
+  const int every =
+      std::max(flags.proposals / std::max(flags.full.getValue(), 1), 1);
+  double fullSeconds = 0;
+  int proposed = 0, compared = 0, different = 0;
+  auto compare = [&](llvm::ArrayRef<Simulator::Change> changes, Ticks step) {
+    ++proposed;
+    if (compared == flags.full || proposed % every)
+      return;
+    Tilings tilings = delta.tilings();
+    for (const Simulator::Change &change : changes)
+      tilings[change.layer] = change.tiling;
+    Clock clock;
+    Simulator full(problem); // which remembers nothing
+    Ticks whole = full.simulate(tilings);
+    fullSeconds += clock.seconds();
+    ++compared;
+    different += whole != step || full.memory() != delta.proposedMemory();
+  };
+  Clock clock;
+  // A chain ends when it finds nothing better: then the next one begins.
+  while (proposed < flags.proposals)
+    chain.run(start, flags.proposals - proposed, compare);
+  double deltaSeconds = clock.seconds() - fullSeconds;
+  double deltaRate = proposed / deltaSeconds;
   double fullRate = compared / fullSeconds;
   llvm::outs() << llvm::format(
       "%d layers in %d groups, %d devices: %.0f delta and %.1f full "

@@ -73,7 +73,7 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
     RegionSet from(made, makers, overlaps), to(read, readers, overlaps);
     Traffic fast(machine), slow(machine);
     RegionSet::exchange(from, to, 4, machine, overlaps, fast);
-    RegionSet::exchangeByPairs(from, to, 4, slow);
+    RegionSet::exchangeByPairs(from, to, 4, overlaps, slow);
     EXPECT_DOUBLE_EQ(fast.bytes(), slow.bytes()) << "round " << round;
     EXPECT_DOUBLE_EQ(fast.seconds(), slow.seconds()) << "round " << round;
   }
