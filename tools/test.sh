@@ -159,14 +159,14 @@ for section in "${sections[@]}"; do
       counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=10 \
         --counted=300
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
-        --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2" --compile="--gpus=8" \
+        --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2 --strategy=data" --compile="--gpus=8 --strategy=data" \
         --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
         --compile="--gpus=4 --strategy=layerwise" \
         --compile="--gpus=4 --plan=mixed" \
         "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
       counted "local-statistics" "$oracle" "$root/test/parity/parity.py" \
         --data="$data/train" --steps=3 --batch=8 --lr=0.001 --bn-parts=3 \
-        --compile="--gpus=3 --bn=local" "$models"/{resnet18,vgg16_bn}.legacy.onnx
+        --compile="--gpus=3 --strategy=data --bn=local" "$models"/{resnet18,vgg16_bn}.legacy.onnx
       ;;
     parity)
       mapfile -t files < <(one_of_each)

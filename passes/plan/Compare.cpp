@@ -105,6 +105,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   Tilings chosen = tilingsOf(graph, plan);
   add(name, chosen, 0);
   rows.back().name += " *";
+  std::rotate(rows.begin(), rows.end() - 1, rows.end()); // first among equals
   if (data.empty())
     data = chosen;
   llvm::stable_sort(rows,

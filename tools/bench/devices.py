@@ -38,7 +38,8 @@ def least_step(trainer, threads, steps):
 
 
 def speed(model, batch, args, folder):
-    programs = {g: compiled(model, batch, g, folder) for g in (1, args.gpus)}
+    programs = {g: compiled(model, batch, g, folder, "--strategy=data")
+                for g in (1, args.gpus)}
     times = {g: [] for g in programs}
     for _ in range(args.rounds):
         for gpus, program in programs.items():
