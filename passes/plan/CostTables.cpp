@@ -94,6 +94,9 @@ void CostTables::fill(const Group &group, Kind &kind) {
     for (int layer : group) {
       placed.push_back(pricer.place(layer, tilingOf(layer, tiling)));
       seconds += pricer.layer(layer, placed.back()).total();
+      // Edges look at what is made and read alone.
+      placed.back().work = {};
+      placed.back().params = {};
     }
     if (inside != between.end())
       for (const Edge *edge : inside->second)
