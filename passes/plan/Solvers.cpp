@@ -106,6 +106,8 @@ static const Solver table[] = {
     {"owt", "samples of images, channels of features", solveOneWeirdTrick},
     {"layerwise", "per layer, the least sum of all costs", solveLayerwise,
      /*searches=*/true},
+    {"dfs", "the same by depth-first search, for small models", solveDepthFirst,
+     /*searches=*/true},
 };
 
 llvm::ArrayRef<Solver> lwcc::plan::solvers() { return table; }

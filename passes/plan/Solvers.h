@@ -33,6 +33,8 @@ Plan planFor(const Problem &problem, llvm::StringRef strategy);
 
 /// Exact minimum of OptCNN's sum (Layerwise.cpp).
 Plan solveLayerwise(const Problem &problem);
+/// The same by depth-first search, as far as that gets (Layerwise.cpp).
+Plan solveDepthFirst(const Problem &problem);
 
 llvm::ArrayRef<Solver> solvers();
 const Solver *findSolver(llvm::StringRef name);
