@@ -16,6 +16,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace lwcc::plan;
 
 Plan lwcc::plan::solveLayerwise(const Problem &problem) {
@@ -23,10 +25,11 @@ Plan lwcc::plan::solveLayerwise(const Problem &problem) {
   MinSumSolution found = solve(tables.sum());
   Plan plan = tables.planOf(found.choice, "layerwise");
   if (found.bound < found.cost)
-    plan.warning = llvm::formatv("the layers depend on too many others for an "
-                                 "exact search: the plan is predicted to take "
-                                 "{0:f3} ms, the best no less than {1:f3} ms",
-                                 found.cost * 1e3, found.bound * 1e3);
+    plan.warning =
+        llvm::formatv("the layers depend on too many others for an "
+                      "exact search: the plan is predicted to take "
+                      "{0:f3} ms, the best no less than {1:f3} ms",
+                      found.cost * 1e3, std::max(found.bound, 0.0) * 1e3);
   return plan;
 }
 
