@@ -90,6 +90,7 @@ void CostTables::fill(const Group &group, Kind &kind) {
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {
     std::vector<PlacedLayer> placed;
+    placed.reserve(group.size());
     double seconds = 0;
     for (int layer : group) {
       placed.push_back(pricer.place(layer, tilingOf(layer, tiling)));

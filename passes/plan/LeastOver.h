@@ -1,7 +1,7 @@
 //===- LeastOver.h - The least over one variable ----------------*- C++ -*-===//
 //
 // One step of elimination: what the factors of a variable add at the least, for
-// every choice of its neighbours. Nearly all the time of a search goes here.
+// every choice of its neighbours. This is where elimination spends its time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_LEASTOVER_H

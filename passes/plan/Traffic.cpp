@@ -175,6 +175,7 @@ void RegionSet::findNodes(const Machine &machine) {
   std::vector<std::vector<int>> onNode(machine.nodes);
   for (auto [i, device] : llvm::enumerate(devices))
     onNode[device / machine.gpus].push_back(static_cast<int>(i));
+  nodes.reserve(onNode.size());
   for (std::vector<int> &some : onNode)
     nodes.push_back(partOf(std::move(some)));
 }
