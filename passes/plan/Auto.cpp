@@ -33,6 +33,8 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   bool ended = chain.run(Tilings(chain.best()), 100 * chain.groups());
   if (chain.bestStep() < quickest)
     origin += ", polished";
-  return planOf(problem, chain.best(),
-                "auto: " + origin + (ended ? "" : ", out of time"));
+  Plan plan = planOf(problem, chain.best(), "auto: " + origin);
+  if (!ended)
+    plan.warning = outOfTime(problem);
+  return plan;
 }

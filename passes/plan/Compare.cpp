@@ -92,8 +92,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   };
   Tilings data;
   for (const Solver &solver : solvers()) {
-    if (solver.name == name || solver.name == "auto" || solver.name == "mcmc")
-      continue; // other searches by chance only on demand
+    if (solver.name == name || (solver.searches && solver.name != "layerwise"))
+      continue; // other searches take long, and run only on demand
     auto start = std::chrono::steady_clock::now();
     Tilings tilings = tilingsOf(graph, solver.solve(problem));
     std::chrono::duration<double> took =

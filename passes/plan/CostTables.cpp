@@ -53,10 +53,14 @@ void CostTables::fill(const Group &group, Kind &kind) {
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {
     std::vector<PlacedLayer> placed;
+    placed.reserve(group.size());
     double seconds = 0;
     for (int layer : group) {
       placed.push_back(pricer.place(layer, tilingOf(layer, tiling)));
       seconds += pricer.layer(layer, placed.back()).total();
+      // Edges look at what is made and read alone.
+      placed.back().work = {};
+      placed.back().params = {};
     }
     if (inside != between.end())
       for (const Edge *edge : inside->second)

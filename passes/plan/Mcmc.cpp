@@ -3,6 +3,7 @@
 #include "passes/plan/Mcmc.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <numeric>
@@ -115,6 +116,13 @@ bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
   return true;
 }
 
+std::string lwcc::plan::outOfTime(const Problem &problem) {
+  return llvm::formatv("the search was ended after its {0:f1} seconds, so that "
+                       "another run may find another plan; --search-seconds "
+                       "gives it more",
+                       problem.budget.seconds);
+}
+
 Plan lwcc::plan::solveMcmc(const Problem &problem) {
   Simulator simulator(problem);
   Chain chain(problem, simulator);
@@ -124,5 +132,8 @@ Plan lwcc::plan::solveMcmc(const Problem &problem) {
     ended &= chain.run(
         tilingsOf(problem.graph, findSolver(start)->solve(problem)), proposals);
   ended &= chain.run(chain.randomTilings(), proposals);
-  return planOf(problem, chain.best(), ended ? "mcmc" : "mcmc, out of time");
+  Plan plan = planOf(problem, chain.best(), "mcmc");
+  if (!ended)
+    plan.warning = outOfTime(problem);
+  return plan;
 }

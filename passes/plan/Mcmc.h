@@ -68,6 +68,9 @@ private:
   int64_t bestMemory = 0;
 };
 
+/// The warning of a plan whose search met its deadline.
+std::string outOfTime(const Problem &problem);
+
 } // namespace lwcc::plan
 
 #endif // LWCC_PASSES_PLAN_MCMC_H

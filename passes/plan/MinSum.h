@@ -7,9 +7,7 @@
 // node and edge elimination (Jia et al. 2018, 5.2, Alg. 1) are the cases of two
 // and of one neighbour. Exact while the tables fit.
 //
-// Before that, values are dropped that can never be best: those in whose place
-// another value costs no more whatever the neighbours do (dead-end elimination,
-// Goldstein 1994).
+// Before that, values are dropped that can never be best (DeadEnds.h).
 //
 // Knows nothing of layers and machines.
 //

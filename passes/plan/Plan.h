@@ -71,6 +71,7 @@ struct Plan {
   std::vector<LayerPlan> layers; ///< in the model's order
   std::vector<LaneOrder> order;  ///< of some lanes
   std::string costs;             ///< what it was priced by, if by anything
+  std::string warning;           ///< for who asked for it; in no file
   bool operator==(const Plan &) const = default;
 };
 

@@ -30,10 +30,15 @@ PlacedLayer Pricer::place(int layer, const Tiling &tiling) {
   PlacedLayer placed;
   for (const Place &place : tiling.places)
     placed.devices.push_back(machine.deviceOf(place));
-  for (const LayerTiles::Regions &regions : tiles.made)
-    placed.made.emplace_back(regions, placed.devices, overlaps);
-  for (const LayerTiles::Regions &regions : tiles.read)
-    placed.read.emplace_back(regions, placed.devices, overlaps);
+  auto setsOf = [&](const std::vector<LayerTiles::Regions> &tensors) {
+    std::vector<RegionSet> sets;
+    sets.reserve(tensors.size());
+    for (const LayerTiles::Regions &regions : tensors)
+      sets.emplace_back(regions, placed.devices, overlaps).findNodes(machine);
+    return sets;
+  };
+  placed.made = setsOf(tiles.made);
+  placed.read = setsOf(tiles.read);
   placed.work = std::move(tiles.work);
   placed.params = std::move(tiles.params);
   return placed;
@@ -49,7 +54,9 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
   int from = made.number(), to = read.number();
   if (made.isGrid() && read.isGrid() && from > to)
     std::swap(from, to);
-  auto [known, isNew] = exchanged.try_emplace({from, to, size});
+  uint64_t key = static_cast<uint64_t>(from) << 34 |
+                 static_cast<uint64_t>(to) << 4 | static_cast<uint64_t>(size);
+  auto [known, isNew] = exchanged.try_emplace(key);
   if (isNew) {
     traffic.clear();
     RegionSet::exchange(made, read, static_cast<double>(size), machine,

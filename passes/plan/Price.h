@@ -73,8 +73,8 @@ private:
   struct Exchanged {
     double seconds, bytes;
   };
-  /// By the numbers of both sets and the size of an element.
-  llvm::DenseMap<std::tuple<int, int, int>, Exchanged> exchanged;
+  /// By the numbers of both sets (30 bits each) and an element's bytes.
+  llvm::DenseMap<uint64_t, Exchanged> exchanged;
 };
 
 /// Eq. 1, per layer; what is moved counts where it is read. `plan` fits the

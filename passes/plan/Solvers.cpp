@@ -106,6 +106,8 @@ static const Solver table[] = {
     {"owt", "samples of images, channels of features", solveOneWeirdTrick},
     {"layerwise", "per layer, the least sum of all costs", solveLayerwise,
      /*searches=*/true},
+    {"dfs", "the same by depth-first search, for small models", solveDepthFirst,
+     /*searches=*/true},
     {"mcmc", "by chance, the quickest simulated step", solveMcmc,
      /*searches=*/true},
     {"auto", "the best of all, simulated", solveAuto, /*searches=*/true},

@@ -40,6 +40,8 @@ Plan planFor(const Problem &problem, llvm::StringRef strategy);
 
 /// Exact minimum of OptCNN's sum (Layerwise.cpp).
 Plan solveLayerwise(const Problem &problem);
+/// The same by depth-first search, as far as that gets (Layerwise.cpp).
+Plan solveDepthFirst(const Problem &problem);
 /// Markov chains over simulated steps (Mcmc.cpp).
 Plan solveMcmc(const Problem &problem);
 /// The best of all others, made better by a Markov chain (Auto.cpp).

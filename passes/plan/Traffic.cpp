@@ -6,32 +6,33 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
-#include <cassert>
-#include <map>
-#include <set>
+#include <numeric>
 
 using namespace lwcc;
 using namespace lwcc::plan;
-using shard::Box;
 using shard::Interval;
 
 void Traffic::add(int64_t from, int64_t to, double bytes) {
   if (from == to || bytes == 0)
     return;
-  double far = from / machine.gpus == to / machine.gpus ? 0 : bytes;
-  addIn(to, bytes, far);
-  addOut(from, bytes, far);
+  addIn(to, bytes);
+  addOut(from, bytes);
+  if (int64_t a = from / machine.gpus, b = to / machine.gpus; a != b) {
+    addFar(b, bytes, 0);
+    addFar(a, 0, bytes);
+  }
 }
 
-void Traffic::addIn(int64_t device, double bytes, double fromOtherNodes) {
+void Traffic::addIn(int64_t device, double bytes) {
   in[device] += bytes;
-  nodeIn[device / machine.gpus] += fromOtherNodes;
   total += bytes;
 }
 
-void Traffic::addOut(int64_t device, double bytes, double toOtherNodes) {
-  out[device] += bytes;
-  nodeOut[device / machine.gpus] += toOtherNodes;
+void Traffic::addOut(int64_t device, double bytes) { out[device] += bytes; }
+
+void Traffic::addFar(int64_t node, double bytesIn, double bytesOut) {
+  nodeIn[node] += bytesIn;
+  nodeOut[node] += bytesOut;
 }
 
 void Traffic::clear() {
@@ -83,81 +84,137 @@ const AxisOverlaps::Table &AxisOverlaps::between(int readers, int makers) {
       table->ofReader[r] += table->common.back();
       table->ofMaker[m] += table->common.back();
     }
+  size_t columns = made.size();
+  table->before.assign((read.size() + 1) * (columns + 1), 0);
+  double *row = table->before.data();
+  for (size_t r = 0; r < read.size(); ++r, row += columns + 1)
+    for (size_t m = 0; m < columns; ++m)
+      row[columns + 1 + m + 1] = table->common[r * columns + m] + row[m + 1] +
+                                 row[columns + 1 + m] - row[m];
   return *table;
 }
 
-RegionSet::RegionSet(const LayerTiles::Regions &all,
+RegionSet::RegionSet(const LayerTiles::Regions &tiles,
                      const std::vector<int64_t> &places,
                      AxisOverlaps &overlaps) {
-  for (auto [region, device] : llvm::zip_equal(all, places))
+  std::vector<const shard::Box *> regions;
+  for (auto [region, device] : llvm::zip_equal(tiles, places))
     if (region) {
-      regions.push_back(*region);
+      regions.push_back(&*region);
       devices.push_back(device);
     }
   if (regions.empty()) {
     known = overlaps.numberOfSet({});
     return;
   }
-  size_t rank = regions[0].size(), combinations = 1;
-  std::vector<size_t> combination(regions.size(), 0);
-  index.resize(regions.size() * rank);
+  size_t rank = regions[0]->size(), count = regions.size();
+  index.assign(rank, std::vector<int>(count));
   for (size_t d = 0; d < rank; ++d) {
     AxisOverlaps::Intervals different;
-    for (size_t i = 0; i < regions.size(); ++i) {
-      auto at = llvm::find(different, regions[i][d]);
-      index[i * rank + d] = static_cast<int>(at - different.begin());
+    for (size_t i = 0; i < count; ++i) {
+      Interval part = (*regions[i])[d];
+      auto at = llvm::find(different, part);
+      index[d][i] = static_cast<int>(at - different.begin());
       if (at == different.end())
-        different.push_back(regions[i][d]);
+        different.push_back(part);
     }
-    combinations *= different.size();
-    for (size_t i = 0; i < regions.size(); ++i)
-      combination[i] = combination[i] * different.size() + index[i * rank + d];
     axes.push_back(overlaps.number(different));
+    intervals.push_back(&overlaps.list(axes.back()));
   }
-  std::map<size_t, size_t> times;
-  for (size_t each : combination)
-    ++times[each];
-  bool equal = llvm::all_of(times, [&](auto &entry) {
-    return entry.second == times.begin()->second;
-  });
-  std::set<int64_t> used(devices.begin(), devices.end());
-  tileOn.assign(*used.rbegin() + 1, -1);
-  for (auto [i, device] : llvm::enumerate(devices))
+  tileOn.assign(*llvm::max_element(devices) + 1, -1);
+  bool once = true; // whether no device has two
+  for (auto [i, device] : llvm::enumerate(devices)) {
+    once &= tileOn[device] < 0;
     tileOn[device] = static_cast<int>(i);
-  if (equal && times.size() == combinations && used.size() == devices.size())
-    multiplicity = static_cast<double>(times.begin()->second);
-  std::vector<int> description = axes;
-  llvm::append_range(description, index);
+  }
+  std::vector<int> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  if (once)
+    multiplicity = partOf(std::move(all)).multiplicity;
+  std::vector<int> description = {static_cast<int>(rank)};
+  llvm::append_range(description, axes);
+  for (const std::vector<int> &axis : index)
+    llvm::append_range(description, axis);
   llvm::append_range(description, devices);
   known = overlaps.numberOfSet(description);
+}
+
+RegionSet::Part RegionSet::partOf(std::vector<int> some) const {
+  Part part;
+  part.regions = std::move(some);
+  if (part.regions.empty())
+    return part;
+  size_t combinations = 1;
+  for (const std::vector<int> &axis : index) {
+    int first = axis[part.regions[0]], last = first;
+    for (int i : part.regions) {
+      first = std::min(first, axis[i]);
+      last = std::max(last, axis[i]);
+    }
+    part.ranges.emplace_back(first, last + 1);
+    combinations *= last + 1 - first;
+  }
+  if (part.regions.size() % combinations)
+    return part;
+  std::vector<int> times(combinations, 0);
+  for (int i : part.regions) {
+    size_t combination = 0;
+    for (auto [axis, range] : llvm::zip(index, part.ranges))
+      combination =
+          combination * (range.second - range.first) + axis[i] - range.first;
+    ++times[combination];
+  }
+  if (llvm::all_equal(times))
+    part.multiplicity = times[0];
+  return part;
+}
+
+void RegionSet::findNodes(const Machine &machine) {
+  if (!isGrid() || machine.nodes == 1)
+    return;
+  std::vector<std::vector<int>> onNode(machine.nodes);
+  for (auto [i, device] : llvm::enumerate(devices))
+    onNode[device / machine.gpus].push_back(static_cast<int>(i));
+  nodes.reserve(onNode.size());
+  for (std::vector<int> &some : onNode)
+    nodes.push_back(partOf(std::move(some)));
+}
+
+bool RegionSet::isSame(size_t region, size_t other) const {
+  return llvm::all_of(index, [&](const std::vector<int> &axis) {
+    return axis[region] == axis[other];
+  });
 }
 
 void RegionSet::forEachPair(
     const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
     llvm::function_ref<void(int64_t, int64_t, double)> visit) {
-  size_t rank = makers.axes.size();
-  if (makers.regions.empty() || readers.regions.empty())
+  if (makers.devices.empty() || readers.devices.empty())
     return;
-  llvm::SmallVector<std::pair<const double *, size_t>, 5> tables;
-  for (size_t d = 0; d < rank; ++d) {
+  struct Axis {
+    const double *common;
+    size_t width;
+    const int *ofReader, *ofMaker;
+  };
+  llvm::SmallVector<Axis, 5> axes;
+  for (size_t d = 0; d < makers.axes.size(); ++d) {
     const AxisOverlaps::Table &table =
         overlaps.between(readers.axes[d], makers.axes[d]);
-    tables.push_back({table.common.data(), table.ofMaker.size()});
+    axes.push_back({table.common.data(), table.ofMaker.size(),
+                    readers.index[d].data(), makers.index[d].data()});
   }
-  for (size_t i = 0; i < readers.regions.size(); ++i) {
+  for (size_t i = 0; i < readers.devices.size(); ++i) {
     // What another tile on this device reads, too, is there already.
     bool known = false;
     for (size_t j = 0; j < i && !known; ++j)
-      known = readers.devices[j] == readers.devices[i] &&
-              readers.regions[j] == readers.regions[i];
-    if (known)
-      continue;
-    const int *ofReader = readers.index.data() + i * rank;
-    const int *ofMaker = makers.index.data();
-    for (size_t j = 0; j < makers.regions.size(); ++j, ofMaker += rank) {
+      known = readers.devices[j] == readers.devices[i] && readers.isSame(j, i);
+    for (size_t j = 0; !known && j < makers.devices.size(); ++j) {
       double common = 1;
-      for (size_t d = 0; d < rank && common > 0; ++d)
-        common *= tables[d].first[ofReader[d] * tables[d].second + ofMaker[d]];
+      for (const Axis &axis : axes) {
+        common *= axis.common[axis.ofReader[i] * axis.width + axis.ofMaker[j]];
+        if (common == 0)
+          break;
+      }
       if (common > 0)
         visit(makers.devices[j], readers.devices[i], common);
     }
@@ -174,22 +231,28 @@ void RegionSet::exchangeByPairs(const RegionSet &makers,
 }
 
 llvm::SmallVector<double, 64>
-RegionSet::totals(llvm::ArrayRef<const std::vector<double> *> sums) const {
-  llvm::SmallVector<double, 64> result(regions.size(), 1);
-  const int *at = index.data();
-  for (double &total : result)
-    for (const std::vector<double> *axis : sums)
-      total *= (*axis)[*at++];
+RegionSet::totals(double scale,
+                  llvm::ArrayRef<const std::vector<double> *> sums) const {
+  llvm::SmallVector<double, 64> result(devices.size(), scale);
+  for (auto [at, axis] : llvm::zip(index, sums))
+    if (axis->size() > 1)
+      for (size_t i = 0; i < result.size(); ++i)
+        result[i] *= (*axis)[at[i]];
+    else
+      for (double &total : result)
+        total *= axis->front();
   return result;
 }
 
 /// Of grids the overlaps need not be formed pair by pair: the sum over all
-/// makers is the product over axes of sums over intervals. Only pairs on one
-/// node are looked at one by one, to be taken off.
+/// makers is the product over axes of sums over intervals; so is the sum over
+/// the pairs on one node, which do not leave it.
 void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
                          double elementBytes, const Machine &machine,
                          AxisOverlaps &overlaps, Traffic &traffic) {
-  if (!makers.isGrid() || !readers.isGrid())
+  bool oneNode = machine.nodes == 1;
+  if (!makers.isGrid() || !readers.isGrid() ||
+      (!oneNode && (makers.nodes.empty() || readers.nodes.empty())))
     return exchangeByPairs(makers, readers, elementBytes, overlaps, traffic);
   size_t rank = makers.axes.size();
   llvm::SmallVector<const AxisOverlaps::Table *, 5> tables;
@@ -199,51 +262,50 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
     ofReader.push_back(&tables[d]->ofReader);
     ofMaker.push_back(&tables[d]->ofMaker);
   }
-  llvm::SmallVector<double, 64> read = readers.totals(ofReader),
-                                made = makers.totals(ofMaker);
-  for (double &total : read)
-    total *= makers.multiplicity;
-  for (double &total : made)
-    total *= readers.multiplicity;
-  // What goes to other nodes; then, without what the device has itself, to
-  // other devices.
-  llvm::SmallVector<double, 64> readFar, madeFar;
-  bool oneNode = machine.nodes == 1;
-  readFar.assign(read.size(), 0);
-  madeFar.assign(made.size(), 0);
-  if (!oneNode) {
-    readFar = read;
-    madeFar = made;
-  }
-  for (size_t r = 0; r < read.size(); ++r) {
-    int64_t device = readers.devices[r], first = device, last = device;
-    if (!oneNode) {
-      first = device / machine.gpus * machine.gpus;
-      last = first + machine.gpus - 1;
-    }
-    last = std::min(last, static_cast<int64_t>(makers.tileOn.size()) - 1);
-    for (; first <= last; ++first) {
-      int m = makers.tileOn[first];
-      if (m < 0)
-        continue;
-      const int *ofR = &readers.index[r * rank], *ofM = &makers.index[m * rank];
-      double common = 1;
+  llvm::SmallVector<double, 64>
+      read = readers.totals(elementBytes * makers.multiplicity, ofReader),
+      made = makers.totals(elementBytes * readers.multiplicity, ofMaker);
+  auto pair = [&](size_t r, size_t m) {
+    double common = elementBytes;
+    for (size_t d = 0; d < rank; ++d)
+      common *= tables[d]->common[readers.index[d][r] * ofMaker[d]->size() +
+                                  makers.index[d][m]];
+    return common;
+  };
+  auto onNode = [&](const Part &from, const Part &to) {
+    double sum = 0;
+    if (from.multiplicity > 0 && to.multiplicity > 0) {
+      sum = elementBytes * from.multiplicity * to.multiplicity;
       for (size_t d = 0; d < rank; ++d)
-        common *= tables[d]->common[ofR[d] * ofMaker[d]->size() + ofM[d]];
-      if (!oneNode) {
-        readFar[r] -= common;
-        madeFar[m] -= common;
-      }
-      if (first == device) {
-        read[r] -= common;
-        made[m] -= common;
-      }
+        sum *= tables[d]->within(to.ranges[d], from.ranges[d]);
+    } else {
+      for (int r : to.regions)
+        for (int m : from.regions)
+          sum += pair(r, m);
     }
+    return sum;
+  };
+  for (int64_t node = 0; !oneNode && node < machine.nodes; ++node) {
+    const Part &from = makers.nodes[node], &to = readers.nodes[node];
+    double near = onNode(from, to), in = 0, out = 0;
+    for (int r : to.regions)
+      in += read[r];
+    for (int m : from.regions)
+      out += made[m];
+    traffic.addFar(node, in - near, out - near);
+  }
+  // What a device has itself need not move.
+  for (size_t r = 0; r < read.size(); ++r) {
+    size_t device = readers.devices[r];
+    int m = device < makers.tileOn.size() ? makers.tileOn[device] : -1;
+    if (m < 0)
+      continue;
+    double common = pair(r, m);
+    read[r] -= common;
+    made[m] -= common;
   }
   for (size_t r = 0; r < read.size(); ++r)
-    traffic.addIn(readers.devices[r], elementBytes * read[r],
-                  elementBytes * readFar[r]);
+    traffic.addIn(readers.devices[r], read[r]);
   for (size_t m = 0; m < made.size(); ++m)
-    traffic.addOut(makers.devices[m], elementBytes * made[m],
-                   elementBytes * madeFar[m]);
+    traffic.addOut(makers.devices[m], made[m]);
 }

@@ -27,10 +27,12 @@ public:
         nodeIn(machine.nodes), nodeOut(machine.nodes) {}
 
   void add(int64_t from, int64_t to, double bytes);
-  /// What a device receives (or sends), and what of this comes from (goes to)
-  /// other nodes. Every byte must be told of once on either side.
-  void addIn(int64_t device, double bytes, double fromOtherNodes);
-  void addOut(int64_t device, double bytes, double toOtherNodes);
+  /// What a device receives (or sends). Every byte must be told of once on
+  /// either side.
+  void addIn(int64_t device, double bytes);
+  void addOut(int64_t device, double bytes);
+  /// What of that a node receives from others, and sends to them.
+  void addFar(int64_t node, double bytesIn, double bytesOut);
 
   void clear();
   double seconds() const;
@@ -50,9 +52,22 @@ public:
   struct Table {
     std::vector<double> common;            ///< [reader][maker]
     std::vector<double> ofReader, ofMaker; ///< sums of these
+    /// [reader][maker]: the sum over all pairs before them.
+    std::vector<double> before;
+
+    /// The sum over the pairs of two ranges.
+    double within(std::pair<int, int> readers,
+                  std::pair<int, int> makers) const {
+      size_t width = ofMaker.size() + 1;
+      const double *from = &before[readers.first * width],
+                   *to = &before[readers.second * width];
+      return to[makers.second] - to[makers.first] - from[makers.second] +
+             from[makers.first];
+    }
   };
-  /// The number of a list of intervals.
+  /// The number of a list of intervals, and the list, as long as this lives.
   int number(const Intervals &intervals);
+  const Intervals &list(int number) const { return *lists[number]; }
   const Table &between(int readers, int makers);
   /// The number of a set of regions, given by what tells it from others.
   int numberOfSet(const std::vector<int> &description) {
@@ -66,11 +81,15 @@ private:
   llvm::DenseMap<std::pair<int, int>, std::unique_ptr<Table>> tables;
 };
 
-/// Regions of one tensor, each on a device.
+/// Regions of one tensor, each on a device. Refers to the `overlaps` that it
+/// was made with.
 class RegionSet {
 public:
-  RegionSet(const LayerTiles::Regions &regions,
-            const std::vector<int64_t> &devices, AxisOverlaps &overlaps);
+  RegionSet(const LayerTiles::Regions &tiles,
+            const std::vector<int64_t> &places, AxisOverlaps &overlaps);
+
+  /// Notes what lies on each node of a machine, for exchange() to be fast.
+  void findNodes(const Machine &machine);
 
   /// Adds what must move so that every device of `readers` has its regions: the
   /// parts of all of `makers` that meet it (where these overlap they are terms
@@ -96,15 +115,27 @@ public:
   int number() const { return known; }
 
 private:
-  /// Per region: the product over axes of sums over the other side's intervals.
+  /// Some of the regions, and whether they are all combinations of intervals
+  /// that stand one behind the other, each equally often.
+  struct Part {
+    std::vector<int> regions;
+    llvm::SmallVector<std::pair<int, int>, 5> ranges; ///< per axis, half open
+    double multiplicity = 0;                          ///< 0: they are not
+  };
+  Part partOf(std::vector<int> some) const;
+  /// Per region: `scale` times the product over axes of sums over the other
+  /// side's intervals.
   llvm::SmallVector<double, 64>
-  totals(llvm::ArrayRef<const std::vector<double> *> sums) const;
+  totals(double scale, llvm::ArrayRef<const std::vector<double> *> sums) const;
 
-  std::vector<shard::Box> regions;
-  std::vector<int64_t> devices;
-  std::vector<int> tileOn; ///< of a device: the last region there, or -1
-  std::vector<int> axes;   ///< per axis: the number of its intervals
-  std::vector<int> index;  ///< [region][axis]: of which interval
+  bool isSame(size_t region, size_t other) const;
+
+  std::vector<int64_t> devices; ///< of each region
+  std::vector<int> tileOn;      ///< of a device: the last region there, or -1
+  std::vector<int> axes;        ///< per axis: the number of its intervals
+  std::vector<const AxisOverlaps::Intervals *> intervals; ///< per axis
+  std::vector<std::vector<int>> index; ///< [axis][region]: of which interval
+  std::vector<Part> nodes;
   double multiplicity = 0;
   int known = -1;
 };

@@ -65,6 +65,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     std::optional<plan::Plan> made = makePlan(problem);
     if (!made)
       return signalPassFailure();
+    if (!made->warning.empty())
+      module.emitWarning(made->warning);
     std::string source = file.empty() ? "the plan" : "plan '" + file + "'";
     complete(*made, graph, machine);
     std::vector<std::string> mistakes = check(*made, graph, machine);

@@ -65,7 +65,8 @@ struct CompileFlags : private ForgetLibraryOptions {
           "them), model (the channels are), owt (convolutions by samples, fully "
           "connected layers by channels), layerwise (each layer's own way, by "
           "an exact search over predicted costs), mcmc (the same by chance, "
-          "over simulated steps), single, or auto, the best of all (default)"),
+          "over simulated steps), dfs (layerwise by depth-first search), "
+          "single, or auto, the best of all (default)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),

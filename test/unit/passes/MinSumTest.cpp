@@ -1,6 +1,8 @@
 //===- MinSumTest.cpp - Elimination against brute force -------------------===//
 
 #include "passes/plan/MinSum.h"
+#include "passes/plan/DeadEnds.h"
+#include "passes/plan/DepthFirst.h"
 
 #include "gtest/gtest.h"
 
@@ -63,6 +65,54 @@ TEST(MinSum, isTheMinimumOnFiveHundredRandomGraphs) {
     EXPECT_EQ(problem.costOf(solution.choice), solution.cost);
     EXPECT_EQ(solution.cost, leastByForce(problem)) << "round " << round;
     EXPECT_EQ(solution.bound, solution.cost);
+  }
+}
+
+TEST(MinSum, manyValuesAreWalkedInBlocks) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 20; ++round) {
+    MinSum problem = randomProblem(random, 4, 20);
+    EXPECT_EQ(solve(problem).cost, leastByForce(problem)) << "round " << round;
+  }
+}
+
+TEST(MinSum, withoutDeadEndsTheLeastIsTheSame) {
+  std::mt19937 random(13);
+  int dropped = 0;
+  for (int round = 0; round < 200; ++round) {
+    MinSum problem = randomProblem(random, 6, 4), smaller = problem;
+    std::vector<std::vector<int>> kept = dropDeadEnds(smaller);
+    EXPECT_EQ(leastByForce(smaller), leastByForce(problem));
+    std::vector<int> first(problem.values.size(), 0), original;
+    for (size_t v = 0; v < kept.size(); ++v) {
+      ASSERT_EQ(kept[v].size(), static_cast<size_t>(smaller.values[v]));
+      original.push_back(kept[v][0]);
+      dropped += problem.values[v] - smaller.values[v];
+    }
+    EXPECT_EQ(smaller.costOf(first), problem.costOf(original));
+  }
+  EXPECT_GT(dropped, 200);
+}
+
+TEST(MinSum, depthFirstSearchFindsTheSame) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 500; ++round) {
+    MinSum problem = randomProblem(random, 1 + round % 9, 5);
+    DepthFirstSolution found = searchDepthFirst(problem, /*limit=*/1e7);
+    EXPECT_TRUE(found.finished);
+    EXPECT_EQ(problem.costOf(found.choice), found.cost);
+    EXPECT_EQ(found.cost, solve(problem).cost) << "round " << round;
+  }
+}
+
+TEST(MinSum, depthFirstSearchGivesUpWithAChoice) {
+  std::mt19937 random(19);
+  for (int round = 0; round < 100; ++round) {
+    MinSum problem = randomProblem(random, 8, 4);
+    DepthFirstSolution found = searchDepthFirst(problem, /*limit=*/10);
+    EXPECT_EQ(problem.costOf(found.choice), found.cost);
+    EXPECT_GE(found.cost, solve(problem).cost);
+    EXPECT_TRUE(found.finished || found.visited >= 10);
   }
 }
 
