@@ -46,6 +46,12 @@ private:
   int64_t size = 0;
 };
 
+/// What an operator does, and the workspace that it uses for it.
+struct Work {
+  std::function<void()> run;
+  int64_t workspaceBytes = 0;
+};
+
 class CudaLane : public Lane {
 public:
   CudaLane(CudaMachine &machine, Gpu &gpu, int device, std::string name);
