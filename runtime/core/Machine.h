@@ -38,6 +38,14 @@ struct Traffic {
   int64_t bytes = 0;
 };
 
+/// When one operator of a run was at work.
+struct Span {
+  int lane = 0;
+  /// As the operator's lane named them; they live as long as the machine.
+  const char *layer = "", *phase = "", *op = "";
+  int64_t begin = 0, end = 0; ///< nanoseconds on std::chrono::steady_clock
+};
+
 /// What a program needs; fixed at compile time.
 struct MachineSpec {
   std::vector<DeviceSpec> devices;
@@ -100,10 +108,16 @@ public:
   /// One operator at a time, for debugging: calls `after` with the layer, the
   /// operator's name and its results when each has finished; `after` may call
   /// read.
-  using Observer = std::function<void(const char *layer, const char *phase,
-                                      const char *op, const Tensor *results,
-                                      int count)>;
+  using Observer =
+      std::function<void(const char *layer, const char *phase, const char *op,
+                         const Tensor *results, int count)>;
   virtual void runObserved(Sequence *sequence, const Observer &after) = 0;
+
+  /// A run that is timed, otherwise like run. When it is over, the result
+  /// holds all operators in the order of appending; those of one lane do not
+  /// overlap, and what a lane waited is not in them. The result lives as long
+  /// as the machine. A backend may wait for the run.
+  virtual const std::vector<Span> &runTraced(Sequence *sequence) = 0;
 
   /// Copies a whole tensor between a device and dense row-major (logical) host
   /// memory, waiting for earlier runs and for the copy.
@@ -128,6 +142,10 @@ public:
   /// pairs of devices between which something did.
   virtual std::vector<Traffic> traffic() = 0;
 
+  /// "cpu" or "cuda", as in lwcc --target.
+  virtual const char *target() const = 0;
+  /// CPU threads of a lane; 0 where its operators run elsewhere.
+  virtual int threads(int lane) const = 0;
   /// "2 CPU threads (oneDNN 3.2.0, AVX-512)", "NVIDIA H200 (sm_90)", ...
   virtual std::string describe() const = 0;
   /// Bytes held on a device: arena, workspaces and library state.

@@ -13,6 +13,8 @@
 //   - pad is {top, left, bottom, right}; ceil_mode is resolved into the shape
 //     of the result, so windows may overhang the padded input at the end;
 //   - gradients are written, not accumulated; all arithmetic is float32;
+//   - a call appends one entry to its lane, under its own name, so that the
+//     n-th call of a lane is its n-th span in a trace (Machine::runTraced);
 //   - a result may alias an operand only where the comment says so.
 //
 //===----------------------------------------------------------------------===//
@@ -159,8 +161,7 @@ struct LossParams {
 void cross_entropy(Lane &lane, Tensor loss, Tensor probs, Tensor logits,
                    Tensor labels, Tensor weight, const LossParams &params);
 void cross_entropy_grad(Lane &lane, Tensor dlogits, Tensor dloss, Tensor probs,
-                        Tensor labels, Tensor weight,
-                        const LossParams &params);
+                        Tensor labels, Tensor weight, const LossParams &params);
 /// The same from log-probabilities.
 void nll_loss(Lane &lane, Tensor loss, Tensor logprobs, Tensor labels,
               Tensor weight, const LossParams &params);

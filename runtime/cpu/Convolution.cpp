@@ -10,6 +10,7 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
+#include "runtime/cpu/Reduce.h"
 
 #include <cstring>
 
@@ -23,8 +24,8 @@ struct ConvShape {
   memory::dims stride, dilation, padLow, padHigh;
 
   explicit ConvShape(const ConvParams &p)
-      : stride{p.stride[0], p.stride[1]}, dilation{p.dilation[0] - 1,
-                                                   p.dilation[1] - 1},
+      : stride{p.stride[0], p.stride[1]},
+        dilation{p.dilation[0] - 1, p.dilation[1] - 1},
         padLow{p.pad[0], p.pad[1]}, padHigh{p.pad[2], p.pad[3]} {}
 };
 } // namespace
@@ -136,7 +137,8 @@ void conv_grad_input(Lane &lane, Tensor dx, Tensor dy, Tensor w,
 void conv_grad_weight(Lane &lane, Tensor dw, Tensor dbias, Tensor dy, Tensor x,
                       const ConvParams &params) {
   if (!dw) { // frozen weights
-    reduce(lane, dbias, dy, {.axes = {0, 2, 3}, .mean = false});
+    appendReduce(lane, "conv_grad_weight", dbias, dy,
+                 {.axes = {0, 2, 3}, .mean = false});
     return;
   }
   CpuLane &on = cpuLane(lane);

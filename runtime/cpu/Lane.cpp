@@ -31,6 +31,8 @@ void CpuLane::append(Entry entry) {
   entry.lane = this;
   entry.layer = currentLayer;
   entry.phase = currentPhase;
+  if (entry.kind == Entry::work)
+    entry.number = recording->operators++;
   recording->perLane[index].push_back(
       static_cast<int>(recording->entries.size()));
   recording->entries.push_back(std::move(entry));

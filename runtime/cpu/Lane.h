@@ -31,11 +31,12 @@ struct Entry {
   enum Kind { work, record, wait };
   Kind kind = work;
   CpuLane *lane = nullptr;
-  CpuEvent *event = nullptr;    ///< record, wait
-  std::function<void()> run;    ///< work
-  const char *op = "";          ///< work: the runtime function's name
-  std::string layer, phase;     ///< work: what it serves
-  Tensors results;              ///< work: for Machine::runObserved
+  CpuEvent *event = nullptr; ///< record, wait
+  std::function<void()> run; ///< work
+  const char *op = "";       ///< work: the runtime function's name
+  std::string layer, phase;  ///< work: what it serves
+  Tensors results;           ///< work: for Machine::runObserved
+  int number = 0;            ///< work: counts the sequence's operators
   /// work: what it reads on other devices, by device
   std::vector<Traffic> received;
 };
@@ -44,6 +45,7 @@ struct Entry {
 struct Sequence {
   std::string name;
   std::vector<Entry> entries;
+  int operators = 0; ///< among them
   std::vector<std::vector<int>> perLane;
 };
 

@@ -18,6 +18,7 @@
 #include "runtime/cpu/Parallel.h"
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <pthread.h>
 #include <thread>
@@ -40,6 +41,7 @@ public:
   void run(Sequence *sequence) override;
   void synchronize() override;
   void runObserved(Sequence *sequence, const Observer &after) override;
+  const std::vector<Span> &runTraced(Sequence *sequence) override;
 
   void read(Tensor source, int device, void *host) override;
   void write(Tensor target, int device, const void *host) override;
@@ -49,6 +51,8 @@ public:
   void *hostAlloc(int64_t bytes) override;
 
   std::vector<Traffic> traffic() override;
+  const char *target() const override { return "cpu"; }
+  int threads(int lane) const override { return lanes.at(lane)->threads; }
   std::string describe() const override;
   int64_t bytesHeld(int device) const override;
 
@@ -56,6 +60,7 @@ private:
   /// A run of a sequence, or something that one lane does alone.
   struct Item {
     Sequence *sequence = nullptr;
+    std::vector<Span> *spans = nullptr; ///< of a traced run
     std::function<void()> action;
     int actionLane = 0;
   };
@@ -73,7 +78,8 @@ private:
   std::vector<std::unique_ptr<CpuEvent>> events;
   std::vector<std::unique_ptr<Sequence>> sequences;
   std::vector<Arena> hostMemory;
-  int threads = 1; ///< over all lanes
+  std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
+  int allThreads = 1;                   ///< over all lanes
 
   std::mutex mutex;
   std::condition_variable changed; ///< posted, completed or stopping
@@ -97,6 +103,21 @@ std::exception_ptr inContext(const Entry &entry, std::exception_ptr cause) {
   } catch (...) {
     return cause;
   }
+}
+
+int64_t now() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// In the lane's own thread, between its other operators as in every run.
+void runTimed(const Entry &entry, Span &span) {
+  span = {entry.lane->index, entry.layer.c_str(), entry.phase.c_str(),
+          entry.op};
+  span.begin = now();
+  entry.run();
+  span.end = now();
 }
 
 } // namespace
@@ -131,14 +152,14 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
   for (const DeviceSpec &device : spec.devices)
     arenas.emplace_back(device.arenaBytes);
 
-  threads = options.threads > 0 ? options.threads : omp_get_num_procs();
+  allThreads = options.threads > 0 ? options.threads : omp_get_num_procs();
 #ifdef __SANITIZE_THREAD__
-  threads = 1; // OpenMP's barriers are invisible to the sanitizer
+  allThreads = 1; // OpenMP's barriers are invisible to the sanitizer
 #endif
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
     lanes.push_back(std::make_unique<CpuLane>(
-        i, spec.lanes[i].device, threadsOf(spec, i, threads),
+        i, spec.lanes[i].device, threadsOf(spec, i, allThreads),
         [this](const void *address) { return deviceOf(address); }));
     lanes.back()->received.resize(spec.devices.size());
   }
@@ -221,6 +242,15 @@ void CpuMachine::run(Sequence *sequence) {
   post(std::move(item));
 }
 
+const std::vector<Span> &CpuMachine::runTraced(Sequence *sequence) {
+  Item item;
+  item.sequence = sequence;
+  item.spans = &traces.emplace_back(sequence->operators);
+  std::vector<Span> &spans = *item.spans;
+  post(std::move(item));
+  return spans;
+}
+
 void CpuMachine::laneMain(CpuLane &lane) {
   omp_set_num_threads(lane.threads);
   for (uint64_t number = 1;; ++number) {
@@ -262,7 +292,10 @@ void CpuMachine::perform(const Item &item, CpuLane &lane, uint64_t number) {
       switch (entry.kind) {
       case Entry::work:
         current = &entry;
-        entry.run();
+        if (item.spans)
+          runTimed(entry, (*item.spans)[entry.number]);
+        else
+          entry.run();
         for (const Traffic &read : entry.received)
           lane.received[read.from] += read.bytes;
         break;
@@ -344,12 +377,12 @@ CpuLane &CpuMachine::laneOn(int device) {
 
 void CpuMachine::read(Tensor source, int, void *host) {
   synchronize();
-  copyTensor(threads, onHost(source, host), source);
+  copyTensor(allThreads, onHost(source, host), source);
 }
 
 void CpuMachine::write(Tensor target, int, const void *host) {
   synchronize();
-  copyTensor(threads, target, onHost(target, const_cast<void *>(host)));
+  copyTensor(allThreads, target, onHost(target, const_cast<void *>(host)));
 }
 
 void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
@@ -410,8 +443,8 @@ std::vector<Traffic> CpuMachine::traffic() {
 }
 
 std::string CpuMachine::describe() const {
-  std::string text =
-      std::to_string(threads) + (threads == 1 ? " CPU thread" : " CPU threads");
+  std::string text = std::to_string(allThreads) +
+                     (allThreads == 1 ? " CPU thread" : " CPU threads");
   if (lanes.size() > 1)
     text += " in " + std::to_string(lanes.size()) + " lanes";
   return text + " (" + describeOnednn() + ")";

@@ -7,6 +7,7 @@
 // so that the result does not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cpu/Reduce.h"
 #include "runtime/core/LoopNest.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
@@ -153,12 +154,13 @@ static void sumRows(const Reduction &r, const float *x, int64_t row,
   }
 }
 
-void reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params) {
+void appendReduce(Lane &lane, const char *op, Tensor y, Tensor x,
+                  const ReduceParams &params) {
   CpuLane &on = cpuLane(lane);
   Reduction r(y, x, params);
   if (r.chunks > 1)
     on.needWorkspace(r.workspaceBytes());
-  on.append("reduce", {y}, [=, &on] {
+  on.append(op, {y}, [=, &on] {
     double *partial = reinterpret_cast<double *>(on.workspace());
     int64_t blocks = r.columnBlocks(), rows = iterations(r.reduced);
     int64_t items = r.chunks * iterations(r.kept) * blocks;
@@ -198,6 +200,10 @@ void reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params) {
       y.as<float>()[at[1] + result % r.columns * r.yColumn] = finish(sum);
     }
   });
+}
+
+void reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params) {
+  appendReduce(lane, "reduce", y, x, params);
 }
 
 } // namespace lwcc::rt

@@ -10,6 +10,8 @@
 #include "runtime/cuda/ConvPlan.h"
 #include "runtime/cuda/CudaMachine.h"
 
+#include <algorithm>
+
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
@@ -103,14 +105,20 @@ void rt::conv_grad_input(Lane &base, Tensor dx, Tensor dy, Tensor w,
 void rt::conv_grad_weight(Lane &base, Tensor dw, Tensor dbias, Tensor dy,
                           Tensor x, const ConvParams &params) {
   CudaLane &lane = cudaLane(base);
-  if (dw) {
-    const ConvPlan &plan = requirePlan(
+  const ConvPlan *plan = nullptr; // frozen weights need none
+  if (dw)
+    plan = &requirePlan(
         lane, shapeOf(lane, ConvKind::gradWeight, x, dw, dy, {}, params));
-    lane.append(
-        "conv_grad_weight", {dw},
-        [=, &lane, &plan] { execute(lane, plan, x, dw, dy, {}); },
-        plan.workspaceBytes());
-  }
+  Work bias;
   if (dbias)
-    appendBiasGradient(lane, dbias, dy);
+    bias = biasGradient(lane, dbias, dy);
+  lane.append(
+      "conv_grad_weight", {dw, dbias},
+      [=, &lane] {
+        if (plan)
+          execute(lane, *plan, x, dw, dy, {});
+        if (bias.run)
+          bias.run();
+      },
+      std::max(plan ? plan->workspaceBytes() : 0, bias.workspaceBytes));
 }

@@ -7,9 +7,10 @@
 namespace lwcc::rt::cuda {
 
 class CudaLane;
+struct Work;
 
-/// Appends dbias[c] = sum of dy over all dimensions but the second.
-void appendBiasGradient(Lane &lane, Tensor dbias, Tensor dy);
+/// dbias[c] = sum of dy over all dimensions but the second.
+Work biasGradient(CudaLane &lane, Tensor dbias, Tensor dy);
 
 /// Launches y = y + bias along the second dimension of channels-last y, then
 /// max(y, 0) if `relu`. `bias` may be absent.

@@ -3,8 +3,9 @@
 // A lane is a CUDA stream, an event a CUDA event, and a sequence one CUDA graph
 // over all lanes of all devices. While a sequence is recorded, operators are
 // appended as closures; from that one list come the size of the workspaces, the
-// loading of the kernels, the graph (by stream capture), and, for debugging,
-// the run of one operator at a time. So what is observed is what runs.
+// loading of the kernels, the graph (by stream capture), for traces the run
+// without a graph, and, for debugging, the run of one operator at a time. So
+// what is observed is what runs.
 //
 // Ops.h is implemented in terms of CudaLane: append() and launch().
 //
@@ -16,6 +17,7 @@
 #include "runtime/core/Ops.h"
 #include "runtime/cuda/Gpu.h"
 
+#include <deque>
 #include <map>
 #include <type_traits>
 
@@ -46,9 +48,16 @@ private:
   int64_t size = 0;
 };
 
+/// What an operator does, and the workspace that it uses for it.
+struct Work {
+  std::function<void()> run;
+  int64_t workspaceBytes = 0;
+};
+
 class CudaLane : public Lane {
 public:
-  CudaLane(CudaMachine &machine, Gpu &gpu, int device, std::string name);
+  CudaLane(CudaMachine &machine, Gpu &gpu, int index, int device,
+           std::string name);
   ~CudaLane() override;
 
   void layer(const char *name, const char *phase) override {
@@ -84,6 +93,7 @@ public:
 
   CudaMachine &machine;
   Gpu &gpu;
+  const int index;
   const int device; ///< logical
   const std::string name;
   cudaStream_t stream = nullptr;
@@ -128,6 +138,8 @@ struct Sequence {
   int64_t runs = 0; ///< that were started
   std::vector<Step> steps;
   cudaGraphExec_t graph = nullptr;
+  /// For traces: before and after each operator, made by the first traced run.
+  std::vector<std::pair<cudaEvent_t, cudaEvent_t>> timers;
 
   ~Sequence();
 };
@@ -150,6 +162,7 @@ public:
   void run(Sequence *sequence) override;
   void synchronize() override;
   void runObserved(Sequence *sequence, const Observer &after) override;
+  const std::vector<Span> &runTraced(Sequence *sequence) override;
 
   void read(Tensor source, int device, void *host) override;
   void write(Tensor target, int device, const void *host) override;
@@ -159,6 +172,8 @@ public:
   void *hostAlloc(int64_t bytes) override;
 
   std::vector<Traffic> traffic() override;
+  const char *target() const override { return "cuda"; }
+  int threads(int) const override { return 0; }
   std::string describe() const override;
   int64_t bytesHeld(int device) const override;
 
@@ -195,6 +210,7 @@ private:
   std::vector<std::unique_ptr<Sequence>> sequences;
   Sequence *recording = nullptr;
   std::vector<void *> pinned;
+  std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
   /// tickets[t % size] is recorded behind the transfer with ticket t.
   std::vector<cudaEvent_t> tickets;
   int64_t nextTicket = 0;

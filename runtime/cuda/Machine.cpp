@@ -1,7 +1,7 @@
 //===- Machine.cpp - Devices, lanes and recorded sequences on CUDA --------===//
 //
 // Creation, recording and running. Transfers between host and device are in
-// Transfer.cpp.
+// Transfer.cpp, traced runs in Trace.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +55,10 @@ DeviceBuffer::~DeviceBuffer() {
 // Lanes and events
 //===----------------------------------------------------------------------===//
 
-CudaLane::CudaLane(CudaMachine &machine, Gpu &gpu, int device, std::string name)
-    : machine(machine), gpu(gpu), device(device), name(std::move(name)) {
+CudaLane::CudaLane(CudaMachine &machine, Gpu &gpu, int index, int device,
+                   std::string name)
+    : machine(machine), gpu(gpu), index(index), device(device),
+      name(std::move(name)) {
   gpu.use();
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
         "making a stream");
@@ -126,6 +128,10 @@ void CudaEvent::wait(Lane &on) {
 Sequence::~Sequence() {
   if (graph)
     cudaGraphExecDestroy(graph);
+  for (auto [before, after] : timers) {
+    cudaEventDestroy(before);
+    cudaEventDestroy(after);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +183,8 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
   }
   for (const LaneSpec &lane : spec.lanes)
     lanes.push_back(std::make_unique<CudaLane>(
-        *this, *devices.at(lane.device).gpu, lane.device, lane.name));
+        *this, *devices.at(lane.device).gpu, static_cast<int>(lanes.size()),
+        lane.device, lane.name));
   for (int e = 0; e < spec.events; ++e)
     events.push_back(std::make_unique<CudaEvent>());
 }

@@ -89,10 +89,9 @@ void rt::reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params) {
                   SumOf{x.as<float>(), y.as<float>(), scale}, loops);
 }
 
-void cuda::appendBiasGradient(Lane &lane, Tensor dbias, Tensor dy) {
-  appendReduction(lane, "conv_grad_weight", {dbias},
-                  SumOf{dy.as<float>(), dbias.as<float>(), 1.0},
-                  channelLoops(dy));
+Work cuda::biasGradient(CudaLane &lane, Tensor dbias, Tensor dy) {
+  return reductionWork(lane, SumOf{dy.as<float>(), dbias.as<float>(), 1.0},
+                       channelLoops(dy));
 }
 
 void rt::batch_norm_stats(Lane &lane, Tensor mean, Tensor variance,

@@ -161,11 +161,9 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/// Appends a reduction; `f` is copied into the kernels' arguments.
+/// A reduction; `f` is copied into the kernels' arguments.
 template <class F>
-void appendReduction(Lane &base, const char *op, Tensors results, const F &f,
-                     ReduceLoops loops) {
-  CudaLane &lane = cudaLane(base);
+Work reductionWork(CudaLane &lane, const F &f, ReduceLoops loops) {
   const int inner = loops.kept.rank - 1;
   const bool columns = loops.terms < 64 || (loops.kept.stride[0][inner] == 1 &&
                                             loops.kept.extent[inner] >= 8);
@@ -184,22 +182,28 @@ void appendReduction(Lane &base, const char *op, Tensors results, const F &f,
   const int64_t bytes = loops.slices == 1 ? 0
                                           : loops.slices * loops.keptCount *
                                                 F::width * sizeof(float);
-  lane.append(
-      op, std::move(results),
-      [&lane, f, loops, columns, tiles]() mutable {
-        loops.partial = reinterpret_cast<float *>(lane.workspace());
-        dim3 grid(static_cast<unsigned>(std::min<int64_t>(tiles, INT32_MAX)),
-                  static_cast<unsigned>(loops.slices));
-        if (columns)
-          lane.launch(reduceColumns<F>, grid, dim3(columnWidth, columnHeight),
-                      f, loops);
-        else
-          lane.launch(reduceRows<F>, grid, 256, f, loops);
-        if (loops.slices > 1)
-          lane.launch(reduceSlices<F>, lane.blocksFor(loops.keptCount, 256),
-                      256, f, loops);
-      },
-      bytes);
+  auto run = [&lane, f, loops, columns, tiles]() mutable {
+    loops.partial = reinterpret_cast<float *>(lane.workspace());
+    dim3 grid(static_cast<unsigned>(std::min<int64_t>(tiles, INT32_MAX)),
+              static_cast<unsigned>(loops.slices));
+    if (columns)
+      lane.launch(reduceColumns<F>, grid, dim3(columnWidth, columnHeight), f,
+                  loops);
+    else
+      lane.launch(reduceRows<F>, grid, 256, f, loops);
+    if (loops.slices > 1)
+      lane.launch(reduceSlices<F>, lane.blocksFor(loops.keptCount, 256), 256, f,
+                  loops);
+  };
+  return {run, bytes};
+}
+
+template <class F>
+void appendReduction(Lane &base, const char *op, Tensors results, const F &f,
+                     ReduceLoops loops) {
+  CudaLane &lane = cudaLane(base);
+  Work work = reductionWork(lane, f, loops);
+  lane.append(op, std::move(results), std::move(work.run), work.workspaceBytes);
 }
 
 /// The sum, or the sum times `scale`, of x.

@@ -7,6 +7,7 @@
 #include "runtime/train/Log.h"
 #include "runtime/train/StepQueue.h"
 #include "runtime/train/Text.h"
+#include "runtime/train/Trace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +58,7 @@ void runBenchmark(Machine &machine, const Program &program,
   StepQueue queue(machine, program);
   int64_t warmup = std::clamp<int64_t>(options.benchmark / 5, 2, 20);
   int64_t total = warmup + options.benchmark;
+  Trace trace(machine, program, options.trace, warmup + 1, options.benchmark);
   std::vector<Clock::time_point> ends;
   float loss = 0;
   for (int64_t i = 0; i < total || !queue.empty();) {
@@ -68,11 +70,13 @@ void runBenchmark(Machine &machine, const Program &program,
       scalars.momentum = static_cast<float>(options.momentum);
       scalars.nesterov = options.nesterov;
       scalars.weight_decay = static_cast<float>(options.weightDecay);
-      queue.launch(step, batch, scalars, /*resident=*/i > 1);
+      queue.launch(step, batch, scalars, /*resident=*/i > 1, trace.covers(i));
     }
     while (queue.mustRetire() || (i == total && !queue.empty())) {
-      loss = queue.retire().loss;
+      StepResult result = queue.retire();
       ends.push_back(Clock::now());
+      loss = result.loss;
+      trace.add(result);
     }
   }
 
@@ -114,6 +118,8 @@ void runBenchmark(Machine &machine, const Program &program,
     pairs.add(std::to_string(pair.from) + "->" + std::to_string(pair.to),
               bytes);
   }
+  if (trace.write())
+    std::printf("  trace       %s\n", options.trace.c_str());
   if (!std::isfinite(loss))
     std::printf("  note        the loss is %g; the time of a step does not "
                 "depend on it\n",

@@ -16,7 +16,7 @@
 namespace lwcc::rt::train {
 
 /// `start` is when the program started. Prints to stdout, and one record to
-/// --log.
+/// --log; the steps behind the warm-up go to --trace.
 void runBenchmark(Machine &machine, const Program &program,
                   const Options &options,
                   std::chrono::steady_clock::time_point start);

@@ -98,6 +98,10 @@ const std::vector<FlagSection> &flagTable() {
             "bitwise equal results from run to run"},
            {"benchmark", "N", &O::benchmark,
             "time N steps on synthetic data that is already on the device"},
+           {"trace", "FILE", &O::trace,
+            "write when every call ran, one track a lane, for chrome://tracing "
+            "or Perfetto: in the steps of --benchmark, else in 10 steps behind "
+            "the first 3; on GPUs those steps run without a graph, slower"},
        }},
       {"Instead of training",
        {

@@ -51,6 +51,7 @@ struct Options {
   int64_t threads = 0;
   bool deterministic = false;
   int64_t benchmark = 0;
+  std::string trace;
   // Instead of training
   bool info = false;
   bool help = false;

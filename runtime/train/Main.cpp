@@ -124,6 +124,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(program.blobBytes) +
                 " bytes) are not there; this file belongs to the program, and "
                 "has to be copied and renamed with it");
+  if (!options.trace.empty())
+    checkWritable(options.trace);
   if (options.benchmark > 0) {
     runBenchmark(*createMachine(program, options), program, options, start);
     return 0;

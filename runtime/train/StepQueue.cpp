@@ -30,7 +30,7 @@ void writeScalars(Machine &machine, const Program &program,
 }
 
 void StepQueue::launch(Sequence *sequence, Batch &batch,
-                       const StepScalars &scalars, bool resident) {
+                       const StepScalars &scalars, bool resident, bool traced) {
   assert(!idle.empty() && "retire a step first");
   Slot *slot = idle.front();
   idle.pop_front();
@@ -39,7 +39,9 @@ void StepQueue::launch(Sequence *sequence, Batch &batch,
   if (!resident)
     writeInputs(machine, batch);
   writeScalars(machine, program, slot->scalars);
-  machine.run(sequence);
+  slot->spans = traced ? &machine.runTraced(sequence) : nullptr;
+  if (!traced)
+    machine.run(sequence);
   const TensorRef &correct = program.correct, &loss = program.loss_value;
   machine.readAsync(correct.on(machine), correct.device, slot->correct);
   slot->ticket = machine.readAsync(loss.on(machine), loss.device, slot->loss);
@@ -57,9 +59,12 @@ StepResult StepQueue::retire() {
   if (slot->ticket != 0)
     machine.wait(slot->ticket);
   idle.push_back(slot);
-  return {slot->batch, *slot->scalars, *slot->loss,
+  return {slot->batch,
+          *slot->scalars,
+          *slot->loss,
           static_cast<int32_t>(slot->correct[0]),
-          static_cast<int32_t>(slot->correct[1])};
+          static_cast<int32_t>(slot->correct[1]),
+          slot->spans};
 }
 
 } // namespace lwcc::rt::train

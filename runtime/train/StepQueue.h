@@ -20,7 +20,8 @@ struct StepResult {
   Batch *batch = nullptr;
   StepScalars scalars;
   float loss = 0;
-  int32_t top1 = 0, top5 = 0; ///< correct images of the batch
+  int32_t top1 = 0, top5 = 0;               ///< correct images of the batch
+  const std::vector<Span> *spans = nullptr; ///< of a traced step
 };
 
 class StepQueue {
@@ -30,9 +31,10 @@ public:
 
   StepQueue(Machine &machine, const Program &program);
 
-  /// `resident`: the batch is on the device already. Not while mustRetire().
+  /// `resident`: the batch is on the device already. `traced`: the result
+  /// has the run's spans. Not while mustRetire().
   void launch(Sequence *sequence, Batch &batch, const StepScalars &scalars,
-              bool resident = false);
+              bool resident = false, bool traced = false);
   bool empty() const { return running.empty(); }
   /// Whether the oldest step is known to be over, or no other may start.
   bool mustRetire() const;
@@ -45,6 +47,7 @@ private:
     float *loss;
     float *correct;
     Batch *batch = nullptr;
+    const std::vector<Span> *spans = nullptr;
     int64_t ticket = 0; ///< 0: over
   };
 

@@ -58,6 +58,9 @@ static Schedule scheduleOf(const Options &options, int64_t epochs) {
   return schedule;
 }
 
+/// Steps before the traced ones, and how many those are.
+static constexpr int64_t traceWarmup = 3, traceLength = 10;
+
 static Sequence *record(Machine &machine, const char *name,
                         const std::function<void(Machine &)> &body) {
   return machine.record(name, [&] { body(machine); });
@@ -68,6 +71,9 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
       options(task.options),
       length(options, task.start, task.data.source->size(), program.batch),
       schedule(scheduleOf(options, length.epochs)), queue(machine, program),
+      trace(machine, program, options.trace,
+            std::min(task.start.step + traceWarmup + 1, length.steps),
+            traceLength),
       log(options.log, !task.checkpoint.empty()),
       progress(
           stdout, ::isatty(STDOUT_FILENO),
@@ -169,7 +175,8 @@ void Trainer::trainEpochs() {
   progress.pause();
   while (state.step < length.steps && !signals.received()) {
     Batch &batch = loader->next();
-    queue.launch(trainStep, batch, scalarsOf(batch.epoch));
+    queue.launch(trainStep, batch, scalarsOf(batch.epoch), false,
+                 trace.covers(state.step + 1));
     ++state.step;
     bool epochEnds = batch.index + 1 == length.perEpoch;
     state.epoch = batch.epoch + epochEnds;
@@ -190,6 +197,12 @@ void Trainer::trainEpochs() {
     }
   }
   drain();
+  writeTrace();
+}
+
+void Trainer::writeTrace() {
+  if (trace.write())
+    progress.line("traced to " + options.trace);
 }
 
 void Trainer::drain() {
@@ -210,6 +223,9 @@ void Trainer::finishStep(const StepResult &result) {
                 .add("images_per_s", speed));
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
+  trace.add(result);
+  if (trace.endsWith(result.scalars.step))
+    writeTrace();
   loader->release(*result.batch);
 }
 

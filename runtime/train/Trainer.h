@@ -8,6 +8,8 @@
 //   every K steps    checkpoint (--checkpoint-every)
 //   for each epoch   checkpoint (without it), then validation
 //   at the end       checkpoint, validation unless just done, ONNX export
+//   a few steps      are traced (--trace), behind the first ones if there are
+//                    more, since those are slower
 //
 // A signal ends it after the step under way, with a checkpoint. A loss that is
 // not finite ends it without one: the parameters are those before that step,
@@ -24,6 +26,7 @@
 #include "runtime/train/Schedule.h"
 #include "runtime/train/Signals.h"
 #include "runtime/train/StepQueue.h"
+#include "runtime/train/Trace.h"
 
 #include <memory>
 #include <optional>
@@ -68,6 +71,7 @@ private:
   void drain();
   void saveCheckpointNow();
   void validate();
+  void writeTrace();
   [[noreturn]] void stopAtBadLoss(const StepResult &result);
 
   Machine &machine;
@@ -78,6 +82,7 @@ private:
   Schedule schedule;
   Sequence *trainStep = nullptr, *evaluateStep = nullptr;
   StepQueue queue;
+  Trace trace;
   std::optional<Loader> loader, validationLoader;
   StopSignals signals;
   Log log;

@@ -176,6 +176,87 @@ TEST(MachineTest, ObservedRunGivesTheSameAndNamesOperators) {
   EXPECT_EQ(result[0], 3.0f); // 1, then 1 + 2
 }
 
+/// In every traced run each call has one span, in the order of appending; one
+/// lane's spans follow each other, and what an event orders does not overlap.
+TEST(MachineTest, TracedRunsTimeEveryCallOnOneClock) {
+  constexpr int runs = 20;
+  auto machine = machineOf(2, 2, 2, 4);
+  auto x = [&](int device) { return at(*machine, device, 0, {50000}); };
+  auto y = [&](int device) { return at(*machine, device, 262144, {50000}); };
+  Sequence *step = machine->record("step", [&] {
+    machine->lane(0).layer("conv1", "forward");
+    machine->lane(2).layer("conv2", "backward");
+    map<Increment>(machine->lane(0), x(0), {x(0)});
+    map<Increment>(machine->lane(1), y(0), {y(0)}); // beside the others
+    machine->event(0).record(machine->lane(0));
+    machine->event(0).wait(machine->lane(2));
+    transfer(machine->lane(2), {x(1)}, {x(0)});
+    map<Increment>(machine->lane(2), x(1), {x(1)});
+    machine->event(1).record(machine->lane(2));
+    machine->event(1).wait(machine->lane(0));
+    transfer(machine->lane(0), {x(0)}, {x(1)});
+  });
+  std::vector<const std::vector<Span> *> traces;
+  for (int r = 0; r < runs; ++r) {
+    machine->run(step); // traced runs and others follow each other
+    traces.push_back(&machine->runTraced(step));
+  }
+  Floats result(50000);
+  machine->read(x(0), 0, result.data());
+  EXPECT_EQ(result, Floats(50000, 4.0f * runs)); // two increments a run
+
+  int64_t before = 0;
+  for (const std::vector<Span> *spans : traces) {
+    std::vector<std::string> seen;
+    for (const Span &s : *spans)
+      seen.push_back(std::to_string(s.lane) + " " + s.op + " " + s.layer + " " +
+                     s.phase);
+    ASSERT_EQ(seen, (std::vector<std::string>{"0 map conv1 forward", "1 map  ",
+                                              "2 transfer conv2 backward",
+                                              "2 map conv2 backward",
+                                              "0 transfer conv1 forward"}));
+    for (const Span &s : *spans) {
+      EXPECT_GE(s.begin, before) << "of the run before";
+      EXPECT_GE(s.end, s.begin);
+    }
+    auto inOrder = [&](int first, int second) {
+      EXPECT_LE((*spans)[first].end, (*spans)[second].begin)
+          << first << " before " << second;
+    };
+    inOrder(0, 2); // event 0
+    inOrder(2, 3); // one lane
+    inOrder(3, 4); // event 1
+    for (const Span &s : *spans)
+      before = std::max(before, s.end);
+  }
+}
+
+/// Also where the work is none, or is another operator's.
+TEST(MachineTest, EveryCallIsOneSpanOfItsName) {
+  Workbench bench(1);
+  Tensor dy = bench.tensor({2, 4, 3, 3}, Floats(72, 1.0f));
+  Tensor x = bench.tensor({2, 3, 5, 5}, Floats(150, 1.0f));
+  Tensor dbias = bench.tensor({4}), dw = bench.tensor({4, 3, 3, 3});
+  Tensor none = bench.tensor({0, 4});
+  Machine &machine = *bench.machine;
+  Lane &lane = machine.lane(0);
+  Sequence *step = machine.record("step", [&] {
+    conv_grad_weight(lane, Tensor{}, dbias, dy, x, {});
+    conv_grad_weight(lane, dw, Tensor{}, dy, x, {});
+    sum(lane, none, {none, none});
+    transfer(lane, {none}, {none});
+  });
+  const std::vector<Span> &spans = machine.runTraced(step);
+  machine.synchronize();
+  std::vector<std::string> seen;
+  for (const Span &span : spans)
+    seen.push_back(span.op);
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"conv_grad_weight", "conv_grad_weight",
+                                      "sum", "transfer"}));
+  EXPECT_EQ(bench.get(dbias), Floats(4, 18.0f));
+}
+
 /// A fault ends the run in every lane, also in those that wait for an event
 /// that will never come, and the machine works again afterwards.
 TEST(MachineTest, FaultsReachSynchronizeOnce) {

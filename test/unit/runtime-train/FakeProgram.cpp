@@ -46,7 +46,11 @@ static void addSgd(FakeMachine &machine, const TensorRef &w, const TensorRef &v,
   Tensor weight = w.on(machine), velocity = v.on(machine);
   auto *s = scalars.on(machine).as<StepScalars>();
   float *l = loss.on(machine).as<float>();
-  machine.append({layer, "update", "sgd", {weight, velocity}, [=] {
+  machine.append({layer,
+                  "update",
+                  "sgd",
+                  {weight, velocity},
+                  [=] {
                     if (!std::isfinite(*l))
                       return;
                     for (int64_t i = 0; i < weight.elements(); ++i) {
@@ -56,7 +60,8 @@ static void addSgd(FakeMachine &machine, const TensorRef &w, const TensorRef &v,
                       m = s->momentum * m + g;
                       p -= s->lr * (s->nesterov ? g + s->momentum * m : m);
                     }
-                  }});
+                  },
+                  w.device});
 }
 
 /// Logits, loss and counts; fills `probs` for the backward half.
@@ -133,7 +138,11 @@ static void addBackward(FakeMachine &machine, const Refs &r,
              return sum;
            });
     Tensor mean = r.mean[d].on(machine);
-    machine.append({"norm", "update", "map", {mean}, [&machine, r, mean] {
+    machine.append({"norm",
+                    "update",
+                    "map",
+                    {mean},
+                    [&machine, r, mean] {
                       float sum = 0;
                       for (int e = 0; e < 2; ++e)
                         for (int64_t i = 0; i < r.batch * r.features; ++i)
@@ -141,7 +150,8 @@ static void addBackward(FakeMachine &machine, const Refs &r,
                       float &value = *mean.as<float>();
                       value = 0.9f * value +
                               0.1f * sum / (2 * r.batch * r.features);
-                    }});
+                    },
+                    d});
   }
 }
 
