@@ -79,6 +79,8 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"machineName", "machine", "std::string", "\"\"", "a built-in machine or a file">,
     Option<"precision", "precision", "std::string", "\"fp32\"", "of products: fp32 or tf32">,
     Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">,
+    Option<"costsFile", "costs", "std::string", "\"\"", "measured times (a profile) to price plans by">,
+    Option<"target", "target", "std::string", "\"\"", "that these must be of">,
     Option<"memory", "memory", "int64_t", "0", "bytes of a device, 0: the machine's">,
     Option<"searchSeconds", "search-seconds", "double", "10", "how long a search by chance may take">,
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,

@@ -26,6 +26,8 @@ struct PipelineOptions {
   bool compareStrategies = false; ///< as text on the module
   bool localStatistics = false; ///< of batch normalization, per part
   int gpus = 1;
+  std::string costs;         ///< a profile to price plans by, if any
+  std::string target;        ///< that it must be of, if any
   int64_t memory = 0;        ///< bytes of a device, 0: the machine's
   double searchSeconds = 10; ///< for searches by chance
   int64_t searchSeed = 0;

@@ -1,6 +1,7 @@
 //===- BuildGraph.cpp - The layers of a module ----------------------------===//
 
 #include "passes/plan/BuildGraph.h"
+#include "passes/plan/Call.h"
 #include "passes/shard/TileRules.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -90,72 +91,12 @@ struct LayerCollector {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-static double volume(const std::optional<Box> &box) {
-  return box ? shard::volume(*box) : 0;
-}
-
-static double extent(const std::optional<Box> &box, size_t d) {
-  return box ? static_cast<double>((*box)[d].size()) : 0;
-}
-
-/// What a tile of an op computes and moves.
-static plan::Work workOf(Operation *op, const shard::Tile &tile) {
-  plan::Work work;
-  auto addBytes = [&](Value value, const std::optional<Box> &box) {
-    unsigned bits = cast<RankedTensorType>(value.getType())
-                        .getElementType()
-                        .getIntOrFloatBitWidth();
-    work.bytes += volume(box) * bits / 8;
-  };
-  for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
-    addBytes(operand, box);
-  for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
-    addBytes(result, box);
-  auto product = [&](double m, double n, double k) {
-    work.m = m;
-    work.n = n;
-    work.k = k;
-    work.flops = 2 * m * n * k;
-  };
-  // Of images [n, c, h, w]: positions, of all samples. Of weights [o, i, y, x]:
-  // what a position sums over.
-  auto positions = [](const std::optional<Box> &images) {
-    return volume(images) / extent(images, 1);
-  };
-  auto taps = [](const std::optional<Box> &weights) {
-    return volume(weights) / extent(weights, 0);
-  };
-  TypeSwitch<Operation *>(op)
-      .Case<ConvOp>([&](auto) {
-        product(positions(tile.results[0]), extent(tile.results[0], 1),
-                taps(tile.operands[1]));
-      })
-      .Case<ConvGradInputOp>([&](auto) {
-        // The sums run over the output channels instead of the input's.
-        const auto &w = tile.operands[1];
-        product(positions(tile.operands[0]), taps(w), extent(w, 0));
-        work.flops *= extent(tile.operands[0], 1) / extent(w, 0);
-      })
-      .Case<ConvGradWeightOp>([&](auto) {
-        const auto &dw = tile.results[0];
-        product(extent(dw, 0), taps(dw), positions(tile.operands[0]));
-      })
-      .Case<MatMulOp>([&](MatMulOp op) {
-        const auto &a = tile.operands[0], &c = tile.results[0];
-        size_t rank = c->size();
-        double columns = extent(c, rank - 1);
-        product(volume(c) / columns, columns,
-                extent(a, op.getTransposeA() ? a->size() - 2 : a->size() - 1));
-      });
-  return work;
-}
-
 namespace {
 /// The tensors of a graph, and the tiles of its layers.
 class TileBuilder {
 public:
   /// Fills in what `graph` says about tensors and parameters.
-  TileBuilder(ModuleOp module, plan::LayerGraph &graph);
+  TileBuilder(ModuleOp module, plan::LayerGraph &graph, bool keys);
 
   plan::LayerTiles build(int layer, const plan::Tiling &tiling) const;
   /// Whether all ops of a layer are maps or move data.
@@ -172,13 +113,14 @@ private:
   };
   void sign(const Layer &layer, plan::LayerGraph::Layer &known);
 
+  const bool keys;
   std::vector<Layer> layers;
   llvm::DenseMap<Operation *, plan::Stage> stages;
 };
 } // namespace
 
-TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
-    : layers(graph.layers.size()) {
+TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph, bool keys)
+    : keys(keys), layers(graph.layers.size()) {
   auto step = module.lookupSymbol<func::FuncOp>(trainStepFunc);
   if (!step)
     return;
@@ -188,16 +130,15 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph)
   // An op that only updates need makes gradients of parameters.
   Block &body = step.getBody().front();
   for (Operation &op : llvm::reverse(body.without_terminator()))
-    stages[&op] =
-        phaseOf(&op) == "forward" ? plan::Stage::forward
-        : llvm::all_of(op.getUsers(),
-                       [&](Operation *user) {
-                         return phaseOf(user) == "update" ||
-                                stages.lookup(user) ==
-                                    plan::Stage::weightGradient;
-                       })
-            ? plan::Stage::weightGradient
-            : plan::Stage::backward;
+    stages[&op] = phaseOf(&op) == "forward" ? plan::Stage::forward
+                  : llvm::all_of(op.getUsers(),
+                                 [&](Operation *user) {
+                                   return phaseOf(user) == "update" ||
+                                          stages.lookup(user) ==
+                                              plan::Stage::weightGradient;
+                                 })
+                      ? plan::Stage::weightGradient
+                      : plan::Stage::backward;
   llvm::DenseMap<Value, int> tensors;
   auto layerOf = [&](Operation *op) {
     return numbers.lookup(plan::servedLayer(op));
@@ -315,8 +256,10 @@ plan::LayerTiles TileBuilder::build(int number,
       if (!runs)
         continue;
       shard::Tile tile = shard::tileOf(op, cuts, index);
-      tiles.work[t].push_back(workOf(op, tile));
-      tiles.work[t].back().stage = stages.lookup(op);
+      plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
+      work.stage = stages.lookup(op);
+      if (keys)
+        work.key = plan::keyOf(op, tile);
       for (auto [operand, box] :
            llvm::zip_equal(op->getOperands(), tile.operands)) {
         note(layer.read, operand, t, box, tiles.read);
@@ -330,7 +273,7 @@ plan::LayerTiles TileBuilder::build(int number,
 }
 
 /// All layers, in the model's order.
-plan::LayerGraph plan::buildGraph(ModuleOp module) {
+plan::LayerGraph plan::buildGraph(ModuleOp module, bool keys) {
   plan::LayerGraph graph;
   graph.model = stringAttr(module, "train.model");
   graph.hash = stringAttr(module, "train.hash");
@@ -359,7 +302,7 @@ plan::LayerGraph plan::buildGraph(ModuleOp module) {
     layer.producer = producer;
     graph.layers.push_back(layer);
   }
-  auto tiles = std::make_shared<TileBuilder>(module, graph);
+  auto tiles = std::make_shared<TileBuilder>(module, graph, keys);
   for (auto [i, layer] : llvm::enumerate(graph.layers))
     if (layer.producer >= 0 && tiles->isElementwise(i)) {
       int before = graph.layers[layer.producer].leader;

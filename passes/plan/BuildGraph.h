@@ -17,8 +17,9 @@ namespace lwcc::plan {
 llvm::StringRef servedLayer(mlir::Operation *op);
 
 /// All layers, in the model's order. The graph's `tiles` looks at the module's
-/// ops: they must live as long.
-LayerGraph buildGraph(mlir::ModuleOp module);
+/// ops: they must live as long. With `keys` it says of each kernel call what a
+/// profile knows it by.
+LayerGraph buildGraph(mlir::ModuleOp module, bool keys = false);
 
 } // namespace lwcc::plan
 

@@ -5,24 +5,38 @@
 // reaches depends on its shape: libraries work in tiles of some tens of rows
 // and columns, so that small tiles are not proportionally cheap.
 //
+// Or measured times, where a profile (Profile.h) knows the kernel; the roofline
+// answers for the others.
+//
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_COSTMODEL_H
 #define LWCC_PASSES_PLAN_COSTMODEL_H
 
 #include "passes/plan/LayerGraph.h"
+#include "passes/plan/Profile.h"
 
 namespace lwcc::plan {
 
 class CostModel {
 public:
-  /// For the products' `precision`, "fp32" or "tf32".
-  CostModel(const Machine &machine, llvm::StringRef precision);
+  /// For the products' `precision`, "fp32" or "tf32". A profile must live as
+  /// long as the model.
+  CostModel(const Machine &machine, llvm::StringRef precision,
+            const Profile *profile = nullptr);
 
-  double seconds(const Work &work) const;
+  struct Answer {
+    double seconds;
+    enum { measured, interpolated, analytic } from;
+  };
+  Answer answer(const Work &work) const;
+  double seconds(const Work &work) const { return answer(work).seconds; }
+  const Profile *measurements() const { return profile; }
   /// What it was made from, for people and for plans.
   std::string source() const;
 
 private:
+  const Profile *profile;
+  int64_t share; ///< of a profile
   double flops, bandwidth, launch;
   std::string name;
 };

@@ -27,6 +27,9 @@ struct Work {
   double flops = 0;
   double bytes = 0; ///< read and written
   double m = 0, n = 0, k = 0;
+  std::string key; ///< what a profile knows it by (Call.h), where asked for
+  /// What a profile's times are proportional to.
+  double amount() const { return flops > 0 ? flops : bytes; }
 };
 
 /// A tensor that ops of some layer make and ops of layers read. Not parameters.

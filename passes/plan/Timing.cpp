@@ -126,8 +126,10 @@ void Timing::synchronize(const LayerTiles::Regions &regions,
     double owned = allReduced ? bytes : bytes / copies;
     for (int64_t to : group) {
       // Value and momentum are read and written, gradients are read.
-      Ticks time = ticks(problem.costs.seconds(
-          {Stage::weightGradient, 0, owned * (4 + copies)}));
+      Work work;
+      work.bytes = owned * (4 + copies);
+      work.key = "sgd";
+      Ticks time = ticks(problem.costs.seconds(work));
       (group.size() > 1 ? timed.update : timed.ownUpdate)[to] += time;
       timed.memory[to] += static_cast<int64_t>(2 * bytes + owned);
       for (int64_t from : group) {

@@ -54,10 +54,19 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       fail(mistake);
     if (!unfound.empty())
       return;
-    plan::LayerGraph graph = plan::buildGraph(module);
+    plan::Profile profile;
+    std::vector<std::string> unread;
+    if (!costsFile.empty())
+      unread = plan::readProfile(costsFile, precision, target, profile);
+    for (const std::string &mistake : unread)
+      fail(mistake);
+    if (!unread.empty())
+      return;
+    plan::LayerGraph graph = plan::buildGraph(module, !costsFile.empty());
     if (memory > 0)
       machine.device.memory = memory;
-    plan::CostModel costs(machine, precision);
+    plan::CostModel costs(machine, precision,
+                          costsFile.empty() ? nullptr : &profile);
     plan::Problem problem{graph,
                           machine,
                           costs,

@@ -5,6 +5,7 @@
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "passes/plan/Machine.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -58,6 +59,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   }
   if (!(searchSeconds >= 0))
     fail("--search-seconds: a time is not negative");
+  if (explains() && !explain.empty() && explain != "timeline")
+    fail("--explain=" + explain + ": expected nothing or timeline");
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -219,12 +222,14 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.plan = flags.plan;
   options.machine = flags.machine;
   options.memory = flags.memoryBytes;
+  options.costs = flags.costs;
+  options.target = flags.platform;
   options.searchSeconds = flags.searchSeconds;
   options.searchSeed = flags.searchSeed;
   options.precision = flags.precision;
-  options.recordPlan = goal == Goal::plan || flags.explain;
+  options.recordPlan = goal == Goal::plan || flags.explains();
   options.costTables = goal == Goal::costs;
-  options.compareStrategies = flags.explain && flags.gpus > 1;
+  options.compareStrategies = flags.explains() && flags.gpus > 1;
   if (goal != Goal::program)
     options.stopAfter = "planned";
   options.dumpDir = flags.dumpDir;
@@ -250,8 +255,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   if (auto plan = planned->getAttrOfType<StringAttr>(planName))
     result.plan = plan.str();
   if (result.program)
-    if (auto table =
-            planned->getAttrOfType<StringAttr>("exec.comparison"))
+    if (auto table = planned->getAttrOfType<StringAttr>("exec.comparison"))
       result.comparison = table.str();
   if (result.program) {
     if (flags.memoryBytes > 0 &&
@@ -260,4 +264,22 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     describe(result.program, flags, imported->onnxExport);
   }
   return result;
+}
+
+FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
+                                               const CompileFlags &flags) {
+  plan::Machine machine;
+  plan::Profile profile;
+  std::vector<std::string> mistakes =
+      plan::findDevices(flags.machine, flags.gpus, machine);
+  if (!flags.costs.empty())
+    llvm::append_range(mistakes, plan::readProfile(flags.costs, flags.precision,
+                                                   flags.platform, profile));
+  for (const std::string &mistake : mistakes)
+    emitError(program.getLoc()) << mistake;
+  if (!mistakes.empty())
+    return failure();
+  plan::CostModel costs(machine, flags.precision,
+                        flags.costs.empty() ? nullptr : &profile);
+  return plan::timeOf(program, train::trainStepFunc, machine, costs);
 }

@@ -9,6 +9,7 @@
 #define LWCC_TOOLS_DRIVER_DRIVER_H
 
 #include "ir/exec/Exec.h"
+#include "passes/plan/ProgramTime.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -62,7 +63,8 @@ struct CompileFlags : private ForgetLibraryOptions {
       "strategy", llvm::cl::init("auto"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc(
           "Who plans for several devices: data (the samples are spread over "
-          "them), model (the channels are), owt (convolutions by samples, fully "
+          "them), model (the channels are), owt (convolutions by samples, "
+          "fully "
           "connected layers by channels), layerwise (each layer's own way, by "
           "an exact search over predicted costs), mcmc (the same by chance, "
           "over simulated steps), dfs (layerwise by depth-first search), "
@@ -78,9 +80,14 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("Seed of that search"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> machine{
       "machine", llvm::cl::value_desc("NAME|FILE"),
-      llvm::cl::desc("What the costs are predicted for: h200x1, h200x4, h200x8, "
-                     "h200-8x8, p100-4x4, k80-16x4, cpu, or a JSON file "
-                     "(default: H200s in one node, or cpu)"),
+      llvm::cl::desc(
+          "What the costs are predicted for: h200x1, h200x4, h200x8, "
+          "h200-8x8, p100-4x4, k80-16x4, cpu, or a JSON file "
+          "(default: H200s in one node, or cpu)"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> costs{
+      "costs", llvm::cl::value_desc("FILE"),
+      llvm::cl::desc("Measured times to price plans by (lwcc profile)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> bn{
       "bn", llvm::cl::init("global"), llvm::cl::value_desc("global|local"),
@@ -99,15 +106,21 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> dumpDir{
       "dump-dir", llvm::cl::value_desc("DIR"),
       llvm::cl::desc("Write the IR after every pass"), llvm::cl::cat(category)};
-  llvm::cl::opt<bool> explain{
-      "explain", llvm::cl::desc("Print what was decided for every layer"),
+  llvm::cl::opt<std::string> explain{
+      "explain", llvm::cl::ValueOptional, llvm::cl::value_desc("timeline"),
+      llvm::cl::desc("Print what was decided for every layer, what each "
+                     "strategy would cost, and how long a step should take; or "
+                     "the lanes of a step as text"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> verbose{
       "v", llvm::cl::desc("Print the time of every phase, and the memory plan"),
       llvm::cl::cat(category)};
 
+  bool explains() const { return explain.getNumOccurrences() > 0; }
   /// `memory` in bytes, 0 without it.
   int64_t memoryBytes = 0;
+  /// What the program will run on, "cuda" or "cpu"; set by the tools.
+  std::string platform;
 
   /// Parses; false after a message about a bad value.
   bool parse(int argc, char **argv, llvm::StringRef overview);
@@ -133,17 +146,22 @@ struct CompiledModel {
   std::vector<char> blob;
   /// Null where --stop-after stopped earlier.
   exec::ProgramOp program;
-  std::string plan; ///< as JSON, for --emit=plan and --explain
+  std::string plan;       ///< as JSON, for --emit=plan and --explain
   std::string comparison; ///< of the strategies, for --explain
   std::string costs;      ///< as JSON, for --emit=costs
 };
+
+/// How long a training step of the program should take, by the machine and the
+/// measured costs that the flags name.
+mlir::FailureOr<plan::ProgramTime> predictStep(exec::ProgramOp program,
+                                               const CompileFlags &flags);
 
 /// A context with our dialects whose diagnostics are printed as
 /// "lwcc: error: <where>: <what>".
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Imports and lowers; with `goal` plan or costs no further than that. Failures have
-/// been reported.
+/// Imports and lowers; with `goal` plan or costs no further than that. Failures
+/// have been reported.
 mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
                                             Stopwatch &watch,
@@ -158,6 +176,10 @@ void printMemory(exec::ProgramOp program, llvm::raw_ostream &out,
 void printTransfers(exec::ProgramOp program, llvm::raw_ostream &out);
 void printLayers(exec::ProgramOp program, llvm::StringRef plan,
                  llvm::raw_ostream &out);
+
+/// One line: the step, images a second, and what this was made from.
+void printPrediction(exec::ProgramOp program, const plan::ProgramTime &time,
+                     llvm::raw_ostream &out);
 
 /// "61,706"
 std::string grouped(int64_t number);

@@ -199,3 +199,21 @@ void lwcc::printMemory(exec::ProgramOp program, llvm::raw_ostream &out,
                            device.alive.size() - shown);
   }
 }
+
+void lwcc::printPrediction(exec::ProgramOp program,
+                           const plan::ProgramTime &time,
+                           llvm::raw_ostream &out) {
+  auto batch = program->getAttrOfType<IntegerAttr>("exec.batch");
+  auto share = [&](double seconds) {
+    return time.all > 0 ? seconds / time.all * 100 : 0;
+  };
+  out << llvm::formatv(
+      "predicted step of this program: {0:f3} ms, {1:f0} images/s; of its "
+      "calls' time {2:f0} % measured, {3:f0} % interpolated, {4:f0} % from a "
+      "roofline\n",
+      time.step * 1e3,
+      batch && time.step > 0 ? static_cast<double>(batch.getInt()) / time.step
+                             : 0,
+      share(time.measured), share(time.interpolated),
+      share(time.all - time.measured - time.interpolated));
+}

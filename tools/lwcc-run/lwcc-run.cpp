@@ -58,6 +58,9 @@ int main(int argc, char **argv) {
                    "on the CPU; trainer options follow --\n"))
     return 1;
 
+  flags.platform = "cpu";
+  if (flags.machine.empty())
+    flags.machine = "cpu";
   Stopwatch watch(flags.verbose);
   std::unique_ptr<MLIRContext> context = makeContext();
   FailureOr<CompiledModel> model =
@@ -70,7 +73,7 @@ int main(int argc, char **argv) {
     return complain("--stop-after: lwcc-run needs the form exec");
   if (flags.verbose)
     printMemory(model->program, llvm::errs());
-  if (flags.explain && !model->plan.empty())
+  if (flags.explains() && !model->plan.empty())
     printLayers(model->program, model->plan, llvm::outs());
   FailureOr<rt::Program> program = loadProgram(model->program, model->blob);
   if (failed(program))

@@ -30,9 +30,11 @@ struct Flags : CompileFlags {
       "target", cl::init("cuda"), cl::value_desc("cuda|cpu"),
       cl::desc("What the trainer runs on"), cl::cat(category)};
   cl::opt<std::string> emit{
-      "emit", cl::init("binary"), cl::value_desc("binary|source|plan|costs"),
+      "emit", cl::init("binary"),
+      cl::value_desc("binary|source|plan|costs|trace"),
       cl::desc("A program, a folder of sources that cmake builds, just the "
-               "plan (for --plan), or the costs that plans are made from"),
+               "plan (for --plan), the costs that plans are made from, or a "
+               "step as it should run, in Chrome's trace format"),
       cl::cat(category)};
   cl::list<std::string> arch{
       "arch", cl::CommaSeparated, cl::value_desc("NAME,..."),
@@ -65,8 +67,11 @@ static bool complete(Flags &flags, TrainerSource &source) {
   };
   if (flags.target != "cuda" && flags.target != "cpu")
     fail("--target=" + flags.target + ": expected cuda or cpu");
-  if (!llvm::is_contained({"binary", "source", "plan", "costs"}, flags.emit))
-    fail("--emit=" + flags.emit + ": expected binary, source, plan or costs");
+  if (!llvm::is_contained({"binary", "source", "plan", "costs", "trace"},
+                          flags.emit))
+    fail("--emit=" + flags.emit +
+         ": expected binary, source, plan, costs or trace");
+  flags.platform = flags.target;
   source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
   source.architectures = std::vector<std::string>(flags.arch);
   if (source.target == Target::cuda) {
@@ -87,9 +92,23 @@ static bool complete(Flags &flags, TrainerSource &source) {
   if (flags.machine.empty() && source.target == Target::cpu)
     flags.machine = "cpu";
   if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
-      !flags.explain && flags.emit != "plan" && flags.emit != "costs")
+      !flags.explains() &&
+      !llvm::is_contained({"plan", "costs", "trace"}, flags.emit))
     fail("no output given; add -o trainer");
   return good;
+}
+
+/// Into a file, or to the standard output.
+static int emitTrace(exec::ProgramOp program, const plan::ProgramTime &time,
+                     const std::string &path) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  plan::printTrace(program, time, stream);
+  if (path.empty())
+    llvm::outs() << text;
+  else if (llvm::Error error = writeFile(path, text))
+    return complain(std::move(error));
+  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -115,8 +134,7 @@ int main(int argc, char **argv) {
   const Goal goal = flags.emit == "plan"    ? Goal::plan
                     : flags.emit == "costs" ? Goal::costs
                                             : Goal::program;
-  FailureOr<CompiledModel> model =
-      compileModel(flags, *context, watch, goal);
+  FailureOr<CompiledModel> model = compileModel(flags, *context, watch, goal);
   if (failed(model))
     return 1;
   if (goal != Goal::program) {
@@ -131,9 +149,20 @@ int main(int argc, char **argv) {
     printMemory(model->program, llvm::errs());
     printTransfers(model->program, llvm::errs());
   }
-  if (flags.explain && model->program) {
-    printLayers(model->program, model->plan, llvm::outs());
-    llvm::outs() << model->comparison;
+  if (model->program && (flags.explains() || flags.emit == "trace")) {
+    FailureOr<plan::ProgramTime> time = predictStep(model->program, flags);
+    if (failed(time))
+      return 1;
+    if (flags.emit == "trace")
+      return emitTrace(model->program, *time,
+                       toFile ? flags.output.getValue() : "");
+    if (flags.explain == "timeline") {
+      plan::printTimeline(*time, llvm::outs());
+    } else {
+      printLayers(model->program, model->plan, llvm::outs());
+      llvm::outs() << model->comparison;
+      printPrediction(model->program, *time, llvm::outs());
+    }
   }
 
   if (printIR) {

@@ -1,0 +1,167 @@
+//===- ProgramTime.cpp - How long a program's step takes ------------------===//
+
+#include "passes/plan/ProgramTime.h"
+#include "passes/plan/Call.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+#include <utility>
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::plan;
+
+/// What a call takes: where it was not measured, reading on other devices goes
+/// at the speed of links.
+static CostModel::Answer costOf(const PricedCall &call, const Machine &machine,
+                                const CostModel &costs) {
+  Work work = call.work;
+  work.key = call.key;
+  CostModel::Answer answer = costs.answer(work);
+  if (call.received > 0 && answer.from == CostModel::Answer::analytic) {
+    const Link &link = call.fromOtherNode ? machine.network : machine.link;
+    answer.seconds =
+        std::max(answer.seconds, link.latency + call.received / link.bandwidth);
+  }
+  return answer;
+}
+
+ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
+                         const Machine &machine, const CostModel &costs) {
+  SymbolTable symbols(program);
+  ProgramTime time;
+  llvm::DenseMap<StringAttr, int> numbers;
+  llvm::StringMap<double> lost; // by device: to transfers beside kernels
+  for (auto lane : program.getBody().getOps<exec::LaneOp>()) {
+    numbers[lane.getSymNameAttr()] = static_cast<int>(time.lanes.size());
+    time.lanes.push_back(lane);
+  }
+  std::vector<double> free(time.lanes.size(), 0);
+  llvm::DenseMap<StringAttr, double> recorded;
+  auto found = symbols.lookup<exec::SequenceOp>(sequence);
+  for (Operation &op : found.getBody().front()) {
+    if (auto record = dyn_cast<exec::RecordOp>(op)) {
+      recorded[record.getEventAttr().getAttr()] =
+          free[numbers.lookup(record.getLaneAttr().getAttr())];
+    } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
+      double &lane = free[numbers.lookup(wait.getLaneAttr().getAttr())];
+      lane = std::max(lane, recorded.lookup(wait.getEventAttr().getAttr()));
+    } else if (auto call = dyn_cast<exec::CallOp>(op)) {
+      int number = numbers.lookup(call.getLaneAttr().getAttr());
+      exec::LaneOp lane = time.lanes[number];
+      CostModel::Answer answer =
+          costOf(describe(call, symbols), machine, costs);
+      time.all += answer.seconds;
+      if (answer.from == CostModel::Answer::measured)
+        time.measured += answer.seconds;
+      else if (answer.from == CostModel::Answer::interpolated)
+        time.interpolated += answer.seconds;
+      // Measured times were taken beside transfers.
+      double &owed = lost[lane.getDevice()];
+      if (lane.getCopies() && answer.from == CostModel::Answer::analytic)
+        owed += machine.transferSlowdown * answer.seconds;
+      else if (!lane.getCopies())
+        answer.seconds += std::exchange(owed, 0);
+      time.spans.push_back({call, number, free[number], answer.seconds});
+      free[number] += answer.seconds;
+      time.step = std::max(time.step, free[number]);
+    }
+  }
+  return time;
+}
+
+void plan::printTimeline(const ProgramTime &time, llvm::raw_ostream &os) {
+  constexpr int columns = 96;
+  constexpr StringLiteral letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  llvm::MapVector<StringRef, char> letterOf;
+  size_t width = 0;
+  for (exec::LaneOp lane : time.lanes)
+    width = std::max(width, lane.getSymName().size());
+  std::vector<std::string> rows(time.lanes.size(), std::string(columns, '.'));
+  std::vector<double> busy(time.lanes.size(), 0);
+  // Of a column that several calls share, the longest stands there.
+  std::vector<std::vector<double>> most(time.lanes.size(),
+                                        std::vector<double>(columns, 0));
+  for (const Span &span : time.spans) {
+    exec::CallOp call = span.call;
+    char &letter = letterOf[call.getLayer()];
+    if (!letter)
+      letter = letters[(letterOf.size() - 1) % letters.size()];
+    busy[span.lane] += span.seconds;
+    auto columnOf = [&](double at) {
+      return time.step > 0 ? at / time.step * columns : 0;
+    };
+    double begin = columnOf(span.begin),
+           end = columnOf(span.begin + span.seconds);
+    for (int c = static_cast<int>(begin); c < columns && c < end; ++c) {
+      double part = std::min(end, c + 1.0) - std::max<double>(begin, c);
+      if (part <= most[span.lane][c])
+        continue;
+      most[span.lane][c] = part;
+      rows[span.lane][c] = letter;
+    }
+  }
+  os << llvm::formatv("timeline of a step of {0:f3} ms, {1:f4} ms a column:\n",
+                      time.step * 1e3, time.step * 1e3 / columns);
+  for (auto [i, row] : llvm::enumerate(rows))
+    os << "  "
+       << llvm::left_justify(exec::LaneOp(time.lanes[i]).getSymName(), width)
+       << " |" << row
+       << llvm::formatv("| {0,3:f0} %\n",
+                        time.step > 0 ? busy[i] / time.step * 100 : 0);
+  std::string line = " ";
+  for (auto [layer, letter] : letterOf) {
+    std::string entry = llvm::formatv(" {0}={1}", letter, layer);
+    if (line.size() + entry.size() > 110) {
+      os << line << "\n";
+      line = " ";
+    }
+    line += entry;
+  }
+  os << line << "\n";
+}
+
+void plan::printTrace(exec::ProgramOp program, const ProgramTime &time,
+                      llvm::raw_ostream &os) {
+  using llvm::json::Value;
+  os << "{\"traceEvents\": [\n";
+  llvm::StringMap<int> devices;
+  std::vector<int> deviceOf;
+  for (auto [i, lane] : llvm::enumerate(time.lanes)) {
+    exec::LaneOp op = lane;
+    auto [entry, isNew] = devices.try_emplace(op.getDevice(), devices.size());
+    deviceOf.push_back(entry->second);
+    if (isNew)
+      os << llvm::formatv("{{\"name\": \"process_name\", \"ph\": \"M\", "
+                          "\"args\": {{\"name\": {0}}, \"pid\": {1}},\n",
+                          Value(op.getDevice()), entry->second);
+    os << llvm::formatv("{{\"name\": \"thread_name\", \"ph\": \"M\", \"args\": "
+                        "{{\"name\": {0}}, \"pid\": {1}, \"tid\": {2}},\n",
+                        Value(op.getSymName()), entry->second, i);
+  }
+  std::vector<int> calls(time.lanes.size(), 0);
+  StringRef between = "";
+  for (const Span &span : time.spans) {
+    exec::CallOp call = span.call;
+    os << between
+       << llvm::formatv(
+              "{{\"name\": {0}, \"cat\": {1}, \"ph\": \"X\", \"pid\": {2}, "
+              "\"tid\": {3}, \"ts\": {4:f3}, \"dur\": {5:f3}, \"args\": "
+              "{{\"layer\": {6}, \"step\": 0, \"call\": {7}}}",
+              Value(call.getCallee()), Value(call.getPhase()),
+              deviceOf[span.lane], span.lane, span.begin * 1e6,
+              span.seconds * 1e6, Value(call.getLayer()), calls[span.lane]++);
+    between = ",\n";
+  }
+  auto text = [&](StringRef name) {
+    auto attribute = program->getAttrOfType<StringAttr>(name);
+    return Value(attribute ? attribute.getValue() : "");
+  };
+  os << llvm::formatv("\n], \"otherData\": {{\"program\": {0}, \"hash\": {1}, "
+                      "\"plan\": {2}, \"predicted\": true}}\n",
+                      text("exec.model"), text("exec.hash"), text("exec.plan"));
+}
