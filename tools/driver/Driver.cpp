@@ -279,6 +279,9 @@ FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
     emitError(program.getLoc()) << mistake;
   if (!mistakes.empty())
     return failure();
+  // A plan may leave devices out, whose cores the others get then.
+  if (machine.oneProcessor)
+    machine.gpus = llvm::range_size(program.getBody().getOps<exec::DeviceOp>());
   plan::CostModel costs(machine, flags.precision,
                         flags.costs.empty() ? nullptr : &profile);
   return plan::timeOf(program, train::trainStepFunc, machine, costs);

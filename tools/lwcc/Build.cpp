@@ -77,6 +77,12 @@ Error lwcc::checkOutput(StringRef output, bool folder) {
   return Error::success();
 }
 
+std::vector<std::string> lwcc::defaultArchitectures(Target target) {
+  if (target == Target::cpu)
+    return {"x86-64-v3"};
+  return {"sm_80", "sm_90", "sm_100"};
+}
+
 Expected<std::string> lwcc::findCompiler(Target target) {
   if (target == Target::cpu) {
     if (fs::exists(LWCC_CXX))

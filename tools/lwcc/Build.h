@@ -18,6 +18,9 @@ namespace lwcc {
 
 enum class Target { cuda, cpu };
 
+/// What a trainer is compiled for if nothing is said.
+std::vector<std::string> defaultArchitectures(Target target);
+
 struct TrainerSource {
   Target target = Target::cuda;
   std::string name;            ///< file name without extension

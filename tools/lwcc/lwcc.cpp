@@ -9,6 +9,7 @@
 #include "codegen/Names.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc/Build.h"
+#include "tools/lwcc/Profile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -74,20 +75,17 @@ static bool complete(Flags &flags, TrainerSource &source) {
   flags.platform = flags.target;
   source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
   source.architectures = std::vector<std::string>(flags.arch);
+  if (source.architectures.empty())
+    source.architectures = defaultArchitectures(source.target);
   if (source.target == Target::cuda) {
-    if (source.architectures.empty())
-      source.architectures = {"sm_80", "sm_90", "sm_100"};
     for (const std::string &name : source.architectures) {
       StringRef number = name;
       if (!number.consume_front("sm_") || number.empty() ||
           !llvm::all_of(number, llvm::isDigit))
         fail("--arch=" + name + ": expected a GPU such as sm_90");
     }
-  } else {
-    if (source.architectures.empty())
-      source.architectures = {"x86-64-v3"};
-    if (source.architectures.size() > 1)
-      fail("--arch: a CPU trainer is compiled for one instruction set");
+  } else if (source.architectures.size() > 1) {
+    fail("--arch: a CPU trainer is compiled for one instruction set");
   }
   if (flags.machine.empty() && source.target == Target::cpu)
     flags.machine = "cpu";
@@ -112,6 +110,8 @@ static int emitTrace(exec::ProgramOp program, const plan::ProgramTime &time,
 }
 
 int main(int argc, char **argv) {
+  if (argc > 1 && llvm::StringRef(argv[1]) == "profile")
+    return profileMain(argc - 1, argv + 1);
   Flags flags;
   TrainerSource source;
   if (!flags.parse(argc, argv,

@@ -1,0 +1,173 @@
+"""Predicted steps against measured ones, on the CPU target.
+
+  predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=3] [--steps=6]
+             [--costs=FILE]
+  predict.py --layers MODEL.onnx:BATCH [--gpus=2] [--strategy=data]
+
+For each model, batch and number of devices: `lwcc profile` measures the calls
+(into --costs, which is kept), plans are made and priced by these, and their
+trainers run, taking turns. A plan's own program was measured only if all of its
+layers are cut alike. Prints predicted and measured milliseconds of every plan,
+the mean error, Kendall's tau of both orders (over all, and among the plans of
+one model), and how much slower the chosen plan (auto) is than the best.
+
+--layers: the same by layer and phase, for one plan, from the predicted trace
+(--emit=trace) and the trainer's (--trace). lwcc must be on the PATH, the machine
+idle.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from itertools import combinations
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "test", "parity"))
+from mixed_plan import mixed_plan  # noqa: E402
+
+PLANS = ["data", "model", "owt", "layerwise", "mixed", "auto"]
+
+
+def lwcc(model, batch, gpus, costs, *more):
+    return subprocess.run(
+        ["lwcc", model, "--target=cpu", f"--batch={batch}", f"--gpus={gpus}",
+         f"--costs={costs}", *more],
+        check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def profile(model, batch, gpus, costs):
+    subprocess.run(
+        ["lwcc", "profile", model, "--target=cpu", f"--batch={batch}",
+         f"--gpus={gpus}", "-o", costs],
+        check=True, stderr=subprocess.DEVNULL)
+
+
+def flags_of(plan, model, gpus, folder):
+    if plan != "mixed":
+        return [f"--strategy={plan}"]
+    path = os.path.join(folder, "mixed.json")
+    with open(path, "w") as out:
+        json.dump(mixed_plan(model, gpus), out)
+    return [f"--plan={path}"]
+
+
+def step_of(trainer, steps):
+    """The median step, seconds."""
+    log = trainer + ".log"
+    subprocess.run([trainer, f"--benchmark={steps}", f"--log={log}"],
+                   check=True, stdout=subprocess.DEVNULL)
+    with open(log) as lines:
+        return json.loads(lines.readlines()[-1])["median_s"]
+
+
+def tau(pairs):
+    """Kendall's, of (predicted, measured)."""
+    signs = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(pairs, 2)]
+    agreed = sum(s > 0 for s in signs) - sum(s < 0 for s in signs)
+    return agreed / len(signs) if signs else 1.0
+
+
+def compare(what, gpus, args, folder):
+    """[(name, plan, predicted ms, measured ms)] of one model."""
+    model, batch = what
+    profile(model, batch, gpus, args.costs)
+    rows = []
+    for plan in PLANS if gpus > 1 else ["single"]:
+        trainer = os.path.join(folder, plan)
+        text = lwcc(model, batch, gpus, args.costs, "--explain", "-o", trainer,
+                    *flags_of(plan, model, gpus, folder))
+        line = re.search(r"predicted step of this program: ([\d.]+) ms.* "
+                         r"(\d+) % measured", text)
+        rows.append((plan, trainer, float(line[1]), int(line[2])))
+    times = defaultdict(list)
+    for _ in range(args.rounds):
+        for plan, trainer, *_ in rows:
+            times[plan].append(step_of(trainer, args.steps))
+    name = os.path.basename(model).split(".")[0]
+    result = []
+    for plan, _, predicted, share in rows:
+        measured = statistics.median(times[plan]) * 1e3
+        result.append((plan, predicted, measured))
+        print(f"| {name} | {batch} | {gpus} | {plan} | {predicted:.2f} "
+              f"| {measured:.2f} | {predicted / measured - 1:+.1%} "
+              f"| {share} % |", flush=True)
+    return result
+
+
+def by_layer(path):
+    """{(layer, phase): milliseconds a step}, all lanes and devices."""
+    with open(path) as trace:
+        events = [e for e in json.load(trace)["traceEvents"] if e["ph"] == "X"]
+    steps = len({e["args"]["step"] for e in events})
+    sums = defaultdict(float)
+    for e in events:
+        sums[e["args"]["layer"], e["cat"]] += e["dur"] / 1e3 / steps
+    return sums
+
+
+def layers(what, gpus, args, folder):
+    model, batch = what
+    profile(model, batch, gpus, args.costs)
+    trainer, predicted, measured = (
+        os.path.join(folder, name) for name in ("trainer", "p.json", "m.json"))
+    flags = flags_of(args.strategy, model, gpus, folder)
+    lwcc(model, batch, gpus, args.costs, "-o", trainer, *flags)
+    lwcc(model, batch, gpus, args.costs, "--emit=trace", "-o", predicted, *flags)
+    subprocess.run([trainer, f"--benchmark={args.steps}",
+                    f"--trace={measured}"], check=True,
+                   stdout=subprocess.DEVNULL)
+    told, real = by_layer(predicted), by_layer(measured)
+    print("| layer | phase | predicted, ms | measured, ms |\n|---|---|---|---|")
+    for key in told:
+        print(f"| {key[0]} | {key[1]} | {told[key]:.3f} | {real[key]:.3f} |")
+    print(f"| all | | {sum(told.values()):.3f} | {sum(real.values()):.3f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*", metavar="MODEL.onnx:BATCH",
+                        default=[ROOT + "/examples/alexnet.onnx:32"])
+    parser.add_argument("--gpus", default="1,2")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--costs")
+    parser.add_argument("--layers", action="store_true")
+    parser.add_argument("--strategy", default="data")
+    args = parser.parse_args()
+    what = [(model, int(batch)) for model, batch in
+            (item.rsplit(":", 1) for item in args.what)]
+    with tempfile.TemporaryDirectory() as folder:
+        args.costs = args.costs or os.path.join(folder, "costs.json")
+        if args.layers:
+            for one in what:
+                layers(one, int(args.gpus.split(",")[-1]), args, folder)
+            return
+        print("| model | batch | devices | plan | predicted, ms | measured, ms "
+              "| error | calls' time measured |\n" + "|---" * 8 + "|")
+        every, taus, losses = [], [], []
+        for one in what:
+            for gpus in map(int, args.gpus.split(",")):
+                rows = compare(one, gpus, args, folder)
+                every += [row[1:] for row in rows]
+                if gpus == 1:
+                    continue
+                taus.append(tau([row[1:] for row in rows]))
+                chosen = next(row[2] for row in rows if row[0] == "auto")
+                losses.append(chosen / min(row[2] for row in rows) - 1)
+    errors = [abs(p / m - 1) for p, m in every]
+    print(f"\n{len(every)} pairs: mean error {statistics.mean(errors):.1%}, at "
+          f"most {max(errors):.1%}; Kendall's tau {tau(every):.3f}")
+    if taus:
+        print(f"among the plans of a model: tau {statistics.mean(taus):.2f} in "
+              f"the mean; the chosen plan is {statistics.mean(losses):.1%} "
+              f"slower than the best one measured, at most {max(losses):.1%}")
+
+
+if __name__ == "__main__":
+    main()

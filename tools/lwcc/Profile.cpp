@@ -1,0 +1,286 @@
+//===- Profile.cpp - lwcc profile -----------------------------------------===//
+//
+// Every call that a plan may lead to is timed where it will run: inside a step,
+// beside what other devices do meanwhile. So for each way to cut a layer, a
+// program is made in which all layers that can be are cut like that; it runs,
+// and its trace (the trainer's --trace) tells when each call was at work. Of
+// equal calls of all steps, layers and devices, the median counts.
+//
+// A file that is there already is extended: other models and batches, and other
+// numbers of devices, find in it what they have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/lwcc/Profile.h"
+#include "codegen/EmitProgram.h"
+#include "codegen/Names.h"
+#include "passes/plan/BuildGraph.h"
+#include "passes/plan/Call.h"
+#include "passes/plan/Space.h"
+#include "tools/driver/Driver.h"
+#include "tools/lwcc/Build.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace lwcc;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+namespace {
+struct ProfileFlags : CompileFlags {
+  cl::opt<std::string> output{"o", cl::value_desc("FILE"),
+                              cl::desc("The costs, for lwcc --costs; extended "
+                                       "if it is there"),
+                              cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::init("cuda"),
+                              cl::value_desc("cuda|cpu"),
+                              cl::desc("What to measure"), cl::cat(category)};
+  cl::opt<int> steps{"steps", cl::init(8), cl::value_desc("N"),
+                     cl::desc("Steps that each program is timed in"),
+                     cl::cat(category)};
+};
+
+/// A folder that goes with its owner.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    if (llvm::sys::fs::createUniqueDirectory("lwcc-profile", path))
+      path.clear();
+  }
+  ~TemporaryFolder() {
+    if (!path.empty())
+      llvm::sys::fs::remove_directories(path);
+  }
+  std::string file(StringRef name) const {
+    return (StringRef(path) + "/" + name).str();
+  }
+  llvm::SmallString<128> path;
+};
+
+class Profiler {
+public:
+  Profiler(ProfileFlags &flags, MLIRContext &context)
+      : flags(flags), context(context) {}
+
+  /// False after a message.
+  bool run();
+
+private:
+  bool findTilings();
+  plan::Plan planWith(const plan::Tiling &tiling) const;
+  bool measure(const plan::Plan &plan);
+  bool read(exec::ProgramOp program, StringRef tracePath);
+  bool complain(const llvm::Twine &message) const {
+    llvm::errs() << "lwcc: error: " << message << "\n";
+    return false;
+  }
+
+  ProfileFlags &flags;
+  MLIRContext &context;
+  TemporaryFolder folder;
+  plan::Machine machine;
+  plan::LayerGraph graph;                          ///< without its tiles
+  std::vector<std::vector<plan::Tiling>> possible; ///< of each layer
+  std::vector<plan::Tiling> tilings;               ///< of all
+  struct Samples {
+    double work;
+    std::vector<double> seconds;
+  };
+  llvm::StringMap<Samples> samples;
+  plan::Profile profile;
+};
+} // namespace
+
+/// The layers, and all ways to cut any of them.
+bool Profiler::findTilings() {
+  for (const std::string &mistake :
+       plan::findDevices(flags.machine, flags.gpus, machine))
+    return complain(mistake);
+  flags.stopAfter = "differentiated";
+  Stopwatch quiet(false);
+  FailureOr<CompiledModel> model = compileModel(flags, context, quiet);
+  flags.stopAfter = "exec";
+  if (failed(model))
+    return false;
+  graph = plan::buildGraph(*model->module);
+  graph.tiles = nullptr; // the module goes
+  for (const plan::LayerGraph::Layer &layer : graph.layers) {
+    possible.push_back(plan::equalTilings(layer, machine));
+    for (const plan::Tiling &tiling : possible.back())
+      if (!llvm::is_contained(tilings, tiling))
+        tilings.push_back(tiling);
+  }
+  return true;
+}
+
+/// Layers that cannot be cut like that go with their producers. Layers that are
+/// not cut take turns on the devices: a program of one device would have the
+/// whole processor.
+plan::Plan Profiler::planWith(const plan::Tiling &tiling) const {
+  plan::Plan plan;
+  plan.strategy = "profile";
+  int64_t whole = 0;
+  for (auto [layer, known] : llvm::zip_equal(graph.layers, possible))
+    if (llvm::is_contained(known, tiling)) {
+      plan.layers.push_back({layer.name, tiling});
+      if (tiling.tiles() == 1)
+        plan.layers.back().tiling.places = {machine.place(whole++)};
+    }
+  return plan;
+}
+
+/// Adds the durations of a trace's calls to the samples of their keys.
+bool Profiler::read(exec::ProgramOp program, StringRef tracePath) {
+  auto buffer = llvm::MemoryBuffer::getFile(tracePath);
+  llvm::Expected<json::Value> value =
+      json::parse(buffer ? (*buffer)->getBuffer() : "");
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return complain("the trainer wrote no trace");
+  }
+  const json::Object &trace = *value->getAsObject();
+  if (const json::Object *about = trace.getObject("otherData"))
+    profile.device = about->getString("device").value_or("").str();
+  // The calls of each lane, in order.
+  SymbolTable symbols(program);
+  llvm::DenseMap<StringAttr, std::vector<exec::CallOp>> calls;
+  std::vector<StringAttr> lanes;
+  for (auto lane : program.getBody().getOps<exec::LaneOp>())
+    lanes.push_back(lane.getSymNameAttr());
+  auto step = symbols.lookup<exec::SequenceOp>("train_step");
+  llvm::DenseMap<Operation *, plan::PricedCall> priced;
+  for (auto call : step.getBody().getOps<exec::CallOp>()) {
+    calls[call.getLaneAttr().getAttr()].push_back(call);
+    priced[call] = plan::describe(call, symbols);
+  }
+  for (const json::Value &entry : *trace.getArray("traceEvents")) {
+    const json::Object &event = *entry.getAsObject();
+    if (event.getString("ph") != "X")
+      continue;
+    size_t lane = event.getInteger("tid").value_or(-1);
+    size_t number = event.getObject("args")->getInteger("call").value_or(-1);
+    if (lane >= lanes.size() || number >= calls[lanes[lane]].size() ||
+        calls[lanes[lane]][number].getCallee() != event.getString("name"))
+      return complain("the trace is not that of the program");
+    const plan::PricedCall &call = priced[calls[lanes[lane]][number]];
+    Samples &known = samples[call.key];
+    known.work = call.work.amount();
+    known.seconds.push_back(event.getNumber("dur").value_or(0) * 1e-6);
+  }
+  return true;
+}
+
+/// Compiles, runs and reads one program.
+bool Profiler::measure(const plan::Plan &plan) {
+  std::string planPath = folder.file("plan.json");
+  if (llvm::Error error = writeFile(planPath, plan::toJson(plan)))
+    return complain(llvm::toString(std::move(error)));
+  flags.plan = planPath;
+  Stopwatch quiet(false);
+  FailureOr<CompiledModel> model = compileModel(flags, context, quiet);
+  if (failed(model))
+    return false;
+  FailureOr<std::string> text = emitProgram(model->program);
+  if (failed(text))
+    return false;
+  TrainerSource source;
+  source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
+  source.name = sanitizeName(llvm::sys::path::stem(flags.input));
+  source.text = std::move(*text);
+  source.weights = model->blob;
+  source.architectures = defaultArchitectures(source.target);
+  std::string trainer = folder.file("trainer"), trace = folder.file("trace");
+  if (llvm::Error error = buildBinary(source, trainer))
+    return complain(llvm::toString(std::move(error)));
+  std::string benchmark = "--benchmark=" + std::to_string(flags.steps);
+  std::string traceFlag = "--trace=" + trace, log = folder.file("log");
+  std::string message;
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  int code = llvm::sys::ExecuteAndWait(trainer, {trainer, benchmark, traceFlag},
+                                       std::nullopt, redirects, 0, 0, &message);
+  if (code != 0) {
+    auto said = llvm::MemoryBuffer::getFile(log);
+    return complain("the trainer failed: " +
+                    (said ? (*said)->getBuffer() : StringRef(message)));
+  }
+  return read(model->program, trace);
+}
+
+bool Profiler::run() {
+  if (folder.path.empty())
+    return complain("no temporary folder can be made");
+  profile.target = flags.target;
+  profile.precision = flags.precision;
+  if (llvm::sys::fs::exists(flags.output)) {
+    std::vector<std::string> mistakes =
+        plan::readProfile(flags.output, flags.precision, flags.target, profile);
+    for (const std::string &mistake : mistakes)
+      complain(mistake);
+    if (!mistakes.empty())
+      return false;
+  }
+  if (!findTilings())
+    return false;
+  for (auto [i, tiling] : llvm::enumerate(tilings)) {
+    llvm::errs() << llvm::formatv("program {0} of {1}: n={2} c={3} h={4} w={5} "
+                                  "k={6}\n",
+                                  i + 1, tilings.size(), tiling.degrees[0],
+                                  tiling.degrees[1], tiling.degrees[2],
+                                  tiling.degrees[3], tiling.degrees[4]);
+    if (!measure(planWith(tiling)))
+      return false;
+  }
+  int64_t share = machine.oneProcessor ? machine.devices() : 1;
+  for (auto &entry : samples) {
+    std::vector<double> &seconds = entry.second.seconds;
+    auto middle = seconds.begin() + seconds.size() / 2;
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    // Less than the clock shows is not nothing.
+    profile.add(share, entry.first(),
+                {std::max(*middle, 1e-9), entry.second.work,
+                 static_cast<int64_t>(seconds.size())});
+  }
+  if (llvm::Error error = writeFile(flags.output, profile.toJson()))
+    return complain(llvm::toString(std::move(error)));
+  llvm::errs() << samples.size() << " calls measured on " << machine.devices()
+               << " devices; " << profile.size() << " in " << flags.output
+               << "\n";
+  return true;
+}
+
+int lwcc::profileMain(int argc, char **argv) {
+  ProfileFlags flags;
+  if (!flags.parse(argc, argv,
+                   "lwcc profile: measures how long the calls of a model take, "
+                   "for lwcc --costs\n"))
+    return 1;
+  auto complain = [](const llvm::Twine &message) {
+    llvm::errs() << "lwcc: error: " << message << "\n";
+    return 1;
+  };
+  if (flags.target != "cuda" && flags.target != "cpu")
+    return complain("--target=" + flags.target + ": expected cuda or cpu");
+  if (flags.output.empty())
+    return complain("no output given; add -o costs.json");
+  if (flags.steps < 1)
+    return complain("--steps: at least one step is needed");
+  flags.platform = flags.target;
+  if (flags.machine.empty() && flags.target == "cpu")
+    flags.machine = "cpu";
+  if (llvm::Error error = checkOutput(flags.output, /*folder=*/false))
+    return complain(llvm::toString(std::move(error)));
+  auto compiler =
+      findCompiler(flags.target == "cpu" ? Target::cpu : Target::cuda);
+  if (!compiler)
+    return complain(llvm::toString(compiler.takeError()));
+  std::unique_ptr<MLIRContext> context = makeContext();
+  return Profiler(flags, *context).run() ? 0 : 1;
+}
