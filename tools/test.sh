@@ -161,7 +161,8 @@ for section in "${sections[@]}"; do
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
         --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2 --strategy=data" --compile="--gpus=8 --strategy=data" \
         --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
-        --compile="--gpus=4 --strategy=layerwise" \
+        --compile="--gpus=4 --strategy=layerwise" --compile="--gpus=2" \
+        --compile="--gpus=8 --machine=p100-4x4 --strategy=mcmc" \
         --compile="--gpus=4 --plan=mixed" \
         "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
       counted "local-statistics" "$oracle" "$root/test/parity/parity.py" \

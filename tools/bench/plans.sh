@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Plans against PyTorch: four models under every strategy and a mixed plan, on
-# 2, 3, 4 and 8 devices of the CPU target, and VGG-16 under OptCNN's plan.
+# Plans against PyTorch: four models under every fixed strategy and a mixed plan,
+# on 2, 3, 4 and 8 devices of the CPU target; under the plans that searches find
+# for two machines, on 2, 4 and 8; and VGG-16 under OptCNN's plan.
 #
 #   tools/bench/plans.sh [--random=N]     (N more random networks and plans)
 #
@@ -20,6 +21,13 @@ variants=()
 for gpus in 2 3 4 8; do
   for plan in --strategy=data --strategy=model --strategy=owt --plan=mixed; do
     variants+=("--compile=--gpus=$gpus $plan")
+  done
+done
+for gpus in 2 4 8; do
+  for strategy in auto layerwise "mcmc --search-seed=1"; do
+    for machine in p100-4x4 h200x8; do
+      variants+=("--compile=--gpus=$gpus --machine=$machine --strategy=$strategy")
+    done
   done
 done
 code=0
