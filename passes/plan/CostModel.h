@@ -30,7 +30,8 @@ public:
   };
   Answer answer(const Work &work) const;
   double seconds(const Work &work) const { return answer(work).seconds; }
-  const Profile *measurements() const { return profile; }
+  /// Whether there is a profile, but not of devices like these.
+  bool isUnmeasured() const { return profile && !profile->knows(share); }
   /// What it was made from, for people and for plans.
   std::string source() const;
 

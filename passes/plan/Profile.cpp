@@ -120,10 +120,10 @@ std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
       continue;
     }
     for (const auto &[key, found] : *calls) {
-      std::string where = ("\"" + llvm::StringRef(key) + "\"").str();
+      std::string where = llvm::StringRef(key).str();
       const json::Object *call = found.getAsObject();
       if (!call) {
-        mistakes.push_back("expected an object for " + where);
+        mistakes.push_back("expected an object for \"" + where + "\"");
         continue;
       }
       JsonFields entry(*call, where + ": ", mistakes);

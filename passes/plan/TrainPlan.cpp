@@ -71,6 +71,14 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                           machine,
                           costs,
                           {searchSeconds, static_cast<uint64_t>(searchSeed)}};
+    if (costs.isUnmeasured())
+      module.emitWarning("costs '")
+          << costsFile << "' have no times of "
+          << (machine.oneProcessor ? std::to_string(machine.devices()) +
+                                         " devices of one processor"
+                                   : "devices with a processor each")
+          << ": a roofline is used instead; lwcc profile --gpus="
+          << machine.devices() << " adds them";
     std::optional<plan::Plan> made = makePlan(problem);
     if (!made)
       return signalPassFailure();
