@@ -6,9 +6,7 @@
 
 using namespace lwcc::plan;
 
-/// Of the peak, what libraries reach on products and copies of any size.
-static constexpr double productPeak = 0.8, copyPeak = 0.8;
-/// Rows, columns and terms at which half of that is reached.
+/// Rows, columns and terms at which half of a product's rate is reached.
 static constexpr double halfRows = 64, halfColumns = 16, halfTerms = 16;
 
 CostModel::CostModel(const Machine &machine, llvm::StringRef precision)
@@ -23,12 +21,13 @@ CostModel::CostModel(const Machine &machine, llvm::StringRef precision)
 
 std::string CostModel::source() const { return "analytic, " + name; }
 
+double CostModel::reached(double m, double n, double k) {
+  return m / (m + halfRows) * n / (n + halfColumns) * k / (k + halfTerms);
+}
+
 double CostModel::seconds(const Work &work) const {
   double compute = 0;
-  if (work.flops > 0) {
-    double reached = productPeak * work.m / (work.m + halfRows) * work.n /
-                     (work.n + halfColumns) * work.k / (work.k + halfTerms);
-    compute = work.flops / (flops * reached);
-  }
-  return launch + std::max(compute, work.bytes / (bandwidth * copyPeak));
+  if (work.flops > 0)
+    compute = work.flops / (flops * reached(work.m, work.n, work.k));
+  return launch + std::max(compute, work.bytes / bandwidth);
 }
