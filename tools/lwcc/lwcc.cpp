@@ -9,6 +9,8 @@
 #include "codegen/Names.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc/Build.h"
+#include "tools/lwcc/Subcommands.h"
+#include "tools/lwcc/ThisMachine.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -47,12 +49,12 @@ struct Flags : CompileFlags {
 };
 } // namespace
 
-static int complain(const llvm::Twine &message) {
+int lwcc::complain(const llvm::Twine &message) {
   llvm::errs() << "lwcc: error: " << message << "\n";
   return 1;
 }
 
-static int complain(llvm::Error error) {
+int lwcc::complain(llvm::Error error) {
   return complain(llvm::toString(std::move(error)));
 }
 
@@ -84,21 +86,18 @@ static bool complete(Flags &flags, TrainerSource &source) {
     if (source.architectures.size() > 1)
       fail("--arch: a CPU trainer is compiled for one instruction set");
   }
-  if (flags.machine.empty() && source.target == Target::cpu)
-    flags.machine = "cpu";
+  if (flags.machine.empty())
+    flags.machine = thisMachine(source.target, flags.gpus);
   if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
       !flags.explain && flags.emit != "plan" && flags.emit != "costs")
     fail("no output given; add -o trainer");
   return good;
 }
 
-int main(int argc, char **argv) {
+static int compileMain(int argc, char **argv, StringRef overview) {
   Flags flags;
   TrainerSource source;
-  if (!flags.parse(argc, argv,
-                   "lwcc: compiles an ONNX model into a program that trains "
-                   "it\n") ||
-      !complete(flags, source))
+  if (!flags.parse(argc, argv, overview) || !complete(flags, source))
     return 1;
   const bool printIR = flags.stopAfter.getNumOccurrences() != 0;
   const bool toFile = !flags.output.empty() && flags.output != "-";
@@ -115,8 +114,7 @@ int main(int argc, char **argv) {
   const Goal goal = flags.emit == "plan"    ? Goal::plan
                     : flags.emit == "costs" ? Goal::costs
                                             : Goal::program;
-  FailureOr<CompiledModel> model =
-      compileModel(flags, *context, watch, goal);
+  FailureOr<CompiledModel> model = compileModel(flags, *context, watch, goal);
   if (failed(model))
     return 1;
   if (goal != Goal::program) {
@@ -169,4 +167,31 @@ int main(int argc, char **argv) {
     return complain(std::move(error));
   watch.lap(flags.emit == "source" ? "write" : "compile");
   return 0;
+}
+
+namespace {
+/// `lwcc NAME ...` does something else than compile.
+struct Subcommand {
+  StringRef name, summary;
+  int (*main)(int argc, char **argv);
+};
+} // namespace
+
+static const Subcommand subcommands[] = {
+    {"machine", "describes the machines that plans are priced for",
+     machineMain},
+};
+
+int main(int argc, char **argv) {
+  std::string overview =
+      "lwcc: compiles an ONNX model into a program that trains it\n";
+  for (const Subcommand &row : subcommands) {
+    std::string title = ("lwcc " + row.name).str();
+    if (argc > 1 && row.name == argv[1]) {
+      argv[1] = title.data();
+      return row.main(argc - 1, argv + 1);
+    }
+    overview += "  " + title + " " + row.summary.str() + "\n";
+  }
+  return compileMain(argc, argv, overview);
 }
