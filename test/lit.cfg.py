@@ -17,6 +17,8 @@ bin_dir = os.path.join(config.build_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
 config.environment["LWCC_DEPS"] = config.deps
+# What someone has probed here must not make plans others.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 for name in ("HOME", "CCACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

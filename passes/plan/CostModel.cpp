@@ -6,9 +6,7 @@
 
 using namespace lwcc::plan;
 
-/// Of the peak, what libraries reach on products and copies of any size.
-static constexpr double productPeak = 0.8, copyPeak = 0.8;
-/// Rows, columns and terms at which half of that is reached.
+/// Rows, columns and terms at which half of a product's rate is reached.
 static constexpr double halfRows = 64, halfColumns = 16, halfTerms = 16;
 
 CostModel::CostModel(const Machine &machine, llvm::StringRef precision,
@@ -28,17 +26,17 @@ std::string CostModel::source() const {
          name;
 }
 
+double CostModel::reached(double m, double n, double k) {
+  return m / (m + halfRows) * n / (n + halfColumns) * k / (k + halfTerms);
+}
+
 CostModel::Answer CostModel::answer(const Work &work) const {
   if (profile && !work.key.empty())
     if (auto known = profile->find(share, work.key, work.amount()))
       return {known->seconds,
               known->measured ? Answer::measured : Answer::interpolated};
   double compute = 0;
-  if (work.flops > 0) {
-    double reached = productPeak * work.m / (work.m + halfRows) * work.n /
-                     (work.n + halfColumns) * work.k / (work.k + halfTerms);
-    compute = work.flops / (flops * reached);
-  }
-  return {launch + std::max(compute, work.bytes / (bandwidth * copyPeak)),
-          Answer::analytic};
+  if (work.flops > 0)
+    compute = work.flops / (flops * reached(work.m, work.n, work.k));
+  return {launch + std::max(compute, work.bytes / bandwidth), Answer::analytic};
 }

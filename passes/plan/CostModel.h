@@ -1,9 +1,9 @@
 //===- CostModel.h - How long a kernel takes --------------------*- C++ -*-===//
 //
 // A roofline: a kernel computes or it moves bytes, whichever takes longer, and
-// starts no sooner than a launch allows. How much of the peak rate a product
-// reaches depends on its shape: libraries work in tiles of some tens of rows
-// and columns, so that small tiles are not proportionally cheap.
+// starts no sooner than a launch allows. How much of the machine's rate a
+// product reaches depends on its shape: libraries work in tiles of some tens of
+// rows and columns, so that small tiles are not proportionally cheap.
 //
 // Or measured times, where a profile (Profile.h) knows the kernel; the roofline
 // answers for the others.
@@ -32,6 +32,8 @@ public:
   double seconds(const Work &work) const { return answer(work).seconds; }
   /// Whether there is a profile, but not of devices like these.
   bool isUnmeasured() const { return profile && !profile->knows(share); }
+  /// How much of the machine's rate a product of this shape reaches.
+  static double reached(double m, double n, double k);
   /// What it was made from, for people and for plans.
   std::string source() const;
 

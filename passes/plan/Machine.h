@@ -2,8 +2,9 @@
 //
 // Nodes of equal devices, a link between the devices of a node and a network
 // between nodes; from a JSON file or by a built-in name. Rates are what
-// libraries reach on large shapes, per second; how far an operator stays below
-// them is the cost model's business (CostModel.h).
+// libraries reach on large shapes, per second, not those of data sheets: what
+// `lwcc machine --probe` measures and built-in machines say means the same. How
+// far smaller shapes stay below is the cost model's business (CostModel.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MACHINE_H
@@ -45,7 +46,8 @@ struct Machine {
   Device device;
   Link link;    ///< of a device, to the others of its node
   Link network; ///< of a node, to the others; its devices share it
-  /// Whether the devices are parts of one processor, whose rates they share.
+  /// Whether the devices are parts of one processor: they share its rates, and
+  /// its memory, which `device` says of all of it (findDevices divides memory).
   bool oneProcessor = false;
   /// What kernels lose, as a part of the time that a transfer to their device
   /// runs beside them.
@@ -72,8 +74,8 @@ std::vector<std::string> machineFromJson(llvm::StringRef text,
 std::string toJson(const Machine &machine);
 
 /// So many devices of a built-in machine or of one in a file: of one node, if
-/// that has enough, else whole nodes. Without a name, H200s in one node. Returns
-/// everything that is wrong, a sentence each.
+/// that has enough, else whole nodes. Without a name, H200s in one node.
+/// Returns everything that is wrong, a sentence each.
 std::vector<std::string> findDevices(llvm::StringRef nameOrFile, int64_t gpus,
                                      Machine &machine);
 

@@ -97,17 +97,18 @@ bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
     Ticks proposed = simulator.propose(changes);
     if (observe)
       observe(changes, proposed);
-    // A start that does not fit must shrink first.
-    int64_t needed = simulator.proposedMemory();
-    if (needed > capacity && needed > memory)
-      continue;
-    if (proposed > step &&
-        chance >= std::exp(beta * static_cast<double>(step - proposed)))
+    // What does not fit must shrink first, however slow it gets.
+    const int64_t needed = simulator.proposedMemory();
+    const bool shrinks = memory > capacity;
+    const bool slower =
+        proposed > step &&
+        chance >= std::exp(beta * static_cast<double>(step - proposed));
+    if (shrinks ? needed >= memory : needed > capacity || slower)
       continue;
     simulator.accept();
     step = proposed;
     memory = needed;
-    if (step < quickest) {
+    if (shrinks || step < quickest) {
       quickest = step;
       lastFound = i;
     }
@@ -124,6 +125,9 @@ std::string lwcc::plan::outOfTime(const Problem &problem) {
 }
 
 Plan lwcc::plan::solveMcmc(const Problem &problem) {
+  // Without time for a chain, what is left are the fixed strategies.
+  if (problem.budget.seconds <= 0)
+    return solveAuto(problem);
   Simulator simulator(problem);
   Chain chain(problem, simulator);
   int64_t proposals = 500 * chain.groups();

@@ -4,7 +4,7 @@
 // and place it; keep the change if the simulated step gets quicker, and with
 // probability exp(beta (old - new)) if it gets slower. Layers that follow
 // others are changed with them. What would not fit into the devices' memory is
-// never kept.
+// never kept; a start that does not fit shrinks until it does.
 //
 // The paper does not give beta; here a step that is 1 % slower than the start
 // is kept once in twenty times. A chain ends after so many proposals, or when

@@ -109,8 +109,9 @@ static const Solver table[] = {
     {"dfs", "the same by depth-first search, for small models", solveDepthFirst,
      /*searches=*/true},
     {"mcmc", "by chance, the quickest simulated step", solveMcmc,
-     /*searches=*/true},
-    {"auto", "the best of all, simulated", solveAuto, /*searches=*/true},
+     /*searches=*/true, /*heedsMemory=*/true},
+    {"auto", "the best of all, simulated", solveAuto,
+     /*searches=*/true, /*heedsMemory=*/true},
 };
 
 llvm::ArrayRef<Solver> lwcc::plan::solvers() { return table; }

@@ -32,7 +32,8 @@ struct Solver {
   llvm::StringRef name;
   llvm::StringRef summary;
   Plan (*solve)(const Problem &problem);
-  bool searches = false; ///< takes time
+  bool searches = false;    ///< takes time, and asks what the machine can do
+  bool heedsMemory = false; ///< finds what fits if it can
 };
 
 /// A plan without layers, which says what it is made for.

@@ -13,7 +13,7 @@
 #include "passes/plan/BuildGraph.h"
 #include "passes/plan/Compare.h"
 #include "passes/plan/CostTables.h"
-#include "passes/plan/Solvers.h"
+#include "passes/plan/Simulator.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -36,6 +36,13 @@ static void sortLayers(plan::Plan &made, const plan::LayerGraph &graph) {
              [&](const plan::LayerPlan &a, const plan::LayerPlan &b) {
                return position.lookup(a.layer) < position.lookup(b.layer);
              });
+}
+
+static std::string bytesText(int64_t bytes) {
+  const bool large = bytes >> 30;
+  return llvm::formatv("{0:f1} {1}",
+                       static_cast<double>(bytes) / (large ? 1 << 30 : 1 << 20),
+                       large ? "GiB" : "MiB");
 }
 
 namespace {
@@ -79,6 +86,11 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                                    : "devices with a processor each")
           << ": a roofline is used instead; lwcc profile --gpus="
           << machine.devices() << " adds them";
+    if (machineName.empty() && gpus > 1 && isPriced())
+      emitRemark(UnknownLoc::get(&getContext()))
+          << "no --machine: planned for " << machine.gpus
+          << " H200 in one node (h200x8); lwcc machine --probe describes this "
+             "one";
     std::optional<plan::Plan> made = makePlan(problem);
     if (!made)
       return signalPassFailure();
@@ -123,11 +135,52 @@ private:
     return getOperation().emitError(message);
   }
 
+  /// Whether anything depends on what the machine is capable of.
+  bool isPriced() const {
+    const plan::Solver *solver = plan::findSolver(strategy);
+    return compare || tables || (file.empty() && solver && solver->searches);
+  }
+
+  /// Whether a searched plan is predicted to fit. A solver that heeds memory
+  /// then knows of none that does; of the others' plans it is worth a warning:
+  /// predictions are up to some tens of percent too high, and what does not fit
+  /// once memory is planned is refused by the driver.
+  bool fits(const plan::Problem &problem, const plan::Solver &solver,
+            plan::Plan &found) {
+    plan::Simulator simulator(problem);
+    simulator.simulate(tilingsOf(problem.graph, found));
+    const int64_t capacity = problem.machine.device.memory;
+    if (simulator.memory() <= capacity)
+      return true;
+    std::string needed = bytesText(simulator.memory());
+    std::string room = bytesText(capacity) + " per device (" +
+                       (memory > 0 ? std::string("--memory")
+                                   : "of machine '" + machine.name + "'") +
+                       ")";
+    if (solver.heedsMemory) {
+      StringRef by = found.strategy;
+      by.consume_front("auto: ");
+      fail("no plan fits into ")
+          << room << ": the least is " << needed << ", by '" << by
+          << "', as predicted; take a smaller --batch or more --gpus";
+      return false;
+    }
+    getOperation().emitWarning("the plan of '")
+        << solver.name << "', which does not look at memory, is predicted to "
+        << "need " << needed << ", more than " << room
+        << "; --strategy=auto looks for one that fits";
+    return true;
+  }
+
   std::optional<plan::Plan> makePlan(const plan::Problem &problem) {
     if (file.empty()) {
       const plan::Solver *solver = plan::findSolver(strategy);
-      if (solver)
-        return solver->solve(problem);
+      if (solver) {
+        plan::Plan found = solver->solve(problem);
+        if (solver->searches && !fits(problem, *solver, found))
+          return std::nullopt;
+        return found;
+      }
       InFlightDiagnostic diagnostic = fail("unknown strategy '");
       diagnostic << strategy << "'; known:";
       for (const plan::Solver &row : plan::solvers())

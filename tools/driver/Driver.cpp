@@ -57,8 +57,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     else
       fail("--memory=" + memory + ": expected a size such as 80GiB or 512MiB");
   }
-  if (!(searchSeconds >= 0))
-    fail("--search-seconds: a time is not negative");
+  if (!(searchSeconds >= 0 && searchSeconds <= 1e9))
+    fail("--search-seconds: expected a time from 0 to 1e9 seconds");
   if (explains() && !explain.empty() && explain != "timeline")
     fail("--explain=" + explain + ": expected nothing or timeline");
   if (bn != "global" && bn != "local")

@@ -83,7 +83,8 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc(
           "What the costs are predicted for: h200x1, h200x4, h200x8, "
           "h200-8x8, p100-4x4, k80-16x4, cpu, or a JSON file "
-          "(default: H200s in one node, or cpu)"),
+          "(default: this one, if lwcc machine --probe has "
+          "described it, else H200s in one node, or cpu)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> costs{
       "costs", llvm::cl::value_desc("FILE"),

@@ -92,9 +92,8 @@ Expected<std::string> lwcc::findCompiler(Target target) {
       return *found;
     return failed("--target=cpu needs g++, which is not installed");
   }
-  for (std::string candidate :
-       {std::string(LWCC_DEPS_DIR) + "/cuda/bin/nvcc",
-        std::string("/usr/local/cuda/bin/nvcc")})
+  for (std::string candidate : {std::string(LWCC_DEPS_DIR) + "/cuda/bin/nvcc",
+                                std::string("/usr/local/cuda/bin/nvcc")})
     if (fs::exists(candidate))
       return candidate;
   if (auto found = llvm::sys::findProgramByName("nvcc"))
@@ -104,8 +103,7 @@ Expected<std::string> lwcc::findCompiler(Target target) {
                 "--target=cpu");
 }
 
-/// Runs a compiler; its messages become the error.
-static Error execute(llvm::ArrayRef<std::string> command, StringRef log) {
+Error lwcc::execute(llvm::ArrayRef<std::string> command, StringRef log) {
   std::vector<StringRef> arguments(command.begin(), command.end());
   std::optional<StringRef> redirects[] = {StringRef(), log, log};
   std::string message;
@@ -152,11 +150,11 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
     return error;
   if (Error error = writeFile(in("weights.bin"), source.weights))
     return error;
-  if (Error error = writeFile(in("weights.s"), blobAssembly(source, in("weights.bin"))))
-    return error;
   if (Error error =
-          execute({LWCC_CXX, "-c", in("weights.s"), "-o", in("weights.o")},
-                  in("log")))
+          writeFile(in("weights.s"), blobAssembly(source, in("weights.bin"))))
+    return error;
+  if (Error error = execute(
+          {LWCC_CXX, "-c", in("weights.s"), "-o", in("weights.o")}, in("log")))
     return error;
 
   const std::string temporary = in("trainer");
@@ -167,15 +165,14 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
         path::parent_path(path::parent_path(*compiler)).str();
     for (const std::string &architecture : source.architectures) {
       std::string number = StringRef(architecture).substr(3).str();
-      command.push_back("-gencode=arch=compute_" + number + ",code=" +
-                        architecture);
+      command.push_back("-gencode=arch=compute_" + number +
+                        ",code=" + architecture);
     }
     for (std::string flag :
          {std::string("--expt-relaxed-constexpr"), unit, in("weights.o"),
-          std::string("-o"), temporary,
-          build + "/lib/liblwcc_rt_train.a", build + "/lib/liblwcc_rt_cuda.a",
-          build + "/lib/liblwcc_rt_train.a", "-L" + root + "/lib64",
-          "-L" + root + "/lib", std::string("-lcudnn"),
+          std::string("-o"), temporary, build + "/lib/liblwcc_rt_train.a",
+          build + "/lib/liblwcc_rt_cuda.a", build + "/lib/liblwcc_rt_train.a",
+          "-L" + root + "/lib64", "-L" + root + "/lib", std::string("-lcudnn"),
           std::string("-lcublasLt"), std::string("-lz"), std::string("-ldl"),
           std::string("-lpthread"),
           "-Xlinker=-rpath=$ORIGIN:" + root + "/lib64:" + root + "/lib"})

@@ -23,8 +23,8 @@ std::vector<std::string> defaultArchitectures(Target target);
 
 struct TrainerSource {
   Target target = Target::cuda;
-  std::string name;            ///< file name without extension
-  std::string text;            ///< the translation unit
+  std::string name; ///< file name without extension
+  std::string text; ///< the translation unit
   llvm::ArrayRef<char> weights;
   /// Weights of more bytes lie in a file beside the trainer, NAME.weights.
   size_t embedLimit = size_t(1) << 30;
@@ -45,6 +45,10 @@ llvm::Expected<std::string> findCompiler(Target target);
 
 /// Whether `output` can be written; asked before work is done for it.
 llvm::Error checkOutput(llvm::StringRef output, bool folder);
+
+/// Runs a program, whose output goes to the file `log`; if it fails, its output
+/// becomes the error.
+llvm::Error execute(llvm::ArrayRef<std::string> command, llvm::StringRef log);
 
 /// Helpers shared by the two ways of output.
 llvm::Error failed(const llvm::Twine &message);

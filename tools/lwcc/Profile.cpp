@@ -11,19 +11,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/lwcc/Profile.h"
 #include "codegen/EmitProgram.h"
 #include "codegen/Names.h"
+#include "ir/train/Train.h"
 #include "passes/plan/BuildGraph.h"
 #include "passes/plan/Call.h"
 #include "passes/plan/Space.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc/Build.h"
+#include "tools/lwcc/CallTimes.h"
+#include "tools/lwcc/Subcommands.h"
+#include "tools/lwcc/ThisMachine.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -32,7 +34,8 @@
 using namespace mlir;
 using namespace lwcc;
 namespace cl = llvm::cl;
-namespace json = llvm::json;
+using llvm::Error;
+using llvm::Expected;
 
 namespace {
 struct ProfileFlags : CompileFlags {
@@ -76,9 +79,9 @@ private:
   bool findTilings();
   plan::Plan planWith(const plan::Tiling &tiling) const;
   bool measure(const plan::Plan &plan);
-  bool read(exec::ProgramOp program, StringRef tracePath);
-  bool complain(const llvm::Twine &message) const {
-    llvm::errs() << "lwcc: error: " << message << "\n";
+  Error read(exec::ProgramOp program, StringRef tracePath);
+  static bool complain(const llvm::Twine &message) {
+    lwcc::complain(message);
     return false;
   }
 
@@ -137,50 +140,41 @@ plan::Plan Profiler::planWith(const plan::Tiling &tiling) const {
 }
 
 /// Adds the durations of a trace's calls to the samples of their keys.
-bool Profiler::read(exec::ProgramOp program, StringRef tracePath) {
-  auto buffer = llvm::MemoryBuffer::getFile(tracePath);
-  llvm::Expected<json::Value> value =
-      json::parse(buffer ? (*buffer)->getBuffer() : "");
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return complain("the trainer wrote no trace");
-  }
-  const json::Object &trace = *value->getAsObject();
-  if (const json::Object *about = trace.getObject("otherData"))
-    profile.device = about->getString("device").value_or("").str();
+Error Profiler::read(exec::ProgramOp program, StringRef tracePath) {
+  Expected<CallTimes> times = CallTimes::read(tracePath);
+  if (!times)
+    return times.takeError();
+  profile.device = times->device;
   // The calls of each lane, in order.
   SymbolTable symbols(program);
-  llvm::DenseMap<StringAttr, std::vector<exec::CallOp>> calls;
-  std::vector<StringAttr> lanes;
+  llvm::MapVector<StringAttr,
+                  std::vector<std::pair<StringRef, plan::PricedCall>>>
+      lanes;
   for (auto lane : program.getBody().getOps<exec::LaneOp>())
-    lanes.push_back(lane.getSymNameAttr());
-  auto step = symbols.lookup<exec::SequenceOp>("train_step");
-  llvm::DenseMap<Operation *, plan::PricedCall> priced;
-  for (auto call : step.getBody().getOps<exec::CallOp>()) {
-    calls[call.getLaneAttr().getAttr()].push_back(call);
-    priced[call] = plan::describe(call, symbols);
-  }
-  for (const json::Value &entry : *trace.getArray("traceEvents")) {
-    const json::Object &event = *entry.getAsObject();
-    if (event.getString("ph") != "X")
-      continue;
-    size_t lane = event.getInteger("tid").value_or(-1);
-    size_t number = event.getObject("args")->getInteger("call").value_or(-1);
-    if (lane >= lanes.size() || number >= calls[lanes[lane]].size() ||
-        calls[lanes[lane]][number].getCallee() != event.getString("name"))
-      return complain("the trace is not that of the program");
-    const plan::PricedCall &call = priced[calls[lanes[lane]][number]];
+    lanes[lane.getSymNameAttr()];
+  auto step = symbols.lookup<exec::SequenceOp>(train::trainStepFunc);
+  for (auto call : step.getBody().getOps<exec::CallOp>())
+    lanes[call.getLaneAttr().getAttr()].push_back(
+        {call.getCallee(), plan::describe(call, symbols)});
+  for (const CallTimes::Call &traced : times->calls) {
+    const auto *lane = traced.lane < lanes.size()
+                           ? &lanes.begin()[traced.lane].second
+                           : nullptr;
+    if (!lane || traced.number >= lane->size() ||
+        (*lane)[traced.number].first != traced.function)
+      return lwcc::failed("the trace is not that of the program");
+    const plan::PricedCall &call = (*lane)[traced.number].second;
     Samples &known = samples[call.key];
     known.work = call.work.amount();
-    known.seconds.push_back(event.getNumber("dur").value_or(0) * 1e-6);
+    known.seconds.push_back(traced.seconds);
   }
-  return true;
+  return Error::success();
 }
 
 /// Compiles, runs and reads one program.
 bool Profiler::measure(const plan::Plan &plan) {
   std::string planPath = folder.file("plan.json");
-  if (llvm::Error error = writeFile(planPath, plan::toJson(plan)))
+  if (Error error = writeFile(planPath, plan::toJson(plan)))
     return complain(llvm::toString(std::move(error)));
   flags.plan = planPath;
   Stopwatch quiet(false);
@@ -197,7 +191,7 @@ bool Profiler::measure(const plan::Plan &plan) {
   source.weights = model->blob;
   source.architectures = defaultArchitectures(source.target);
   std::string trainer = folder.file("trainer"), trace = folder.file("trace");
-  if (llvm::Error error = buildBinary(source, trainer))
+  if (Error error = buildBinary(source, trainer))
     return complain(llvm::toString(std::move(error)));
   std::string benchmark = "--benchmark=" + std::to_string(flags.steps);
   std::string traceFlag = "--trace=" + trace, log = folder.file("log");
@@ -211,7 +205,9 @@ bool Profiler::measure(const plan::Plan &plan) {
     return complain("the trainer failed: " +
                     (said ? (*said)->getBuffer() : StringRef(message)));
   }
-  return read(model->program, trace);
+  if (Error error = read(model->program, trace))
+    return complain(llvm::toString(std::move(error)));
+  return true;
 }
 
 bool Profiler::run() {
@@ -248,7 +244,7 @@ bool Profiler::run() {
                 {std::max(*middle, 1e-9), entry.second.work,
                  static_cast<int64_t>(seconds.size())});
   }
-  if (llvm::Error error = writeFile(flags.output, profile.toJson()))
+  if (Error error = writeFile(flags.output, profile.toJson()))
     return complain(llvm::toString(std::move(error)));
   llvm::errs() << samples.size() << " calls measured on " << machine.devices()
                << " devices; " << profile.size() << " in " << flags.output
@@ -262,10 +258,6 @@ int lwcc::profileMain(int argc, char **argv) {
                    "lwcc profile: measures how long the calls of a model take, "
                    "for lwcc --costs\n"))
     return 1;
-  auto complain = [](const llvm::Twine &message) {
-    llvm::errs() << "lwcc: error: " << message << "\n";
-    return 1;
-  };
   if (flags.target != "cuda" && flags.target != "cpu")
     return complain("--target=" + flags.target + ": expected cuda or cpu");
   if (flags.output.empty())
@@ -273,9 +265,10 @@ int lwcc::profileMain(int argc, char **argv) {
   if (flags.steps < 1)
     return complain("--steps: at least one step is needed");
   flags.platform = flags.target;
-  if (flags.machine.empty() && flags.target == "cpu")
-    flags.machine = "cpu";
-  if (llvm::Error error = checkOutput(flags.output, /*folder=*/false))
+  if (flags.machine.empty())
+    flags.machine = thisMachine(
+        flags.target == "cpu" ? Target::cpu : Target::cuda, flags.gpus);
+  if (Error error = checkOutput(flags.output, /*folder=*/false))
     return complain(llvm::toString(std::move(error)));
   auto compiler =
       findCompiler(flags.target == "cpu" ? Target::cpu : Target::cuda);

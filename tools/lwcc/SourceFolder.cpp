@@ -89,8 +89,7 @@ target_link_libraries(@NAME@ PRIVATE lwcc_rt_train lwcc_rt_cuda)
 add_custom_command(TARGET @NAME@ POST_BUILD COMMAND ${CMAKE_COMMAND} -E copy
   ${CMAKE_SOURCE_DIR}/weights.bin $<TARGET_FILE:@NAME@>.weights)
 )";
-  std::string text =
-      (source.target == Target::cuda ? cuda : cpu).str();
+  std::string text = (source.target == Target::cuda ? cuda : cpu).str();
   if (!source.embeds())
     text += beside;
   text = replaceAll(text, "@NAME@", source.name);
@@ -156,8 +155,7 @@ Error lwcc::writeSourceFolder(const TrainerSource &source, StringRef folder) {
                     ": it exists and was not made by lwcc");
   }
   std::string staged =
-      (folder + ".partial" +
-       llvm::Twine(llvm::sys::Process::getProcessId()))
+      (folder + ".partial" + llvm::Twine(llvm::sys::Process::getProcessId()))
           .str();
   llvm::scope_exit cleanUp([&] { fs::remove_directories(staged); });
   if (std::error_code code = fs::create_directories(staged))

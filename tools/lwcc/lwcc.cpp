@@ -9,7 +9,8 @@
 #include "codegen/Names.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc/Build.h"
-#include "tools/lwcc/Profile.h"
+#include "tools/lwcc/Subcommands.h"
+#include "tools/lwcc/ThisMachine.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -50,12 +51,12 @@ struct Flags : CompileFlags {
 };
 } // namespace
 
-static int complain(const llvm::Twine &message) {
+int lwcc::complain(const llvm::Twine &message) {
   llvm::errs() << "lwcc: error: " << message << "\n";
   return 1;
 }
 
-static int complain(llvm::Error error) {
+int lwcc::complain(llvm::Error error) {
   return complain(llvm::toString(std::move(error)));
 }
 
@@ -87,8 +88,8 @@ static bool complete(Flags &flags, TrainerSource &source) {
   } else if (source.architectures.size() > 1) {
     fail("--arch: a CPU trainer is compiled for one instruction set");
   }
-  if (flags.machine.empty() && source.target == Target::cpu)
-    flags.machine = "cpu";
+  if (flags.machine.empty())
+    flags.machine = thisMachine(source.target, flags.gpus);
   if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
       !flags.explains() &&
       !llvm::is_contained({"plan", "costs", "trace"}, flags.emit))
@@ -109,15 +110,10 @@ static int emitTrace(exec::ProgramOp program, const plan::ProgramTime &time,
   return 0;
 }
 
-int main(int argc, char **argv) {
-  if (argc > 1 && llvm::StringRef(argv[1]) == "profile")
-    return profileMain(argc - 1, argv + 1);
+static int compileMain(int argc, char **argv, StringRef overview) {
   Flags flags;
   TrainerSource source;
-  if (!flags.parse(argc, argv,
-                   "lwcc: compiles an ONNX model into a program that trains "
-                   "it\n") ||
-      !complete(flags, source))
+  if (!flags.parse(argc, argv, overview) || !complete(flags, source))
     return 1;
   const bool printIR = flags.stopAfter.getNumOccurrences() != 0;
   const bool toFile = !flags.output.empty() && flags.output != "-";
@@ -198,4 +194,33 @@ int main(int argc, char **argv) {
     return complain(std::move(error));
   watch.lap(flags.emit == "source" ? "write" : "compile");
   return 0;
+}
+
+namespace {
+/// `lwcc NAME ...` does something else than compile.
+struct Subcommand {
+  StringRef name, summary;
+  int (*main)(int argc, char **argv);
+};
+} // namespace
+
+static const Subcommand subcommands[] = {
+    {"machine", "describes the machines that plans are priced for",
+     machineMain},
+    {"profile", "measures the calls of a model, to price plans by (--costs)",
+     profileMain},
+};
+
+int main(int argc, char **argv) {
+  std::string overview =
+      "lwcc: compiles an ONNX model into a program that trains it\n";
+  for (const Subcommand &row : subcommands) {
+    std::string title = ("lwcc " + row.name).str();
+    if (argc > 1 && row.name == argv[1]) {
+      argv[1] = title.data();
+      return row.main(argc - 1, argv + 1);
+    }
+    overview += "  " + title + " " + row.summary.str() + "\n";
+  }
+  return compileMain(argc, argv, overview);
 }

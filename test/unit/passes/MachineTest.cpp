@@ -51,4 +51,23 @@ TEST(Machine, allMistakesOfAFileAreReported) {
             std::vector<std::string>{"\"network\" is missing"});
 }
 
+TEST(Machine, aNodesOnlyDeviceHasTheNetworkForItsLink) {
+  Machine machine;
+  EXPECT_EQ(machineFromJson(R"({"version": 1, "nodes": 2,
+          "device": {"fp32": 1e12, "bandwidth": 1e11, "memory": 1e300},
+          "network": {"bandwidth": 5, "latency": 3}})",
+                            machine),
+            std::vector<std::string>{});
+  EXPECT_EQ(machine.link, (Link{5, 3}));
+  EXPECT_EQ(machine.device.memory, int64_t(1e18));
+}
+
+TEST(Machine, devicesOfOneProcessorShareItsMemory) {
+  Machine machine;
+  EXPECT_EQ(findDevices("cpu", 4, machine), std::vector<std::string>{});
+  EXPECT_EQ(machine.device.memory, findMachine("cpu")->device.memory / 4);
+  EXPECT_EQ(findDevices("h200x8", 4, machine), std::vector<std::string>{});
+  EXPECT_EQ(machine.device.memory, findMachine("h200x8")->device.memory);
+}
+
 } // namespace

@@ -86,7 +86,7 @@ Machine machineOf(int64_t gpus, int64_t nodes = 1) {
   Machine machine;
   machine.nodes = nodes;
   machine.gpus = gpus;
-  machine.device = {1e12, 1e12, 12.5e9, int64_t(1) << 30, 0};
+  machine.device = {1e12, 1e12, 10e9, int64_t(1) << 30, 0};
   machine.link = {1e9, 1e-6};
   machine.network = {5e8, 2e-6};
   return machine;

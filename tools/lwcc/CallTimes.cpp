@@ -1,0 +1,56 @@
+//===- CallTimes.cpp - What a trace says about calls ----------------------===//
+
+#include "tools/lwcc/CallTimes.h"
+#include "tools/lwcc/Build.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace lwcc;
+using llvm::Expected;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+Expected<CallTimes> CallTimes::read(StringRef traceFile) {
+  auto buffer = llvm::MemoryBuffer::getFile(traceFile, /*IsText=*/true);
+  if (!buffer)
+    return failed("cannot read the trace: " + buffer.getError().message());
+  Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  if (!value)
+    return value.takeError();
+  CallTimes times;
+  const json::Object &trace = *value->getAsObject();
+  const json::Object &about = *trace.getObject("otherData");
+  times.device = about.getString("device")->str();
+  if (const json::Array *threads = about.getArray("threads"))
+    for (const json::Value &lane : *threads)
+      times.threads += *lane.getAsInteger();
+  for (const json::Value &event : *trace.getArray("traceEvents"))
+    if (const json::Object &call = *event.getAsObject();
+        call.getString("ph") == "X") {
+      const json::Object &about = *call.getObject("args");
+      times.calls.push_back({call.getString("name")->str(),
+                             about.getString("layer")->str(),
+                             call.getString("cat")->str(),
+                             static_cast<size_t>(*call.getInteger("tid")),
+                             static_cast<size_t>(*about.getInteger("call")),
+                             *call.getNumber("dur") * 1e-6});
+    }
+  return times;
+}
+
+double CallTimes::median(StringRef function, StringRef layer) const {
+  std::vector<double> seconds;
+  for (const Call &call : calls)
+    if (call.phase == "forward" &&
+        (function.empty() || call.function == function) &&
+        StringRef(call.layer).starts_with(layer))
+      seconds.push_back(call.seconds);
+  if (seconds.empty())
+    llvm::reportFatalInternalError("no call of " + function + " for '" + layer +
+                                   "' was traced");
+  llvm::sort(seconds);
+  return seconds[seconds.size() / 2];
+}

@@ -1,0 +1,37 @@
+//===- CallTimes.h - What a trace says about calls --------------*- C++ -*-===//
+//
+// How long the calls of a trainer's steps took, from the file that its --trace
+// wrote (runtime/train/Trace.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TOOLS_LWCC_CALLTIMES_H
+#define LWCC_TOOLS_LWCC_CALLTIMES_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace lwcc {
+
+class CallTimes {
+public:
+  static llvm::Expected<CallTimes> read(llvm::StringRef traceFile);
+
+  /// Median seconds of the forward pass' calls of a function ("": of any) for
+  /// layers whose names begin like this; there are some.
+  double median(llvm::StringRef function, llvm::StringRef layer) const;
+  struct Call {
+    std::string function, layer, phase;
+    size_t lane, number; ///< of the program; of the lane's calls in a step
+    double seconds;
+  };
+  std::vector<Call> calls;
+  std::string device;  ///< in words
+  int64_t threads = 0; ///< of CPUs
+};
+
+} // namespace lwcc
+
+#endif // LWCC_TOOLS_LWCC_CALLTIMES_H

@@ -1,0 +1,23 @@
+//===- Probe.h - What a machine is capable of -------------------*- C++ -*-===//
+//
+// Measures the machine that lwcc runs on, with what will run on it: compiles a
+// small model of its own as any other, lets the trainer time every call of some
+// steps (--trace), and takes the medians of those calls whose work is known.
+// A second program has some layers on another device, so that transfers are
+// timed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TOOLS_LWCC_PROBE_H
+#define LWCC_TOOLS_LWCC_PROBE_H
+
+#include "passes/plan/Machine.h"
+#include "tools/lwcc/Build.h"
+
+namespace lwcc {
+
+/// Describes `gpus` devices of this machine, or all for 0.
+llvm::Expected<plan::Machine> probe(Target target, int64_t gpus);
+
+} // namespace lwcc
+
+#endif // LWCC_TOOLS_LWCC_PROBE_H
