@@ -24,6 +24,15 @@ std::vector<Place> Machine::placesInTurn(int64_t count) const {
   return places;
 }
 
+std::vector<SharedLink> Machine::sharedLinks() const {
+  std::vector<SharedLink> links;
+  if (uplink.devices > 0 && uplink.devices < devices())
+    links.push_back(uplink);
+  if (nodes > 1)
+    links.push_back({gpus, network});
+  return links;
+}
+
 std::string Place::text() const {
   return llvm::formatv("{0}.{1}.{2}", node, gpu, lane);
 }
@@ -70,6 +79,9 @@ const std::vector<Machine> &lwcc::plan::knownMachines() {
                           {10 * giga, 20e-6});
     cpu.oneProcessor = true;
     cpu.transferSlowdown = 1; // its cores copy
+    // Adjacent ones have a switch, these a common one (FlexFlow, 8).
+    Machine k80s = nodesOf("k80-16x4", 16, 4, k80, pcie, fdr);
+    k80s.uplink = {2, pcie};
     return std::vector<Machine>{
         nodesOf("h200x1", 1, 1, h200, nvlink4),
         nodesOf("h200x4", 1, 4, h200, nvlink4),
@@ -77,7 +89,7 @@ const std::vector<Machine> &lwcc::plan::knownMachines() {
         nodesOf("h200-8x8", 8, 8, h200, nvlink4, ndr),
         // The clusters of OptCNN and FlexFlow (Jia et al., 2018 and 2019).
         nodesOf("p100-4x4", 4, 4, p100, nvlink1, edr),
-        nodesOf("k80-16x4", 16, 4, k80, pcie, fdr),
+        k80s,
         cpu,
     };
   }();
@@ -100,8 +112,8 @@ static std::string textOf(double number) {
   return {text, std::to_chars(text, std::end(text), number).ptr};
 }
 
-static std::string textOf(const Link &link) {
-  return llvm::formatv("{{\"bandwidth\": {0}, \"latency\": {1}}",
+static std::string fieldsOf(const Link &link) {
+  return llvm::formatv("\"bandwidth\": {0}, \"latency\": {1}",
                        textOf(link.bandwidth), textOf(link.latency));
 }
 
@@ -116,9 +128,12 @@ std::string lwcc::plan::toJson(const Machine &m) {
      << ", \"memory\": " << m.device.memory
      << ", \"launch\": " << textOf(m.device.launch) << "}";
   if (m.link.bandwidth > 0)
-    os << ",\n  \"link\": " << textOf(m.link);
+    os << ",\n  \"link\": {" << fieldsOf(m.link) << "}";
+  if (m.uplink.devices > 0)
+    os << ",\n  \"switch\": {\"gpus\": " << m.uplink.devices << ", "
+       << fieldsOf(m.uplink.link) << "}";
   if (m.nodes > 1)
-    os << ",\n  \"network\": " << textOf(m.network);
+    os << ",\n  \"network\": {" << fieldsOf(m.network) << "}";
   if (m.oneProcessor)
     os << ",\n  \"one_processor\": true";
   if (m.transferSlowdown > 0)
@@ -170,6 +185,14 @@ std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
   machine.link = machine.network;
   if (auto link = fields.object("link", machine.gpus > 1))
     readLink(*link, machine.link);
+  if (auto uplink = fields.object("switch", /*needed=*/false)) {
+    machine.uplink.devices = uplink->count("gpus", 1);
+    readLink(*uplink, machine.uplink.link);
+    if (machine.gpus % machine.uplink.devices)
+      mistakes.push_back(llvm::formatv(
+          "\"switch.gpus\" is {0}, which does not divide the {1} of a node",
+          machine.uplink.devices, machine.gpus));
+  }
   fields.finish();
   return mistakes;
 }

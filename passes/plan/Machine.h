@@ -39,6 +39,14 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
+/// Groups of so many devices, one behind the other; those of a group reach all
+/// other devices by one link, which they share.
+struct SharedLink {
+  int64_t devices = 0;
+  Link link;
+  bool operator==(const SharedLink &) const = default;
+};
+
 struct Machine {
   int64_t nodes = 1;
   int64_t gpus = 1; ///< per node
@@ -46,6 +54,9 @@ struct Machine {
   Device device;
   Link link;    ///< of a device, to the others of its node
   Link network; ///< of a node, to the others; its devices share it
+  /// Of the devices at a PCIe switch, to all others. No devices: none is
+  /// shared.
+  SharedLink uplink;
   /// Whether the devices are parts of one processor: they share its rates, and
   /// its memory, which `device` says of all of it (findDevices divides memory).
   bool oneProcessor = false;
@@ -58,6 +69,8 @@ struct Machine {
   Place place(int64_t i) const;
   /// The first `count` of these.
   std::vector<Place> placesInTurn(int64_t count) const;
+  /// All links that devices share.
+  std::vector<SharedLink> sharedLinks() const;
   int64_t deviceOf(const Place &place) const {
     return place.node * gpus + place.gpu;
   }

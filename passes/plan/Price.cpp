@@ -34,7 +34,7 @@ PlacedLayer Pricer::place(int layer, const Tiling &tiling) {
     std::vector<RegionSet> sets;
     sets.reserve(tensors.size());
     for (const LayerTiles::Regions &regions : tensors)
-      sets.emplace_back(regions, placed.devices, overlaps).findNodes(machine);
+      sets.emplace_back(regions, placed.devices, overlaps).findGroups(machine);
     return sets;
   };
   placed.made = setsOf(tiles.made);
@@ -59,8 +59,8 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
   auto [known, isNew] = exchanged.try_emplace(key);
   if (isNew) {
     traffic.clear();
-    RegionSet::exchange(made, read, static_cast<double>(size), machine,
-                        overlaps, traffic);
+    RegionSet::exchange(made, read, static_cast<double>(size), overlaps,
+                        traffic);
     known->second = {traffic.seconds(), traffic.bytes()};
   }
   result.transfer += known->second.seconds;

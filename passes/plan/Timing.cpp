@@ -25,8 +25,8 @@ int64_t Exchange::bytes() const {
 }
 
 Timing::Flows::Flows(const Machine &machine)
-    : in(machine.devices()), out(machine.devices()), nodeIn(machine.nodes),
-      nodeOut(machine.nodes), sources(machine.devices()), machine(machine) {}
+    : in(machine.devices()), out(machine.devices()),
+      loads(sharedLoads(machine)), sources(machine.devices()) {}
 
 void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
   if (from == to || bytes == 0)
@@ -34,44 +34,39 @@ void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
   in[to] += bytes;
   out[from] += bytes;
   sources[to] |= DeviceSet(1) << from;
-  if (machine.nodes == 1)
-    return;
-  int64_t source = from / machine.gpus, target = to / machine.gpus;
-  if (source != target) {
-    nodeOut[source] += bytes;
-    nodeIn[target] += bytes;
-  }
+  for (SharedLoad &load : loads)
+    load.add(from, to, bytes);
 }
 
 void Timing::Flows::clear() {
-  for (std::vector<double> *counts : {&in, &out, &nodeIn, &nodeOut})
-    std::fill(counts->begin(), counts->end(), 0.0);
+  std::fill(in.begin(), in.end(), 0.0);
+  std::fill(out.begin(), out.end(), 0.0);
+  for (SharedLoad &load : loads)
+    load.clear();
   std::fill(sources.begin(), sources.end(), 0);
 }
 
-/// A device waits for its own link, for those of its sources, and for what the
-/// network cards of their nodes carry.
+/// A device waits for its own link, for those of its sources, and for what
+/// crosses the links that they share with others.
 void Timing::finish(const Flows &flows, Exchange &result) const {
   const Machine &machine = problem.machine;
   result.arrivals.clear();
   for (int64_t to = 0; to < machine.devices(); ++to) {
     if (!flows.sources[to])
       continue;
-    double link = flows.in[to], network = 0;
-    for (DeviceSet rest = flows.sources[to]; rest; rest &= rest - 1) {
-      int64_t from = std::countr_zero(rest);
-      link = std::max(link, flows.out[from]);
-      if (machine.nodes == 1)
-        continue;
-      int64_t source = from / machine.gpus, target = to / machine.gpus;
-      if (source != target)
-        network =
-            std::max({network, flows.nodeOut[source], flows.nodeIn[target]});
-    }
+    double link = flows.in[to];
+    for (DeviceSet rest = flows.sources[to]; rest; rest &= rest - 1)
+      link = std::max(link, flows.out[std::countr_zero(rest)]);
     double seconds = machine.link.latency + link / machine.link.bandwidth;
-    if (network > 0)
-      seconds = std::max(seconds, machine.network.latency +
-                                      network / machine.network.bandwidth);
+    for (const SharedLoad &load : flows.loads) {
+      int64_t target = load.groupOf(to);
+      double crossing = 0;
+      for (DeviceSet rest = flows.sources[to]; rest; rest &= rest - 1)
+        if (int64_t source = load.groupOf(std::countr_zero(rest));
+            source != target)
+          crossing = std::max({crossing, load.out[source], load.in[target]});
+      seconds = std::max(seconds, load.seconds(crossing));
+    }
     result.arrivals.push_back({static_cast<int>(to), flows.sources[to],
                                ticks(seconds),
                                static_cast<int64_t>(flows.in[to])});

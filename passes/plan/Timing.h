@@ -73,9 +73,9 @@ private:
     explicit Flows(const Machine &machine);
     void add(int64_t from, int64_t to, double bytes);
     void clear();
-    std::vector<double> in, out, nodeIn, nodeOut;
+    std::vector<double> in, out;
+    std::vector<SharedLoad> loads;
     std::vector<DeviceSet> sources;
-    const Machine &machine;
   };
   void finish(const Flows &flows, Exchange &result) const;
   const LayerTiles &tilesOf(int kind, int layer, const Tiling &tiling);

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <numeric>
@@ -12,15 +13,37 @@ using namespace lwcc;
 using namespace lwcc::plan;
 using shard::Interval;
 
+SharedLoad::SharedLoad(const SharedLink &shared, int64_t devices)
+    : shared(shared), in(llvm::divideCeil(devices, shared.devices)),
+      out(in.size()) {}
+
+void SharedLoad::add(int64_t from, int64_t to, double bytes) {
+  int64_t source = groupOf(from), target = groupOf(to);
+  if (source == target)
+    return;
+  out[source] += bytes;
+  in[target] += bytes;
+}
+
+void SharedLoad::clear() {
+  std::fill(in.begin(), in.end(), 0.0);
+  std::fill(out.begin(), out.end(), 0.0);
+}
+
+std::vector<SharedLoad> lwcc::plan::sharedLoads(const Machine &machine) {
+  std::vector<SharedLoad> loads;
+  for (const SharedLink &shared : machine.sharedLinks())
+    loads.emplace_back(shared, machine.devices());
+  return loads;
+}
+
 void Traffic::add(int64_t from, int64_t to, double bytes) {
   if (from == to || bytes == 0)
     return;
   addIn(to, bytes);
   addOut(from, bytes);
-  if (int64_t a = from / machine.gpus, b = to / machine.gpus; a != b) {
-    addFar(b, bytes, 0);
-    addFar(a, 0, bytes);
-  }
+  for (SharedLoad &load : loads)
+    load.add(from, to, bytes);
 }
 
 void Traffic::addIn(int64_t device, double bytes) {
@@ -30,14 +53,11 @@ void Traffic::addIn(int64_t device, double bytes) {
 
 void Traffic::addOut(int64_t device, double bytes) { out[device] += bytes; }
 
-void Traffic::addFar(int64_t node, double bytesIn, double bytesOut) {
-  nodeIn[node] += bytesIn;
-  nodeOut[node] += bytesOut;
-}
-
 void Traffic::clear() {
-  for (std::vector<double> *counts : {&in, &out, &nodeIn, &nodeOut})
-    std::fill(counts->begin(), counts->end(), 0.0);
+  std::fill(in.begin(), in.end(), 0.0);
+  std::fill(out.begin(), out.end(), 0.0);
+  for (SharedLoad &load : loads)
+    load.clear();
   total = 0;
 }
 
@@ -48,9 +68,8 @@ double Traffic::seconds() const {
     return std::max(*llvm::max_element(a), *llvm::max_element(b));
   };
   double time = machine.link.latency + most(in, out) / machine.link.bandwidth;
-  if (double network = most(nodeIn, nodeOut); network > 0)
-    time = std::max(time, machine.network.latency +
-                              network / machine.network.bandwidth);
+  for (const SharedLoad &load : loads)
+    time = std::max(time, load.seconds(most(load.in, load.out)));
   return time;
 }
 
@@ -169,15 +188,18 @@ RegionSet::Part RegionSet::partOf(std::vector<int> some) const {
   return part;
 }
 
-void RegionSet::findNodes(const Machine &machine) {
-  if (!isGrid() || machine.nodes == 1)
+void RegionSet::findGroups(const Machine &machine) {
+  if (!isGrid())
     return;
-  std::vector<std::vector<int>> onNode(machine.nodes);
-  for (auto [i, device] : llvm::enumerate(devices))
-    onNode[device / machine.gpus].push_back(static_cast<int>(i));
-  nodes.reserve(onNode.size());
-  for (std::vector<int> &some : onNode)
-    nodes.push_back(partOf(std::move(some)));
+  for (const SharedLoad &load : sharedLoads(machine)) {
+    std::vector<std::vector<int>> inGroup(load.in.size());
+    for (auto [i, device] : llvm::enumerate(devices))
+      inGroup[load.groupOf(device)].push_back(static_cast<int>(i));
+    std::vector<Part> &parts = groups.emplace_back();
+    parts.reserve(inGroup.size());
+    for (std::vector<int> &some : inGroup)
+      parts.push_back(partOf(std::move(some)));
+  }
 }
 
 bool RegionSet::isSame(size_t region, size_t other) const {
@@ -246,13 +268,14 @@ RegionSet::totals(double scale,
 
 /// Of grids the overlaps need not be formed pair by pair: the sum over all
 /// makers is the product over axes of sums over intervals; so is the sum over
-/// the pairs on one node, which do not leave it.
+/// the pairs of one group, which do not leave it.
 void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
-                         double elementBytes, const Machine &machine,
-                         AxisOverlaps &overlaps, Traffic &traffic) {
-  bool oneNode = machine.nodes == 1;
+                         double elementBytes, AxisOverlaps &overlaps,
+                         Traffic &traffic) {
+  std::vector<SharedLoad> &loads = traffic.shared();
   if (!makers.isGrid() || !readers.isGrid() ||
-      (!oneNode && (makers.nodes.empty() || readers.nodes.empty())))
+      makers.groups.size() != loads.size() ||
+      readers.groups.size() != loads.size())
     return exchangeByPairs(makers, readers, elementBytes, overlaps, traffic);
   size_t rank = makers.axes.size();
   llvm::SmallVector<const AxisOverlaps::Table *, 5> tables;
@@ -272,7 +295,7 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
                                   makers.index[d][m]];
     return common;
   };
-  auto onNode = [&](const Part &from, const Part &to) {
+  auto within = [&](const Part &from, const Part &to) {
     double sum = 0;
     if (from.multiplicity > 0 && to.multiplicity > 0) {
       sum = elementBytes * from.multiplicity * to.multiplicity;
@@ -285,15 +308,18 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
     }
     return sum;
   };
-  for (int64_t node = 0; !oneNode && node < machine.nodes; ++node) {
-    const Part &from = makers.nodes[node], &to = readers.nodes[node];
-    double near = onNode(from, to), in = 0, out = 0;
-    for (int r : to.regions)
-      in += read[r];
-    for (int m : from.regions)
-      out += made[m];
-    traffic.addFar(node, in - near, out - near);
-  }
+  for (size_t l = 0; l < loads.size(); ++l)
+    for (size_t group = 0; group < loads[l].in.size(); ++group) {
+      const Part &from = makers.groups[l][group],
+                 &to = readers.groups[l][group];
+      double near = within(from, to), in = 0, out = 0;
+      for (int r : to.regions)
+        in += read[r];
+      for (int m : from.regions)
+        out += made[m];
+      loads[l].in[group] += in - near;
+      loads[l].out[group] += out - near;
+    }
   // What a device has itself need not move.
   for (size_t r = 0; r < read.size(); ++r) {
     size_t device = readers.devices[r];

@@ -19,20 +19,36 @@
 
 namespace lwcc::plan {
 
-/// Bytes that devices, and nodes, receive and send at the same time.
+/// Bytes that cross a shared link at the same time, of each of its groups.
+struct SharedLoad {
+  SharedLoad(const SharedLink &shared, int64_t devices);
+  int64_t groupOf(int64_t device) const { return device / shared.devices; }
+  void add(int64_t from, int64_t to, double bytes);
+  void clear();
+  /// How long it takes until this much has crossed it.
+  double seconds(double bytes) const {
+    return bytes > 0 ? shared.link.latency + bytes / shared.link.bandwidth : 0;
+  }
+
+  SharedLink shared;
+  std::vector<double> in, out;
+};
+std::vector<SharedLoad> sharedLoads(const Machine &machine);
+
+/// Bytes that devices receive and send at the same time.
 class Traffic {
 public:
   explicit Traffic(const Machine &machine)
       : machine(machine), in(machine.devices()), out(machine.devices()),
-        nodeIn(machine.nodes), nodeOut(machine.nodes) {}
+        loads(sharedLoads(machine)) {}
 
   void add(int64_t from, int64_t to, double bytes);
   /// What a device receives (or sends). Every byte must be told of once on
   /// either side.
   void addIn(int64_t device, double bytes);
   void addOut(int64_t device, double bytes);
-  /// What of that a node receives from others, and sends to them.
-  void addFar(int64_t node, double bytesIn, double bytesOut);
+  /// What of that goes into groups and out of them.
+  std::vector<SharedLoad> &shared() { return loads; }
 
   void clear();
   double seconds() const;
@@ -40,7 +56,8 @@ public:
 
 private:
   const Machine &machine;
-  std::vector<double> in, out, nodeIn, nodeOut;
+  std::vector<double> in, out;
+  std::vector<SharedLoad> loads;
   double total = 0;
 };
 
@@ -88,15 +105,16 @@ public:
   RegionSet(const LayerTiles::Regions &tiles,
             const std::vector<int64_t> &places, AxisOverlaps &overlaps);
 
-  /// Notes what lies on each node of a machine, for exchange() to be fast.
-  void findNodes(const Machine &machine);
+  /// Notes what lies in each group of devices that share a link, for exchange()
+  /// to be fast.
+  void findGroups(const Machine &machine);
 
   /// Adds what must move so that every device of `readers` has its regions: the
   /// parts of all of `makers` that meet it (where these overlap they are terms
   /// of a sum), but for those that it made itself.
   static void exchange(const RegionSet &makers, const RegionSet &readers,
-                       double elementBytes, const Machine &machine,
-                       AxisOverlaps &overlaps, Traffic &traffic);
+                       double elementBytes, AxisOverlaps &overlaps,
+                       Traffic &traffic);
   /// The same, pair by pair: slower, for all sets.
   static void exchangeByPairs(const RegionSet &makers, const RegionSet &readers,
                               double elementBytes, AxisOverlaps &overlaps,
@@ -134,8 +152,8 @@ private:
   std::vector<int> tileOn;      ///< of a device: the last region there, or -1
   std::vector<int> axes;        ///< per axis: the number of its intervals
   std::vector<const AxisOverlaps::Intervals *> intervals; ///< per axis
-  std::vector<std::vector<int>> index; ///< [axis][region]: of which interval
-  std::vector<Part> nodes;
+  std::vector<std::vector<int>> index;   ///< [axis][region]: of which interval
+  std::vector<std::vector<Part>> groups; ///< [shared link][group]
   double multiplicity = 0;
   int known = -1;
 };

@@ -45,6 +45,14 @@ TEST(Machine, allMistakesOfAFileAreReported) {
           "expected a number above 0 for \"device.memory\", found 0",
           "unknown field \"device.bandwith\", did you mean \"bandwidth\"?",
           "\"link\" is missing", "unknown field \"speed\""}));
+  EXPECT_EQ(
+      mistakesIn(R"({"version": 1, "gpus": 4, "link": {"bandwidth": 1},
+          "device": {"fp32": 1, "bandwidth": 1, "memory": 1},
+          "switch": {"gpus": 3, "speed": 1}})"),
+      (std::vector<std::string>{
+          "\"switch.bandwidth\" is missing", "unknown field \"switch.speed\"",
+          "\"switch.gpus\" is 3, which does not divide the 4 of a "
+          "node"}));
   // Nodes that nothing joins.
   EXPECT_EQ(mistakesIn(R"({"version": 1, "nodes": 2,
           "device": {"fp32": 1e12, "bandwidth": 1e11, "memory": 1e9}})"),

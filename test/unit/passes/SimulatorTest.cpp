@@ -150,6 +150,21 @@ TEST(Simulator, transfersSlowKernelsBesideThemDown) {
   EXPECT_GT(steps[1], steps[0]);
 }
 
+TEST(Simulator, devicesAtASwitchShareItsUplink) {
+  LayerGraph graph = graphOf({{}, {0}}, perElement, /*weights=*/false);
+  Machine machine = machineOf(4);
+  Tilings tilings = {cut(machine, 2, 1), cut(machine, 2, 1, 2)};
+  auto step = [&] {
+    CostModel costs(machine, "fp32");
+    Problem problem{graph, machine, costs};
+    return Simulator(problem).simulate(tilings);
+  };
+  // 576 bytes from 0 to 2 and as many from 1 to 3, and back.
+  EXPECT_EQ(step(), 20 * microsecond + 2 * 1576000);
+  machine.uplink = {2, {1e9, 1e-6}};
+  EXPECT_EQ(step(), 20 * microsecond + 2 * 2152000);
+}
+
 TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
   std::mt19937 random(11);
   auto below = [&](int64_t n) {
@@ -165,6 +180,8 @@ TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
     }
     LayerGraph graph = graphOf(inputs, perElement, below(2));
     Machine machine = machineOf(1 + below(3), 1 + below(2));
+    if (below(2))
+      machine.uplink = {1 + below(2), {8e8, 3e-6}};
     machine.transferSlowdown = 0.25 * static_cast<double>(below(3));
     CostModel costs(machine, "fp32");
     Problem problem{graph, machine, costs};

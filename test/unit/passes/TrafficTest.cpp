@@ -51,6 +51,8 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
   };
   for (int round = 0; round < 500; ++round) {
     Machine machine = machineOf(1 + upTo(2), 4);
+    if (upTo(1))
+      machine.uplink = {2, {3e9, 2e-6}};
     shard::Shape shape = {5 + upTo(4), 6, 7};
     auto any = [&] {
       std::vector<int64_t> degrees = {1 + upTo(1), 1 + upTo(1), 1 + upTo(1)};
@@ -63,7 +65,7 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
       std::vector<int64_t> devices(machine.devices());
       for (size_t i = 0; i < devices.size(); ++i)
         devices[i] = static_cast<int64_t>(i);
-      if (upTo(1)) // in turn, nodes mostly have parts that are grids, too
+      if (upTo(1)) // in turn, groups mostly have parts that are grids, too
         std::shuffle(devices.begin(), devices.end(), random);
       devices.resize(regions.size());
       return std::pair(regions, devices);
@@ -72,10 +74,10 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
     auto [made, makers] = any();
     auto [read, readers] = any();
     RegionSet from(made, makers, overlaps), to(read, readers, overlaps);
-    from.findNodes(machine);
-    to.findNodes(machine);
+    from.findGroups(machine);
+    to.findGroups(machine);
     Traffic fast(machine), slow(machine);
-    RegionSet::exchange(from, to, 4, machine, overlaps, fast);
+    RegionSet::exchange(from, to, 4, overlaps, fast);
     RegionSet::exchangeByPairs(from, to, 4, overlaps, slow);
     EXPECT_DOUBLE_EQ(fast.bytes(), slow.bytes()) << "round " << round;
     EXPECT_DOUBLE_EQ(fast.seconds(), slow.seconds()) << "round " << round;
@@ -89,8 +91,7 @@ TEST(Traffic, aRegionGoesOnceToADeviceThatReadsItTwice) {
   AxisOverlaps overlaps;
   Traffic traffic(machine);
   RegionSet::exchange(RegionSet(whole, {0}, overlaps),
-                      RegionSet(twice, {1, 1}, overlaps), 4, machine, overlaps,
-                      traffic);
+                      RegionSet(twice, {1, 1}, overlaps), 4, overlaps, traffic);
   EXPECT_EQ(traffic.bytes(), 40);
   EXPECT_DOUBLE_EQ(traffic.seconds(),
                    machine.link.latency + 40 / machine.link.bandwidth);
@@ -106,6 +107,25 @@ TEST(Traffic, nodesShareTheirNetwork) {
   far.add(1, 3, 1e9);
   EXPECT_DOUBLE_EQ(far.seconds(),
                    machine.network.latency + 2e9 / machine.network.bandwidth);
+}
+
+TEST(Traffic, devicesAtASwitchShareItsUplink) {
+  Machine machine = machineOf(2, 4);
+  machine.uplink = {2, {machine.link.bandwidth, 5e-6}};
+  Traffic near(machine), across(machine), far(machine);
+  near.add(0, 1, 1e9);
+  near.add(2, 3, 1e9);
+  EXPECT_DOUBLE_EQ(near.seconds(),
+                   machine.link.latency + 1e9 / machine.link.bandwidth);
+  across.add(0, 2, 1e9);
+  across.add(1, 3, 1e9);
+  EXPECT_DOUBLE_EQ(across.seconds(), 5e-6 + 2e9 / machine.link.bandwidth);
+  // To another node it goes through both.
+  far.add(0, 4, 1e9);
+  EXPECT_DOUBLE_EQ(
+      far.seconds(),
+      std::max(machine.network.latency + 1e9 / machine.network.bandwidth,
+               5e-6 + 1e9 / machine.link.bandwidth));
 }
 
 } // namespace
