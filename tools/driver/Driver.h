@@ -100,7 +100,9 @@ struct CompileFlags : private ForgetLibraryOptions {
       "dump-dir", llvm::cl::value_desc("DIR"),
       llvm::cl::desc("Write the IR after every pass"), llvm::cl::cat(category)};
   llvm::cl::opt<bool> explain{
-      "explain", llvm::cl::desc("Print what was decided for every layer"),
+      "explain",
+      llvm::cl::desc("Print what was decided for every layer, and what each "
+                     "strategy would take; with --emit=plan just that"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> verbose{
       "v", llvm::cl::desc("Print the time of every phase, and the memory plan"),

@@ -120,6 +120,7 @@ int main(int argc, char **argv) {
   if (failed(model))
     return 1;
   if (goal != Goal::program) {
+    (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
     const std::string &text = goal == Goal::plan ? model->plan : model->costs;
     if (!toFile)
       llvm::outs() << text;
