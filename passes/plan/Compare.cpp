@@ -91,9 +91,14 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
                     simulator.memory(), sum.total(), searched});
   };
   Tilings data;
+  // Searches take long: most run only on demand, without a budget none does.
+  auto isQuick = [&](const Solver &solver) {
+    return !solver.searches ||
+           (solver.name == "layerwise" && problem.budget.seconds > 0);
+  };
   for (const Solver &solver : solvers()) {
-    if (solver.name == name || (solver.searches && solver.name != "layerwise"))
-      continue; // other searches take long, and run only on demand
+    if (solver.name == name || !isQuick(solver))
+      continue;
     auto start = std::chrono::steady_clock::now();
     Tilings tilings = tilingsOf(graph, solver.solve(problem));
     std::chrono::duration<double> took =
@@ -115,13 +120,13 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   llvm::raw_string_ostream os(text);
   os << "strategies by predicted step (" << problem.costs.source() << ", "
      << problem.machine.devices() << " devices; * is this plan):\n"
-     << "  strategy        step, ms   sum, ms  images/s  exchanged, MiB  "
+     << "  strategy          step, ms     sum, ms  images/s  exchanged, MiB  "
         "memory, MiB  "
         "search, s\n";
   for (const Row &row : rows) {
     double ms = milliseconds(row.step);
     os << "  " << llvm::left_justify(row.name, 14)
-       << llvm::format("%10.3f%10.3f%10.0f%16.1f%13.1f", ms, row.sum * 1e3,
+       << llvm::format("%12.3f%12.3f%10.0f%16.1f%13.1f", ms, row.sum * 1e3,
                        static_cast<double>(graph.batch) / ms * 1e3,
                        static_cast<double>(row.bytes) / (1 << 20),
                        static_cast<double>(row.memory) / (1 << 20));

@@ -163,8 +163,11 @@ void Simulator::play(int at) {
   if (isWalked(at)) {
     std::copy_n(triedRows[at], 3 * devices, row.compute);
   } else {
-    for (int lane = 0; lane < 2 * devices; ++lane)
-      row.compute[lane] = triedAt(at, lane);
+    for (int d = 0; d < devices; ++d) {
+      row.compute[d] = triedAt(at, d);
+      row.transfer[d] = jumps.empty() ? heldAt(at, devices + d)
+                                      : freeAfter(jumps.back(), at, d);
+    }
     std::copy_n(rows[at] + 2 * devices, devices, row.lost);
   }
   std::array<Ticks, mostDevices> ready;
@@ -208,21 +211,35 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
         (now.transfer[d] > least || before.transfer[d] + difference > least))
       return false;
   shift = difference - shifts[row];
-  // But for what was made before and goes elsewhere only later: unless that is
-  // shifted, too, or the lane is free no earlier (and it never will be).
+  // But for what was made before and goes elsewhere only later. If the transfer
+  // lane is shifted, so must be all of it that the lane will wait for; if it is
+  // not, all of it, and the lane must wait for it.
   for (int port : crossing[row])
-    for (const Arrival &arrival : exchanges[port].arrivals)
+    for (const Arrival &arrival : exchanges[port].arrivals) {
+      int to = arrival.device, made = ports[port].from + 1;
+      Ticks free = now.transfer[to],
+            wasFree = before.transfer[to] + shifts[row];
+      bool laneShifted = free - wasFree == shift;
       for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1) {
-        int made = ports[port].from + 1, from = std::countr_zero(rest);
+        int from = std::countr_zero(rest);
         Ticks ready = triedAt(made, from), was = heldAt(made, from);
-        int to = arrival.device;
-        bool tooEarly = ready <= now.transfer[to] &&
-                        was <= before.transfer[to] + shifts[row] &&
-                        now.transfer[to] - before.transfer[to] == difference;
-        if (ready - was != shift && !tooEarly)
+        bool isEarly = ready <= free && was <= wasFree;
+        bool isLate = ready >= free && was >= wasFree;
+        bool readyShifted = ready - was == shift;
+        if (laneShifted ? !readyShifted && !isEarly : !readyShifted || !isLate)
           return false;
       }
+    }
   return true;
+}
+
+/// When a transfer lane is free at a row that is only shifted: what it received
+/// since the jump is, too; if that is nothing, it is as it was then.
+Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
+  int lane = devices + device;
+  return heldAt(row, lane) == heldAt(jump.from, lane)
+             ? triedRows[jump.from][lane]
+             : heldAt(row, lane) + triedShifts[row];
 }
 
 /// Plays what a change reaches: the positions `stops`, in rising order, and
@@ -231,6 +248,7 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
   int count = static_cast<int>(positions.size());
   int at = stops.empty() ? count : stops[0];
   firstTried = at + 1;
+  jumps.clear();
   std::fill(walked.begin() + std::min(firstTried, count), walked.end(), false);
   size_t next = 0;
   while (at < count) {
@@ -244,6 +262,7 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
       continue;
     std::fill(triedShifts.begin() + at + 1, triedShifts.begin() + stop + 1,
               shift);
+    jumps.push_back({at, stop});
     at = stop;
   }
   triedResult = 0;
@@ -345,6 +364,11 @@ void Simulator::accept() {
   swapTables();
   for (const Change &change : tried)
     held[change.layer] = change.tiling;
+  for (const Jump &jump : jumps)
+    for (int row = jump.from + 1; row <= jump.to; ++row)
+      for (int d = 0; d < devices; ++d)
+        rows[row][devices + d] =
+            freeAfter(jump, row, d) - shifts[row] - triedShifts[row];
   for (int i = firstTried; i < static_cast<int>(rows.size()); ++i)
     if (walked[i]) {
       std::swap(rows[i], triedRows[i]);

@@ -92,6 +92,13 @@ private:
     return isWalked(row) ? triedRows[row][lane]
                          : heldAt(row, lane) + shiftOf(row);
   }
+  /// From a row that was walked to the next one that a change reaches: those
+  /// between differ from what holds by a shift, but for transfer lanes that
+  /// receive nothing.
+  struct Jump {
+    int from, to;
+  };
+  Ticks freeAfter(const Jump &jump, int row, int device) const;
   bool isWalked(int row) const { return row >= firstTried && walked[row]; }
   Ticks shiftOf(int row) const {
     return row < firstTried ? 0 : triedShifts[row];
@@ -129,6 +136,7 @@ private:
   std::vector<Ticks *> rows, triedRows;
   std::vector<Ticks> shifts, triedShifts;
   std::vector<char> walked;
+  std::vector<Jump> jumps; ///< of the proposal, in order
   std::vector<Ticks> storage;
   int firstTried = 0;
   std::vector<Change> tried;

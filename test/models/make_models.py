@@ -17,7 +17,7 @@ import warnings
 
 import torch
 
-from networks import NETWORKS, build
+from networks import ALL, NETWORKS, build
 
 EXPORTERS = ("dynamo", "legacy")
 
@@ -53,10 +53,10 @@ def main():
     parser.add_argument("--static-batch", type=int, default=0, metavar="N",
                         help="export a fixed batch instead of a symbolic one")
     args = parser.parse_intermixed_args()
-    unknown = [name for name in args.names if name not in NETWORKS]
+    unknown = [name for name in args.names if name not in ALL]
     if unknown:
         parser.error(f"no network {', '.join(unknown)}; there are: "
-                     + ", ".join(NETWORKS))
+                     + ", ".join(ALL))
     os.makedirs(args.out, exist_ok=True)
     warnings.filterwarnings("ignore")
 

@@ -254,9 +254,10 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   StringRef planName = result.program ? "exec.plan" : train::planAttr;
   if (auto plan = planned->getAttrOfType<StringAttr>(planName))
     result.plan = plan.str();
-  if (result.program)
-    if (auto table = planned->getAttrOfType<StringAttr>("exec.comparison"))
-      result.comparison = table.str();
+  StringRef comparisonName =
+      result.program ? "exec.comparison" : train::comparisonAttr;
+  if (auto table = planned->getAttrOfType<StringAttr>(comparisonName))
+    result.comparison = table.str();
   if (result.program) {
     if (flags.memoryBytes > 0 &&
         failed(checkMemory(result.program, flags.memoryBytes)))

@@ -110,8 +110,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> explain{
       "explain", llvm::cl::ValueOptional, llvm::cl::value_desc("timeline"),
       llvm::cl::desc("Print what was decided for every layer, what each "
-                     "strategy would cost, and how long a step should take; or "
-                     "the lanes of a step as text"),
+                     "strategy would cost, and how long a step should take; "
+                     "with --emit=plan just the strategies; =timeline: the "
+                     "lanes of a step as text"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> verbose{
       "v", llvm::cl::desc("Print the time of every phase, and the memory plan"),

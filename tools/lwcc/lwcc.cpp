@@ -134,6 +134,7 @@ static int compileMain(int argc, char **argv, StringRef overview) {
   if (failed(model))
     return 1;
   if (goal != Goal::program) {
+    (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
     const std::string &text = goal == Goal::plan ? model->plan : model->costs;
     if (!toFile)
       llvm::outs() << text;
