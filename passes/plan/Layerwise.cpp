@@ -21,8 +21,12 @@
 using namespace lwcc::plan;
 
 Plan lwcc::plan::solveLayerwise(const Problem &problem) {
+  return solveLayerwise(problem, /*limit=*/4e9);
+}
+
+Plan lwcc::plan::solveLayerwise(const Problem &problem, double limit) {
   CostTables tables(problem);
-  MinSumSolution found = solve(tables.sum());
+  MinSumSolution found = solve(tables.sum(), limit);
   Plan plan = tables.planOf(found.choice, "layerwise");
   if (found.bound < found.cost)
     plan.warning =

@@ -83,10 +83,11 @@ bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
   int64_t memory = simulator.memory();
   note(start, step, memory);
   const double beta = std::log(20.0) / (0.01 * static_cast<double>(step));
+  const int64_t leastProposals = std::max<int64_t>(1000, 20 * groups());
   Ticks quickest = step;
   int64_t lastFound = 0;
   for (int64_t i = 0; i < proposals; ++i) {
-    if (i >= 1000 && i > 2 * lastFound)
+    if (i >= leastProposals && i > 2 * lastFound)
       return true;
     if (i % 64 == 0 && Clock::now() >= deadline)
       return false;

@@ -41,6 +41,8 @@ Plan planFor(const Problem &problem, llvm::StringRef strategy);
 
 /// Exact minimum of OptCNN's sum (Layerwise.cpp).
 Plan solveLayerwise(const Problem &problem);
+/// The same with at most so many sums to eliminate one layer (MinSum.h).
+Plan solveLayerwise(const Problem &problem, double limit);
 /// The same by depth-first search, as far as that gets (Layerwise.cpp).
 Plan solveDepthFirst(const Problem &problem);
 /// Markov chains over simulated steps (Mcmc.cpp).
