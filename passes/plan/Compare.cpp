@@ -55,8 +55,7 @@ static void printReasons(const Problem &problem, Simulator &simulator,
     return a.saved > b.saved;
   });
   os << "cut otherwise than by data parallelism, and the milliseconds that "
-        "this "
-        "saves, one by one:\n";
+        "this saves, one by one:\n";
   constexpr size_t most = 12;
   for (const Reason &reason : llvm::ArrayRef(reasons).take_front(most))
     os << "  " << llvm::left_justify(reason.layer, 40) << " "
@@ -84,8 +83,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
                  double searched) {
     simulator.simulate(tilings);
     Seconds sum;
-    for (const Seconds &layer : priceOf(graph, planOf(problem, tilings, name),
-                                        problem.machine, problem.costs))
+    for (const Seconds &layer :
+         priceOf(graph, tilings, problem.machine, problem.costs))
       sum += layer;
     rows.push_back({name.str(), simulator.step(), simulator.bytes(),
                     simulator.memory(), sum.total(), searched});
@@ -121,8 +120,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   os << "strategies by predicted step (" << problem.costs.source() << ", "
      << problem.machine.devices() << " devices; * is this plan):\n"
      << "  strategy          step, ms     sum, ms  images/s  exchanged, MiB  "
-        "memory, MiB  "
-        "search, s\n";
+        "memory, MiB  search, s\n";
   for (const Row &row : rows) {
     double ms = milliseconds(row.step);
     os << "  " << llvm::left_justify(row.name, 14)

@@ -100,3 +100,18 @@ void JsonFields::finish() {
       mistake("unknown field \"{0}{1}\"{2}", where, name,
               suggestion(name, names));
 }
+
+const json::Object *
+lwcc::plan::parseObject(llvm::StringRef text, json::Value &value,
+                        std::vector<std::string> &mistakes) {
+  llvm::Expected<json::Value> parsed = json::parse(text);
+  if (!parsed) {
+    mistakes.push_back(llvm::toString(parsed.takeError()));
+    return nullptr;
+  }
+  value = std::move(*parsed);
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    mistakes.push_back("expected an object");
+  return object;
+}

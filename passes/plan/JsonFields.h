@@ -55,6 +55,11 @@ private:
   std::vector<std::string> known;
 };
 
+/// The object that a text is to be, in `value`; null after a mistake.
+const llvm::json::Object *parseObject(llvm::StringRef text,
+                                      llvm::json::Value &value,
+                                      std::vector<std::string> &mistakes);
+
 } // namespace lwcc::plan
 
 #endif // LWCC_PASSES_PLAN_JSONFIELDS_H

@@ -35,7 +35,7 @@ struct Work {
 /// A tensor that ops of some layer make and ops of layers read. Not parameters.
 struct Tensor {
   std::string name;
-  int producer = -1;          ///< a layer
+  int producer = -1; ///< a layer
   Stage made = Stage::forward;
   std::vector<int> consumers; ///< layers, perhaps the producer, each once
   std::vector<Stage> needed;  ///< by each of them, first
@@ -77,6 +77,9 @@ struct LayerGraph {
   /// strategies without costs look at.
   std::function<LayerTiles(int layer, const Tiling &tiling)> tiles;
 };
+
+/// How each layer of a graph is cut and placed, by its number.
+using Tilings = std::vector<Tiling>;
 
 /// The tiling of a layer that follows one with this tiling: the same, where it
 /// can be; what the leader sums over is cut along channels or samples.

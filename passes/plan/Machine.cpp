@@ -152,16 +152,10 @@ static void readLink(JsonFields &fields, Link &link) {
 std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
                                                      Machine &machine) {
   std::vector<std::string> mistakes;
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value) {
-    mistakes.push_back(llvm::toString(value.takeError()));
+  json::Value value = nullptr;
+  const json::Object *object = parseObject(text, value, mistakes);
+  if (!object)
     return mistakes;
-  }
-  const json::Object *object = value->getAsObject();
-  if (!object) {
-    mistakes.push_back("expected an object");
-    return mistakes;
-  }
   JsonFields fields(*object, "", mistakes);
   fields.expectVersion(1);
   machine.name = fields.text("name");

@@ -50,16 +50,13 @@ Tiling Chain::draw(const Group &group) {
 
 Tilings Chain::randomTilings() {
   Tilings tilings(problem.graph.layers.size());
-  for (const Group &group : space) {
-    Tiling leader = draw(group);
-    for (int layer : group.layers)
-      tilings[layer] = tilingInGroup(problem.graph.layers[layer], leader);
-  }
+  for (const Group &group : space)
+    for (const Simulator::Change &change : randomChange(group))
+      tilings[change.layer] = change.tiling;
   return tilings;
 }
 
-std::vector<Simulator::Change> Chain::randomChange() {
-  const Group &group = space[below(space.size())];
+std::vector<Simulator::Change> Chain::randomChange(const Group &group) {
   Tiling leader = draw(group);
   std::vector<Simulator::Change> changes;
   for (int layer : group.layers)
@@ -91,7 +88,8 @@ bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
       return true;
     if (i % 64 == 0 && Clock::now() >= deadline)
       return false;
-    std::vector<Simulator::Change> changes = randomChange();
+    std::vector<Simulator::Change> changes =
+        randomChange(space[below(space.size())]);
     double chance = static_cast<double>(random() >> 11) * 0x1p-53;
     if (changes[0].tiling == simulator.tilings()[changes[0].layer])
       continue;

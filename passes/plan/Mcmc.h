@@ -51,10 +51,10 @@ private:
     std::vector<Tiling> tilings; ///< of the leader
   };
   int64_t below(int64_t count);
-  /// One layer, and what follows it, cut and placed at random.
-  std::vector<Simulator::Change> randomChange();
   /// A tiling of a group's leader, placed.
   Tiling draw(const Group &group);
+  /// One layer, and what follows it, cut and placed at random.
+  std::vector<Simulator::Change> randomChange(const Group &group);
   void note(const Tilings &tilings, Ticks step, int64_t memory);
 
   const Problem &problem;

@@ -3,7 +3,6 @@
 #include "passes/plan/Price.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +10,6 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
-using shard::Box;
 
 Seconds &Seconds::operator+=(const Seconds &other) {
   compute += other.compute;
@@ -71,11 +69,7 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
 /// receives the others' gradients of its part and sends them its new values.
 static void synchronize(const LayerTiles::Regions &regions,
                         const std::vector<int64_t> &devices, Traffic &traffic) {
-  std::map<Box, std::set<int64_t>> holders;
-  for (auto [region, device] : llvm::zip_equal(regions, devices))
-    if (region)
-      holders[*region].insert(device);
-  for (const auto &[region, group] : holders)
+  for (const auto &[region, group] : holdersOf(regions, devices))
     for (int64_t from : group)
       for (int64_t to : group)
         traffic.add(from, to, 2 * 4 * shard::volume(region) / group.size());
@@ -139,17 +133,15 @@ std::vector<Edge> plan::edgesOf(const LayerGraph &graph) {
   return result;
 }
 
-std::vector<Seconds> plan::priceOf(const LayerGraph &graph, const Plan &plan,
+std::vector<Seconds> plan::priceOf(const LayerGraph &graph,
+                                   const Tilings &tilings,
                                    const Machine &machine,
                                    const CostModel &costs) {
-  llvm::StringMap<const Tiling *> tilings;
-  for (const LayerPlan &layer : plan.layers)
-    tilings[layer.layer] = &layer.tiling;
   Pricer pricer(graph, machine, costs);
   std::vector<PlacedLayer> placed;
   std::vector<Seconds> seconds;
   for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
-    placed.push_back(pricer.place(i, *tilings[graph.layers[i].name]));
+    placed.push_back(pricer.place(i, tilings[i]));
     seconds.push_back(pricer.layer(i, placed[i]));
   }
   for (const Edge &edge : edgesOf(graph))

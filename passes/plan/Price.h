@@ -77,9 +77,8 @@ private:
   llvm::DenseMap<uint64_t, Exchanged> exchanged;
 };
 
-/// Eq. 1, per layer; what is moved counts where it is read. `plan` fits the
-/// graph and covers it (Plan.h, check).
-std::vector<Seconds> priceOf(const LayerGraph &graph, const Plan &plan,
+/// Eq. 1, per layer; what is moved counts where it is read.
+std::vector<Seconds> priceOf(const LayerGraph &graph, const Tilings &tilings,
                              const Machine &machine, const CostModel &costs);
 
 } // namespace lwcc::plan

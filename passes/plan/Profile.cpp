@@ -33,8 +33,7 @@ std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
   auto kernel = known->second.kernels.find(kernelOf(key));
   if (kernel == known->second.kernels.end())
     return std::nullopt;
-  // The nearest by ratio; smaller work does not take proportionally less time
-  // than the least that was measured.
+  // The nearest by ratio.
   const std::map<double, double> &times = kernel->second;
   auto above = times.lower_bound(work);
   if (above == times.end())
@@ -90,16 +89,10 @@ std::string Profile::toJson() const {
 std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
                                                      Profile &profile) {
   std::vector<std::string> mistakes;
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value) {
-    mistakes.push_back(llvm::toString(value.takeError()));
+  json::Value value = nullptr;
+  const json::Object *object = parseObject(text, value, mistakes);
+  if (!object)
     return mistakes;
-  }
-  const json::Object *object = value->getAsObject();
-  if (!object) {
-    mistakes.push_back("expected an object");
-    return mistakes;
-  }
   JsonFields fields(*object, "", mistakes);
   if (!fields.expectVersion(1))
     return mistakes;

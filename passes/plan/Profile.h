@@ -26,7 +26,6 @@ public:
   std::string target;    ///< "cuda" or "cpu"
   std::string device;    ///< what it was measured on, for people
   std::string precision; ///< of products
-  /// Of one element of a transfer: seconds, and how many at least.
   struct Entry {
     double seconds = 0;
     double work = 0; ///< floating-point operations of a product, else bytes

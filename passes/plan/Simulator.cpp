@@ -274,7 +274,7 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
 // Full and delta mode
 //===----------------------------------------------------------------------===//
 
-void Simulator::findExchange(const Port &port, Exchange &result) const {
+void Simulator::findExchange(const Port &port, Exchange &result) {
   timing.exchange(layers[port.maker]->made[port.made],
                   layers[port.reader]->read[port.read],
                   problem.graph.tensors[port.tensor].elementBytes, result);

@@ -24,9 +24,6 @@
 
 namespace lwcc::plan {
 
-/// How each layer of a graph is cut and placed, by its number.
-using Tilings = std::vector<Tiling>;
-
 /// Of a plan that covers the graph (Plan.h, check).
 Tilings tilingsOf(const LayerGraph &graph, const Plan &plan);
 Plan planOf(const Problem &problem, const Tilings &tilings,
@@ -80,7 +77,7 @@ private:
   };
   void findPositions();
   void findPorts();
-  void findExchange(const Port &port, Exchange &result) const;
+  void findExchange(const Port &port, Exchange &result);
   static Row rowOf(Ticks *values, int devices) {
     return {values, values + devices, values + 2 * devices};
   }
@@ -116,7 +113,7 @@ private:
 
   const Problem &problem;
   const int devices;
-  mutable Timing timing;
+  Timing timing;
   std::vector<Position> positions;
   std::vector<Port> ports;
   std::vector<std::vector<int>> portsOf;     ///< of each layer

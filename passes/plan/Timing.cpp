@@ -12,7 +12,6 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
-using shard::Box;
 
 /// More answers than this are not kept: a long search asks for ever new places.
 static constexpr size_t mostRemembered = 1 << 18;
@@ -109,11 +108,7 @@ const LayerTiles &Timing::tilesOf(int kind, int layer, const Tiling &tiling) {
 void Timing::synchronize(const LayerTiles::Regions &regions,
                          const std::vector<int64_t> &devices, TimedLayer &timed,
                          Flows &reduce, Flows &gather) const {
-  std::map<Box, std::set<int64_t>> holders;
-  for (auto [region, device] : llvm::zip_equal(regions, devices))
-    if (region)
-      holders[*region].insert(device);
-  for (const auto &[region, group] : holders) {
+  for (const auto &[region, group] : holdersOf(regions, devices)) {
     double bytes = 4 * shard::volume(region);
     auto copies = static_cast<double>(group.size());
     bool allReduced =

@@ -335,3 +335,13 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
   for (size_t m = 0; m < made.size(); ++m)
     traffic.addOut(makers.devices[m], made[m]);
 }
+
+std::map<shard::Box, std::set<int64_t>>
+lwcc::plan::holdersOf(const LayerTiles::Regions &regions,
+                      const std::vector<int64_t> &devices) {
+  std::map<shard::Box, std::set<int64_t>> holders;
+  for (auto [region, device] : llvm::zip_equal(regions, devices))
+    if (region)
+      holders[*region].insert(device);
+  return holders;
+}

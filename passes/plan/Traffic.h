@@ -16,6 +16,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 namespace lwcc::plan {
 
@@ -157,6 +158,11 @@ private:
   double multiplicity = 0;
   int known = -1;
 };
+
+/// The devices that hold each region of a parameter.
+std::map<shard::Box, std::set<int64_t>>
+holdersOf(const LayerTiles::Regions &regions,
+          const std::vector<int64_t> &devices);
 
 } // namespace lwcc::plan
 

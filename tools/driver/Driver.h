@@ -64,8 +64,7 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc(
           "Who plans for several devices: data (the samples are spread over "
           "them), model (the channels are), owt (convolutions by samples, "
-          "fully "
-          "connected layers by channels), layerwise (each layer's own way, by "
+          "fully connected layers by channels), layerwise (each layer's own way, by "
           "an exact search over predicted costs), mcmc (the same by chance, "
           "over simulated steps), dfs (layerwise by depth-first search), "
           "single, or auto, the best of all (default)"),

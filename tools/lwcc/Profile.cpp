@@ -26,9 +26,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -193,18 +191,11 @@ bool Profiler::measure(const plan::Plan &plan) {
   std::string trainer = folder.file("trainer"), trace = folder.file("trace");
   if (Error error = buildBinary(source, trainer))
     return complain(llvm::toString(std::move(error)));
-  std::string benchmark = "--benchmark=" + std::to_string(flags.steps);
-  std::string traceFlag = "--trace=" + trace, log = folder.file("log");
-  std::string message;
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
-                                          StringRef(log)};
-  int code = llvm::sys::ExecuteAndWait(trainer, {trainer, benchmark, traceFlag},
-                                       std::nullopt, redirects, 0, 0, &message);
-  if (code != 0) {
-    auto said = llvm::MemoryBuffer::getFile(log);
-    return complain("the trainer failed: " +
-                    (said ? (*said)->getBuffer() : StringRef(message)));
-  }
+  if (Error error =
+          execute({trainer, "--benchmark=" + std::to_string(flags.steps),
+                   "--trace=" + trace},
+                  folder.file("log")))
+    return complain(llvm::toString(std::move(error)));
   if (Error error = read(model->program, trace))
     return complain(llvm::toString(std::move(error)));
   return true;
