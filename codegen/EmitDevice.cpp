@@ -83,8 +83,8 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
     out.line("/// The lanes and tensors of the device.");
   out.line("struct Device : DeviceMemory {");
   out.indent();
-  out.line(isMulti ? "Device(Machine &machine, int64_t i)"
-                   : "explicit Device(Machine &machine)");
+  out.line(isMulti ? "LWCC_ONCE Device(Machine &machine, int64_t i)"
+                   : "LWCC_ONCE explicit Device(Machine &machine)");
   std::string initializers = isMulti ? "    : DeviceMemory(machine, i), i(i)"
                                      : "    : DeviceMemory(machine, 0)";
   for (DeviceMember &member : names.members) {

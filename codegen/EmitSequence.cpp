@@ -311,7 +311,7 @@ void SequenceEmitter::function(const std::string &name,
   } else {
     arguments.push_back(CppArgument("Device &d"));
   }
-  out.signature("void " + name, arguments);
+  out.signature("LWCC_ONCE void " + name, arguments);
   out.indent();
   if (isMulti)
     out.line("Device &d = gpu[i];");

@@ -1,4 +1,4 @@
-//===- HostDevice.h - Functions shared by both backends ---------*- C++ -*-===//
+//===- HostDevice.h - How functions are compiled ----------------*- C++ -*-===//
 //
 // LWCC_HD marks a function that the CPU runtime and the CUDA kernels both
 // call: its arithmetic and its index calculus are tested without a GPU.
@@ -22,5 +22,9 @@
 #else
 #define LWCC_NEIGHBOURS _Pragma("omp simd")
 #endif
+
+// Before a function that is called once, to record a sequence: it is compiled
+// for size, in much less time.
+#define LWCC_ONCE [[gnu::cold]]
 
 #endif // LWCC_RUNTIME_CORE_HOSTDEVICE_H
