@@ -34,9 +34,15 @@ CostModel::Answer CostModel::answer(const Work &work) const {
   if (profile && !work.key.empty())
     if (auto known = profile->find(share, work.key, work.amount()))
       return {known->seconds,
-              known->measured ? Answer::measured : Answer::interpolated};
+              known->measured ? Answer::measured : Answer::interpolated,
+              known->deviation};
   double compute = 0;
   if (work.flops > 0)
     compute = work.flops / (flops * reached(work.m, work.n, work.k));
   return {launch + std::max(compute, work.bytes / bandwidth), Answer::analytic};
+}
+
+double CostModel::measured(llvm::StringRef key) const {
+  auto known = profile ? profile->find(share, key, 0) : std::nullopt;
+  return known ? known->seconds : 0;
 }

@@ -27,9 +27,14 @@ public:
   struct Answer {
     double seconds;
     enum { measured, interpolated, analytic } from;
+    double deviation = 0; ///< of seconds: a standard one
   };
   Answer answer(const Work &work) const;
   double seconds(const Work &work) const { return answer(work).seconds; }
+  /// Seconds that are lost whenever a lane has to wait for another, and with
+  /// each step; none where they were not measured.
+  double waking() const { return measured(Profile::waking); }
+  double starting() const { return measured(Profile::starting); }
   /// Whether there is a profile, but not of devices like these.
   bool isUnmeasured() const { return profile && !profile->knows(share); }
   /// How much of the machine's rate a product of this shape reaches.
@@ -38,6 +43,8 @@ public:
   std::string source() const;
 
 private:
+  double measured(llvm::StringRef key) const;
+
   const Profile *profile;
   int64_t share; ///< of a profile
   double flops, bandwidth, launch;

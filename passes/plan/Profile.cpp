@@ -19,7 +19,7 @@ static llvm::StringRef kernelOf(llvm::StringRef key) {
 void Profile::add(int64_t share, llvm::StringRef key, const Entry &entry) {
   Share &known = shares[share];
   known.entries[key] = entry;
-  known.kernels[kernelOf(key)][entry.work] = entry.seconds;
+  known.kernels[kernelOf(key)][entry.work] = entry;
 }
 
 std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
@@ -29,12 +29,12 @@ std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
     return std::nullopt;
   auto entry = known->second.entries.find(key);
   if (entry != known->second.entries.end())
-    return Answer{entry->second.seconds, true};
+    return Answer{entry->second.seconds, entry->second.deviation, true};
   auto kernel = known->second.kernels.find(kernelOf(key));
   if (kernel == known->second.kernels.end())
     return std::nullopt;
   // The nearest by ratio.
-  const std::map<double, double> &times = kernel->second;
+  const std::map<double, Entry> &times = kernel->second;
   auto above = times.lower_bound(work);
   if (above == times.end())
     --above;
@@ -44,7 +44,8 @@ std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
         work * work < above->first * below->first)
       nearest = below;
   double scale = nearest->first > 0 ? work / nearest->first : 1;
-  return Answer{nearest->second * scale, false};
+  return Answer{nearest->second.seconds * scale,
+                nearest->second.deviation * scale, false};
 }
 
 size_t Profile::size() const {
@@ -74,9 +75,10 @@ std::string Profile::toJson() const {
       const Entry &entry = known.entries.find(key)->second;
       os << comma << "      " << json::Value(key)
          << llvm::formatv(
-                ": {{\"seconds\": {0}, \"work\": {1}, \"samples\": {2}}",
-                json::Value(entry.seconds), json::Value(entry.work),
-                entry.samples);
+                ": {{\"seconds\": {0}, \"deviation\": {1}, \"work\": {2}, "
+                "\"samples\": {3}}",
+                json::Value(entry.seconds), json::Value(entry.deviation),
+                json::Value(entry.work), entry.samples);
       comma = ",\n";
     }
     os << "\n    }";
@@ -122,6 +124,7 @@ std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
       JsonFields entry(*call, where + ": ", mistakes);
       Profile::Entry read;
       read.seconds = entry.positive("seconds");
+      read.deviation = entry.notNegative("deviation", 0);
       read.work = entry.notNegative("work", 0);
       read.samples = entry.count("samples", 1);
       entry.finish();

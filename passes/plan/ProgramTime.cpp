@@ -29,6 +29,31 @@ static CostModel::Answer costOf(const PricedCall &call, const Machine &machine,
   return answer;
 }
 
+namespace {
+/// When a lane is expected to come to a point, and how much of the variance of
+/// that is its own: not shared with the lanes that it has waited for.
+struct Moment {
+  double mean = 0, variance = 0;
+};
+} // namespace
+
+/// When a lane that comes to a wait at `arrival` goes on, if it takes `waking`
+/// to notice what happened meanwhile. Clark's formula for the expected maximum
+/// of independent normal variables. As likely as the event is the later one,
+/// what the lane knows of its time is what the other lane knows.
+static Moment afterWait(Moment arrival, Moment event, double waking) {
+  double deviation = std::sqrt(arrival.variance + event.variance);
+  double lead = arrival.mean - event.mean;
+  if (deviation == 0)
+    return lead >= 0 ? arrival : Moment{event.mean + waking, 0};
+  double ratio = lead / deviation;
+  double later = std::erfc(-ratio / std::sqrt(2)) / 2; // the lane is
+  double density = std::exp(-ratio * ratio / 2) / std::sqrt(2 * M_PI);
+  return {arrival.mean * later + (event.mean + waking) * (1 - later) +
+              deviation * density,
+          arrival.variance * later};
+}
+
 ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
                          const Machine &machine, const CostModel &costs) {
   SymbolTable symbols(program);
@@ -39,16 +64,17 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
     numbers[lane.getSymNameAttr()] = static_cast<int>(time.lanes.size());
     time.lanes.push_back(lane);
   }
-  std::vector<double> free(time.lanes.size(), 0);
-  llvm::DenseMap<StringAttr, double> recorded;
+  std::vector<Moment> free(time.lanes.size());
+  llvm::DenseMap<StringAttr, Moment> recorded;
   auto found = symbols.lookup<exec::SequenceOp>(sequence);
   for (Operation &op : found.getBody().front()) {
     if (auto record = dyn_cast<exec::RecordOp>(op)) {
       recorded[record.getEventAttr().getAttr()] =
           free[numbers.lookup(record.getLaneAttr().getAttr())];
     } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
-      double &lane = free[numbers.lookup(wait.getLaneAttr().getAttr())];
-      lane = std::max(lane, recorded.lookup(wait.getEventAttr().getAttr()));
+      Moment &lane = free[numbers.lookup(wait.getLaneAttr().getAttr())];
+      lane = afterWait(lane, recorded.lookup(wait.getEventAttr().getAttr()),
+                       costs.waking());
     } else if (auto call = dyn_cast<exec::CallOp>(op)) {
       int number = numbers.lookup(call.getLaneAttr().getAttr());
       exec::LaneOp lane = time.lanes[number];
@@ -65,11 +91,15 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
         owed += machine.transferSlowdown * answer.seconds;
       else if (!lane.getCopies())
         answer.seconds += std::exchange(owed, 0);
-      time.spans.push_back({call, number, free[number], answer.seconds});
-      free[number] += answer.seconds;
-      time.step = std::max(time.step, free[number]);
+      time.spans.push_back({call, number, free[number].mean, answer.seconds});
+      free[number].mean += answer.seconds;
+      free[number].variance += answer.deviation * answer.deviation;
     }
   }
+  Moment end;
+  for (const Moment &lane : free)
+    end = afterWait(end, lane, 0);
+  time.step = end.mean + costs.starting();
   return time;
 }
 

@@ -31,12 +31,13 @@ Expected<CallTimes> CallTimes::read(StringRef traceFile) {
     if (const json::Object &call = *event.getAsObject();
         call.getString("ph") == "X") {
       const json::Object &about = *call.getObject("args");
-      times.calls.push_back({call.getString("name")->str(),
-                             about.getString("layer")->str(),
-                             call.getString("cat")->str(),
-                             static_cast<size_t>(*call.getInteger("tid")),
-                             static_cast<size_t>(*about.getInteger("call")),
-                             *call.getNumber("dur") * 1e-6});
+      times.calls.push_back(
+          {call.getString("name")->str(), about.getString("layer")->str(),
+           call.getString("cat")->str(),
+           static_cast<size_t>(*call.getInteger("tid")),
+           static_cast<size_t>(*about.getInteger("call")),
+           *about.getInteger("step"), *call.getNumber("ts") * 1e-6,
+           *call.getNumber("dur") * 1e-6});
     }
   return times;
 }

@@ -25,7 +25,8 @@ public:
   struct Call {
     std::string function, layer, phase;
     size_t lane, number; ///< of the program; of the lane's calls in a step
-    double seconds;
+    int64_t step;
+    double begin, seconds; ///< on any clock; that it took
   };
   std::vector<Call> calls;
   std::string device;  ///< in words

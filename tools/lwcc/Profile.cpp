@@ -2,9 +2,10 @@
 //
 // Every call that a plan may lead to is timed where it will run: inside a step,
 // beside what other devices do meanwhile. So for each way to cut a layer, a
-// program is made in which all layers that can be are cut like that; it runs,
-// and its trace (the trainer's --trace) tells when each call was at work. Of
-// equal calls of all steps, layers and devices, the median counts.
+// program is made in which all layers that can be are cut like that. They run
+// in turns, since a machine is quicker at one time than at another, and their
+// traces (the trainer's --trace) tell when each call was at work. Of equal
+// calls of all runs, steps, layers and devices, the median counts.
 //
 // A file that is there already is extended: other models and batches, and other
 // numbers of devices, find in it what they have in common.
@@ -15,15 +16,14 @@
 #include "codegen/Names.h"
 #include "ir/train/Train.h"
 #include "passes/plan/BuildGraph.h"
-#include "passes/plan/Call.h"
 #include "passes/plan/Space.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc/Build.h"
 #include "tools/lwcc/CallTimes.h"
 #include "tools/lwcc/Subcommands.h"
 #include "tools/lwcc/ThisMachine.h"
+#include "tools/lwcc/TracedProgram.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -45,8 +45,11 @@ struct ProfileFlags : CompileFlags {
                               cl::value_desc("cuda|cpu"),
                               cl::desc("What to measure"), cl::cat(category)};
   cl::opt<int> steps{"steps", cl::init(8), cl::value_desc("N"),
-                     cl::desc("Steps that each program is timed in"),
+                     cl::desc("Steps that each run of a program is timed in"),
                      cl::cat(category)};
+  cl::opt<int> rounds{"rounds", cl::init(3), cl::value_desc("N"),
+                      cl::desc("Runs of each program, in turns"),
+                      cl::cat(category)};
 };
 
 /// A folder that goes with its owner.
@@ -76,8 +79,12 @@ public:
 private:
   bool findTilings();
   plan::Plan planWith(const plan::Tiling &tiling) const;
-  bool measure(const plan::Plan &plan);
-  Error read(exec::ProgramOp program, StringRef tracePath);
+  struct Program {
+    std::string trainer; ///< a file
+    TracedProgram calls;
+  };
+  Expected<Program> build(const plan::Plan &plan, StringRef name);
+  Error measure(const Program &program);
   static bool complain(const llvm::Twine &message) {
     lwcc::complain(message);
     return false;
@@ -90,11 +97,7 @@ private:
   plan::LayerGraph graph;                          ///< without its tiles
   std::vector<std::vector<plan::Tiling>> possible; ///< of each layer
   std::vector<plan::Tiling> tilings;               ///< of all
-  struct Samples {
-    double work;
-    std::vector<double> seconds;
-  };
-  llvm::StringMap<Samples> samples;
+  llvm::StringMap<CallSamples> samples;            ///< by key
   plan::Profile profile;
 };
 } // namespace
@@ -137,68 +140,60 @@ plan::Plan Profiler::planWith(const plan::Tiling &tiling) const {
   return plan;
 }
 
-/// Adds the durations of a trace's calls to the samples of their keys.
-Error Profiler::read(exec::ProgramOp program, StringRef tracePath) {
-  Expected<CallTimes> times = CallTimes::read(tracePath);
-  if (!times)
-    return times.takeError();
-  profile.device = times->device;
-  // The calls of each lane, in order.
-  SymbolTable symbols(program);
-  llvm::MapVector<StringAttr,
-                  std::vector<std::pair<StringRef, plan::PricedCall>>>
-      lanes;
-  for (auto lane : program.getBody().getOps<exec::LaneOp>())
-    lanes[lane.getSymNameAttr()];
-  auto step = symbols.lookup<exec::SequenceOp>(train::trainStepFunc);
-  for (auto call : step.getBody().getOps<exec::CallOp>())
-    lanes[call.getLaneAttr().getAttr()].push_back(
-        {call.getCallee(), plan::describe(call, symbols)});
-  for (const CallTimes::Call &traced : times->calls) {
-    const auto *lane = traced.lane < lanes.size()
-                           ? &lanes.begin()[traced.lane].second
-                           : nullptr;
-    if (!lane || traced.number >= lane->size() ||
-        (*lane)[traced.number].first != traced.function)
-      return lwcc::failed("the trace is not that of the program");
-    const plan::PricedCall &call = (*lane)[traced.number].second;
-    Samples &known = samples[call.key];
-    known.work = call.work.amount();
-    known.seconds.push_back(traced.seconds);
-  }
-  return Error::success();
-}
-
-/// Compiles, runs and reads one program.
-bool Profiler::measure(const plan::Plan &plan) {
+/// Compiles a program into a file of the folder.
+Expected<Profiler::Program> Profiler::build(const plan::Plan &plan,
+                                            StringRef name) {
   std::string planPath = folder.file("plan.json");
   if (Error error = writeFile(planPath, plan::toJson(plan)))
-    return complain(llvm::toString(std::move(error)));
+    return std::move(error);
   flags.plan = planPath;
   Stopwatch quiet(false);
   FailureOr<CompiledModel> model = compileModel(flags, context, quiet);
-  if (failed(model))
-    return false;
-  FailureOr<std::string> text = emitProgram(model->program);
+  FailureOr<std::string> text = failure();
+  if (succeeded(model))
+    text = emitProgram(model->program);
   if (failed(text))
-    return false;
+    return lwcc::failed("a program could not be made"); // messages said why
   TrainerSource source;
   source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
   source.name = sanitizeName(llvm::sys::path::stem(flags.input));
   source.text = std::move(*text);
   source.weights = model->blob;
   source.architectures = defaultArchitectures(source.target);
-  std::string trainer = folder.file("trainer"), trace = folder.file("trace");
-  if (Error error = buildBinary(source, trainer))
-    return complain(llvm::toString(std::move(error)));
-  if (Error error =
-          execute({trainer, "--benchmark=" + std::to_string(flags.steps),
-                   "--trace=" + trace},
-                  folder.file("log")))
-    return complain(llvm::toString(std::move(error)));
-  if (Error error = read(model->program, trace))
-    return complain(llvm::toString(std::move(error)));
-  return true;
+  Program program = {folder.file(name), TracedProgram(model->program)};
+  if (Error error = buildBinary(source, program.trainer))
+    return std::move(error);
+  return program;
+}
+
+/// Runs a program once.
+Error Profiler::measure(const Program &program) {
+  std::string trace = folder.file("trace");
+  if (Error error = execute({program.trainer,
+                             "--benchmark=" + std::to_string(flags.steps),
+                             "--trace=" + trace},
+                            folder.file("log")))
+    return error;
+  Expected<CallTimes> times = CallTimes::read(trace);
+  if (!times)
+    return times.takeError();
+  profile.device = times->device;
+  return program.calls.addTo(samples, *times);
+}
+
+/// The median, and from the quartiles the deviation that a normal distribution
+/// with the same ones has: single calls that were interrupted do not count.
+static plan::Profile::Entry summarize(CallSamples &calls) {
+  std::vector<double> &seconds = calls.seconds;
+  llvm::sort(seconds);
+  auto quantile = [&](double part) {
+    return seconds[static_cast<size_t>(
+        part * static_cast<double>(seconds.size() - 1))];
+  };
+  // Less than the clock shows is not nothing.
+  return {std::max(quantile(0.5), 1e-9),
+          (quantile(0.75) - quantile(0.25)) / 1.349, calls.work,
+          static_cast<int64_t>(seconds.size())};
 }
 
 bool Profiler::run() {
@@ -216,25 +211,27 @@ bool Profiler::run() {
   }
   if (!findTilings())
     return false;
+  std::vector<Program> programs;
   for (auto [i, tiling] : llvm::enumerate(tilings)) {
     llvm::errs() << llvm::formatv("program {0} of {1}: n={2} c={3} h={4} w={5} "
                                   "k={6}\n",
                                   i + 1, tilings.size(), tiling.degrees[0],
                                   tiling.degrees[1], tiling.degrees[2],
                                   tiling.degrees[3], tiling.degrees[4]);
-    if (!measure(planWith(tiling)))
-      return false;
+    Expected<Program> program =
+        build(planWith(tiling), "trainer" + std::to_string(i));
+    if (!program)
+      return complain(llvm::toString(program.takeError()));
+    programs.push_back(std::move(*program));
   }
+  for (int round = 0; round < flags.rounds; ++round)
+    for (const Program &program : programs)
+      if (Error error = measure(program))
+        return complain(llvm::toString(std::move(error)));
   int64_t share = machine.oneProcessor ? machine.devices() : 1;
-  for (auto &entry : samples) {
-    std::vector<double> &seconds = entry.second.seconds;
-    auto middle = seconds.begin() + seconds.size() / 2;
-    std::nth_element(seconds.begin(), middle, seconds.end());
-    // Less than the clock shows is not nothing.
-    profile.add(share, entry.first(),
-                {std::max(*middle, 1e-9), entry.second.work,
-                 static_cast<int64_t>(seconds.size())});
-  }
+  for (auto &[key, calls] : samples)
+    if (!calls.seconds.empty())
+      profile.add(share, key, summarize(calls));
   if (Error error = writeFile(flags.output, profile.toJson()))
     return complain(llvm::toString(std::move(error)));
   llvm::errs() << samples.size() << " calls measured on " << machine.devices()
@@ -253,8 +250,8 @@ int lwcc::profileMain(int argc, char **argv) {
     return complain("--target=" + flags.target + ": expected cuda or cpu");
   if (flags.output.empty())
     return complain("no output given; add -o costs.json");
-  if (flags.steps < 1)
-    return complain("--steps: at least one step is needed");
+  if (flags.steps < 1 || flags.rounds < 1)
+    return complain("--steps and --rounds: at least one is needed");
   flags.platform = flags.target;
   if (flags.machine.empty())
     flags.machine = thisMachine(

@@ -14,9 +14,9 @@ Profile sample() {
   profile.target = "cpu";
   profile.device = "two cores";
   profile.precision = "fp32";
-  profile.add(2, "conv 8 < 8", {1e-3, 1000, 5});
-  profile.add(2, "conv 80 < 80", {8e-3, 10000, 5});
-  profile.add(1, "conv 8 < 8", {5e-4, 1000, 7});
+  profile.add(2, "conv 8 < 8", {1e-3, 1e-4, 1000, 5});
+  profile.add(2, "conv 80 < 80", {8e-3, 1e-3, 10000, 5});
+  profile.add(1, "conv 8 < 8", {5e-4, 0, 1000, 7});
   return profile;
 }
 
@@ -31,6 +31,7 @@ TEST(Profile, answersWhatWasMeasuredAndInProportionWhatWasNot) {
   ASSERT_TRUE(small);
   EXPECT_FALSE(small->measured);
   EXPECT_DOUBLE_EQ(small->seconds, 2e-3);
+  EXPECT_DOUBLE_EQ(small->deviation, 2e-4);
   EXPECT_DOUBLE_EQ(profile.find(2, "conv 40 < 40", 5000)->seconds, 4e-3);
   EXPECT_DOUBLE_EQ(profile.find(2, "conv", 1e5)->seconds, 8e-2);
   EXPECT_DOUBLE_EQ(profile.find(2, "conv", 10)->seconds, 1e-5);

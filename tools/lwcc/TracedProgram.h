@@ -1,0 +1,56 @@
+//===- TracedProgram.h - What a trace says of a program's calls -*- C++ -*-===//
+//
+// Puts the calls of an exec program and the times that a trace of its trainer
+// has for them side by side, sorted by what calls cost alike, and finds what
+// passes between calls although nothing has to be waited for any more. Takes
+// from the program what it needs and does not keep it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TOOLS_LWCC_TRACEDPROGRAM_H
+#define LWCC_TOOLS_LWCC_TRACEDPROGRAM_H
+
+#include "ir/exec/Exec.h"
+#include "tools/lwcc/CallTimes.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace lwcc {
+
+/// All times of calls that a cost model takes for equal.
+struct CallSamples {
+  double work = 0; ///< floating-point operations of a product, else bytes
+  std::vector<double> seconds;
+};
+
+class TracedProgram {
+public:
+  /// Looks at the training step.
+  explicit TracedProgram(exec::ProgramOp program);
+
+  /// Adds what `times` tells to the samples of keyOf (Call.h) and to those of
+  /// Profile's own keys; fails if it is not of this program.
+  llvm::Error addTo(llvm::StringMap<CallSamples> &samples,
+                    const CallTimes &times) const;
+
+private:
+  struct Position {
+    size_t lane, number; ///< of the lane's calls in a step
+  };
+  struct Call {
+    std::string function, key;
+    double work;
+    std::vector<Position> after; ///< calls of other lanes, by events
+  };
+  struct Interval {
+    double begin = 0, end = 0;
+  };
+  using Step = std::vector<std::vector<Interval>>; ///< by lane and number
+
+  void addWaking(CallSamples &samples, const Step &step) const;
+
+  std::vector<std::vector<Call>> lanes;
+};
+
+} // namespace lwcc
+
+#endif // LWCC_TOOLS_LWCC_TRACEDPROGRAM_H
