@@ -99,6 +99,7 @@ void Emitter::header() {
   row("plan", textOf(program, "exec.plan"));
   row("loss", textOf(program, "exec.loss"));
   row("precision", textOf(program, "exec.precision"));
+  row("predicted", textOf(program, "exec.prediction"));
   row("arena", textOf(program, "exec.memory"));
   out.comment("");
   out.comment("A call appends one operation to a lane; the trainer records the "

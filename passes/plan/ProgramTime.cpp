@@ -58,6 +58,7 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
                          const Machine &machine, const CostModel &costs) {
   SymbolTable symbols(program);
   ProgramTime time;
+  time.source = costs.source();
   llvm::DenseMap<StringAttr, int> numbers;
   llvm::StringMap<double> lost; // by device: to transfers beside kernels
   for (auto lane : program.getBody().getOps<exec::LaneOp>()) {

@@ -35,6 +35,7 @@ struct ProgramTime {
   /// Of the seconds of all calls, those that were measured and interpolated;
   /// the others are the roofline's.
   double all = 0, measured = 0, interpolated = 0;
+  std::string source; ///< of the costs, for people
 };
 
 ProgramTime timeOf(exec::ProgramOp program, llvm::StringRef sequence,

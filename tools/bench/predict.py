@@ -1,13 +1,13 @@
 """Predicted steps against measured ones, on the CPU target.
 
-  predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=3] [--steps=6]
+  predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=5] [--steps=6]
              [--costs=FILE]
   predict.py --layers MODEL.onnx:BATCH [--gpus=2] [--strategy=data]
 
 For each model, batch and number of devices: `lwcc profile` measures the calls
 (into --costs, which is kept), plans are made and priced by these, and their
-trainers run, taking turns. A plan's own program was measured only if all of its
-layers are cut alike. Prints predicted and measured milliseconds of every plan,
+trainers run, taking turns; strategies that come to the same plan are one. A
+plan's own program was measured only if all of its layers are cut alike. Prints predicted and measured milliseconds of every plan,
 the mean error, Kendall's tau of both orders (over all, and among the plans of
 one model), and how much slower the chosen plan (auto) is than the best.
 
@@ -31,7 +31,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "test", "parity"))
 from mixed_plan import mixed_plan  # noqa: E402
 
-PLANS = ["data", "model", "owt", "layerwise", "mixed", "auto"]
+STRATEGIES = ["data", "model", "owt", "layerwise", "mixed", "auto"]
 
 
 def lwcc(model, batch, gpus, costs, *more):
@@ -48,13 +48,21 @@ def profile(model, batch, gpus, costs):
         check=True, stderr=subprocess.DEVNULL)
 
 
-def flags_of(plan, model, gpus, folder):
-    if plan != "mixed":
-        return [f"--strategy={plan}"]
-    path = os.path.join(folder, "mixed.json")
-    with open(path, "w") as out:
-        json.dump(mixed_plan(model, gpus), out)
-    return [f"--plan={path}"]
+def plan_of(strategy, model, batch, gpus, costs, folder):
+    """A plan file."""
+    path = os.path.join(folder, strategy + ".json")
+    if strategy == "mixed":
+        with open(path, "w") as out:
+            json.dump(mixed_plan(model, gpus), out)
+    else:
+        lwcc(model, batch, gpus, costs, f"--strategy={strategy}",
+             "--emit=plan", "-o", path)
+    return path
+
+
+def layers_of(plan):
+    with open(plan) as text:
+        return json.load(text)["layers"]
 
 
 def step_of(trainer, steps):
@@ -74,27 +82,33 @@ def tau(pairs):
 
 
 def compare(what, gpus, args, folder):
-    """[(name, plan, predicted ms, measured ms)] of one model."""
+    """[(strategies, predicted ms, measured ms)] of one model's plans."""
     model, batch = what
     profile(model, batch, gpus, args.costs)
+    plans = {}  # file: the strategies that come to it
+    for strategy in STRATEGIES if gpus > 1 else ["single"]:
+        plan = plan_of(strategy, model, batch, gpus, args.costs, folder)
+        same = next((p for p in plans if layers_of(p) == layers_of(plan)), plan)
+        plans.setdefault(same, []).append(strategy)
     rows = []
-    for plan in PLANS if gpus > 1 else ["single"]:
-        trainer = os.path.join(folder, plan)
+    for plan, strategies in plans.items():
+        trainer = plan.removesuffix(".json")
         text = lwcc(model, batch, gpus, args.costs, "--explain", "-o", trainer,
-                    *flags_of(plan, model, gpus, folder))
+                    f"--plan={plan}")
         line = re.search(r"predicted step of this program: ([\d.]+) ms.* "
                          r"(\d+) % measured", text)
-        rows.append((plan, trainer, float(line[1]), int(line[2])))
+        rows.append((strategies, trainer, float(line[1]), int(line[2])))
     times = defaultdict(list)
     for _ in range(args.rounds):
-        for plan, trainer, *_ in rows:
-            times[plan].append(step_of(trainer, args.steps))
+        for _, trainer, *_ in rows:
+            times[trainer].append(step_of(trainer, args.steps))
     name = os.path.basename(model).split(".")[0]
     result = []
-    for plan, _, predicted, share in rows:
-        measured = statistics.median(times[plan]) * 1e3
-        result.append((plan, predicted, measured))
-        print(f"| {name} | {batch} | {gpus} | {plan} | {predicted:.2f} "
+    for strategies, trainer, predicted, share in rows:
+        measured = statistics.median(times[trainer]) * 1e3
+        result.append((strategies, predicted, measured))
+        print(f"| {name} | {batch} | {gpus} | {', '.join(strategies)} "
+              f"| {predicted:.2f} "
               f"| {measured:.2f} | {predicted / measured - 1:+.1%} "
               f"| {share} % |", flush=True)
     return result
@@ -116,9 +130,10 @@ def layers(what, gpus, args, folder):
     profile(model, batch, gpus, args.costs)
     trainer, predicted, measured = (
         os.path.join(folder, name) for name in ("trainer", "p.json", "m.json"))
-    flags = flags_of(args.strategy, model, gpus, folder)
-    lwcc(model, batch, gpus, args.costs, "-o", trainer, *flags)
-    lwcc(model, batch, gpus, args.costs, "--emit=trace", "-o", predicted, *flags)
+    plan = plan_of(args.strategy, model, batch, gpus, args.costs, folder)
+    lwcc(model, batch, gpus, args.costs, f"--plan={plan}", "-o", trainer)
+    lwcc(model, batch, gpus, args.costs, f"--plan={plan}", "--emit=trace", "-o",
+         predicted)
     subprocess.run([trainer, f"--benchmark={args.steps}",
                     f"--trace={measured}"], check=True,
                    stdout=subprocess.DEVNULL)
@@ -134,7 +149,7 @@ def main():
     parser.add_argument("what", nargs="*", metavar="MODEL.onnx:BATCH",
                         default=[ROOT + "/examples/alexnet.onnx:32"])
     parser.add_argument("--gpus", default="1,2")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--costs")
     parser.add_argument("--layers", action="store_true")
@@ -158,7 +173,7 @@ def main():
                 if gpus == 1:
                     continue
                 taus.append(tau([row[1:] for row in rows]))
-                chosen = next(row[2] for row in rows if row[0] == "auto")
+                chosen = next(row[2] for row in rows if "auto" in row[0])
                 losses.append(chosen / min(row[2] for row in rows) - 1)
     errors = [abs(p / m - 1) for p, m in every]
     print(f"\n{len(every)} pairs: mean error {statistics.mean(errors):.1%}, at "

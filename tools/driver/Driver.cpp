@@ -285,5 +285,12 @@ FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
     machine.gpus = llvm::range_size(program.getBody().getOps<exec::DeviceOp>());
   plan::CostModel costs(machine, flags.precision,
                         flags.costs.empty() ? nullptr : &profile);
-  return plan::timeOf(program, train::trainStepFunc, machine, costs);
+  plan::ProgramTime time =
+      plan::timeOf(program, train::trainStepFunc, machine, costs);
+  program->setAttr(
+      "exec.prediction",
+      StringAttr::get(program.getContext(),
+                      llvm::formatv("{0:f2} ms a step ({1})", time.step * 1e3,
+                                    time.source)));
+  return time;
 }

@@ -153,7 +153,7 @@ struct CompiledModel {
 };
 
 /// How long a training step of the program should take, by the machine and the
-/// measured costs that the flags name.
+/// measured costs that the flags name; the program's header will say so, too.
 mlir::FailureOr<plan::ProgramTime> predictStep(exec::ProgramOp program,
                                                const CompileFlags &flags);
 

@@ -146,7 +146,7 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     printMemory(model->program, llvm::errs());
     printTransfers(model->program, llvm::errs());
   }
-  if (model->program && (flags.explains() || flags.emit == "trace")) {
+  if (model->program) {
     FailureOr<plan::ProgramTime> time = predictStep(model->program, flags);
     if (failed(time))
       return 1;
@@ -155,7 +155,7 @@ static int compileMain(int argc, char **argv, StringRef overview) {
                        toFile ? flags.output.getValue() : "");
     if (flags.explain == "timeline") {
       plan::printTimeline(*time, llvm::outs());
-    } else {
+    } else if (flags.explains()) {
       printLayers(model->program, model->plan, llvm::outs());
       llvm::outs() << model->comparison;
       printPrediction(model->program, *time, llvm::outs());
