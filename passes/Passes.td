@@ -83,6 +83,8 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"target", "target", "std::string", "\"\"", "that these must be of">,
     Option<"memory", "memory", "int64_t", "0", "bytes of a device, 0: the machine's">,
     Option<"searchSeconds", "search-seconds", "double", "10", "how long a search by chance may take">,
+    Option<"localStatistics", "local-statistics", "bool", "false",
+           "price batch normalization as train-shard cuts it with this">,
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"tables", "tables", "bool", "false", "keep the tables of the layer-wise search as JSON on the module">,
     Option<"compare", "compare", "bool", "false", "keep a table of all strategies on the module">,

@@ -96,13 +96,20 @@ namespace {
 class TileBuilder {
 public:
   /// Fills in what `graph` says about tensors and parameters.
-  TileBuilder(ModuleOp module, plan::LayerGraph &graph, bool keys);
+  TileBuilder(ModuleOp module, plan::LayerGraph &graph,
+              plan::GraphOptions options);
 
   plan::LayerTiles build(int layer, const plan::Tiling &tiling) const;
-  /// Whether all ops of a layer are maps or move data.
-  bool isElementwise(int layer) const {
+  /// Whether a layer is cut like what it reads: its ops go once over their
+  /// operands, and it has no weights that would be worth another tiling. That
+  /// is so of maps, views and batch normalization. What the latter computes is
+  /// little beside moving its images; its statistics are a few numbers per
+  /// channel, and exchanging them is priced with the layer.
+  bool isTrivial(int layer) const {
     return llvm::all_of(layers[layer].ops, [](Operation *op) {
-      return isa<MapOp, ReshapeOp, FillOp>(op);
+      return phaseOf(op) == "update" ||
+             isa<MapOp, ReshapeOp, FillOp, BatchNormStatsOp,
+                 BatchNormGradStatsOp>(op);
     });
   }
 
@@ -112,15 +119,25 @@ private:
     SmallVector<Value> made, read, params;
   };
   void sign(const Layer &layer, plan::LayerGraph::Layer &known);
+  /// Whether each part of the samples has this value to itself: it is, or
+  /// views, local statistics.
+  bool isLocal(Value value) const {
+    while (auto view = value.getDefiningOp<ReshapeOp>())
+      value = view.getX();
+    return options.localStatistics &&
+           isa_and_nonnull<BatchNormStatsOp, BatchNormGradStatsOp>(
+               value.getDefiningOp());
+  }
 
-  const bool keys;
+  const plan::GraphOptions options;
   std::vector<Layer> layers;
   llvm::DenseMap<Operation *, plan::Stage> stages;
 };
 } // namespace
 
-TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph, bool keys)
-    : keys(keys), layers(graph.layers.size()) {
+TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
+                         plan::GraphOptions options)
+    : options(options), layers(graph.layers.size()) {
   auto step = module.lookupSymbol<func::FuncOp>(trainStepFunc);
   if (!step)
     return;
@@ -228,12 +245,15 @@ plan::LayerTiles TileBuilder::build(int number,
   tiles.made = regions(layer.made);
   tiles.read = regions(layer.read);
   tiles.params = regions(layer.params);
-  auto note = [](const SmallVector<Value> &values, Value value, size_t tile,
-                 const std::optional<Box> &box,
-                 std::vector<plan::LayerTiles::Regions> &list) {
+  auto note = [&](const SmallVector<Value> &values, Value value, size_t tile,
+                  int64_t part, std::optional<Box> box,
+                  std::vector<plan::LayerTiles::Regions> &list) {
     auto found = llvm::find(values, value);
     if (found == values.end() || !box)
       return;
+    // A region of a tensor with one more dimension, the parts of the samples.
+    if (isLocal(value))
+      box->insert(box->begin(), {part, part + 1});
     std::optional<Box> &known = list[found - values.begin()][tile];
     known = known ? shard::hullOf(*known, *box) : *box;
   };
@@ -245,35 +265,44 @@ plan::LayerTiles TileBuilder::build(int number,
     if (phaseOf(op) == "update" || op->getNumOperands() == 0)
       continue;
     shard::Cuts cuts = shard::cutsOf(op, whole);
+    auto isLocalValue = [&](Value value) { return isLocal(value); };
     for (size_t t = 0; t < count; ++t) {
       shard::Grid index;
+      int64_t part = 0; // of the samples
       bool runs = true;
       for (size_t d = index.size(), rest = t; d-- > 0;
            rest /= tiling.degrees[d]) {
         index[d] = static_cast<int64_t>(rest % tiling.degrees[d]);
-        runs &= cuts.degrees[d] > 1 || index[d] == 0;
+        if (d == 0)
+          part = index[d];
+        if (cuts.degrees[d] > 1 || index[d] == 0)
+          continue;
+        // A view of local statistics is made of each part's.
+        runs &= d == 0 && llvm::any_of(op->getResults(), isLocalValue);
+        index[d] = 0;
       }
       if (!runs)
         continue;
       shard::Tile tile = shard::tileOf(op, cuts, index);
       plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
       work.stage = stages.lookup(op);
-      if (keys)
+      if (options.keys)
         work.key = plan::keyOf(op, tile);
       for (auto [operand, box] :
            llvm::zip_equal(op->getOperands(), tile.operands)) {
-        note(layer.read, operand, t, box, tiles.read);
-        note(layer.params, operand, t, box, tiles.params);
+        note(layer.read, operand, t, part, box, tiles.read);
+        note(layer.params, operand, t, part, box, tiles.params);
       }
       for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
-        note(layer.made, result, t, tile.kept ? tile.kept : box, tiles.made);
+        note(layer.made, result, t, part, tile.kept ? tile.kept : box,
+             tiles.made);
     }
   }
   return tiles;
 }
 
 /// All layers, in the model's order.
-plan::LayerGraph plan::buildGraph(ModuleOp module, bool keys) {
+plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
   plan::LayerGraph graph;
   graph.model = stringAttr(module, "train.model");
   graph.hash = stringAttr(module, "train.hash");
@@ -302,9 +331,9 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, bool keys) {
     layer.producer = producer;
     graph.layers.push_back(layer);
   }
-  auto tiles = std::make_shared<TileBuilder>(module, graph, keys);
+  auto tiles = std::make_shared<TileBuilder>(module, graph, options);
   for (auto [i, layer] : llvm::enumerate(graph.layers))
-    if (layer.producer >= 0 && tiles->isElementwise(i)) {
+    if (layer.producer >= 0 && tiles->isTrivial(i)) {
       int before = graph.layers[layer.producer].leader;
       layer.leader = before < 0 ? layer.producer : before;
     }

@@ -16,10 +16,17 @@ namespace lwcc::plan {
 /// that of what it reads.
 llvm::StringRef servedLayer(mlir::Operation *op);
 
+struct GraphOptions {
+  /// Whether it says of each kernel call what a profile knows it by.
+  bool keys = false;
+  /// Whether each part of the samples has statistics of its own, so that batch
+  /// normalization exchanges none between them.
+  bool localStatistics = false;
+};
+
 /// All layers, in the model's order. The graph's `tiles` looks at the module's
-/// ops: they must live as long. With `keys` it says of each kernel call what a
-/// profile knows it by.
-LayerGraph buildGraph(mlir::ModuleOp module, bool keys = false);
+/// ops: they must live as long.
+LayerGraph buildGraph(mlir::ModuleOp module, GraphOptions options = {});
 
 } // namespace lwcc::plan
 

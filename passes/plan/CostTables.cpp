@@ -46,27 +46,39 @@ std::string CostTables::signatureOf(const Group &group) const {
   return text;
 }
 
+const CostTables::Cut &CostTables::cutOf(int layer, const Tiling &tiling) {
+  const std::string &signature = problem.graph.layers[layer].signature;
+  int kind = signatures.try_emplace(signature, signatures.size()).first->second;
+  auto [known, isNew] = cuts.try_emplace({kind, tiling.degrees});
+  Cut &cut = known->second;
+  if (isNew) {
+    cut.placed = pricer.place(layer, tiling);
+    cut.seconds = pricer.layer(layer, cut.placed).total();
+    // Edges look at what is made and read alone.
+    cut.placed.work = {};
+    cut.placed.params = {};
+  }
+  return cut;
+}
+
 void CostTables::fill(const Group &group, Kind &kind) {
   const auto &[graph, machine, costs, budget] = problem;
   kind.tilings = equalTilings(graph.layers[group[0]], machine);
   int number = position[group[0]].first;
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {
-    std::vector<PlacedLayer> placed;
-    placed.reserve(group.size());
+    std::vector<const PlacedLayer *> placed;
     double seconds = 0;
     for (int layer : group) {
-      placed.push_back(pricer.place(layer, tilingOf(layer, tiling)));
-      seconds += pricer.layer(layer, placed.back()).total();
-      // Edges look at what is made and read alone.
-      placed.back().work = {};
-      placed.back().params = {};
+      const Cut &cut = cutOf(layer, tilingOf(layer, tiling));
+      placed.push_back(&cut.placed);
+      seconds += cut.seconds;
     }
     if (inside != between.end())
       for (const Edge *edge : inside->second)
         seconds += pricer
-                       .edge(*edge, placed[position[edge->from].second],
-                             placed[position[edge->to].second])
+                       .edge(*edge, *placed[position[edge->from].second],
+                             *placed[position[edge->to].second])
                        .total();
     kind.placed.push_back(std::move(placed));
     kind.seconds.push_back(seconds);
@@ -90,7 +102,7 @@ void CostTables::addEdges() {
         for (const auto &other : kindOf[second]->placed) {
           auto placed = [&, first = first](int layer) -> const PlacedLayer & {
             auto [group, place] = position[layer];
-            return (group == first ? one : other)[place];
+            return *(group == first ? one : other)[place];
           };
           double seconds = 0;
           for (const Edge *edge : all)

@@ -72,24 +72,6 @@ static std::vector<bool> deadEnds(const MinSum &problem, int variable,
   return dead;
 }
 
-/// Leaves the other values of a variable.
-static void drop(MinSum &problem, int variable, const std::vector<bool> &dead,
-                 const std::vector<int> &ownFactors) {
-  for (int f : ownFactors) {
-    Factor &factor = problem.factors[f];
-    Strides s(factor, variable, problem.values);
-    std::vector<double> costs;
-    for (size_t o = 0; o < s.outer; ++o)
-      for (size_t x = 0; x < s.own; ++x)
-        if (!dead[x]) {
-          const double *from = factor.costs.data() + (o * s.own + x) * s.inner;
-          costs.insert(costs.end(), from, from + s.inner);
-        }
-    factor.costs = std::move(costs);
-  }
-  problem.values[variable] = static_cast<int>(llvm::count(dead, false));
-}
-
 std::vector<std::vector<int>> lwcc::plan::dropDeadEnds(MinSum &problem) {
   std::vector<std::vector<int>> kept(problem.values.size());
   std::set<int> open;
@@ -98,10 +80,7 @@ std::vector<std::vector<int>> lwcc::plan::dropDeadEnds(MinSum &problem) {
     std::iota(values.begin(), values.end(), 0);
     open.insert(static_cast<int>(v));
   }
-  std::vector<std::vector<int>> ownFactors(problem.values.size());
-  for (auto [f, factor] : llvm::enumerate(problem.factors))
-    for (int v : factor.variables)
-      ownFactors[v].push_back(static_cast<int>(f));
+  std::vector<std::vector<int>> ownFactors = factorsOf(problem);
   // What one variable loses may make dead ends of its neighbours' values.
   while (!open.empty()) {
     int v = *open.begin();
@@ -109,7 +88,7 @@ std::vector<std::vector<int>> lwcc::plan::dropDeadEnds(MinSum &problem) {
     std::vector<bool> dead = deadEnds(problem, v, ownFactors[v]);
     if (!llvm::is_contained(dead, true))
       continue;
-    drop(problem, v, dead, ownFactors[v]);
+    dropValues(problem, v, dead, ownFactors[v]);
     std::vector<int> left;
     for (auto [x, value] : llvm::enumerate(kept[v]))
       if (!dead[x])

@@ -44,6 +44,33 @@ struct Strides {
   }
 };
 
+/// Of each variable, the factors that it is in.
+inline std::vector<std::vector<int>> factorsOf(const MinSum &problem) {
+  std::vector<std::vector<int>> result(problem.values.size());
+  for (auto [f, factor] : llvm::enumerate(problem.factors))
+    for (int v : factor.variables)
+      result[v].push_back(static_cast<int>(f));
+  return result;
+}
+
+/// Leaves the other values of a variable, which is in the factors `own`.
+inline void dropValues(MinSum &problem, int variable,
+                       const std::vector<bool> &dead, llvm::ArrayRef<int> own) {
+  for (int f : own) {
+    Factor &factor = problem.factors[f];
+    Strides s(factor, variable, problem.values);
+    std::vector<double> costs;
+    for (size_t o = 0; o < s.outer; ++o)
+      for (size_t x = 0; x < s.own; ++x)
+        if (!dead[x]) {
+          const double *from = factor.costs.data() + (o * s.own + x) * s.inner;
+          costs.insert(costs.end(), from, from + s.inner);
+        }
+    factor.costs = std::move(costs);
+  }
+  problem.values[variable] = static_cast<int>(llvm::count(dead, false));
+}
+
 } // namespace lwcc::plan
 
 #endif // LWCC_PASSES_PLAN_FACTORS_H

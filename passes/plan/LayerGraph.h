@@ -60,8 +60,9 @@ struct LayerGraph {
     int rank = 0; ///< of its result: 4 images, 2 features
     bool hasParameters = false;
     int producer = -1; ///< the earlier layer whose result it reads, if any
-    /// Of a layer that has no kernel of its own (it is elementwise, or only
-    /// views): the earlier one that it is cut like, else -1.
+    /// Of a layer that only goes over what another makes (it is elementwise,
+    /// normalizes by channel, or only views): the earlier one that it is cut
+    /// like, else -1. Searches move both together; a plan may part them.
     int leader = -1;
 
     std::vector<int> made, read; ///< tensors

@@ -7,32 +7,32 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 using namespace lwcc::plan;
 
 namespace {
-/// So many sums are formed side by side; unrolled, they stay in registers.
-constexpr size_t lanes = 8;
-using Lanes = std::array<double, lanes>;
+/// So many sums are formed side by side: in one register where it has room for
+/// them, and in several registers, so that none waits for the one before.
+constexpr size_t width = 8, registers = 4, lanes = width * registers;
+using Lanes [[gnu::vector_size(width * sizeof(double)),
+              gnu::aligned(alignof(double))]] = double;
 
-/// A factor of the variable that is eliminated, laid out for that: [outer...]
-/// [block][value], in a block the costs for `lanes` values of the neighbour
-/// `inner`. Of a factor without it, one block with the same cost in all lanes.
+/// A factor of the variable that is eliminated, laid out for that:
+/// [outer...][value], and where it has the neighbour `inner`
+/// [outer...][block][value][lane], a block for every `lanes` of its values.
 struct Term {
   llvm::SmallVector<size_t, 4> strides; ///< of the outer ones, 0: not in it
-  size_t blockStride;
-  std::vector<Lanes> costs;
+  bool hasInner;
+  std::vector<double> costs;
 
   Term(const Factor &factor, int variable, llvm::ArrayRef<int> outer, int inner,
        const std::vector<int> &values)
-      : strides(outer.size(), 0) {
-    bool hasInner = llvm::is_contained(factor.variables, inner);
+      : strides(outer.size(), 0),
+        hasInner(llvm::is_contained(factor.variables, inner)) {
     size_t count = values[variable], size = count;
-    blockStride = hasInner ? count : 0;
     if (hasInner)
-      size *= llvm::divideCeil(values[inner], lanes);
+      size *= lanes * llvm::divideCeil(values[inner], lanes);
     for (size_t d = outer.size(); d-- > 0;)
       if (llvm::is_contained(factor.variables, outer[d])) {
         strides[d] = size;
@@ -41,15 +41,14 @@ struct Term {
     costs.resize(size);
     std::vector<int> at(values.size(), 0);
     for (double cost : factor.costs) {
-      size_t to = start(outer, at) + at[variable];
+      size_t value = at[variable];
       if (hasInner)
-        costs[to + at[inner] / lanes * count][at[inner] % lanes] = cost;
-      else
-        costs[to].fill(cost);
+        value = (at[inner] / lanes * count + value) * lanes + at[inner] % lanes;
+      costs[start(outer, at) + value] = cost;
       advance(at, factor.variables, values);
     }
   }
-  /// Where the blocks of these values of the outer variables begin.
+  /// Where the costs for these values of the outer variables begin.
   size_t start(llvm::ArrayRef<int> outer, const std::vector<int> &at) const {
     size_t sum = 0;
     for (size_t d = 0; d < outer.size(); ++d)
@@ -59,21 +58,29 @@ struct Term {
 };
 } // namespace
 
-/// The least over `count` values of the sum of the terms' costs, per lane.
-static Lanes leastSums(llvm::ArrayRef<const Lanes *> terms, size_t count) {
-  Lanes least;
-  least.fill(std::numeric_limits<double>::infinity());
-  for (size_t x = 0; x < count; ++x) {
-    Lanes sum = {};
-    for (const Lanes *costs : terms)
-#pragma GCC unroll 8
-      for (size_t i = 0; i < lanes; ++i)
-        sum[i] += costs[x][i];
-#pragma GCC unroll 8
-    for (size_t i = 0; i < lanes; ++i)
-      least[i] = sum[i] < least[i] ? sum[i] : least[i];
+/// For every lane of each block, the least over `count` values of what `base`
+/// and the terms add. Compiled for several processors, among which the program
+/// chooses when it starts: their sums are the same.
+[[gnu::target_clones("avx512f", "avx2", "default")]] static void
+leastSums(const double *base, llvm::ArrayRef<const double *> terms,
+          size_t count, size_t blocks, double *result) {
+  for (size_t block = 0; block < blocks; ++block) {
+    Lanes least[registers];
+    for (Lanes &each : least)
+      each = Lanes{} + std::numeric_limits<double>::infinity();
+    for (size_t x = 0; x < count; ++x) {
+      size_t at = (block * count + x) * lanes;
+#pragma GCC unroll 4
+      for (size_t r = 0; r < registers; ++r) {
+        Lanes sum = Lanes{} + base[x];
+        for (const double *term : terms)
+          sum += *reinterpret_cast<const Lanes *>(term + at + r * width);
+        least[r] = sum < least[r] ? sum : least[r];
+      }
+    }
+    for (size_t r = 0; r < registers; ++r)
+      *reinterpret_cast<Lanes *>(result + block * lanes + r * width) = least[r];
   }
-  return least;
 }
 
 Factor lwcc::plan::leastOver(int variable, const std::vector<int> &neighbours,
@@ -84,21 +91,27 @@ Factor lwcc::plan::leastOver(int variable, const std::vector<int> &neighbours,
   std::vector<Term> terms;
   for (const Factor &factor : own)
     terms.emplace_back(factor, variable, outer, inner, values);
-  size_t results = 1, rows = values[inner];
+  size_t results = 1, rows = values[inner], count = values[variable];
   for (int v : neighbours)
     results *= values[v];
   Factor made{neighbours, std::vector<double>(results)};
   std::vector<int> at(values.size(), 0);
-  std::vector<const Lanes *> costs(terms.size());
+  size_t blocks = llvm::divideCeil(rows, lanes);
+  std::vector<double> base(count), least(blocks * lanes);
+  llvm::SmallVector<const double *> inRow;
   for (size_t row = 0; row < results; row += rows) {
-    for (size_t block = 0; block < rows; block += lanes) {
-      for (size_t t = 0; t < terms.size(); ++t)
-        costs[t] = &terms[t].costs[terms[t].start(outer, at) +
-                                   block / lanes * terms[t].blockStride];
-      Lanes least = leastSums(costs, values[variable]);
-      std::copy_n(least.begin(), std::min(lanes, rows - block),
-                  made.costs.begin() + row + block);
+    std::fill(base.begin(), base.end(), 0.0);
+    inRow.clear();
+    for (const Term &term : terms) {
+      const double *costs = &term.costs[term.start(outer, at)];
+      if (term.hasInner)
+        inRow.push_back(costs);
+      else
+        for (size_t x = 0; x < count; ++x)
+          base[x] += costs[x];
     }
+    leastSums(base.data(), inRow, count, blocks, least.data());
+    std::copy_n(least.begin(), rows, made.costs.begin() + row);
     advance(at, outer, values);
   }
   return made;

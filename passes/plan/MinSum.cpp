@@ -1,6 +1,7 @@
 //===- MinSum.cpp - The cheapest choice under a sum of tables -------------===//
 
 #include "passes/plan/MinSum.h"
+#include "passes/plan/Bounds.h"
 #include "passes/plan/DeadEnds.h"
 #include "passes/plan/Factors.h"
 #include "passes/plan/LeastOver.h"
@@ -196,9 +197,21 @@ int Solver::bestOf(const Elimination &step, std::vector<int> choice) const {
   return best;
 }
 
+/// Of what was kept, only this.
+static void keep(std::vector<std::vector<int>> &kept,
+                 const std::vector<std::vector<int>> &ofThese) {
+  for (auto [values, left] : llvm::zip_equal(kept, ofThese)) {
+    std::vector<int> both;
+    for (int value : left)
+      both.push_back(values[value]);
+    values = std::move(both);
+  }
+}
+
 MinSumSolution lwcc::plan::solve(const MinSum &problem, double limit) {
   MinSum smaller = problem;
-  std::vector<std::vector<int>> kept = dropDeadEnds(smaller);
+  std::vector<std::vector<int>> kept = dropByBound(smaller);
+  keep(kept, dropDeadEnds(smaller));
   Solver solver(std::move(smaller), limit);
   MinSumSolution solution = solver.run();
   for (auto [v, value] : llvm::enumerate(solution.choice))

@@ -7,7 +7,8 @@
 // node and edge elimination (Jia et al. 2018, 5.2, Alg. 1) are the cases of two
 // and of one neighbour. Exact while the tables fit.
 //
-// Before that, values are dropped that can never be best (DeadEnds.h).
+// Before that, values are dropped that can never be best (DeadEnds.h), and
+// those with which no sum is as small as a known one (Bounds.h).
 //
 // Knows nothing of layers and machines.
 //

@@ -48,6 +48,8 @@ static size_t indexIn(const std::vector<int> &list, int entry) {
 
 void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
                       Seconds &result) {
+  if (RegionSet::isThere(made, read))
+    return;
   int64_t size = graph.tensors[tensor].elementBytes;
   int from = made.number(), to = read.number();
   if (made.isGrid() && read.isGrid() && from > to)

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <bit>
+#include <limits>
 #include <utility>
 
 using namespace lwcc::plan;
@@ -57,7 +58,9 @@ void Simulator::findPositions() {
   for (int i = 0; i < count; ++i) {
     std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
     for (size_t s = 0; s < 3; ++s)
-      has[i][s] = llvm::any_of(whole->busy[s], [](Ticks t) { return t > 0; });
+      has[i][s] = llvm::any_of(
+          llvm::ArrayRef(whole->busy(static_cast<Stage>(s)), devices),
+          [](Ticks t) { return t > 0; });
     has[i][2] |= graph.layers[i].hasParameters;
   }
   for (const Tensor &tensor : graph.tensors) {
@@ -87,29 +90,42 @@ void Simulator::findPorts() {
   positionsOf.resize(graph.layers.size());
   for (auto [i, position] : llvm::enumerate(positions))
     positionsOf[position.layer].push_back(static_cast<int>(i));
-  crossing.resize(positions.size() + 1);
   auto indexIn = [](const std::vector<int> &list, int entry) {
     return static_cast<size_t>(llvm::find(list, entry) - list.begin());
   };
   for (auto [number, tensor] : llvm::enumerate(graph.tensors))
     for (auto [consumer, stage] :
          llvm::zip_equal(tensor.consumers, tensor.needed)) {
-      int id = static_cast<int>(number), port = static_cast<int>(ports.size());
-      int from = at[tensor.producer][static_cast<int>(tensor.made)];
-      int to = at[consumer][static_cast<int>(stage)];
+      int id = static_cast<int>(number);
       ports.push_back({id, tensor.producer, consumer,
                        indexIn(graph.layers[tensor.producer].made, id),
-                       indexIn(graph.layers[consumer].read, id), from, to});
-      // What a layer sums over its own tiles, or reads of a layer whose turn
-      // comes no earlier.
-      (from < to ? positions[to].fetched : positions[to].regrouped)
-          .push_back(port);
-      for (int row = from + 1; row <= to; ++row)
-        crossing[row].push_back(port);
-      portsOf[tensor.producer].push_back(port);
-      if (consumer != tensor.producer)
-        portsOf[consumer].push_back(port);
+                       indexIn(graph.layers[consumer].read, id),
+                       at[tensor.producer][static_cast<int>(tensor.made)],
+                       at[consumer][static_cast<int>(stage)]});
     }
+  llvm::stable_sort(
+      ports, [](const Port &a, const Port &b) { return a.from < b.from; });
+  moving.resize(llvm::divideCeil(ports.size(), 64));
+  crossing.assign(positions.size() + 1, PortSet(moving.size()));
+  for (auto [number, port] : llvm::enumerate(ports)) {
+    int id = static_cast<int>(number);
+    // What a layer sums over its own tiles, or reads of a layer whose turn
+    // comes no earlier.
+    (port.from < port.to ? positions[port.to].fetched
+                         : positions[port.to].regrouped)
+        .push_back(id);
+    for (int row = port.from + 1; row <= port.to; ++row)
+      crossing[row][id / 64] |= uint64_t(1) << id % 64;
+    portsOf[port.maker].push_back(id);
+    if (port.reader != port.maker)
+      portsOf[port.reader].push_back(id);
+  }
+  // Layers fetch in the order of the tensors.
+  for (Position &position : positions)
+    for (std::vector<int> *list : {&position.fetched, &position.regrouped})
+      llvm::sort(*list, [&](int a, int b) {
+        return ports[a].tensor < ports[b].tensor;
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,24 +152,34 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
 /// values go back, while the device computes on.
 void Simulator::update(const TimedLayer &layer, Row row) const {
   for (int d = 0; d < devices; ++d)
-    row.compute[d] += layer.ownUpdate[d];
+    row.compute[d] += layer[TimedLayer::ownUpdate][d];
   auto exchange = [&](const Exchange &exchange, const Ticks *ready,
-                      const std::vector<Ticks> *after) {
+                      const Ticks *after) {
     for (const Arrival &arrival : exchange.arrivals) {
       int to = arrival.device;
       Ticks start = row.transfer[to];
       for (DeviceSet rest = arrival.sources | DeviceSet(1) << to; rest;
            rest &= rest - 1)
         start = std::max(start, ready[std::countr_zero(rest)]);
-      Ticks duration = arrival.duration + (after ? (*after)[to] : 0);
+      Ticks duration = arrival.duration + (after ? after[to] : 0);
       row.transfer[to] = start + duration;
       row.lost[to] += timing.slowdown(duration);
     }
   };
-  exchange(layer.reduce, row.compute, &layer.update);
+  exchange(layer.reduce, row.compute, layer[TimedLayer::update]);
   std::array<Ticks, mostDevices> updated;
   std::copy_n(row.transfer, devices, updated.begin());
   exchange(layer.gather, updated.data(), nullptr);
+}
+
+/// When the compute lanes were free, perhaps written to `values`.
+const Ticks *Simulator::computeAt(int row, Ticks *values) const {
+  if (isWalked(row))
+    return triedRows[row];
+  Ticks shift = shifts[row] + shiftOf(row);
+  for (int d = 0; d < devices; ++d)
+    values[d] = rows[row][d] + shift;
+  return values;
 }
 
 /// From the state before a position to the one behind it.
@@ -163,31 +189,29 @@ void Simulator::play(int at) {
   if (isWalked(at)) {
     std::copy_n(triedRows[at], 3 * devices, row.compute);
   } else {
-    for (int d = 0; d < devices; ++d) {
-      row.compute[d] = triedAt(at, d);
+    computeAt(at, row.compute);
+    for (int d = 0; d < devices; ++d)
       row.transfer[d] = jumps.empty() ? heldAt(at, devices + d)
                                       : freeAfter(jumps.back(), at, d);
-    }
     std::copy_n(rows[at] + 2 * devices, devices, row.lost);
   }
   std::array<Ticks, mostDevices> ready;
   for (int port : position.fetched) {
-    const Exchange &exchange = exchanges[port];
-    if (exchange.arrivals.empty())
+    const Exchange *exchange = exchanges[port].get();
+    if (!exchange)
       continue;
-    for (int d = 0; d < devices; ++d)
-      ready[d] = triedAt(ports[port].from + 1, d);
-    receive(exchange, ready.data(), row);
+    receive(*exchange, computeAt(ports[port].from + 1, ready.data()), row);
   }
   const TimedLayer &layer = *layers[position.layer];
-  const Ticks *busy = layer.busy[static_cast<int>(position.stage)].data();
+  const Ticks *busy = layer.busy(position.stage);
   for (int d = 0; d < devices; ++d)
     if (busy[d] > 0)
       row.compute[d] += busy[d] + std::exchange(row.lost[d], 0);
   if (!position.regrouped.empty())
     std::copy_n(row.compute, devices, ready.begin());
   for (int port : position.regrouped)
-    receive(exchanges[port], ready.data(), row);
+    if (const Exchange *exchange = exchanges[port].get())
+      receive(*exchange, ready.data(), row);
   if (position.stage == Stage::weightGradient)
     update(layer, row);
 }
@@ -206,30 +230,61 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
   }
   // Nothing starts before a compute lane is free: a transfer lane that is free
   // by then may be so earlier or later.
-  for (int d = 0; d < devices; ++d)
-    if (now.transfer[d] - before.transfer[d] != difference &&
-        (now.transfer[d] > least || before.transfer[d] + difference > least))
+  Ticks free = std::numeric_limits<Ticks>::max();
+  for (int d = 0; d < devices; ++d) {
+    Ticks later = before.transfer[d] + difference;
+    if (now.transfer[d] == later)
+      free = std::min({free, later, before.transfer[d] + shifts[row]});
+    else if (now.transfer[d] > least || later > least)
       return false;
+    else
+      free = std::numeric_limits<Ticks>::min();
+  }
   shift = difference - shifts[row];
   // But for what was made before and goes elsewhere only later. If the transfer
   // lane is shifted, so must be all of it that the lane will wait for; if it is
   // not, all of it, and the lane must wait for it.
-  for (int port : crossing[row])
-    for (const Arrival &arrival : exchanges[port].arrivals) {
-      int to = arrival.device, made = ports[port].from + 1;
-      Ticks free = now.transfer[to],
-            wasFree = before.transfer[to] + shifts[row];
-      bool laneShifted = free - wasFree == shift;
-      for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1) {
-        int from = std::countr_zero(rest);
-        Ticks ready = triedAt(made, from), was = heldAt(made, from);
-        bool isEarly = ready <= free && was <= wasFree;
-        bool isLate = ready >= free && was >= wasFree;
-        bool readyShifted = ready - was == shift;
-        if (laneShifted ? !readyShifted && !isEarly : !readyShifted || !isLate)
-          return false;
-      }
+  for (size_t word = moving.size(); word-- > 0;)
+    for (uint64_t left = crossing[row][word] & moving[word]; left;) {
+      int bit = 63 - std::countl_zero(left);
+      left ^= uint64_t(1) << bit;
+      int port = static_cast<int>(64 * word) + bit;
+      // No lane waits for this, nor for what was made earlier.
+      if (latestAt(ports[port].from + 1) <= free)
+        return true;
+      if (!isShifted(port, row, shift))
+        return false;
     }
+  return true;
+}
+
+/// When the last compute lane is free, before or under the proposal.
+Ticks Simulator::latestAt(int row) const {
+  Ticks latest =
+      *std::max_element(rows[row], rows[row] + devices) + shifts[row];
+  if (isWalked(row))
+    return std::max(
+        latest, *std::max_element(triedRows[row], triedRows[row] + devices));
+  return latest + std::max<Ticks>(shiftOf(row), 0);
+}
+
+bool Simulator::isShifted(int port, int row, Ticks shift) const {
+  const Ticks *now = triedRows[row] + devices, *before = rows[row] + devices;
+  int made = ports[port].from + 1;
+  for (const Arrival &arrival : exchanges[port]->arrivals) {
+    int to = arrival.device;
+    Ticks free = now[to], wasFree = before[to] + shifts[row];
+    bool laneShifted = free - wasFree == shift;
+    for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1) {
+      int from = std::countr_zero(rest);
+      Ticks ready = triedAt(made, from), was = heldAt(made, from);
+      bool isEarly = ready <= free && was <= wasFree;
+      bool isLate = ready >= free && was >= wasFree;
+      bool readyShifted = ready - was == shift;
+      if (laneShifted ? !readyShifted && !isEarly : !readyShifted || !isLate)
+        return false;
+    }
+  }
   return true;
 }
 
@@ -274,24 +329,34 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
 // Full and delta mode
 //===----------------------------------------------------------------------===//
 
-void Simulator::findExchange(const Port &port, Exchange &result) {
-  timing.exchange(layers[port.maker]->made[port.made],
-                  layers[port.reader]->read[port.read],
-                  problem.graph.tensors[port.tensor].elementBytes, result);
+Simulator::SharedExchange Simulator::findExchange(const Port &port) {
+  return timing.exchange(layers[port.maker]->made[port.made],
+                         layers[port.reader]->read[port.read],
+                         problem.graph.tensors[port.tensor].elementBytes);
+}
+
+void Simulator::swapExchange(int port, SharedExchange &other) {
+  std::swap(exchanges[port], other);
+  uint64_t bit = uint64_t(1) << port % 64;
+  if (exchanges[port])
+    moving[port / 64] |= bit;
+  else
+    moving[port / 64] &= ~bit;
 }
 
 void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
                           int sign) {
-  for (auto [total, bytes] : llvm::zip_equal(sum, layer.memory))
-    total += sign * bytes;
+  for (auto [d, total] : llvm::enumerate(sum))
+    total += sign * layer[TimedLayer::memory][d];
 }
 
 /// Copies of what the forward pass made elsewhere.
-void Simulator::addMemory(int port, const Exchange &exchange,
+void Simulator::addMemory(int port, const Exchange *exchange,
                           std::vector<int64_t> &sum, int sign) const {
-  if (problem.graph.tensors[ports[port].tensor].made != Stage::forward)
+  if (!exchange ||
+      problem.graph.tensors[ports[port].tensor].made != Stage::forward)
     return;
-  for (const Arrival &arrival : exchange.arrivals)
+  for (const Arrival &arrival : exchange->arrivals)
     sum[arrival.device] += sign * arrival.bytes;
 }
 
@@ -308,8 +373,9 @@ Ticks Simulator::simulate(const Tilings &tilings) {
   }
   exchanges.resize(ports.size());
   for (auto [i, port] : llvm::enumerate(ports)) {
-    findExchange(port, exchanges[i]);
-    addMemory(static_cast<int>(i), exchanges[i], memoryUse, 1);
+    SharedExchange exchange = findExchange(port);
+    addMemory(static_cast<int>(i), exchange.get(), memoryUse, 1);
+    swapExchange(static_cast<int>(i), exchange);
   }
   std::fill_n(rows[0], 3 * devices, 0);
   shifts[0] = 0;
@@ -335,18 +401,17 @@ Ticks Simulator::propose(llvm::ArrayRef<Change> changes) {
     llvm::append_range(stops, positionsOf[change.layer]);
     llvm::append_range(movedPorts, portsOf[change.layer]);
   }
-  llvm::sort(movedPorts);
+  std::sort(movedPorts.begin(), movedPorts.end());
   movedPorts.erase(llvm::unique(movedPorts), movedPorts.end());
   triedExchanges.resize(std::max(triedExchanges.size(), movedPorts.size()));
   for (auto [i, port] : llvm::enumerate(movedPorts)) {
-    Exchange &exchange = triedExchanges[i];
-    findExchange(ports[port], exchange);
-    addMemory(port, exchanges[port], triedMemory, -1);
-    addMemory(port, exchange, triedMemory, 1);
-    std::swap(exchange, exchanges[port]);
+    triedExchanges[i] = findExchange(ports[port]);
+    addMemory(port, exchanges[port].get(), triedMemory, -1);
+    addMemory(port, triedExchanges[i].get(), triedMemory, 1);
+    swapExchange(port, triedExchanges[i]);
     stops.push_back(ports[port].to);
   }
-  llvm::sort(stops);
+  std::sort(stops.begin(), stops.end());
   walk(stops, /*anew=*/false);
   swapTables();
   return triedResult;
@@ -357,7 +422,7 @@ void Simulator::swapTables() {
   for (auto [change, layer] : llvm::zip_equal(tried, triedLayers))
     std::swap(layers[change.layer], layer);
   for (auto [i, port] : llvm::enumerate(movedPorts))
-    std::swap(exchanges[port], triedExchanges[i]);
+    swapExchange(port, triedExchanges[i]);
 }
 
 void Simulator::accept() {
@@ -385,8 +450,8 @@ void Simulator::accept() {
 
 int64_t Simulator::bytes() const {
   int64_t sum = 0;
-  for (const Exchange &exchange : exchanges)
-    sum += exchange.bytes();
+  for (const SharedExchange &exchange : exchanges)
+    sum += exchange ? exchange->bytes() : 0;
   for (const auto &layer : layers)
     sum += layer->reduce.bytes() + layer->gather.bytes();
   return sum;

@@ -77,7 +77,10 @@ private:
   };
   void findPositions();
   void findPorts();
-  void findExchange(const Port &port, Exchange &result);
+  using SharedExchange =
+      std::shared_ptr<const Exchange>; ///< null: nothing moves
+  SharedExchange findExchange(const Port &port);
+  void swapExchange(int port, SharedExchange &other);
   static Row rowOf(Ticks *values, int devices) {
     return {values, values + devices, values + 2 * devices};
   }
@@ -89,6 +92,7 @@ private:
     return isWalked(row) ? triedRows[row][lane]
                          : heldAt(row, lane) + shiftOf(row);
   }
+  const Ticks *computeAt(int row, Ticks *values) const;
   /// From a row that was walked to the next one that a change reaches: those
   /// between differ from what holds by a shift, but for transfer lanes that
   /// receive nothing.
@@ -104,11 +108,13 @@ private:
   void play(int position);
   void swapTables();
   bool isShifted(int row, Ticks &shift) const;
+  bool isShifted(int port, int row, Ticks shift) const;
+  Ticks latestAt(int row) const;
   void receive(const Exchange &exchange, const Ticks *ready, Row row) const;
   void update(const TimedLayer &layer, Row row) const;
   static void addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
                         int sign);
-  void addMemory(int port, const Exchange &exchange, std::vector<int64_t> &sum,
+  void addMemory(int port, const Exchange *exchange, std::vector<int64_t> &sum,
                  int sign) const;
 
   const Problem &problem;
@@ -118,12 +124,14 @@ private:
   std::vector<Port> ports;
   std::vector<std::vector<int>> portsOf;     ///< of each layer
   std::vector<std::vector<int>> positionsOf; ///< of each layer
-  /// Of each row, the ports from before it to behind it.
-  std::vector<std::vector<int>> crossing;
+  /// Sets of ports, a bit for each.
+  using PortSet = std::vector<uint64_t>;
+  std::vector<PortSet> crossing; ///< of each row: from before it to behind it
+  PortSet moving;                ///< those through which something moves
 
   Tilings held;
   std::vector<std::shared_ptr<const TimedLayer>> layers;
-  std::vector<Exchange> exchanges; ///< of each port
+  std::vector<SharedExchange> exchanges; ///< of each port
   std::vector<int64_t> memoryUse;
   Ticks result = 0;
 
@@ -139,7 +147,7 @@ private:
   std::vector<Change> tried;
   std::vector<std::shared_ptr<const TimedLayer>> triedLayers;
   std::vector<int> movedPorts;
-  std::vector<Exchange> triedExchanges; ///< of these
+  std::vector<SharedExchange> triedExchanges; ///< of these
   std::vector<int64_t> triedMemory;
   Ticks triedResult = 0;
 };

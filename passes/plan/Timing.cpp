@@ -13,9 +13,6 @@
 using namespace lwcc;
 using namespace lwcc::plan;
 
-/// More answers than this are not kept: a long search asks for ever new places.
-static constexpr size_t mostRemembered = 1 << 18;
-
 int64_t Exchange::bytes() const {
   int64_t sum = 0;
   for (const Arrival &arrival : arrivals)
@@ -73,7 +70,8 @@ void Timing::finish(const Flows &flows, Exchange &result) const {
 }
 
 Timing::Timing(const Problem &problem)
-    : problem(problem), scratch(problem.machine) {
+    : problem(problem), mostRemembered((1 << 20) / problem.machine.devices()),
+      scratch(problem.machine) {
   assert(problem.machine.devices() <= mostDevices && "the driver's limit");
   std::map<std::string, int> known;
   for (const LayerGraph::Layer &layer : problem.graph.layers)
@@ -85,19 +83,29 @@ Ticks Timing::ticks(double seconds) const {
   return std::llround(seconds * ticksPerSecond);
 }
 
-/// Degrees and sizes of a tiling, as a key.
-static void appendCuts(const Tiling &tiling, std::vector<int64_t> &key) {
-  llvm::append_range(key, tiling.degrees);
-  for (const std::vector<int64_t> &sizes : tiling.sizes) {
-    key.push_back(sizes.size());
-    llvm::append_range(key, sizes);
-  }
+/// Seven bits in a byte, the others behind it.
+static void append(int64_t number, std::string &key) {
+  for (; number >> 7; number >>= 7)
+    key.push_back(static_cast<char>(number | 1 << 7));
+  key.push_back(static_cast<char>(number));
 }
 
-const LayerTiles &Timing::tilesOf(int kind, int layer, const Tiling &tiling) {
-  Key key = {kind};
-  appendCuts(tiling, key);
-  auto [entry, isNew] = tiles.try_emplace(std::move(key));
+/// Degrees and sizes of a tiling, as a key.
+static void appendCuts(const Tiling &tiling, std::string &key) {
+  int64_t uneven = 0;
+  for (auto [d, sizes] : llvm::enumerate(tiling.sizes)) {
+    append(tiling.degrees[d], key);
+    uneven |= static_cast<int64_t>(!sizes.empty()) << d;
+  }
+  append(uneven, key);
+  for (const std::vector<int64_t> &sizes : tiling.sizes)
+    for (int64_t size : sizes)
+      append(size, key);
+}
+
+const LayerTiles &Timing::tilesOf(const Key &key, int layer,
+                                  const Tiling &tiling) {
+  auto [entry, isNew] = tiles.try_emplace(key);
   if (isNew)
     entry->second = problem.graph.tiles(layer, tiling);
   return entry->second;
@@ -120,8 +128,9 @@ void Timing::synchronize(const LayerTiles::Regions &regions,
       work.bytes = owned * (4 + copies);
       work.key = "sgd";
       Ticks time = ticks(problem.costs.seconds(work));
-      (group.size() > 1 ? timed.update : timed.ownUpdate)[to] += time;
-      timed.memory[to] += static_cast<int64_t>(2 * bytes + owned);
+      timed[group.size() > 1 ? TimedLayer::update : TimedLayer::ownUpdate]
+           [to] += time;
+      timed[TimedLayer::memory][to] += static_cast<int64_t>(2 * bytes + owned);
       for (int64_t from : group) {
         reduce.add(from, to, owned);
         if (!allReduced)
@@ -133,37 +142,34 @@ void Timing::synchronize(const LayerTiles::Regions &regions,
 
 std::shared_ptr<const TimedLayer> Timing::layer(int layer,
                                                 const Tiling &tiling) {
-  Key key = {kinds[layer]};
+  key.clear();
+  append(kinds[layer], key);
   appendCuts(tiling, key);
+  const size_t cuts = key.size();
+  for (const Place &place : tiling.places)
+    append(problem.machine.deviceOf(place), key);
+  if (auto known = layers.find(key); known != layers.end())
+    return known->second;
+
   std::vector<int64_t> devices;
   for (const Place &place : tiling.places)
     devices.push_back(problem.machine.deviceOf(place));
-  llvm::append_range(key, devices);
   if (layers.size() > mostRemembered)
     layers.clear();
   std::shared_ptr<const TimedLayer> &known = layers[key];
-  if (known)
-    return known;
-
-  const LayerTiles &cut = tilesOf(kinds[layer], layer, tiling);
+  const LayerTiles &cut = tilesOf(key.substr(0, cuts), layer, tiling);
   const LayerGraph::Layer &described = problem.graph.layers[layer];
-  auto timed = std::make_shared<TimedLayer>();
-  int64_t count = problem.machine.devices();
-  for (std::vector<Ticks> &each : timed->busy)
-    each.resize(count);
-  timed->update.resize(count);
-  timed->ownUpdate.resize(count);
-  timed->memory.resize(count);
+  auto timed = std::make_shared<TimedLayer>(problem.machine.devices());
   for (auto [work, device] : llvm::zip_equal(cut.work, devices))
     for (const Work &kernel : work)
-      timed->busy[static_cast<int>(kernel.stage)][device] +=
+      (*timed)[static_cast<TimedLayer::Row>(kernel.stage)][device] +=
           ticks(problem.costs.seconds(kernel));
   for (auto [tensor, regions] : llvm::zip_equal(described.made, cut.made)) {
     timed->made.emplace_back(regions, devices, overlaps);
     const Tensor &made = problem.graph.tensors[tensor];
     for (auto [region, device] : llvm::zip_equal(regions, devices))
       if (region && made.made == Stage::forward)
-        timed->memory[device] += static_cast<int64_t>(
+        (*timed)[TimedLayer::memory][device] += static_cast<int64_t>(
             shard::volume(*region) * static_cast<double>(made.elementBytes));
   }
   for (const LayerTiles::Regions &regions : cut.read)
@@ -177,12 +183,27 @@ std::shared_ptr<const TimedLayer> Timing::layer(int layer,
   return known;
 }
 
-void Timing::exchange(const RegionSet &made, const RegionSet &read,
-                      int64_t elementBytes, Exchange &result) {
+std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
+                                                 const RegionSet &read,
+                                                 int64_t elementBytes) {
+  if (RegionSet::isThere(made, read))
+    return nullptr;
+  if (exchanges.size() > mostRemembered)
+    exchanges.clear();
+  auto [known, isNew] =
+      exchanges.try_emplace(static_cast<uint64_t>(made.number()) << 34 |
+                            static_cast<uint64_t>(read.number()) << 4 |
+                            static_cast<uint64_t>(elementBytes));
+  if (!isNew)
+    return known->second;
   scratch.clear();
   RegionSet::forEachPair(
       made, read, overlaps, [&](int64_t from, int64_t to, double volume) {
         scratch.add(from, to, volume * static_cast<double>(elementBytes));
       });
-  finish(scratch, result);
+  auto result = std::make_shared<Exchange>();
+  finish(scratch, *result);
+  if (!result->arrivals.empty())
+    known->second = std::move(result);
+  return known->second;
 }

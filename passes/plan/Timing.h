@@ -7,7 +7,8 @@
 // Time is counted in whole picoseconds: sums do not depend on their order, so
 // that simulating a part of a step again gives what all of it would.
 //
-// Layers with equal signatures under equal tilings and places share one answer.
+// Layers with equal signatures under equal tilings and places share one answer,
+// and so do exchanges between equal regions on equal devices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_TIMING_H
@@ -15,8 +16,6 @@
 
 #include "passes/plan/Solvers.h"
 #include "passes/plan/Traffic.h"
-
-#include "llvm/ADT/Hashing.h"
 
 #include <memory>
 #include <unordered_map>
@@ -43,15 +42,34 @@ struct Exchange {
 
 /// A layer that is cut and placed in one way.
 struct TimedLayer {
-  std::vector<Ticks> busy[3]; ///< by stage, per device: its kernels
+  /// What there is a number of for each device.
+  enum Row {
+    forward, ///< its kernels, by stage
+    backward,
+    weightGradient,
+    update,    ///< of parameters that it owns and others hold, too
+    ownUpdate, ///< of those that it holds alone
+    /// Bytes: parameters, their gradients, optimizer state, and what the
+    /// forward pass makes, which lives until the backward pass.
+    memory,
+    rowCount
+  };
+  explicit TimedLayer(int64_t devices)
+      : devices(devices), values(rowCount * devices) {}
+  int64_t *operator[](Row row) { return &values[row * devices]; }
+  const int64_t *operator[](Row row) const { return &values[row * devices]; }
+  const Ticks *busy(Stage stage) const {
+    return (*this)[static_cast<Row>(stage)];
+  }
+
   std::vector<RegionSet> made, read;
   /// Gradients to the owners of parameters, and new values back. A device that
   /// owns something that nobody else holds updates it on its compute lane.
   Exchange reduce, gather;
-  std::vector<Ticks> update, ownUpdate; ///< per device: owned, held alone
-  /// Per device: parameters, their gradients, optimizer state, and what the
-  /// forward pass makes, which lives until the backward pass.
-  std::vector<int64_t> memory;
+
+private:
+  int64_t devices;
+  std::vector<int64_t> values;
 };
 
 class Timing {
@@ -59,8 +77,9 @@ public:
   explicit Timing(const Problem &problem);
 
   std::shared_ptr<const TimedLayer> layer(int layer, const Tiling &tiling);
-  void exchange(const RegionSet &made, const RegionSet &read,
-                int64_t elementBytes, Exchange &result);
+  /// Null if nothing moves.
+  std::shared_ptr<const Exchange>
+  exchange(const RegionSet &made, const RegionSet &read, int64_t elementBytes);
   /// What a kernel loses while a transfer of this length runs beside it.
   Ticks slowdown(Ticks transfer) const {
     return static_cast<Ticks>(static_cast<double>(transfer) *
@@ -68,6 +87,8 @@ public:
   }
 
 private:
+  /// Numbers as bytes, few where they are small.
+  using Key = std::string;
   /// Bytes from device to device that go at the same time.
   struct Flows {
     explicit Flows(const Machine &machine);
@@ -78,24 +99,24 @@ private:
     std::vector<DeviceSet> sources;
   };
   void finish(const Flows &flows, Exchange &result) const;
-  const LayerTiles &tilesOf(int kind, int layer, const Tiling &tiling);
+  const LayerTiles &tilesOf(const Key &key, int layer, const Tiling &tiling);
   void synchronize(const LayerTiles::Regions &regions,
                    const std::vector<int64_t> &devices, TimedLayer &timed,
                    Flows &reduce, Flows &gather) const;
   Ticks ticks(double seconds) const;
 
   const Problem &problem;
+  /// More answers than this are not kept: a long search asks for ever new
+  /// places. Each takes memory in proportion to the devices.
+  const size_t mostRemembered;
   AxisOverlaps overlaps;
   std::vector<int> kinds; ///< of each layer: the number of its signature
-  using Key = std::vector<int64_t>;
-  struct HashKey {
-    size_t operator()(const Key &key) const {
-      return llvm::hash_combine_range(key.begin(), key.end());
-    }
-  };
-  std::unordered_map<Key, LayerTiles, HashKey> tiles; ///< by kind and cuts
+  std::unordered_map<Key, LayerTiles> tiles; ///< by kind and cuts
   /// By these and places.
-  std::unordered_map<Key, std::shared_ptr<const TimedLayer>, HashKey> layers;
+  std::unordered_map<Key, std::shared_ptr<const TimedLayer>> layers;
+  /// By the numbers of both sets (30 bits each) and an element's bytes.
+  llvm::DenseMap<uint64_t, std::shared_ptr<const Exchange>> exchanges;
+  Key key; ///< scratch
   Flows scratch;
 };
 

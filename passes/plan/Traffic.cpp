@@ -150,6 +150,16 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
   std::iota(all.begin(), all.end(), 0);
   if (once)
     multiplicity = partOf(std::move(all)).multiplicity;
+  disjoint = multiplicity == 1 &&
+             llvm::all_of(intervals, [](const AxisOverlaps::Intervals *list) {
+               return llvm::all_of(llvm::enumerate(*list), [&](auto part) {
+                 return llvm::all_of(
+                     llvm::ArrayRef(*list).drop_front(part.index() + 1),
+                     [&](Interval other) {
+                       return overlap(part.value(), other) == 0;
+                     });
+               });
+             });
   std::vector<int> description = {static_cast<int>(rank)};
   llvm::append_range(description, axes);
   for (const std::vector<int> &axis : index)

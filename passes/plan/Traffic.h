@@ -132,6 +132,10 @@ public:
   bool isGrid() const { return multiplicity > 0; }
   /// Equal sets on equal devices have one number.
   int number() const { return known; }
+  /// Whether every device of `readers` made what it reads, and no other did.
+  static bool isThere(const RegionSet &makers, const RegionSet &readers) {
+    return makers.known == readers.known && makers.disjoint;
+  }
 
 private:
   /// Some of the regions, and whether they are all combinations of intervals
@@ -157,6 +161,7 @@ private:
   std::vector<std::vector<Part>> groups; ///< [shared link][group]
   double multiplicity = 0;
   int known = -1;
+  bool disjoint = false; ///< a grid whose regions do not overlap
 };
 
 /// The devices that hold each region of a parameter.

@@ -69,7 +69,9 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       fail(mistake);
     if (!unread.empty())
       return;
-    plan::LayerGraph graph = plan::buildGraph(module, !costsFile.empty());
+    plan::LayerGraph graph =
+        plan::buildGraph(module, {.keys = !costsFile.empty(),
+                                  .localStatistics = localStatistics});
     if (memory > 0)
       machine.device.memory = memory;
     plan::CostModel costs(machine, precision,

@@ -9,6 +9,8 @@
 #ifndef LWCC_PASSES_SHARD_BOX_H
 #define LWCC_PASSES_SHARD_BOX_H
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -32,7 +34,7 @@ Interval intersect(Interval a, Interval b);
 
 using Shape = std::vector<int64_t>;
 /// An empty list is the region of a scalar: it has one element.
-using Box = std::vector<Interval>;
+using Box = llvm::SmallVector<Interval, 4>;
 
 Box wholeOf(const Shape &shape);
 Shape shapeOf(const Box &region);

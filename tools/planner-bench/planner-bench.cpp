@@ -63,7 +63,8 @@ int main(int argc, char **argv) {
     llvm::errs() << "lwcc: error: " << mistake << "\n";
     return 1;
   }
-  LayerGraph graph = buildGraph(*model->module);
+  LayerGraph graph =
+      buildGraph(*model->module, {.localStatistics = flags.bn == "local"});
   CostModel costs(machine, flags.precision);
   Problem problem{
       graph, machine, costs, {1e9, static_cast<uint64_t>(flags.searchSeed)}};
