@@ -106,6 +106,17 @@ def Shard : LwccPass<"train-shard"> {
 // schedule/: sharded -> scheduled -> exec
 //===----------------------------------------------------------------------===//
 
+def FuseUpdates : LwccPass<"train-fuse-updates"> {
+  let summary = "makes one op of a fully connected layer's gradients and update";
+  let description = [{
+    With few rows, and on a CPU, such a layer is bound by the memory of its
+    weights; `matmul_sgd` goes over them once instead of four times. Only where
+    the weight's gradient is made at one place and is needed for nothing else.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", "16", "how many rows of x there may be">];
+}
+
 def TrainSchedule : LwccPass<"train-schedule"> {
   let summary = "orders the ops of each function";
   let description = [{

@@ -33,7 +33,8 @@ Sharing lwcc::exec::sharing(llvm::StringRef kernel, unsigned result,
   // their result. An update is in place: w_new is w, m_new is m.
   if (kernel == "map" || (kernel == "sum" && operand == 0))
     return Sharing::allowed;
-  if (kernel == "sgd" && result == operand)
+  if ((kernel == "sgd" || kernel == "matmul_sgd") && result < 2 &&
+      result == operand)
     return Sharing::required;
   return Sharing::forbidden;
 }

@@ -278,6 +278,10 @@ std::optional<unsigned> SgdOp::tiedOperand(unsigned result) {
   return result; // w_new is w, m_new is m
 }
 
+std::optional<unsigned> MatMulSgdOp::tiedOperand(unsigned result) {
+  return result < 2 ? std::optional(result) : std::nullopt; // as SgdOp
+}
+
 //===----------------------------------------------------------------------===//
 // Folding
 //===----------------------------------------------------------------------===//

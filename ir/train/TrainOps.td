@@ -514,4 +514,15 @@ def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOper
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
 }
 
+def MatMulSgdOp : Kernel<"matmul_sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {
+  let summary = "data gradient, weight gradient and update of y = x * transposed w";
+  let description = [{
+    dx = dy * w, and w and m as `sgd` updates them with the gradient
+    transposed dy * x, which is never stored. Made by `train-fuse-updates`.
+  }];
+  let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
+                       ScalarTensor:$loss, FloatTensor:$dy, FloatTensor:$x);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$dx);
+}
+
 #endif // LWCC_IR_TRAIN_OPS

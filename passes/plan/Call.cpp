@@ -53,6 +53,10 @@ Work plan::workOf(const Call &call, double bytes) {
     product(
         volume(out[0]) / columns, columns,
         extent(in[0], transposed && transposed.getValue() ? inner - 1 : inner));
+  } else if (call.kernel == "matmul_sgd") {
+    // The weight's gradient, and as much again for that of the operand.
+    product(extent(in[0], 0), extent(in[0], 1), extent(in[4], 0));
+    work.flops *= out.size() > 2 ? 2 : 1;
   }
   return work;
 }

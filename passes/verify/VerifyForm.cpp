@@ -102,8 +102,8 @@ static bool isScalar(Type type) {
 static bool isGradientOrUpdate(Operation *op) {
   return isa<ConvGradInputOp, ConvGradWeightOp, MaxPoolGradOp, AvgPoolGradOp,
              BatchNormGradOp, BatchNormGradStatsOp, LrnGradOp, SoftmaxGradOp,
-             CrossEntropyGradOp, NllLossGradOp, SliceGradOp, SgdOp, WriteOp>(
-      op);
+             CrossEntropyGradOp, NllLossGradOp, SliceGradOp, SgdOp, MatMulSgdOp,
+             WriteOp>(op);
 }
 
 //===----------------------------------------------------------------------===//

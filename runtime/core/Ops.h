@@ -275,6 +275,12 @@ void fill(Lane &lane, Tensor y, const FillParams &params);
 void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
          Tensor scalars, Tensor loss, const Tensors &gs);
 
+/// All that follows y = x * transposed w in the backward pass, with w's only
+/// gradient: dx = dy * w, then sgd on w and m with g = transposed dy * x.
+/// w [n, k], x and dx [rows, k], dy [rows, n], all row-major; dx may be absent.
+void matmul_sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
+                Tensor m, Tensor scalars, Tensor loss, Tensor dy, Tensor x);
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_OPS_H

@@ -15,10 +15,12 @@ namespace lwcc::rt {
 /// Whether the step may change anything: the loss is neither NaN nor infinite.
 LWCC_HD bool isFiniteLoss(float loss) { return loss - loss == 0.0f; }
 
-LWCC_HD void sgdUpdate(const StepScalars &s, float &w, float g, float &m) {
-  g = g + s.weight_decay * w;
+/// T is float, or a vector of floats.
+template <typename T>
+LWCC_HD void sgdUpdate(const StepScalars &s, T &w, const T &gradient, T &m) {
+  T g = gradient + s.weight_decay * w;
   m = s.momentum * m + g;
-  float direction = s.nesterov ? g + s.momentum * m : m;
+  T direction = s.nesterov ? g + s.momentum * m : m;
   w = w - s.lr * direction;
 }
 

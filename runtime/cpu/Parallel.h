@@ -19,8 +19,13 @@
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) &&                    \
     !defined(__SANITIZE_ADDRESS__)
 #define LWCC_CLONES __attribute__((target_clones("default", "avx2"), flatten))
+// The same with AVX-512 and fused multiply-adds for what is bound by
+// arithmetic; such a function rounds as its clone does.
+#define LWCC_FAST_CLONES                                                       \
+  __attribute__((target_clones("default", "arch=haswell", "avx512f"), flatten))
 #else
 #define LWCC_CLONES
+#define LWCC_FAST_CLONES
 #endif
 
 namespace lwcc::rt {
@@ -51,7 +56,7 @@ void parallelFor(int threads, int64_t n, int64_t grain, const Body &body) {
       body(int64_t(0), n);
     return;
   }
-#pragma omp parallel num_threads(static_cast <int>(parts))
+#pragma omp parallel num_threads(static_cast<int>(parts))
   for (int64_t p = omp_get_thread_num(); p < parts; p += omp_get_num_threads())
     body(n * p / parts, n * (p + 1) / parts);
 }

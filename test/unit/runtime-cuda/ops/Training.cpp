@@ -211,8 +211,45 @@ static void checkSums(Bench &bench) {
       }
 }
 
+/// A layer's gradients and update in one call.
+static void checkMatMulSgd(Bench &bench) {
+  for (bool wantsInput : {true, false}) {
+    bench.clear();
+    const int64_t rows = 9, outputs = 37, inputs = 51;
+    Host w = random({outputs, inputs}), m = random({outputs, inputs});
+    Host dy = random({rows, outputs}), x = random({rows, inputs});
+    Host dx({rows, inputs});
+    rt::StepScalars s;
+    s.lr = 0.1f;
+    s.momentum = 0.9f;
+    s.weight_decay = 0.01f;
+    Tensor tw = bench.input(w), tm = bench.input(m), ts = bench.scalars(s),
+           tl = bench.input(Host(Dims{}, 1.0)), tdy = bench.input(dy),
+           tx = bench.input(x), tdx = wantsInput ? bench.input(dx) : Tensor{};
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t i = 0; i < inputs; ++i) {
+        auto &weight = w.v[o * inputs + i], &momentum = m.v[o * inputs + i];
+        double g = s.weight_decay * weight;
+        for (int64_t r = 0; r < rows; ++r) {
+          g += dy.v[r * outputs + o] * x.v[r * inputs + i];
+          dx.v[r * inputs + i] += dy.v[r * outputs + o] * weight;
+        }
+        momentum = s.momentum * momentum + g;
+        weight -= s.lr * momentum;
+      }
+    bench.run([&](rt::Lane &lane) {
+      matmul_sgd(lane, tw, tm, tdx, tw, tm, ts, tl, tdy, tx);
+    });
+    bench.expect("matmul_sgd: weights", tw, w);
+    bench.expect("matmul_sgd: momentum", tm, m);
+    if (wantsInput)
+      bench.expect("matmul_sgd: input's gradient", tdx, dx);
+  }
+}
+
 void check::checkOptimizer(Bench &bench) {
   checkSums(bench);
+  checkMatMulSgd(bench);
   for (int64_t n : {1024, 37})
     for (bool nesterov : {false, true})
       for (bool finite : {true, false}) {
