@@ -78,13 +78,14 @@ struct Windows {
                    succeeded(expectPositive(op, "stride", stride)));
   }
 
-  /// Positions of the window along a dimension, counted with floor or ceil;
-  /// not positive where the window does not fit.
+  /// Positions of the window along a dimension, counted with floor or ceil. A
+  /// window that is larger than the input overhangs as the last one may: that
+  /// is all that some tiles have.
   int64_t positions(int dim, int64_t extent, bool ceil) const {
     int64_t room = extent + pad[dim] + pad[dim + 2] -
                    (dilation[dim] * (kernel[dim] - 1) + 1);
     if (room < 0)
-      return 0;
+      return ceil ? 1 : 0;
     return (room + (ceil ? stride[dim] - 1 : 0)) / stride[dim] + 1;
   }
 };

@@ -56,15 +56,19 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
     std::swap(from, to);
   uint64_t key = static_cast<uint64_t>(from) << 34 |
                  static_cast<uint64_t>(to) << 4 | static_cast<uint64_t>(size);
-  auto [known, isNew] = exchanged.try_emplace(key);
-  if (isNew) {
-    traffic.clear();
-    RegionSet::exchange(made, read, static_cast<double>(size), overlaps,
-                        traffic);
-    known->second = {traffic.seconds(), traffic.bytes()};
+  if (key != lastKey) {
+    auto [known, isNew] = exchanged.try_emplace(key);
+    if (isNew) {
+      traffic.clear();
+      RegionSet::exchange(made, read, static_cast<double>(size), overlaps,
+                          traffic);
+      known->second = {traffic.seconds(), traffic.bytes()};
+    }
+    lastKey = key;
+    last = known->second;
   }
-  result.transfer += known->second.seconds;
-  result.bytes += known->second.bytes;
+  result.transfer += last.seconds;
+  result.bytes += last.bytes;
 }
 
 /// Parameters that several devices hold: each owns a part of the update. It

@@ -73,8 +73,11 @@ private:
   struct Exchanged {
     double seconds, bytes;
   };
-  /// By the numbers of both sets (30 bits each) and an element's bytes.
+  /// By the numbers of both sets (30 bits each) and an element's bytes; and the
+  /// last one: a tensor and its gradient mostly go the same way.
   llvm::DenseMap<uint64_t, Exchanged> exchanged;
+  uint64_t lastKey = 0;
+  Exchanged last = {};
 };
 
 /// Eq. 1, per layer; what is moved counts where it is read.
