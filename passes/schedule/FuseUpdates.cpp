@@ -40,7 +40,10 @@ static bool isPlainProduct(MatMulOp op, bool transposeA) {
          op.getTransposeA() == transposeA;
 }
 
-static Attribute placesOf(Operation *op) { return op->getAttr(tilingAttr); }
+/// Where a value is made: the encoding of its type.
+static Attribute placeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getEncoding();
+}
 
 static bool isThereAt(Operation *place, Value value) {
   Operation *producer = value.getDefiningOp();
@@ -54,8 +57,7 @@ static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
     auto product = dyn_cast<MatMulOp>(user);
     if (isPlainProduct(product, false) && product.getA() == gradient.getA() &&
         product.getB() == update.getW() && !found &&
-        placesOf(product) == placesOf(gradient) &&
-        product.getC().getType() == gradient.getB().getType())
+        placeOf(product.getC()) == placeOf(gradient.getC()))
       found = product;
     else if (user != update && phaseOf(user) != "forward")
       return {};
@@ -66,7 +68,8 @@ static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
 static void fuse(SgdOp update, int64_t rows) {
   auto gradient = update.getGs()[0].getDefiningOp<MatMulOp>();
   if (update.getGs().size() != 1 || !isPlainProduct(gradient, true) ||
-      !gradient->hasOneUse() || placesOf(gradient) != placesOf(update))
+      !gradient->hasOneUse() ||
+      gradient.getC().getType() != update.getWNew().getType())
     return;
   Value dy = gradient.getA(), x = gradient.getB();
   if (cast<RankedTensorType>(x.getType()).getDimSize(0) > rows)
@@ -75,22 +78,29 @@ static void fuse(SgdOp update, int64_t rows) {
   if (!momentum || !update.getW().getDefiningOp<ReadOp>())
     return;
 
-  if (!isThereAt(gradient, update.getLoss()))
-    return;
-
   MatMulOp data = dataGradient(update, gradient);
   Operation *first = gradient;
-  if (data && data->isBeforeInBlock(gradient)) {
+  if (data && data->isBeforeInBlock(gradient))
     first = data;
-    if (!isThereAt(data, x) || !isThereAt(data, update.getLoss()))
-      return;
+  // The loss may come from another device, fetched where an update asked first.
+  auto fetch = update.getLoss().getDefiningOp<TransferOp>();
+  Value loss = fetch ? fetch.getX() : update.getLoss();
+  if (!isThereAt(first, x) || !isThereAt(first, loss))
+    return;
+
+  if (fetch && !isThereAt(first, fetch.getY())) {
+    fetch->moveBefore(first);
+    setLayer(fetch, layerOf(fetch), phaseOf(gradient));
   }
   momentum->moveBefore(&update->getBlock()->front());
   inheritLayer(momentum, update, phaseOf(gradient));
   OpBuilder builder(first);
+  auto dx =
+      RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape(),
+                            builder.getF32Type(), placeOf(gradient.getC()));
   auto fused = MatMulSgdOp::create(
-      builder, update.getLoc(), update.getW().getType(),
-      update.getM().getType(), x.getType(), update.getW(), update.getM(),
+      builder, update.getLoc(), update.getWNew().getType(),
+      update.getMNew().getType(), dx, update.getW(), update.getM(),
       update.getScalars(), update.getLoss(), dy, x);
   fused->setDiscardableAttrs(gradient->getDiscardableAttrDictionary());
   StringRef name = data ? nameOf(data.getC()) : StringRef();

@@ -74,8 +74,6 @@ func.func @other_reader(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: ten
 
 // Gradients of two tiles, one that somebody else reads, one that is no product
 // of a layer's tensors, and one that is made elsewhere stay as they are.
-#here = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on[<"0.0.0">]>
-#there = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on[<"0.0.1">]>
 train.parameter trainable @w : tensor<3x2xf32> init<constant 0.0>
 train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK-LABEL: func.func @two_terms
@@ -114,12 +112,12 @@ func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: ten
 }
 // CHECK-LABEL: func.func @another_lane
 // CHECK-NOT: matmul_sgd
-func.func @another_lane(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
-  %w = train.read @w : tensor<3x2xf32>
-  %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", train.tiling = #there, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update", train.tiling = #here} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n : tensor<3x2xf32>
-  train.write @w.momentum, %k : tensor<3x2xf32>
+func.func @another_lane(%x: tensor<4x2xf32, #train.place<"0.0.1">>, %dy: tensor<4x3xf32, #train.place<"0.0.1">>, %scalars: tensor<64xui8, #train.place<"0.0.0">>, %loss: tensor<f32, #train.place<"0.0.0">>) {
+  %w = train.read @w : tensor<3x2xf32, #train.place<"0.0.0">>
+  %m = train.read @w.momentum : tensor<3x2xf32, #train.place<"0.0.0">>
+  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32, #train.place<"0.0.1">>, tensor<4x2xf32, #train.place<"0.0.1">>) -> tensor<3x2xf32, #train.place<"0.0.1">>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>, tensor<64xui8, #train.place<"0.0.0">>, tensor<f32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.1">>) -> (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>)
+  train.write @w, %n : tensor<3x2xf32, #train.place<"0.0.0">>
+  train.write @w.momentum, %k : tensor<3x2xf32, #train.place<"0.0.0">>
   return
 }
