@@ -30,8 +30,8 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
       consider(solver.name, solver.solve(problem));
   if (problem.budget.seconds <= 0)
     return planOf(problem, chain.best(), "auto: " + origin);
-  // The exact search takes a minute for models that branch much on 64 devices,
-  // this much of it some seconds.
+  // Where bounds leave many values (Bounds.h), elimination may take minutes;
+  // this much of it takes less than a second.
   constexpr double limit = 1e8;
   consider("layerwise", solveLayerwise(problem, limit));
   bool ended = chain.run(Tilings(chain.best()), 100 * chain.groups());

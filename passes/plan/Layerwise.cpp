@@ -3,8 +3,8 @@
 // Jia et al., "Exploring Hidden Dimensions in Parallelizing Convolutional
 // Neural Networks", 2018: of all ways to cut each layer (CostTables.h) those
 // whose sum of costs is least, found by elimination (MinSum.h). Elementwise
-// layers are cut like what they follow. Beyond the paper, layers are cut along
-// their reduction, too.
+// layers and batch normalizations are cut like what they follow. Beyond the
+// paper, layers are cut along their reduction, too.
 //
 // And the paper's baseline, which finds the same by going through all of them
 // (DepthFirst.h).
