@@ -1,4 +1,5 @@
-//===- Machine.h - Devices, lanes, events and recorded sequences -*- C++ -*-===//
+//===- Machine.h - Devices, lanes, events and recorded sequences -*- C++
+//-*-===//
 //
 // What both backends implement (runtime/cpu, runtime/cuda) and what the
 // trainer and the emitted program see. A Machine owns one arena per device and
@@ -15,12 +16,15 @@
 
 #include "runtime/core/Tensor.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace lwcc::rt {
+
+using Clock = std::chrono::steady_clock;
 
 struct DeviceSpec {
   int64_t arenaBytes = 0;
@@ -129,13 +133,16 @@ public:
   virtual void writeAsync(Tensor target, int device, const void *host) = 0;
   /// Like read, but in order with runs and without waiting where the backend
   /// can; `host` is from hostAlloc. wait(ticket) returns when the copy and all
-  /// that was started before it are done. A backend without such copies reads
-  /// at once.
+  /// that was started before it are done, and says when that was, as far as the
+  /// backend knows (else, when it returned). A backend without such copies
+  /// reads at once.
   virtual int64_t readAsync(Tensor source, int device, void *host) {
     read(source, device, host);
     return 0;
   }
-  virtual void wait([[maybe_unused]] int64_t ticket) {}
+  virtual Clock::time_point wait([[maybe_unused]] int64_t ticket) {
+    return Clock::now();
+  }
   virtual void *hostAlloc(int64_t bytes) = 0;
 
   /// What the transfers of all runs so far moved, after waiting for them; only

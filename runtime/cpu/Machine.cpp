@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <map>
 #include <pthread.h>
 #include <thread>
 
@@ -47,7 +48,7 @@ public:
   void write(Tensor target, int device, const void *host) override;
   void writeAsync(Tensor target, int device, const void *host) override;
   int64_t readAsync(Tensor source, int device, void *host) override;
-  void wait(int64_t ticket) override;
+  Clock::time_point wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
 
   std::vector<Traffic> traffic() override;
@@ -63,6 +64,7 @@ private:
     std::vector<Span> *spans = nullptr; ///< of a traced run
     std::function<void()> action;
     int actionLane = 0;
+    bool isRead = false;
   };
 
   uint64_t post(Item item);
@@ -85,7 +87,8 @@ private:
   std::condition_variable changed; ///< posted, completed or stopping
   std::deque<Item> queue;          ///< items completed + 1 ... posted
   uint64_t posted = 0, completed = 0;
-  size_t lanesDone = 0; ///< with item completed + 1
+  size_t lanesDone = 0;                         ///< with item completed + 1
+  std::map<uint64_t, Clock::time_point> readAt; ///< by ticket, until waited for
   bool stopping = false;
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
@@ -271,6 +274,8 @@ void CpuMachine::laneMain(CpuLane &lane) {
         continue;
       lanesDone = 0;
       completed = number;
+      if (queue.front().isRead)
+        readAt[number] = Clock::now();
       queue.pop_front();
     }
     changed.notify_all();
@@ -375,14 +380,18 @@ CpuLane &CpuMachine::laneOn(int device) {
   return *lanes.front();
 }
 
-void CpuMachine::read(Tensor source, int, void *host) {
-  synchronize();
-  copyTensor(allThreads, onHost(source, host), source);
+// Copies run in the device's lane, also those that the caller waits for: OpenMP
+// threads of the caller's own would count against the cores when libgomp
+// decides how long the lanes' threads wait before they sleep, and the many
+// short parallel loops of a step would pay for waking them.
+
+void CpuMachine::read(Tensor source, int device, void *host) {
+  wait(readAsync(source, device, host));
 }
 
-void CpuMachine::write(Tensor target, int, const void *host) {
+void CpuMachine::write(Tensor target, int device, const void *host) {
+  writeAsync(target, device, host);
   synchronize();
-  copyTensor(allThreads, target, onHost(target, const_cast<void *>(host)));
 }
 
 void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
@@ -399,19 +408,27 @@ int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
   CpuLane &lane = laneOn(device);
   Item item;
   item.actionLane = lane.index;
+  item.isRead = true;
   item.action = [&lane, source, host] {
     copyTensor(lane.threads, onHost(source, host), source);
   };
   return static_cast<int64_t>(post(std::move(item)));
 }
 
-void CpuMachine::wait(int64_t ticket) {
+// Not when this thread woke up: the lanes' threads may keep the cores from it.
+Clock::time_point CpuMachine::wait(int64_t ticket) {
+  Clock::time_point when;
   {
     std::unique_lock lock(mutex);
     waitFor(lock, static_cast<uint64_t>(ticket));
+    auto read = readAt.find(static_cast<uint64_t>(ticket));
+    assert(read != readAt.end() && "a ticket is waited for once, in order");
+    when = read->second;
+    readAt.erase(readAt.begin(), std::next(read));
   }
   if (failed) // what was read is not what the run would have written
     synchronize();
+  return when;
 }
 
 void *CpuMachine::hostAlloc(int64_t bytes) {

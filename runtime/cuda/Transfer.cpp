@@ -142,11 +142,12 @@ int64_t CudaMachine::readAsync(Tensor source, int device, void *host) {
   return nextTicket++;
 }
 
-void CudaMachine::wait(int64_t ticket) {
+Clock::time_point CudaMachine::wait(int64_t ticket) {
   assert(ticket < nextTicket && "no such ticket");
   check(
       cudaEventSynchronize(tickets[static_cast<size_t>(ticket) % ticketCount]),
       "running the program");
+  return Clock::now();
 }
 
 void *CudaMachine::hostAlloc(int64_t bytes) {

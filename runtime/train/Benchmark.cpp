@@ -17,8 +17,6 @@
 
 namespace lwcc::rt::train {
 
-using Clock = std::chrono::steady_clock;
-
 static double secondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -74,7 +72,7 @@ void runBenchmark(Machine &machine, const Program &program,
     }
     while (queue.mustRetire() || (i == total && !queue.empty())) {
       StepResult result = queue.retire();
-      ends.push_back(Clock::now());
+      ends.push_back(result.end);
       loss = result.loss;
       trace.add(result);
     }

@@ -56,15 +56,16 @@ StepResult StepQueue::retire() {
   assert(!running.empty() && "no step is running");
   Slot *slot = running.front();
   running.pop_front();
-  if (slot->ticket != 0)
-    machine.wait(slot->ticket);
+  Clock::time_point end =
+      slot->ticket != 0 ? machine.wait(slot->ticket) : Clock::now();
   idle.push_back(slot);
   return {slot->batch,
           *slot->scalars,
           *slot->loss,
           static_cast<int32_t>(slot->correct[0]),
           static_cast<int32_t>(slot->correct[1]),
-          slot->spans};
+          slot->spans,
+          end};
 }
 
 } // namespace lwcc::rt::train

@@ -22,6 +22,7 @@ struct StepResult {
   float loss = 0;
   int32_t top1 = 0, top5 = 0;               ///< correct images of the batch
   const std::vector<Span> *spans = nullptr; ///< of a traced step
+  Clock::time_point end;                    ///< of the step on the devices
 };
 
 class StepQueue {

@@ -12,6 +12,7 @@ it. lwcc must be on the PATH, the machine idle.
 """
 
 import argparse
+import glob
 import json
 import os
 import statistics
@@ -59,8 +60,7 @@ def text(model, batch, folder):
             source = compiled(model, batch, gpus, folder,
                               f"--strategy={strategy}", "--emit=source")
             lwcc = time.perf_counter() - start
-            name = os.path.basename(model).removesuffix(".onnx") + ".cpp"
-            file = os.path.join(source, name)
+            file, = glob.glob(os.path.join(source, "*.cpp"))
             start = time.perf_counter()
             subprocess.run(["g++", "-std=c++20", "-O2", "-fopenmp",
                             f"-I{source}", "-c", file, "-o", file + ".o"],

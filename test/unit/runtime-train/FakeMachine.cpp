@@ -35,11 +35,12 @@ void FakeMachine::start(std::function<void()> work) {
 
 void FakeMachine::synchronize() { wait(started); }
 
-void FakeMachine::wait(int64_t ticket) {
+Clock::time_point FakeMachine::wait(int64_t ticket) {
   for (; finished < ticket; ++finished) {
     pending.front()();
     pending.pop_front();
   }
+  return Clock::now();
 }
 
 void FakeMachine::run(Sequence *sequence) {

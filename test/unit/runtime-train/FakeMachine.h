@@ -50,7 +50,7 @@ public:
   void write(Tensor target, int device, const void *host) override;
   void writeAsync(Tensor target, int device, const void *host) override;
   int64_t readAsync(Tensor source, int device, void *host) override;
-  void wait(int64_t ticket) override;
+  Clock::time_point wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
   std::vector<Traffic> traffic() override { return {}; }
   const char *target() const override { return "fake"; }
