@@ -1,14 +1,16 @@
 """What several devices cost on the CPU target, and how long their programs are.
 
-  devices.py [MODEL.onnx:BATCH ...] [--gpus=2] [--rounds=5] [--steps=6]
-  (default: examples/alexnet.onnx:128)
+  devices.py [MODEL:BATCH ...] [--gpus=2] [--rounds=5] [--steps=6]
+  (default: alexnet:128 resnet18:32)
 
-Speed: one device with as many threads as there are devices against that many
-virtual devices of one thread each, data parallel, alternating; the least step
-of each round's runs, the ratio of their medians (above 1: the devices are
-faster), those of the rounds, and that of the least of all. Then the text that
-is printed for 4 and 64 devices under each strategy, and how long g++ takes for
-it. lwcc must be on the PATH, the machine idle.
+MODEL is a file, or a name that test/models/make_models.py knows (made at full
+size, by the Python that runs this). Speed: one device with as many threads as
+there are devices against that many virtual devices of one thread each, data
+parallel, alternating; the least step of each round's runs, the ratio of their
+medians (above 1: the devices are faster), those of the rounds, and that of the
+least of all. Then, for the first model, the text that is printed for 4 and 64
+devices under each strategy, and how long g++ takes for it. lwcc must be on the
+PATH, the machine idle.
 """
 
 import argparse
@@ -17,10 +19,20 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def model_file(model, folder):
+    if model.endswith(".onnx"):
+        return model
+    subprocess.run([sys.executable, f"{ROOT}/test/models/make_models.py", folder,
+                    model, "--size=full", "--exporter=legacy"],
+                   check=True, stdout=subprocess.DEVNULL)
+    return os.path.join(folder, f"{model}-full.legacy.onnx")
 
 
 def compiled(model, batch, gpus, folder, *more):
@@ -72,15 +84,15 @@ def text(model, batch, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="*", metavar="MODEL.onnx:BATCH",
-                        default=[ROOT + "/examples/alexnet.onnx:128"])
+    parser.add_argument("what", nargs="*", metavar="MODEL:BATCH",
+                        default=["alexnet:128", "resnet18:32"])
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=6)
     args = parser.parse_args()
-    what = [(model, int(batch)) for model, batch in
-            (item.rsplit(":", 1) for item in args.what)]
     with tempfile.TemporaryDirectory() as folder:
+        what = [(model_file(model, folder), int(batch)) for model, batch in
+                (item.rsplit(":", 1) for item in args.what)]
         print(f"| model | batch | 1 device, {args.gpus} threads, ms | "
               f"{args.gpus} devices, ms | ratio | of the least |\n"
               "|---|---|---|---|---|---|")

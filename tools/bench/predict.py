@@ -1,15 +1,18 @@
 """Predicted steps against measured ones, on the CPU target.
 
-  predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=5] [--steps=6]
+  predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=3] [--steps=12]
              [--costs=FILE]
   predict.py --layers MODEL.onnx:BATCH [--gpus=2] [--strategy=data]
 
 For each model, batch and number of devices: `lwcc profile` measures the calls
-(into --costs, which is kept), plans are made and priced by these, and their
-trainers run, taking turns; strategies that come to the same plan are one. A
-plan's own program was measured only if all of its layers are cut alike. Prints predicted and measured milliseconds of every plan,
-the mean error, Kendall's tau of both orders (over all, and among the plans of
-one model), and how much slower the chosen plan (auto) is than the best.
+(into --costs, which is kept), plans are made by these; strategies that come to
+the same plan are one. Then, in turns, every plan is priced and its trainer
+runs; before each further round the calls are measured afresh, since a shared
+machine's speed moves between minutes by more than a prediction may be wrong by.
+A plan's own program was measured only if all of its layers are cut alike.
+Prints the median predicted and measured milliseconds of every plan, the mean
+error, Kendall's tau of both orders (over all, and among the plans of one
+model), and how much slower the chosen plan (auto) is than the best.
 
 --layers: the same by layer and phase, for one plan, from the predicted trace
 (--emit=trace) and the trainer's (--trace). lwcc must be on the PATH, the machine
@@ -81,6 +84,15 @@ def tau(pairs):
     return agreed / len(signs) if signs else 1.0
 
 
+def predicted_step(model, batch, gpus, costs, plan):
+    """Milliseconds, and the per cent of the calls' time that was measured."""
+    text = lwcc(model, batch, gpus, costs, f"--plan={plan}", "--explain",
+                "--stop-after=exec", "-o", plan + ".mlir")
+    line = re.search(r"predicted step of this program: ([\d.]+) ms.* "
+                     r"(\d+) % measured", text)
+    return float(line[1]), int(line[2])
+
+
 def compare(what, gpus, args, folder):
     """[(strategies, predicted ms, measured ms)] of one model's plans."""
     model, batch = what
@@ -90,27 +102,31 @@ def compare(what, gpus, args, folder):
         plan = plan_of(strategy, model, batch, gpus, args.costs, folder)
         same = next((p for p in plans if layers_of(p) == layers_of(plan)), plan)
         plans.setdefault(same, []).append(strategy)
-    rows = []
-    for plan, strategies in plans.items():
-        trainer = plan.removesuffix(".json")
-        text = lwcc(model, batch, gpus, args.costs, "--explain", "-o", trainer,
-                    f"--plan={plan}")
-        line = re.search(r"predicted step of this program: ([\d.]+) ms.* "
-                         r"(\d+) % measured", text)
-        rows.append((strategies, trainer, float(line[1]), int(line[2])))
-    times = defaultdict(list)
-    for _ in range(args.rounds):
-        for _, trainer, *_ in rows:
-            times[trainer].append(step_of(trainer, args.steps))
+    for plan in plans:
+        lwcc(model, batch, gpus, args.costs, f"--plan={plan}", "-o",
+             plan.removesuffix(".json"))
+    told, took, shares = defaultdict(list), defaultdict(list), {}
+    for turn in range(args.rounds):
+        costs = args.costs if turn == 0 else os.path.join(folder, "again.json")
+        if turn > 0:
+            if os.path.exists(costs):
+                os.remove(costs)
+            profile(model, batch, gpus, costs)
+        for plan in plans:
+            step, shares[plan] = predicted_step(model, batch, gpus, costs, plan)
+            told[plan].append(step)
+        for plan in [*plans, *plans]:
+            took[plan].append(step_of(plan.removesuffix(".json"), args.steps))
     name = os.path.basename(model).split(".")[0]
     result = []
-    for strategies, trainer, predicted, share in rows:
-        measured = statistics.median(times[trainer]) * 1e3
+    for plan, strategies in plans.items():
+        predicted = statistics.median(told[plan])
+        measured = statistics.median(took[plan]) * 1e3
         result.append((strategies, predicted, measured))
         print(f"| {name} | {batch} | {gpus} | {', '.join(strategies)} "
               f"| {predicted:.2f} "
               f"| {measured:.2f} | {predicted / measured - 1:+.1%} "
-              f"| {share} % |", flush=True)
+              f"| {shares[plan]} % |", flush=True)
     return result
 
 
@@ -149,8 +165,8 @@ def main():
     parser.add_argument("what", nargs="*", metavar="MODEL.onnx:BATCH",
                         default=[ROOT + "/examples/alexnet.onnx:32"])
     parser.add_argument("--gpus", default="1,2")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--costs")
     parser.add_argument("--layers", action="store_true")
     parser.add_argument("--strategy", default="data")

@@ -1,7 +1,7 @@
 //===- planner-bench.cpp - Speed and agreement of the simulator -----------===//
 //
 //   planner-bench model.onnx --gpus=4 [--machine=NAME] [--batch=N]
-//                 [--proposals=10000] [--full=100] [--anew=100]
+//                 [--proposals=200000] [--full=100] [--anew=100]
 //
 // Follows Markov chains from data parallelism until there were so many
 // proposals. Prints how many a second the simulator evaluates in delta mode,
@@ -26,7 +26,7 @@ namespace cl = llvm::cl;
 
 namespace {
 struct Flags : CompileFlags {
-  cl::opt<int> proposals{"proposals", cl::init(10000), cl::value_desc("N"),
+  cl::opt<int> proposals{"proposals", cl::init(200000), cl::value_desc("N"),
                          cl::desc("Changes that delta mode evaluates"),
                          cl::cat(category)};
   cl::opt<int> full{"full", cl::init(100), cl::value_desc("N"),
