@@ -87,8 +87,9 @@ private:
   std::condition_variable changed; ///< posted, completed or stopping
   std::deque<Item> queue;          ///< items completed + 1 ... posted
   uint64_t posted = 0, completed = 0;
-  size_t lanesDone = 0;                         ///< with item completed + 1
-  std::map<uint64_t, Clock::time_point> readAt; ///< by ticket, until waited for
+  size_t lanesDone = 0; ///< with item completed + 1
+  /// When reads were over, by ticket, until that or a later one is waited for.
+  std::map<uint64_t, Clock::time_point> readAt;
   bool stopping = false;
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
@@ -419,12 +420,12 @@ int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
 Clock::time_point CpuMachine::wait(int64_t ticket) {
   Clock::time_point when;
   {
+    auto number = static_cast<uint64_t>(ticket);
     std::unique_lock lock(mutex);
-    waitFor(lock, static_cast<uint64_t>(ticket));
-    auto read = readAt.find(static_cast<uint64_t>(ticket));
-    assert(read != readAt.end() && "a ticket is waited for once, in order");
-    when = read->second;
-    readAt.erase(readAt.begin(), std::next(read));
+    waitFor(lock, number);
+    auto read = readAt.find(number);
+    when = read != readAt.end() ? read->second : Clock::now();
+    readAt.erase(readAt.begin(), readAt.upper_bound(number));
   }
   if (failed) // what was read is not what the run would have written
     synchronize();
