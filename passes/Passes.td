@@ -86,6 +86,8 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"localStatistics", "local-statistics", "bool", "false",
            "price batch normalization as train-shard cuts it with this">,
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
+    Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
+           "along which searches may cut">,
     Option<"tables", "tables", "bool", "false", "keep the tables of the layer-wise search as JSON on the module">,
     Option<"compare", "compare", "bool", "false", "keep a table of all strategies on the module">,
     Option<"record", "record", "bool", "false", "keep the plan as JSON on the module">];

@@ -58,11 +58,12 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
        {llvm::formatv(
            "train-plan{{strategy={0} gpus={1} record={2} compare={3} "
            "tables={4} precision={5} memory={6} search-seconds={7} "
-           "search-seed={8} local-statistics={9}{10}{11}{12}{13}}",
+           "search-seed={8} search-dimensions={9} "
+           "local-statistics={10}{11}{12}{13}{14}}",
            options.strategy, options.gpus, options.recordPlan,
            options.compareStrategies, options.costTables, options.precision,
            options.memory, options.searchSeconds, options.searchSeed,
-           options.localStatistics,
+           options.searchDimensions, options.localStatistics,
            options.costs.empty() ? "" : " costs=" + options.costs,
            options.target.empty() ? "" : " target=" + options.target,
            options.plan.empty() ? "" : " plan=" + options.plan,

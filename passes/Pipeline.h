@@ -31,6 +31,7 @@ struct PipelineOptions {
   int64_t memory = 0;        ///< bytes of a device, 0: the machine's
   double searchSeconds = 10; ///< for searches by chance
   int64_t searchSeed = 0;
+  std::string searchDimensions = "nchwk"; ///< that searches may cut
   std::string dumpDir; ///< if set, the IR after every pass goes there
 };
 

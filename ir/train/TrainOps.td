@@ -1,7 +1,8 @@
 //===- TrainOps.td - The train dialect ---------------------*- tablegen -*-===//
 //
 // A training step on values: forward, backward and update. See README.md for
-// the forms and their invariants.
+// the forms and their invariants. Long because it is a list: one declaration an
+// op and no code, looked up by name.
 //
 // Conventions that other parts rely on:
 //   - An op marked `Kernel` is one call of the runtime function of the same

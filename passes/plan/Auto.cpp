@@ -18,6 +18,8 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   std::string origin;
   Ticks quickest = 0;
   auto consider = [&](llvm::StringRef name, const Plan &plan) {
+    if (!mayFind(problem, plan))
+      return;
     Ticks before = chain.bestStep();
     chain.run(tilingsOf(problem.graph, plan), 0);
     if (origin.empty() || chain.bestStep() != before)
@@ -28,7 +30,7 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   for (const Solver &solver : solvers())
     if (!solver.searches && solver.name != "data")
       consider(solver.name, solver.solve(problem));
-  if (problem.budget.seconds <= 0)
+  if (problem.search.seconds <= 0)
     return planOf(problem, chain.best(), "auto: " + origin);
   // Where bounds leave many values (Bounds.h), elimination may take minutes;
   // this much of it takes less than a second.

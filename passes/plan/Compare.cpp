@@ -93,7 +93,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   // Searches take long: most run only on demand, without a budget none does.
   auto isQuick = [&](const Solver &solver) {
     return !solver.searches ||
-           (solver.name == "layerwise" && problem.budget.seconds > 0);
+           (solver.name == "layerwise" && problem.search.seconds > 0);
   };
   for (const Solver &solver : solvers()) {
     if (solver.name == name || !isQuick(solver))

@@ -62,8 +62,9 @@ const CostTables::Cut &CostTables::cutOf(int layer, const Tiling &tiling) {
 }
 
 void CostTables::fill(const Group &group, Kind &kind) {
-  const auto &[graph, machine, costs, budget] = problem;
-  kind.tilings = equalTilings(graph.layers[group[0]], machine);
+  const auto &[graph, machine, costs, search] = problem;
+  kind.tilings =
+      equalTilings(graph.layers[group[0]], machine, search.dimensions);
   int number = position[group[0]].first;
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {

@@ -4,7 +4,8 @@
 // Neural Networks", 2018: of all ways to cut each layer (CostTables.h) those
 // whose sum of costs is least, found by elimination (MinSum.h). Elementwise
 // layers and batch normalizations are cut like what they follow. Beyond the
-// paper, layers are cut along their reduction, too.
+// paper, layers are cut along their reduction, too (not with
+// --search-dimensions=nchw).
 //
 // And the paper's baseline, which finds the same by going through all of them
 // (DepthFirst.h).

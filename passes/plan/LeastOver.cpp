@@ -58,20 +58,16 @@ struct Term {
 };
 } // namespace
 
-// Compiled for several processors, among which the program chooses when it
-// starts: their sums are the same. Not with the thread sanitizer, whose run
-// time is not up yet then.
-#ifdef __SANITIZE_THREAD__
-#define LWCC_CLONES
-#else
-#define LWCC_CLONES [[gnu::target_clones("avx512f", "avx2", "default")]]
-#endif
-
 /// For every lane of each block, the least over `count` values of what `base`
-/// and the terms add.
-LWCC_CLONES static void leastSums(const double *base,
-                                  llvm::ArrayRef<const double *> terms,
-                                  size_t count, size_t blocks, double *result) {
+/// and the terms add. Compiled for several processors, among which the program
+/// chooses when it starts: their sums are the same. Not with the thread
+/// sanitizer, whose run time is not up yet then.
+#ifndef __SANITIZE_THREAD__
+[[gnu::target_clones("avx512f", "avx2", "default")]]
+#endif
+static void
+leastSums(const double *base, llvm::ArrayRef<const double *> terms,
+          size_t count, size_t blocks, double *result) {
   for (size_t block = 0; block < blocks; ++block) {
     Lanes least[registers];
     for (Lanes &each : least)

@@ -14,11 +14,12 @@ Chain::Chain(const Problem &problem, Simulator &simulator)
     : problem(problem), simulator(simulator),
       deadline(Clock::now() +
                std::chrono::duration_cast<Clock::duration>(
-                   std::chrono::duration<double>(problem.budget.seconds))),
-      capacity(problem.machine.device.memory), random(problem.budget.seed) {
+                   std::chrono::duration<double>(problem.search.seconds))),
+      capacity(problem.machine.device.memory), random(problem.search.seed) {
   for (LayerGroup &group : groupsOf(problem.graph)) {
     std::vector<Tiling> tilings =
-        equalTilings(problem.graph.layers[group[0]], problem.machine);
+        equalTilings(problem.graph.layers[group[0]], problem.machine,
+                     problem.search.dimensions);
     space.push_back({std::move(group), std::move(tilings)});
   }
 }
@@ -120,20 +121,20 @@ std::string lwcc::plan::outOfTime(const Problem &problem) {
   return llvm::formatv("the search was ended after its {0:f1} seconds, so that "
                        "another run may find another plan; --search-seconds "
                        "gives it more",
-                       problem.budget.seconds);
+                       problem.search.seconds);
 }
 
 Plan lwcc::plan::solveMcmc(const Problem &problem) {
   // Without time for a chain, what is left are the fixed strategies.
-  if (problem.budget.seconds <= 0)
+  if (problem.search.seconds <= 0)
     return solveAuto(problem);
   Simulator simulator(problem);
   Chain chain(problem, simulator);
   int64_t proposals = 500 * chain.groups();
   bool ended = true;
   for (llvm::StringRef start : {"data", "layerwise"})
-    ended &= chain.run(
-        tilingsOf(problem.graph, findSolver(start)->solve(problem)), proposals);
+    if (Plan plan = findSolver(start)->solve(problem); mayFind(problem, plan))
+      ended &= chain.run(tilingsOf(problem.graph, plan), proposals);
   ended &= chain.run(chain.randomTilings(), proposals);
   Plan plan = planOf(problem, chain.best(), "mcmc");
   if (!ended)

@@ -27,7 +27,7 @@ namespace lwcc::plan {
 class Chain {
 public:
   using Clock = std::chrono::steady_clock;
-  /// The deadline of all its runs is the problem's budget from now.
+  /// The deadline of all its runs is as far away as the problem allows.
   Chain(const Problem &problem, Simulator &simulator);
 
   /// Is told of each proposal, before it is kept or not.

@@ -443,9 +443,12 @@ void Simulator::accept() {
     }
   memoryUse = triedMemory;
   result = triedResult;
+  // Nothing is proposed any more.
   tried.clear();
   triedLayers.clear();
   movedPorts.clear();
+  jumps.clear();
+  firstTried = static_cast<int>(rows.size());
 }
 
 int64_t Simulator::bytes() const {

@@ -18,9 +18,19 @@ Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {
   return plan;
 }
 
+bool lwcc::plan::mayFind(const Problem &problem, const Plan &plan) {
+  llvm::StringRef allowed = problem.search.dimensions;
+  for (const LayerPlan &layer : plan.layers)
+    for (auto [degree, dimension] :
+         llvm::zip_equal(layer.tiling.degrees, dimensions))
+      if (degree > 1 && !allowed.contains(dimension))
+        return false;
+  return true;
+}
+
 /// Everything on one lane of the first GPU, however many there are.
 static Plan solveSingle(const Problem &problem) {
-  const auto &[graph, machine, costs, budget] = problem;
+  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "single");
   for (const LayerGraph::Layer &layer : graph.layers)
     plan.layers.push_back({layer.name, Tiling{}});
@@ -42,7 +52,7 @@ static constexpr size_t samples = 0, channels = 1;
 
 /// Every layer's samples over all GPUs.
 static Plan solveData(const Problem &problem) {
-  const auto &[graph, machine, costs, budget] = problem;
+  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "data");
   for (const LayerGraph::Layer &layer : graph.layers)
     plan.layers.push_back({layer.name, spread(samples, layer, machine)});
@@ -52,7 +62,7 @@ static Plan solveData(const Problem &problem) {
 /// Every layer's channels over all GPUs. What has none runs whole, on the GPU
 /// that has been given least so far.
 static Plan solveModel(const Problem &problem) {
-  const auto &[graph, machine, costs, budget] = problem;
+  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "model");
   std::vector<double> load(machine.devices(), 0);
   for (const LayerGraph::Layer &layer : graph.layers) {
@@ -80,7 +90,7 @@ static Plan solveModel(const Problem &problem) {
 /// which hold most parameters, by channels. What stands between features goes
 /// with its producer, as far as it can be cut like that.
 static Plan solveOneWeirdTrick(const Problem &problem) {
-  const auto &[graph, machine, costs, budget] = problem;
+  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "owt");
   for (const LayerGraph::Layer &layer : graph.layers) {
     Tiling tiling = spread(samples, layer, machine);

@@ -14,10 +14,12 @@
 
 namespace lwcc::plan {
 
-/// How long a search by chance may take: 0 seconds for none at all.
-struct SearchBudget {
-  double seconds = 10;
+/// What searches may do.
+struct SearchOptions {
+  double seconds = 10; ///< of a search by chance; 0 for none at all
   uint64_t seed = 0;
+  /// What layers may be cut along.
+  std::string dimensions = plan::dimensions.str();
 };
 
 /// What a solver is given.
@@ -25,7 +27,7 @@ struct Problem {
   const LayerGraph &graph;
   const Machine &machine;
   const CostModel &costs;
-  SearchBudget budget = {};
+  SearchOptions search = {};
 };
 
 struct Solver {
@@ -35,6 +37,9 @@ struct Solver {
   bool searches = false;    ///< takes time, and asks what the machine can do
   bool heedsMemory = false; ///< finds what fits if it can
 };
+
+/// Whether no layer is cut along other dimensions than searches may use.
+bool mayFind(const Problem &problem, const Plan &plan);
 
 /// A plan without layers, which says what it is made for.
 Plan planFor(const Problem &problem, llvm::StringRef strategy);

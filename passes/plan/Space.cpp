@@ -43,10 +43,15 @@ static void enumerate(const Extents &extents, int64_t devices, size_t d,
 }
 
 std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
-                                             const Machine &machine) {
+                                             const Machine &machine,
+                                             llvm::StringRef along) {
   std::vector<Extents> all;
   Extents degrees = {1, 1, 1, 1, 1};
-  enumerate(layer.extents, machine.devices(), 0, degrees, all);
+  Extents extents = layer.extents;
+  for (auto [extent, dimension] : llvm::zip_equal(extents, dimensions))
+    if (!along.contains(dimension))
+      extent = 1;
+  enumerate(extents, machine.devices(), 0, degrees, all);
   std::vector<Tiling> tilings;
   for (const Extents &each : all) {
     Tiling tiling;

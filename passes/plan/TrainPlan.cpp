@@ -76,10 +76,11 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       machine.device.memory = memory;
     plan::CostModel costs(machine, precision,
                           costsFile.empty() ? nullptr : &profile);
-    plan::Problem problem{graph,
-                          machine,
-                          costs,
-                          {searchSeconds, static_cast<uint64_t>(searchSeed)}};
+    plan::Problem problem{
+        graph,
+        machine,
+        costs,
+        {searchSeconds, static_cast<uint64_t>(searchSeed), searchDimensions}};
     if (costs.isUnmeasured())
       module.emitWarning("costs '")
           << costsFile << "' have no times of "

@@ -1,5 +1,4 @@
-//===- Machine.h - Devices, lanes, events and recorded sequences -*- C++
-//-*-===//
+//===- Machine.h - Devices, lanes, events and recorded sequences -*- C++ -*-===//
 //
 // What both backends implement (runtime/cpu, runtime/cuda) and what the
 // trainer and the emitted program see. A Machine owns one arena per device and
@@ -135,7 +134,7 @@ public:
   /// can; `host` is from hostAlloc. wait(ticket) returns when the copy and all
   /// that was started before it are done, and says when that was, as far as the
   /// backend knows (else, when it returned). A backend without such copies
-  /// reads at once.
+  /// reads at once and gives 0, for which nobody waits.
   virtual int64_t readAsync(Tensor source, int device, void *host) {
     read(source, device, host);
     return 0;

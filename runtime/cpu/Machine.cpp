@@ -416,7 +416,8 @@ int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
   return static_cast<int64_t>(post(std::move(item)));
 }
 
-// Not when this thread woke up: the lanes' threads may keep the cores from it.
+// Says when the lane had read, not when this thread woke up: the lanes' threads
+// may keep the cores from it.
 Clock::time_point CpuMachine::wait(int64_t ticket) {
   Clock::time_point when;
   {

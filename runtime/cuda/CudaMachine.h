@@ -211,9 +211,9 @@ private:
   Sequence *recording = nullptr;
   std::vector<void *> pinned;
   std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
-  /// tickets[t % size] is recorded behind the transfer with ticket t.
+  /// tickets[t % size] is recorded behind the transfer with ticket t + 1.
   std::vector<cudaEvent_t> tickets;
-  int64_t nextTicket = 0;
+  int64_t lastTicket = 0;
 };
 
 inline CudaLane &cudaLane(Lane &lane) { return static_cast<CudaLane &>(lane); }

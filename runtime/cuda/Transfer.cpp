@@ -136,17 +136,18 @@ int64_t CudaMachine::readAsync(Tensor source, int device, void *host) {
           "making an event");
     tickets.push_back(event);
   }
-  check(cudaEventRecord(tickets[static_cast<size_t>(nextTicket) % ticketCount],
+  check(cudaEventRecord(tickets[static_cast<size_t>(lastTicket) % ticketCount],
                         origin.stream),
         "reading a tensor");
-  return nextTicket++;
+  return ++lastTicket;
 }
 
 Clock::time_point CudaMachine::wait(int64_t ticket) {
-  assert(ticket < nextTicket && "no such ticket");
-  check(
-      cudaEventSynchronize(tickets[static_cast<size_t>(ticket) % ticketCount]),
-      "running the program");
+  assert(ticket <= lastTicket && "no such ticket");
+  if (ticket > 0)
+    check(cudaEventSynchronize(
+              tickets[static_cast<size_t>(ticket - 1) % ticketCount]),
+          "running the program");
   return Clock::now();
 }
 

@@ -56,8 +56,7 @@ StepResult StepQueue::retire() {
   assert(!running.empty() && "no step is running");
   Slot *slot = running.front();
   running.pop_front();
-  Clock::time_point end =
-      slot->ticket != 0 ? machine.wait(slot->ticket) : Clock::now();
+  Clock::time_point end = machine.wait(slot->ticket);
   idle.push_back(slot);
   return {slot->batch,
           *slot->scalars,

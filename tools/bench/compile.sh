@@ -5,8 +5,9 @@
 #
 # The full networks (224x224, 1000 classes): to source, to a CPU binary, from the
 # trainer's start to its first step (the end of the first step less the median
-# step), and the time that reading the weights takes by itself. Best of three, in
-# seconds; the compiler's cache is off.
+# step), the time that reading the weights takes by itself, and what finding a plan
+# for four GPUs takes (--gpus=4). Best of three, in seconds; the compiler's cache is
+# off.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${LWCC_BUILD:-$root/build}
@@ -34,8 +35,8 @@ last = json.loads(open(sys.argv[1]).readlines()[-1])
 print(last["first_step_s"] - last["median_s"])' "$1"
 }
 
-echo "| model | to source | to CPU binary | start to the first step | reading the weights |"
-echo "|---|---|---|---|---|"
+echo "| model | to source | to CPU binary | start to the first step | reading the weights | planning for 4 GPUs |"
+echo "|---|---|---|---|---|---|"
 for name in "${names[@]}"; do
   model=$build/models/$name-full.legacy.onnx
   source=$(best lwcc "$model" --target=cpu --batch=16 --emit=source -o "$work/$name-source")
@@ -46,5 +47,10 @@ for name in "${names[@]}"; do
     start_up "$work/log"
   done | sort -g | head -1)
   weights=$(best cat "$work/$name")
-  printf '| %s | %.1f s | %.1f s | %.2f s | %.2f s |\n' "$name" "$source" "$binary" "$start" "$weights"
+  plan=$(for run in 1 2 3; do
+    lwcc "$model" --batch=64 --gpus=4 --machine=h200x4 --emit=plan -v -o "$work/plan" 2>&1 |
+      awk '$1 == "planned" { print $2 }'
+  done | sort -g | head -1)
+  printf '| %s | %.1f s | %.1f s | %.2f s | %.2f s | %.2f s |\n' \
+    "$name" "$source" "$binary" "$start" "$weights" "$plan"
 done

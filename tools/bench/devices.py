@@ -19,20 +19,10 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-
-
-def model_file(model, folder):
-    if model.endswith(".onnx"):
-        return model
-    subprocess.run([sys.executable, f"{ROOT}/test/models/make_models.py", folder,
-                    model, "--size=full", "--exporter=legacy"],
-                   check=True, stdout=subprocess.DEVNULL)
-    return os.path.join(folder, f"{model}-full.legacy.onnx")
+from speed import full_model
 
 
 def compiled(model, batch, gpus, folder, *more):
@@ -91,7 +81,8 @@ def main():
     parser.add_argument("--steps", type=int, default=6)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        what = [(model_file(model, folder), int(batch)) for model, batch in
+        what = [(model if model.endswith(".onnx") else
+                 full_model(model, folder), int(batch)) for model, batch in
                 (item.rsplit(":", 1) for item in args.what)]
         print(f"| model | batch | 1 device, {args.gpus} threads, ms | "
               f"{args.gpus} devices, ms | ratio | of the least |\n"

@@ -1,22 +1,24 @@
-"""Predicted steps against measured ones, on the CPU target.
+"""Predicted steps against measured ones, on the GPU if there is one, else on
+the CPU target.
 
   predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=3] [--steps=12]
-             [--costs=FILE]
   predict.py --layers MODEL.onnx:BATCH [--gpus=2] [--strategy=data]
 
-For each model, batch and number of devices: `lwcc profile` measures the calls
-(into --costs, which is kept), plans are made by these; strategies that come to
-the same plan are one. Then, in turns, every plan is priced and its trainer
-runs; before each further round the calls are measured afresh, since a shared
-machine's speed moves between minutes by more than a prediction may be wrong by.
-A plan's own program was measured only if all of its layers are cut alike.
-Prints the median predicted and measured milliseconds of every plan, the mean
-error, Kendall's tau of both orders (over all, and among the plans of one
-model), and how much slower the chosen plan (auto) is than the best.
+For each model, batch and number of devices: `lwcc profile` measures the calls,
+plans are made by these; strategies that come to the same plan are one. Then, in turns, every plan is priced and its trainer
+runs, four times forth and back, for a second or at least --steps steps; before
+each further round the calls are measured afresh, since a shared machine's speed
+moves between minutes by more than a prediction may be wrong by. A plan's own
+program was measured only if all of its layers are cut alike. Prints the median
+predicted and measured milliseconds of every plan and the median of the rounds'
+errors; their mean over the plans, Kendall's tau of both orders (over all, and
+among the plans of one model), and how much slower the chosen plan (auto) is
+than the best.
 
 --layers: the same by layer and phase, for one plan, from the predicted trace
 (--emit=trace) and the trainer's (--trace). lwcc must be on the PATH, the machine
-idle.
+idle. One GPU stands for several where there are fewer than devices. Not run on a
+GPU yet.
 """
 
 import argparse
@@ -37,18 +39,34 @@ from mixed_plan import mixed_plan  # noqa: E402
 STRATEGIES = ["data", "model", "owt", "layerwise", "mixed", "auto"]
 
 
+def list_gpus():
+    """As the driver does, a line each."""
+    try:
+        return subprocess.run(["nvidia-smi", "-L"], text=True,
+                              stdout=subprocess.PIPE).stdout.splitlines()
+    except FileNotFoundError:
+        return []
+
+
+GPUS = list_gpus()
+TARGET = "--target=" + ("cuda" if GPUS else "cpu")
+
+
 def lwcc(model, batch, gpus, costs, *more):
     return subprocess.run(
-        ["lwcc", model, "--target=cpu", f"--batch={batch}", f"--gpus={gpus}",
+        ["lwcc", model, TARGET, f"--batch={batch}", f"--gpus={gpus}",
          f"--costs={costs}", *more],
         check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
-def profile(model, batch, gpus, costs):
+def profile(model, batch, gpus, folder):
+    """A new file of costs."""
+    costs = os.path.join(tempfile.mkdtemp(dir=folder), "costs.json")
     subprocess.run(
-        ["lwcc", "profile", model, "--target=cpu", f"--batch={batch}",
+        ["lwcc", "profile", model, TARGET, f"--batch={batch}",
          f"--gpus={gpus}", "-o", costs],
         check=True, stderr=subprocess.DEVNULL)
+    return costs
 
 
 def plan_of(strategy, model, batch, gpus, costs, folder):
@@ -69,17 +87,17 @@ def layers_of(plan):
 
 
 def step_of(trainer, steps):
-    """The median step, seconds."""
+    """The median step, milliseconds."""
     log = trainer + ".log"
     subprocess.run([trainer, f"--benchmark={steps}", f"--log={log}"],
                    check=True, stdout=subprocess.DEVNULL)
     with open(log) as lines:
-        return json.loads(lines.readlines()[-1])["median_s"]
+        return json.loads(lines.readlines()[-1])["median_s"] * 1e3
 
 
-def tau(pairs):
-    """Kendall's, of (predicted, measured)."""
-    signs = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(pairs, 2)]
+def tau(rows):
+    """Kendall's, of the predicted and measured times of rows."""
+    signs = [(a[1] - b[1]) * (a[2] - b[2]) for a, b in combinations(rows, 2)]
     agreed = sum(s > 0 for s in signs) - sum(s < 0 for s in signs)
     return agreed / len(signs) if signs else 1.0
 
@@ -94,38 +112,39 @@ def predicted_step(model, batch, gpus, costs, plan):
 
 
 def compare(what, gpus, args, folder):
-    """[(strategies, predicted ms, measured ms)] of one model's plans."""
+    """[(strategies, predicted ms, measured ms, error)] of a model's plans."""
     model, batch = what
-    profile(model, batch, gpus, args.costs)
+    costs = profile(model, batch, gpus, folder)
     plans = {}  # file: the strategies that come to it
     for strategy in STRATEGIES if gpus > 1 else ["single"]:
-        plan = plan_of(strategy, model, batch, gpus, args.costs, folder)
+        plan = plan_of(strategy, model, batch, gpus, costs, folder)
         same = next((p for p in plans if layers_of(p) == layers_of(plan)), plan)
         plans.setdefault(same, []).append(strategy)
     for plan in plans:
-        lwcc(model, batch, gpus, args.costs, f"--plan={plan}", "-o",
+        lwcc(model, batch, gpus, costs, f"--plan={plan}", "-o",
              plan.removesuffix(".json"))
     told, took, shares = defaultdict(list), defaultdict(list), {}
     for turn in range(args.rounds):
-        costs = args.costs if turn == 0 else os.path.join(folder, "again.json")
         if turn > 0:
-            if os.path.exists(costs):
-                os.remove(costs)
-            profile(model, batch, gpus, costs)
+            costs = profile(model, batch, gpus, folder)
         for plan in plans:
             step, shares[plan] = predicted_step(model, batch, gpus, costs, plan)
             told[plan].append(step)
-        for plan in [*plans, *plans]:
-            took[plan].append(step_of(plan.removesuffix(".json"), args.steps))
+        times = defaultdict(list)
+        for plan in 2 * [*plans, *reversed(plans)]:
+            steps = max(args.steps, round(1000 / told[plan][-1]))
+            times[plan].append(step_of(plan.removesuffix(".json"), steps))
+        for plan in plans:
+            took[plan].append(statistics.median(times[plan]))
     name = os.path.basename(model).split(".")[0]
     result = []
     for plan, strategies in plans.items():
-        predicted = statistics.median(told[plan])
-        measured = statistics.median(took[plan]) * 1e3
-        result.append((strategies, predicted, measured))
+        predicted, measured = map(statistics.median, (told[plan], took[plan]))
+        error = statistics.median(
+            p / m - 1 for p, m in zip(told[plan], took[plan]))
+        result.append((strategies, predicted, measured, error))
         print(f"| {name} | {batch} | {gpus} | {', '.join(strategies)} "
-              f"| {predicted:.2f} "
-              f"| {measured:.2f} | {predicted / measured - 1:+.1%} "
+              f"| {predicted:.2f} | {measured:.2f} | {error:+.1%} "
               f"| {shares[plan]} % |", flush=True)
     return result
 
@@ -143,12 +162,12 @@ def by_layer(path):
 
 def layers(what, gpus, args, folder):
     model, batch = what
-    profile(model, batch, gpus, args.costs)
+    costs = profile(model, batch, gpus, folder)
     trainer, predicted, measured = (
         os.path.join(folder, name) for name in ("trainer", "p.json", "m.json"))
-    plan = plan_of(args.strategy, model, batch, gpus, args.costs, folder)
-    lwcc(model, batch, gpus, args.costs, f"--plan={plan}", "-o", trainer)
-    lwcc(model, batch, gpus, args.costs, f"--plan={plan}", "--emit=trace", "-o",
+    plan = plan_of(args.strategy, model, batch, gpus, costs, folder)
+    lwcc(model, batch, gpus, costs, f"--plan={plan}", "-o", trainer)
+    lwcc(model, batch, gpus, costs, f"--plan={plan}", "--emit=trace", "-o",
          predicted)
     subprocess.run([trainer, f"--benchmark={args.steps}",
                     f"--trace={measured}"], check=True,
@@ -167,14 +186,14 @@ def main():
     parser.add_argument("--gpus", default="1,2")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--costs")
     parser.add_argument("--layers", action="store_true")
     parser.add_argument("--strategy", default="data")
     args = parser.parse_args()
     what = [(model, int(batch)) for model, batch in
             (item.rsplit(":", 1) for item in args.what)]
+    if 0 < len(GPUS) < max(map(int, args.gpus.split(","))):
+        os.environ["LWCC_DEVICES"] = ",".join("0" * 64)
     with tempfile.TemporaryDirectory() as folder:
-        args.costs = args.costs or os.path.join(folder, "costs.json")
         if args.layers:
             for one in what:
                 layers(one, int(args.gpus.split(",")[-1]), args, folder)
@@ -185,13 +204,13 @@ def main():
         for one in what:
             for gpus in map(int, args.gpus.split(",")):
                 rows = compare(one, gpus, args, folder)
-                every += [row[1:] for row in rows]
+                every += rows
                 if gpus == 1:
                     continue
-                taus.append(tau([row[1:] for row in rows]))
+                taus.append(tau(rows))
                 chosen = next(row[2] for row in rows if "auto" in row[0])
                 losses.append(chosen / min(row[2] for row in rows) - 1)
-    errors = [abs(p / m - 1) for p, m in every]
+    errors = [abs(row[3]) for row in every]
     print(f"\n{len(every)} pairs: mean error {statistics.mean(errors):.1%}, at "
           f"most {max(errors):.1%}; Kendall's tau {tau(every):.3f}")
     if taus:

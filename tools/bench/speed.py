@@ -83,10 +83,15 @@ def run_trainer(trainer, args):
         return json.loads(lines.readlines()[-1])
 
 
-def compile_trainer(name, batch, folder):
-    model = os.path.join(folder, f"{name}-full.legacy.onnx")
+def full_model(name, folder):
+    """Makes the network at its full size; the file."""
     subprocess.run([sys.executable, os.path.join(MODELS, "make_models.py"),
                     folder, name, "--size=full", "--exporter=legacy"], check=True)
+    return os.path.join(folder, f"{name}-full.legacy.onnx")
+
+
+def compile_trainer(name, batch, folder):
+    model = full_model(name, folder)
     trainer = os.path.join(folder, f"{name}-b{batch}")
     subprocess.run(["lwcc", model, "--target=cpu", f"--batch={batch}", "-o",
                     trainer], check=True)

@@ -59,6 +59,11 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   }
   if (!(searchSeconds >= 0 && searchSeconds <= 1e9))
     fail("--search-seconds: expected a time from 0 to 1e9 seconds");
+  if (searchDimensions.empty() ||
+      StringRef(searchDimensions).find_first_not_of(plan::dimensions) !=
+          StringRef::npos)
+    fail("--search-dimensions=" + searchDimensions +
+         ": expected some of the letters " + plan::dimensions);
   if (explains() && !explain.empty() && explain != "timeline")
     fail("--explain=" + explain + ": expected nothing or timeline");
   if (bn != "global" && bn != "local")
@@ -226,6 +231,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.target = flags.platform;
   options.searchSeconds = flags.searchSeconds;
   options.searchSeed = flags.searchSeed;
+  options.searchDimensions = flags.searchDimensions;
   options.precision = flags.precision;
   options.recordPlan = goal == Goal::plan || flags.explains();
   options.costTables = goal == Goal::costs;

@@ -77,6 +77,12 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<int64_t> searchSeed{
       "search-seed", llvm::cl::init(0), llvm::cl::value_desc("N"),
       llvm::cl::desc("Seed of that search"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> searchDimensions{
+      "search-dimensions", llvm::cl::init("nchwk"),
+      llvm::cl::value_desc("LETTERS"),
+      llvm::cl::desc("What searches may cut layers along: samples n, channels "
+                     "c, height h, width w, reduction k (default: nchwk)"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> machine{
       "machine", llvm::cl::value_desc("NAME|FILE"),
       llvm::cl::desc(

@@ -116,7 +116,8 @@ bool Profiler::findTilings() {
   graph = plan::buildGraph(*model->module);
   graph.tiles = nullptr; // the module goes
   for (const plan::LayerGraph::Layer &layer : graph.layers) {
-    possible.push_back(plan::equalTilings(layer, machine));
+    possible.push_back(
+        plan::equalTilings(layer, machine, flags.searchDimensions));
     for (const plan::Tiling &tiling : possible.back())
       if (!llvm::is_contained(tilings, tiling))
         tilings.push_back(tiling);

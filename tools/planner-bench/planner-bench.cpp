@@ -72,7 +72,10 @@ int main(int argc, char **argv) {
       buildGraph(*model->module, {.localStatistics = flags.bn == "local"});
   CostModel costs(machine, flags.precision);
   Problem problem{
-      graph, machine, costs, {1e9, static_cast<uint64_t>(flags.searchSeed)}};
+      graph,
+      machine,
+      costs,
+      {1e9, static_cast<uint64_t>(flags.searchSeed), flags.searchDimensions}};
   Tilings start = tilingsOf(graph, findSolver("data")->solve(problem));
 
   Simulator delta(problem);
