@@ -149,7 +149,7 @@ void plan::printTimeline(const ProgramTime &time, llvm::raw_ostream &os) {
     std::string entry = llvm::formatv(" {0}={1}", letter, layer);
     if (line.size() + entry.size() > 110) {
       os << line << "\n";
-      line.assign(1, ' '); // g++ 12 warns of an assignment
+      line = " ";
     }
     line += entry;
   }

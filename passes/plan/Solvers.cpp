@@ -18,16 +18,6 @@ Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {
   return plan;
 }
 
-bool lwcc::plan::mayFind(const Problem &problem, const Plan &plan) {
-  llvm::StringRef allowed = problem.search.dimensions;
-  for (const LayerPlan &layer : plan.layers)
-    for (auto [degree, dimension] :
-         llvm::zip_equal(layer.tiling.degrees, dimensions))
-      if (degree > 1 && !allowed.contains(dimension))
-        return false;
-  return true;
-}
-
 /// Everything on one lane of the first GPU, however many there are.
 static Plan solveSingle(const Problem &problem) {
   const auto &[graph, machine, costs, search] = problem;

@@ -38,9 +38,6 @@ struct Solver {
   bool heedsMemory = false; ///< finds what fits if it can
 };
 
-/// Whether no layer is cut along other dimensions than searches may use.
-bool mayFind(const Problem &problem, const Plan &plan);
-
 /// A plan without layers, which says what it is made for.
 Plan planFor(const Problem &problem, llvm::StringRef strategy);
 

@@ -61,3 +61,12 @@ std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
   }
   return tilings;
 }
+
+bool lwcc::plan::isCutAlong(const LayerGraph &graph, const Tilings &tilings,
+                            llvm::StringRef along) {
+  for (auto [layer, tiling] : llvm::zip_equal(graph.layers, tilings))
+    for (auto [degree, dimension] : llvm::zip_equal(tiling.degrees, dimensions))
+      if (layer.leader < 0 && degree > 1 && !along.contains(dimension))
+        return false;
+  return true;
+}

@@ -22,6 +22,9 @@ Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 std::vector<Tiling> equalTilings(const LayerGraph::Layer &layer,
                                  const Machine &machine,
                                  llvm::StringRef along = dimensions);
+/// Whether groups' leaders are cut along these dimensions alone.
+bool isCutAlong(const LayerGraph &graph, const Tilings &tilings,
+                llvm::StringRef along);
 
 } // namespace lwcc::plan
 

@@ -22,7 +22,7 @@ import subprocess
 import tempfile
 import time
 
-from speed import full_model
+from models import model_file
 
 
 def compiled(model, batch, gpus, folder, *more):
@@ -81,8 +81,7 @@ def main():
     parser.add_argument("--steps", type=int, default=6)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        what = [(model if model.endswith(".onnx") else
-                 full_model(model, folder), int(batch)) for model, batch in
+        what = [(model_file(model, folder), int(batch)) for model, batch in
                 (item.rsplit(":", 1) for item in args.what)]
         print(f"| model | batch | 1 device, {args.gpus} threads, ms | "
               f"{args.gpus} devices, ms | ratio | of the least |\n"

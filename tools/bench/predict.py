@@ -1,18 +1,20 @@
-"""Predicted steps against measured ones, on the GPU if there is one, else on
-the CPU target.
+"""Predicted steps against measured ones, on the GPU if there is one, else CPU.
 
-  predict.py [MODEL.onnx:BATCH ...] [--gpus=1,2] [--rounds=3] [--steps=12]
-  predict.py --layers MODEL.onnx:BATCH [--gpus=2] [--strategy=data]
+  predict.py [MODEL:BATCH ...] [--gpus=1,2] [--rounds=3] [--steps=8]
+  predict.py --layers MODEL:BATCH [--gpus=2] [--strategy=data]
+  (default: lenet5:256 lenet5:64 alexnet:64 vgg11:32 alexnet:128 resnet18:32)
 
-For each model, batch and number of devices: `lwcc profile` measures the calls,
-plans are made by these; strategies that come to the same plan are one. Then, in turns, every plan is priced and its trainer
-runs, four times forth and back, for a second or at least --steps steps; before
-each further round the calls are measured afresh, since a shared machine's speed
-moves between minutes by more than a prediction may be wrong by. A plan's own
-program was measured only if all of its layers are cut alike. Prints the median
-predicted and measured milliseconds of every plan and the median of the rounds'
-errors; their mean over the plans, Kendall's tau of both orders (over all, and
-among the plans of one model), and how much slower the chosen plan (auto) is
+MODEL is a file, or a name that test/models/make_models.py knows (made with small
+images, by the Python that runs this). For each model, batch and number of
+devices: `lwcc profile` measures the calls, plans are made by these; strategies
+that come to the same plan are one. Then, in turns, every plan is priced and its
+trainer runs, four times forth and back, for a second or at least --steps steps;
+before each further round the calls are measured afresh, since a shared machine's
+speed moves between minutes by more than a prediction may be wrong by. A plan's
+own program was measured only if all of its layers are cut alike. Prints the
+median predicted and measured milliseconds of every plan and the median of the
+rounds' errors; their mean over the plans, Kendall's tau of both orders (over all,
+and among the plans of one model), and how much slower the chosen plan (auto) is
 than the best.
 
 --layers: the same by layer and phase, for one plan, from the predicted trace
@@ -32,8 +34,10 @@ import tempfile
 from collections import defaultdict
 from itertools import combinations
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(ROOT, "test", "parity"))
+from models import model_file
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "..", "test", "parity"))
 from mixed_plan import mixed_plan  # noqa: E402
 
 STRATEGIES = ["data", "model", "owt", "layerwise", "mixed", "auto"]
@@ -42,10 +46,11 @@ STRATEGIES = ["data", "model", "owt", "layerwise", "mixed", "auto"]
 def list_gpus():
     """As the driver does, a line each."""
     try:
-        return subprocess.run(["nvidia-smi", "-L"], text=True,
-                              stdout=subprocess.PIPE).stdout.splitlines()
+        lines = subprocess.run(["nvidia-smi", "-L"], text=True,
+                               stdout=subprocess.PIPE).stdout.splitlines()
     except FileNotFoundError:
         return []
+    return [line for line in lines if line.startswith("GPU")]
 
 
 GPUS = list_gpus()
@@ -181,19 +186,20 @@ def layers(what, gpus, args, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="*", metavar="MODEL.onnx:BATCH",
-                        default=[ROOT + "/examples/alexnet.onnx:32"])
+    parser.add_argument("what", nargs="*", metavar="MODEL:BATCH",
+                        default=["lenet5:256", "lenet5:64", "alexnet:64",
+                                 "vgg11:32", "alexnet:128", "resnet18:32"])
     parser.add_argument("--gpus", default="1,2")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--layers", action="store_true")
     parser.add_argument("--strategy", default="data")
     args = parser.parse_args()
-    what = [(model, int(batch)) for model, batch in
-            (item.rsplit(":", 1) for item in args.what)]
     if 0 < len(GPUS) < max(map(int, args.gpus.split(","))):
         os.environ["LWCC_DEVICES"] = ",".join("0" * 64)
     with tempfile.TemporaryDirectory() as folder:
+        what = [(model_file(model, folder, "small"), int(batch))
+                for model, batch in (item.rsplit(":", 1) for item in args.what)]
         if args.layers:
             for one in what:
                 layers(one, int(args.gpus.split(",")[-1]), args, folder)

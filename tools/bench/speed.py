@@ -24,6 +24,8 @@ import subprocess
 import sys
 import time
 
+from models import model_file
+
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "..", "test", "models")
 LAYOUTS = ("nchw", "channels_last")
@@ -83,15 +85,8 @@ def run_trainer(trainer, args):
         return json.loads(lines.readlines()[-1])
 
 
-def full_model(name, folder):
-    """Makes the network at its full size; the file."""
-    subprocess.run([sys.executable, os.path.join(MODELS, "make_models.py"),
-                    folder, name, "--size=full", "--exporter=legacy"], check=True)
-    return os.path.join(folder, f"{name}-full.legacy.onnx")
-
-
 def compile_trainer(name, batch, folder):
-    model = full_model(name, folder)
+    model = model_file(name, folder)
     trainer = os.path.join(folder, f"{name}-b{batch}")
     subprocess.run(["lwcc", model, "--target=cpu", f"--batch={batch}", "-o",
                     trainer], check=True)
