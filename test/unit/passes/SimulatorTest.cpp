@@ -165,20 +165,26 @@ TEST(Simulator, devicesAtASwitchShareItsUplink) {
   EXPECT_EQ(step(), 20 * microsecond + 2 * 2152000);
 }
 
+/// A chain with some branches.
+LayerGraph randomGraph(llvm::function_ref<int64_t(int64_t)> below) {
+  int layers = 3 + static_cast<int>(below(12));
+  std::vector<std::vector<int>> inputs(1);
+  for (int i = 1; i < layers; ++i) {
+    inputs.push_back({i - 1});
+    if (i > 1 && below(3) == 0)
+      inputs[i].push_back(static_cast<int>(below(i - 1)));
+  }
+  return graphOf(inputs, perElement, below(2));
+}
+
 TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
   std::mt19937 random(11);
   auto below = [&](int64_t n) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
   };
   for (int trial = 0; trial < 60; ++trial) {
-    int layers = 3 + static_cast<int>(below(12));
-    std::vector<std::vector<int>> inputs(1);
-    for (int i = 1; i < layers; ++i) {
-      inputs.push_back({i - 1});
-      if (i > 1 && below(3) == 0)
-        inputs[i].push_back(static_cast<int>(below(i - 1)));
-    }
-    LayerGraph graph = graphOf(inputs, perElement, below(2));
+    LayerGraph graph = randomGraph(below);
+    auto layers = static_cast<int64_t>(graph.layers.size());
     Machine machine = machineOf(1 + below(3), 1 + below(2));
     if (below(2))
       machine.uplink = {1 + below(2), {8e8, 3e-6}};
@@ -191,7 +197,7 @@ TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
       return cut(machine, n, c, below(machine.devices()));
     };
     Tilings tilings;
-    for (int i = 0; i < layers; ++i)
+    for (int64_t i = 0; i < layers; ++i)
       tilings.push_back(draw());
     Simulator delta(problem);
     delta.simulate(tilings);
@@ -243,6 +249,31 @@ TEST(Mcmc, findsTheBestOfASmallSpaceAndKeepsToMemory) {
   tight.run(Tilings(4), 5000);
   simulator.simulate(tight.best());
   EXPECT_LE(simulator.memory(), machine.device.memory);
+}
+
+TEST(Auto, isNeverSlowerThanAnotherStrategyAndCutsOnlyWhatItMay) {
+  std::mt19937 random(5);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  for (int trial = 0; trial < 20; ++trial) {
+    LayerGraph graph = randomGraph(below);
+    Machine machine = machineOf(1 + below(3), 1 + below(2));
+    CostModel costs(machine, "fp32");
+    const std::string along = below(2) ? "nc" : "n";
+    Problem problem{graph, machine, costs, {100, 3, along}};
+    Simulator simulator(problem);
+    Tilings chosen = tilingsOf(graph, solveAuto(problem));
+    EXPECT_TRUE(isCutAlong(graph, chosen, along));
+    Ticks best = simulator.simulate(chosen);
+    for (const Solver &solver : solvers()) {
+      Tilings other = tilingsOf(graph, solver.solve(problem));
+      if (isCutAlong(graph, other, along)) {
+        EXPECT_LE(best, simulator.simulate(other))
+            << solver.name.str() << ", trial " << trial;
+      }
+    }
+  }
 }
 
 } // namespace
