@@ -1,7 +1,7 @@
 //===- Auto.cpp - The best plan of all solvers ------------------*- C++ -*-===//
 //
 // Every solver's plan, priced by the simulator, among them what `mcmc` meets;
-// the quickest one that fits into memory is polished by one more chain. So what
+// from the quickest one that fits into memory one more chain begins. So what
 // auto finds is never predicted to be slower than any other strategy that fits,
 // unless time ran out. Data parallelism comes first: others must be quicker
 // than it, not equal. The layer-wise search is cut short where it would take
@@ -43,8 +43,10 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   consider("layerwise", layerwise);
   bool ended = explore(problem, chain, layerwise);
   note("mcmc");
-  ended &= chain.run(Tilings(chain.best()), 100 * chain.groups());
-  note(origin + ", polished");
+  if (origin != "data" && origin != "layerwise") { // chains began there
+    ended &= chain.run(Tilings(chain.best()), 100 * chain.groups());
+    note(origin + ", polished");
+  }
   Plan plan = planOf(problem, chain.best(), "auto: " + origin);
   if (!ended)
     plan.warning = outOfTime(problem);

@@ -68,7 +68,8 @@ static void printReasons(const Problem &problem, Simulator &simulator,
 
 std::string lwcc::plan::compareStrategies(const Problem &problem,
                                           const Plan &plan,
-                                          llvm::StringRef name) {
+                                          llvm::StringRef name,
+                                          double searched) {
   const LayerGraph &graph = problem.graph;
   struct Row {
     std::string name;
@@ -107,7 +108,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
       data = tilings;
   }
   Tilings chosen = tilingsOf(graph, plan);
-  add(name, chosen, 0);
+  add(name, chosen, searched);
   rows.back().name += " *";
   std::rotate(rows.begin(), rows.end() - 1, rows.end()); // first among equals
   if (data.empty())

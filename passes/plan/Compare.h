@@ -13,9 +13,10 @@
 
 namespace lwcc::plan {
 
-/// `name` is what the plan is called in the table.
+/// `name` is what the plan is called in the table, `searched` how many seconds
+/// it took to find it.
 std::string compareStrategies(const Problem &problem, const Plan &plan,
-                              llvm::StringRef name);
+                              llvm::StringRef name, double searched);
 
 } // namespace lwcc::plan
 

@@ -18,6 +18,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <chrono>
+
 namespace lwcc {
 #define GEN_PASS_DEF_TRAINPLAN
 #include "passes/Passes.h.inc"
@@ -94,7 +96,10 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
           << "no --machine: planned for " << machine.gpus
           << " H200 in one node (h200x8); lwcc machine --probe describes this "
              "one";
+    auto start = std::chrono::steady_clock::now();
     std::optional<plan::Plan> made = makePlan(problem);
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - start;
     if (!made)
       return signalPassFailure();
     if (!made->warning.empty())
@@ -116,9 +121,9 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       keep(costsAttr, plan::CostTables(problem).toJson());
     if (compare)
       keep(comparisonAttr,
-           plan::compareStrategies(problem, *made,
-                                   file.empty() ? StringRef(strategy)
-                                                : "this plan"));
+           plan::compareStrategies(
+               problem, *made, file.empty() ? StringRef(strategy) : "this plan",
+               file.empty() ? took.count() : 0));
     if (record) {
       made->machine = machine;
       // A strategy that prices nothing is good for any machine of this shape.
