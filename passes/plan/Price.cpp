@@ -54,16 +54,18 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
   int from = made.number(), to = read.number();
   if (made.isGrid() && read.isGrid() && from > to)
     std::swap(from, to);
-  uint64_t key = static_cast<uint64_t>(from) << 34 |
-                 static_cast<uint64_t>(to) << 4 | static_cast<uint64_t>(size);
-  if (key != lastKey) {
-    auto [known, isNew] = exchanged.try_emplace(key);
+  uint64_t key = static_cast<uint64_t>(to) << 4 | static_cast<uint64_t>(size);
+  if (from != lastFrom || key != lastKey) {
+    if (static_cast<size_t>(from) >= exchanged.size())
+      exchanged.resize(from + 1);
+    auto [known, isNew] = exchanged[from].try_emplace(key);
     if (isNew) {
       traffic.clear();
       RegionSet::exchange(made, read, static_cast<double>(size), overlaps,
                           traffic);
       known->second = {traffic.seconds(), traffic.bytes()};
     }
+    lastFrom = from;
     lastKey = key;
     last = known->second;
   }

@@ -73,9 +73,12 @@ private:
   struct Exchanged {
     double seconds, bytes;
   };
-  /// By the numbers of both sets (30 bits each) and an element's bytes; and the
-  /// last one: a tensor and its gradient mostly go the same way.
-  llvm::DenseMap<uint64_t, Exchanged> exchanged;
+  /// Of each set, by its number: by the number of the other set (60 bits) and
+  /// an element's bytes. A table of an edge asks for one set again and again,
+  /// which finds its map in the cache. And the last one: a tensor and its
+  /// gradient mostly go the same way.
+  std::vector<llvm::DenseMap<uint64_t, Exchanged>> exchanged;
+  int lastFrom = -1;
   uint64_t lastKey = 0;
   Exchanged last = {};
 };
