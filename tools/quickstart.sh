@@ -48,10 +48,10 @@ show "$out/lenet5" --data="$build/digits/train" --val-data="$build/digits/val" \
   --log="$out/lenet5.jsonl" --export-onnx="$out/lenet5-trained.onnx"
 
 say "Compiling and training AlexNet for four devices: 61 million parameters, images of 224x224 (target $target)"
-echo "Convolutions are cut by samples, fully connected layers by channels (One Weird Trick);"
-echo "on the CPU target a device is an arena with threads of its own."
+echo "How each layer is cut for them, lwcc finds by itself (--explain says why); on the CPU target"
+echo "a device is an arena with threads of its own."
 show "$build/bin/lwcc" "$root/examples/alexnet.onnx" --target=$target --batch=$batch \
-  --gpus 4 --strategy=owt -o "$out/alexnet"
+  --gpus 4 -o "$out/alexnet"
 show "$out/alexnet" --data="$build/digits/train" --val-data="$build/digits/val" \
   --steps=$steps --log-interval=5 --lr=0.005 --momentum=0.9 --weight-decay=5e-4 \
   --log="$out/alexnet.jsonl" --export-onnx="$out/alexnet-trained.onnx"
