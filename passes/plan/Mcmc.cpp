@@ -124,25 +124,20 @@ std::string lwcc::plan::outOfTime(const Problem &problem) {
                        problem.search.seconds);
 }
 
-bool lwcc::plan::explore(const Problem &problem, Chain &chain,
-                         const Plan &layerwise) {
-  int64_t proposals = 500 * chain.groups();
-  bool ended = true;
-  for (const Plan &plan : {findSolver("data")->solve(problem), layerwise})
-    if (Tilings start = tilingsOf(problem.graph, plan);
-        isCutAlong(problem.graph, start, problem.search.dimensions))
-      ended &= chain.run(start, proposals);
-  ended &= chain.run(chain.randomTilings(), proposals);
-  return ended;
-}
-
 Plan lwcc::plan::solveMcmc(const Problem &problem) {
   // Without time for a chain, what is left are the fixed strategies.
   if (problem.search.seconds <= 0)
     return solveAuto(problem);
   Simulator simulator(problem);
   Chain chain(problem, simulator);
-  bool ended = explore(problem, chain, solveLayerwise(problem));
+  int64_t proposals = 500 * chain.groups();
+  bool ended = true;
+  for (llvm::StringRef name : {"data", "layerwise"}) {
+    Tilings start = tilingsOf(problem.graph, findSolver(name)->solve(problem));
+    if (isCutAlong(problem.graph, start, problem.search.dimensions))
+      ended &= chain.run(start, proposals);
+  }
+  ended &= chain.run(chain.randomTilings(), proposals);
   Plan plan = planOf(problem, chain.best(), "mcmc");
   if (!ended)
     plan.warning = outOfTime(problem);

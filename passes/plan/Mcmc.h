@@ -68,10 +68,6 @@ private:
   int64_t bestMemory = 0;
 };
 
-/// The chains of FlexFlow's search: from data parallelism, from a plan of
-/// `layerwise`, and from a random one. Whether they ended before the deadline.
-bool explore(const Problem &problem, Chain &chain, const Plan &layerwise);
-
 /// The warning of a plan whose search met its deadline.
 std::string outOfTime(const Problem &problem);
 

