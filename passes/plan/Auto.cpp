@@ -4,9 +4,9 @@
 // memory is polished by a Markov chain. So what auto finds is never predicted
 // to be slower than any fixed strategy that fits. Data parallelism comes first:
 // others must be quicker than it, not equal. The layer-wise search is cut short
-// where it would take too long: then its plan need not be the cheapest. One
-// short chain is all there is: longer ones find what the simulator is wrong
-// about (as measured for LeNet-5) more than what is quicker.
+// where it would take too long: then its plan need not be the cheapest. The
+// chain is short: with all of mcmc's, LeNet-5 got a plan that only the
+// simulator takes for quicker.
 //
 //===----------------------------------------------------------------------===//
 

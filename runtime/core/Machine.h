@@ -134,7 +134,7 @@ public:
   /// can; `host` is from hostAlloc. wait(ticket) returns when the copy and all
   /// that was started before it are done, and says when that was, as far as the
   /// backend knows (else, when it returned). A backend without such copies
-  /// reads at once and gives 0, for which nobody waits.
+  /// reads at once and gives 0; waiting for that returns at once.
   virtual int64_t readAsync(Tensor source, int device, void *host) {
     read(source, device, host);
     return 0;

@@ -9,11 +9,11 @@ images, by the Python that runs this). For each model, batch and number of
 devices: `lwcc profile` measures the calls, plans are made by these; strategies
 that come to the same plan are one. Then, in turns, every plan is priced and its
 trainer runs, four times forth and back, for a second or at least --steps steps;
-before each further round the calls are measured afresh, since a shared machine's
-speed moves between minutes by more than a prediction may be wrong by. A plan's
-own program was measured only if all of its layers are cut alike. Prints the
-median predicted and measured milliseconds of every plan and the median of the
-rounds' errors; their mean over the plans, Kendall's tau of both orders (over all,
+before each round the calls are measured afresh, since a shared machine's speed
+moves between minutes by more than a prediction may be wrong by. A plan's own
+program was measured only if all of its layers are cut alike. Prints the median
+predicted and measured milliseconds of every plan and the median of the rounds'
+errors; their mean over the plans, Kendall's tau of both orders (over all,
 and among the plans of one model), and how much slower the chosen plan (auto) is
 than the best.
 
@@ -119,7 +119,7 @@ def predicted_step(model, batch, gpus, costs, plan):
 def compare(what, gpus, args, folder):
     """[(strategies, predicted ms, measured ms, error)] of a model's plans."""
     model, batch = what
-    costs = profile(model, batch, gpus, folder)
+    costs = profile(model, batch, gpus, folder)  # which plans are chosen by
     plans = {}  # file: the strategies that come to it
     for strategy in STRATEGIES if gpus > 1 else ["single"]:
         plan = plan_of(strategy, model, batch, gpus, costs, folder)
@@ -129,9 +129,8 @@ def compare(what, gpus, args, folder):
         lwcc(model, batch, gpus, costs, f"--plan={plan}", "-o",
              plan.removesuffix(".json"))
     told, took, shares = defaultdict(list), defaultdict(list), {}
-    for turn in range(args.rounds):
-        if turn > 0:
-            costs = profile(model, batch, gpus, folder)
+    for _ in range(args.rounds):
+        costs = profile(model, batch, gpus, folder)  # right before what it tells
         for plan in plans:
             step, shares[plan] = predicted_step(model, batch, gpus, costs, plan)
             told[plan].append(step)

@@ -165,8 +165,20 @@ TEST(Simulator, devicesAtASwitchShareItsUplink) {
   EXPECT_EQ(step(), 20 * microsecond + 2 * 2152000);
 }
 
+/// Whole numbers from 0 to below n.
+class Draw {
+public:
+  explicit Draw(unsigned seed) : random(seed) {}
+  int64_t operator()(int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  }
+
+private:
+  std::mt19937 random;
+};
+
 /// A chain with some branches.
-LayerGraph randomGraph(llvm::function_ref<int64_t(int64_t)> below) {
+LayerGraph randomGraph(Draw &below) {
   int layers = 3 + static_cast<int>(below(12));
   std::vector<std::vector<int>> inputs(1);
   for (int i = 1; i < layers; ++i) {
@@ -178,10 +190,7 @@ LayerGraph randomGraph(llvm::function_ref<int64_t(int64_t)> below) {
 }
 
 TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
-  std::mt19937 random(11);
-  auto below = [&](int64_t n) {
-    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-  };
+  Draw below(11);
   for (int trial = 0; trial < 60; ++trial) {
     LayerGraph graph = randomGraph(below);
     auto layers = static_cast<int64_t>(graph.layers.size());
@@ -252,10 +261,7 @@ TEST(Mcmc, findsTheBestOfASmallSpaceAndKeepsToMemory) {
 }
 
 TEST(Auto, isNeverSlowerThanStrategiesItTriesAndCutsOnlyWhatItMay) {
-  std::mt19937 random(5);
-  auto below = [&](int64_t n) {
-    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-  };
+  Draw below(5);
   for (int trial = 0; trial < 20; ++trial) {
     LayerGraph graph = randomGraph(below);
     Machine machine = machineOf(1 + below(3), 1 + below(2));
