@@ -88,6 +88,8 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
            "along which searches may cut">,
+    Option<"lowering", "lowering", "std::string", "\"\"",
+           "passes that make a program of a plan, by which small ones are priced">,
     Option<"tables", "tables", "bool", "false", "keep the tables of the layer-wise search as JSON on the module">,
     Option<"compare", "compare", "bool", "false", "keep a table of all strategies on the module">,
     Option<"record", "record", "bool", "false", "keep the plan as JSON on the module">];

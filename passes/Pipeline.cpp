@@ -28,11 +28,16 @@ struct Stage {
 } // namespace
 
 static std::vector<Stage> stages(const PipelineOptions &options) {
+  const std::string shard = llvm::formatv("train-shard{{local-statistics={0}}",
+                                          options.localStatistics);
   // Now that each gradient has its place, and before ops have an order. Not for
   // GPUs: there a product's speed is the library's, which has no such kernel.
   std::vector<std::string> scheduling = {"train-schedule"};
   if (options.target == "cpu")
     scheduling.insert(scheduling.begin(), "train-fuse-updates");
+  const std::string toExec = "train-to-exec";
+  const std::string lowering =
+      shard + "," + llvm::join(scheduling, ",") + "," + toExec;
   return {
       {"imported", {}},
       {"differentiated",
@@ -59,24 +64,22 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
            "train-plan{{strategy={0} gpus={1} record={2} compare={3} "
            "tables={4} precision={5} memory={6} search-seconds={7} "
            "search-seed={8} search-dimensions={9} "
-           "local-statistics={10}{11}{12}{13}{14}}",
+           "local-statistics={10} lowering=\"{11}\"{12}{13}{14}{15}}",
            options.strategy, options.gpus, options.recordPlan,
            options.compareStrategies, options.costTables, options.precision,
            options.memory, options.searchSeconds, options.searchSeed,
-           options.searchDimensions, options.localStatistics,
+           options.searchDimensions, options.localStatistics, lowering,
            options.costs.empty() ? "" : " costs=" + options.costs,
            options.target.empty() ? "" : " target=" + options.target,
            options.plan.empty() ? "" : " plan=" + options.plan,
            options.machine.empty() ? "" : " machine=" + options.machine)}},
-      {"sharded",
-       {llvm::formatv("train-shard{{local-statistics={0}}",
-                      options.localStatistics)}},
+      {"sharded", {shard}},
       {"scheduled", scheduling},
       {"exec",
        {
            // Values become buffers: only now is it settled which of them share
            // memory by construction (updates, views, in-place maps).
-           "train-to-exec",
+           toExec,
            // Offsets, by the lifetimes that lanes and events guarantee.
            "exec-plan-memory",
            // The proof, on every compile, of all that was decided above.

@@ -145,8 +145,13 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
   auto deviceOf = [&](StringRef name) {
     return symbols.lookup<exec::DeviceOp>(name);
   };
+  auto placeOf = [](exec::DeviceOp device) {
+    return Place{static_cast<int64_t>(device.getNode()),
+                 static_cast<int64_t>(device.getGpu())};
+  };
   exec::DeviceOp here =
       deviceOf(symbols.lookup<exec::LaneOp>(op.getLane()).getDevice());
+  priced.device = placeOf(here);
   auto bufferOf = [&](Attribute attribute) -> exec::BufferOp {
     auto name = dyn_cast<FlatSymbolRefAttr>(attribute);
     return name ? symbols.lookup<exec::BufferOp>(name.getAttr()) : nullptr;
@@ -160,10 +165,9 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
     bytes += static_cast<double>(buffer.getBytes());
     exec::DeviceOp device = deviceOf(buffer.getDevice());
     elsewhere.push_back(device != here);
-    if (device != here) {
-      priced.received += static_cast<double>(buffer.getBytes());
-      priced.fromOtherNode |= device.getNode() != here.getNode();
-    }
+    if (device != here)
+      priced.remote.push_back(
+          {placeOf(device), static_cast<double>(buffer.getBytes())});
   }
   for (Attribute attribute : op.getOuts())
     if (exec::BufferOp buffer = bufferOf(attribute)) {
@@ -179,6 +183,6 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
   };
   Call call{op.getCallee(), expression, parameter, tile, elsewhere};
   priced.work = workOf(call, bytes);
-  priced.key = keyOf(call);
+  priced.work.key = keyOf(call);
   return priced;
 }

@@ -37,12 +37,17 @@ std::string keyOf(const Call &call);
 Work workOf(mlir::Operation *op, const shard::Tile &tile);
 std::string keyOf(mlir::Operation *op, const shard::Tile &tile);
 
+/// What a call reads on another device.
+struct RemoteRead {
+  Place device;
+  double bytes = 0;
+};
+
 /// A call of a program.
 struct PricedCall {
-  Work work;
-  std::string key;
-  double received = 0; ///< bytes that it reads on other devices
-  bool fromOtherNode = false;
+  Work work;    ///< with its key
+  Place device; ///< that it runs on
+  llvm::SmallVector<RemoteRead, 0> remote;
 };
 PricedCall describe(exec::CallOp call, mlir::SymbolTable &symbols);
 

@@ -73,21 +73,25 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   const LayerGraph &graph = problem.graph;
   struct Row {
     std::string name;
-    Ticks step;
+    double step; ///< seconds, of the program if that is made
+    Ticks simulated;
     int64_t bytes, memory;
     double sum;      ///< seconds, of Eq. 1 (Price.h)
     double searched; ///< seconds
   };
   std::vector<Row> rows;
   Simulator simulator(problem);
-  auto add = [&](llvm::StringRef name, const Tilings &tilings,
-                 double searched) {
+  auto add = [&](llvm::StringRef name, const Plan &plan, double searched) {
+    Tilings tilings = tilingsOf(graph, plan);
     simulator.simulate(tilings);
     Seconds sum;
     for (const Seconds &layer :
          priceOf(graph, tilings, problem.machine, problem.costs))
       sum += layer;
-    rows.push_back({name.str(), simulator.step(), simulator.bytes(),
+    Ticks simulated = simulator.step();
+    double step = problem.programStep ? problem.programStep(plan)
+                                      : milliseconds(simulated) / 1e3;
+    rows.push_back({name.str(), step, simulated, simulator.bytes(),
                     simulator.memory(), sum.total(), searched});
   };
   Tilings data;
@@ -100,19 +104,18 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     if (solver.name == name || !isQuick(solver))
       continue;
     auto start = std::chrono::steady_clock::now();
-    Tilings tilings = tilingsOf(graph, solver.solve(problem));
+    lwcc::plan::Plan made = solver.solve(problem);
     std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - start;
-    add(solver.name, tilings, took.count());
+    add(solver.name, made, took.count());
     if (solver.name == "data")
-      data = tilings;
+      data = tilingsOf(graph, made);
   }
-  Tilings chosen = tilingsOf(graph, plan);
-  add(name, chosen, searched);
+  add(name, plan, searched);
   rows.back().name += " *";
   std::rotate(rows.begin(), rows.end() - 1, rows.end()); // first among equals
   if (data.empty())
-    data = chosen;
+    data = tilingsOf(graph, plan);
   llvm::stable_sort(rows,
                     [](const Row &a, const Row &b) { return a.step < b.step; });
 
@@ -120,13 +123,13 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   llvm::raw_string_ostream os(text);
   os << "strategies by predicted step (" << problem.costs.source() << ", "
      << problem.machine.devices() << " devices; * is this plan):\n"
-     << "  strategy          step, ms     sum, ms  images/s  exchanged, MiB  "
-        "memory, MiB  search, s\n";
+     << "  strategy          step, ms   simulated     sum, ms  images/s  "
+        "exchanged, MiB  memory, MiB  search, s\n";
   for (const Row &row : rows) {
-    double ms = milliseconds(row.step);
     os << "  " << llvm::left_justify(row.name, 14)
-       << llvm::format("%12.3f%12.3f%10.0f%16.1f%13.1f", ms, row.sum * 1e3,
-                       static_cast<double>(graph.batch) / ms * 1e3,
+       << llvm::format("%12.3f%12.3f%12.3f%10.0f%16.1f%13.1f", row.step * 1e3,
+                       milliseconds(row.simulated), row.sum * 1e3,
+                       static_cast<double>(graph.batch) / row.step,
                        static_cast<double>(row.bytes) / (1 << 20),
                        static_cast<double>(row.memory) / (1 << 20));
     if (row.searched > 0.0005)

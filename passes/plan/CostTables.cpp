@@ -62,9 +62,8 @@ const CostTables::Cut &CostTables::cutOf(int layer, const Tiling &tiling) {
 }
 
 void CostTables::fill(const Group &group, Kind &kind) {
-  const auto &[graph, machine, costs, search] = problem;
-  kind.tilings =
-      equalTilings(graph.layers[group[0]], machine, search.dimensions);
+  kind.tilings = equalTilings(problem.graph.layers[group[0]], problem.machine,
+                              problem.search.dimensions);
   int number = position[group[0]].first;
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {

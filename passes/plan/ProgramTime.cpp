@@ -1,7 +1,7 @@
 //===- ProgramTime.cpp - How long a program's step takes ------------------===//
 
 #include "passes/plan/ProgramTime.h"
-#include "passes/plan/Call.h"
+#include "passes/plan/Links.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,21 +13,6 @@
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::plan;
-
-/// What a call takes: where it was not measured, reading on other devices goes
-/// at the speed of links.
-static CostModel::Answer costOf(const PricedCall &call, const Machine &machine,
-                                const CostModel &costs) {
-  Work work = call.work;
-  work.key = call.key;
-  CostModel::Answer answer = costs.answer(work);
-  if (call.received > 0 && answer.from == CostModel::Answer::analytic) {
-    const Link &link = call.fromOtherNode ? machine.network : machine.link;
-    answer.seconds =
-        std::max(answer.seconds, link.latency + call.received / link.bandwidth);
-  }
-  return answer;
-}
 
 namespace {
 /// When a lane is expected to come to a point, and how much of the variance of
@@ -66,6 +51,7 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
     time.lanes.push_back(lane);
   }
   std::vector<Moment> free(time.lanes.size());
+  Links links(machine);
   llvm::DenseMap<StringAttr, Moment> recorded;
   auto found = symbols.lookup<exec::SequenceOp>(sequence);
   for (Operation &op : found.getBody().front()) {
@@ -79,8 +65,13 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
     } else if (auto call = dyn_cast<exec::CallOp>(op)) {
       int number = numbers.lookup(call.getLaneAttr().getAttr());
       exec::LaneOp lane = time.lanes[number];
-      CostModel::Answer answer =
-          costOf(describe(call, symbols), machine, costs);
+      PricedCall priced = describe(call, symbols);
+      CostModel::Answer answer = costs.answer(priced.work);
+      // Measured times are those of calls that read elsewhere, beside others.
+      if (answer.from == CostModel::Answer::analytic)
+        answer.seconds =
+            std::max(answer.seconds, links.arrival(priced, free[number].mean) -
+                                         free[number].mean);
       time.all += answer.seconds;
       if (answer.from == CostModel::Answer::measured)
         time.measured += answer.seconds;

@@ -20,9 +20,8 @@ Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {
 
 /// Everything on one lane of the first GPU, however many there are.
 static Plan solveSingle(const Problem &problem) {
-  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "single");
-  for (const LayerGraph::Layer &layer : graph.layers)
+  for (const LayerGraph::Layer &layer : problem.graph.layers)
     plan.layers.push_back({layer.name, Tiling{}});
   return plan;
 }
@@ -42,20 +41,20 @@ static constexpr size_t samples = 0, channels = 1;
 
 /// Every layer's samples over all GPUs.
 static Plan solveData(const Problem &problem) {
-  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "data");
-  for (const LayerGraph::Layer &layer : graph.layers)
-    plan.layers.push_back({layer.name, spread(samples, layer, machine)});
+  for (const LayerGraph::Layer &layer : problem.graph.layers)
+    plan.layers.push_back(
+        {layer.name, spread(samples, layer, problem.machine)});
   return plan;
 }
 
 /// Every layer's channels over all GPUs. What has none runs whole, on the GPU
 /// that has been given least so far.
 static Plan solveModel(const Problem &problem) {
-  const auto &[graph, machine, costs, search] = problem;
+  const Machine &machine = problem.machine;
   Plan plan = planFor(problem, "model");
   std::vector<double> load(machine.devices(), 0);
-  for (const LayerGraph::Layer &layer : graph.layers) {
+  for (const LayerGraph::Layer &layer : problem.graph.layers) {
     Tiling tiling = spread(channels, layer, machine);
     // Fewer tiles than GPUs go to those with the smallest loads.
     std::vector<int64_t> order(load.size());
@@ -80,12 +79,11 @@ static Plan solveModel(const Problem &problem) {
 /// which hold most parameters, by channels. What stands between features goes
 /// with its producer, as far as it can be cut like that.
 static Plan solveOneWeirdTrick(const Problem &problem) {
-  const auto &[graph, machine, costs, search] = problem;
   Plan plan = planFor(problem, "owt");
-  for (const LayerGraph::Layer &layer : graph.layers) {
-    Tiling tiling = spread(samples, layer, machine);
+  for (const LayerGraph::Layer &layer : problem.graph.layers) {
+    Tiling tiling = spread(samples, layer, problem.machine);
     if (layer.rank != 4 && layer.hasParameters)
-      tiling = spread(channels, layer, machine);
+      tiling = spread(channels, layer, problem.machine);
     else if (layer.rank != 4 && layer.producer >= 0) {
       const Tiling &before = plan.layers[layer.producer].tiling;
       bool fits = true;
@@ -110,7 +108,7 @@ static const Solver table[] = {
      /*searches=*/true},
     {"mcmc", "by chance, the quickest simulated step", solveMcmc,
      /*searches=*/true, /*heedsMemory=*/true},
-    {"auto", "the best of all, simulated", solveAuto,
+    {"auto", "the best of all, as predicted", solveAuto,
      /*searches=*/true, /*heedsMemory=*/true},
 };
 

@@ -11,6 +11,7 @@
 #include "passes/plan/CostModel.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace lwcc::plan {
 
@@ -28,6 +29,9 @@ struct Problem {
   const Machine &machine;
   const CostModel &costs;
   SearchOptions search = {};
+  /// Seconds that a step of the very program takes which a plan becomes
+  /// (ProgramTime.h). Null where making programs would take too long.
+  llvm::function_ref<double(const Plan &plan)> programStep = nullptr;
 };
 
 struct Solver {
@@ -49,7 +53,7 @@ Plan solveLayerwise(const Problem &problem, double limit);
 Plan solveDepthFirst(const Problem &problem);
 /// Markov chains over simulated steps (Mcmc.cpp).
 Plan solveMcmc(const Problem &problem);
-/// The best of all others, made better by a Markov chain (Auto.cpp).
+/// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
 
 llvm::ArrayRef<Solver> solvers();

@@ -1,7 +1,8 @@
 //===- TrainPlan.cpp - Attach a plan to a module --------------------------===//
 //
 // Takes `differentiated`, gives `planned`: asks a solver (or a file) for a plan
-// of the layers and writes each op's tiling on it. A layer is what has one
+// of the layers and writes each op's tiling on it. Solvers that ask what a step
+// of a plan's program takes have it made of a copy. A layer is what has one
 // train.layer: its forward, backward and update ops share the tiling. An op
 // that belongs to no layer of its own (a read of a parameter) goes with the op
 // that uses it.
@@ -13,8 +14,11 @@
 #include "passes/plan/BuildGraph.h"
 #include "passes/plan/Compare.h"
 #include "passes/plan/CostTables.h"
+#include "passes/plan/ProgramTime.h"
 #include "passes/plan/Simulator.h"
 
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -83,6 +87,11 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
         machine,
         costs,
         {searchSeconds, static_cast<uint64_t>(searchSeed), searchDimensions}};
+    auto programStep = [&](const plan::Plan &made) {
+      return stepOfProgram(made, costs);
+    };
+    if (!lowering.empty() && programIsSmall(graph))
+      problem.programStep = programStep;
     if (costs.isUnmeasured())
       module.emitWarning("costs '")
           << costsFile << "' have no times of "
@@ -111,7 +120,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       fail("") << source << " does not fit: " << mistake;
     if (!mistakes.empty())
       return;
-    attach(*made);
+    attach(*made, module);
     attachOrder(*made);
     auto keep = [&](StringRef name, const std::string &text) {
       module->setAttr(name, StringAttr::get(&getContext(), text));
@@ -180,6 +189,30 @@ private:
     return true;
   }
 
+  /// Whether a program is made of a plan in a fraction of a second.
+  bool programIsSmall(const plan::LayerGraph &graph) const {
+    constexpr int64_t mostTiles = 1500;
+    return static_cast<int64_t>(graph.layers.size()) * machine.devices() <=
+           mostTiles;
+  }
+
+  /// Seconds of a training step. Solvers' plans can be carried out: it is a
+  /// mistake of ours if one cannot, which has been reported then.
+  double stepOfProgram(const plan::Plan &made, const plan::CostModel &costs) {
+    OwningOpRef<ModuleOp> copy = getOperation().clone();
+    attach(made, *copy);
+    PassManager manager(&getContext());
+    manager.enableVerifier(false);
+    if (failed(parsePassPipeline(lowering, manager)) ||
+        failed(manager.run(*copy))) {
+      signalPassFailure();
+      return std::numeric_limits<double>::infinity();
+    }
+    return plan::timeOf(*copy->getOps<exec::ProgramOp>().begin(), trainStepFunc,
+                        machine, costs)
+        .step;
+  }
+
   std::optional<plan::Plan> makePlan(const plan::Problem &problem) {
     if (file.empty()) {
       const plan::Solver *solver = plan::findSolver(strategy);
@@ -226,7 +259,7 @@ private:
       getOperation()->setAttr(orderAttr, lanes.getDictionary(&getContext()));
   }
 
-  void attach(const plan::Plan &made) {
+  void attach(const plan::Plan &made, ModuleOp module) {
     MLIRContext *context = &getContext();
     llvm::StringMap<TilingAttr> tilings;
     for (const plan::LayerPlan &layer : made.layers) {
@@ -245,7 +278,7 @@ private:
           context, n, c, h, w, k, places,
           sizes.empty() ? DictionaryAttr() : sizes.getDictionary(context));
     }
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    for (auto func : module.getOps<func::FuncOp>())
       for (Operation &op : func.getBody().front().without_terminator())
         op.setAttr(tilingAttr, tilings.lookup(plan::servedLayer(&op)));
   }

@@ -37,7 +37,7 @@ TracedProgram::TracedProgram(exec::ProgramOp program) {
     } else if (auto call = dyn_cast<exec::CallOp>(op)) {
       size_t lane = numbers.lookup(call.getLaneAttr().getAttr());
       plan::PricedCall priced = plan::describe(call, symbols);
-      lanes[lane].push_back({call.getCallee().str(), priced.key,
+      lanes[lane].push_back({call.getCallee().str(), priced.work.key,
                              priced.work.amount(),
                              std::exchange(awaited[lane], {})});
     }

@@ -2,7 +2,7 @@
 
 #include "passes/plan/ProgramTime.h"
 #include "passes/plan/Call.h"
-#include "passes/plan/Machine.h"
+#include "passes/plan/Links.h"
 
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -36,15 +36,36 @@ exec.program @p {
   }
 })";
 
+/// Two devices of one node get a tensor of another node each.
+constexpr const char *twoReaders = R"(
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.device @e node 1 gpu 0 arena 0
+  exec.device @f node 1 gpu 1 arena 0
+  exec.lane @l on @e
+  exec.lane @m on @f
+  exec.buffer activation @a : tensor<1000xf32> on @d at -1
+  exec.buffer activation @b : tensor<1000xf32> on @e at -1
+  exec.buffer activation @c : tensor<1000xf32> on @f at -1
+  exec.sequence @train_step {
+    exec.call "transfer" [@a] -> [@b] on @l for "one" "forward"
+    exec.call "transfer" [@a] -> [@c] on @m for "one" "forward"
+  }
+})";
+
 class ProgramTimeTest : public ::testing::Test {
 protected:
   void SetUp() override {
     context.loadDialect<exec::ExecDialect>();
-    module = parseSourceString<ModuleOp>(twoLanes, &context);
-    ASSERT_TRUE(module);
-    program = *module->getOps<exec::ProgramOp>().begin();
+    parse(twoLanes);
     machine = *findMachine("cpu");
     machine.gpus = 2;
+  }
+
+  void parse(const char *text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    program = *module->getOps<exec::ProgramOp>().begin();
   }
 
   /// What the calls take, in order.
@@ -53,7 +74,8 @@ protected:
     auto step = symbols.lookup<exec::SequenceOp>("train_step");
     for (auto [call, entry] :
          llvm::zip_equal(step.getBody().getOps<exec::CallOp>(), entries))
-      profile.add(2, describe(call, symbols).key, entry);
+      profile.add(machine.oneProcessor ? 2 : 1,
+                  describe(call, symbols).work.key, entry);
   }
 
   double step() {
@@ -94,6 +116,34 @@ TEST_F(ProgramTimeTest, ofTwoTimesThatVaryTheLaterOneIsExpected) {
   // Far apart, they do not matter.
   measured({{2, 0.1}, {3, 0.1}, {4}});
   EXPECT_NEAR(step(), 7, 1e-6);
+}
+
+TEST_F(ProgramTimeTest, transfersShareTheLinksThatTheyCross) {
+  parse(twoReaders);
+  machine.nodes = 2;
+  machine.oneProcessor = false;
+  machine.device.launch = 0;
+  machine.device.bandwidth = 1e12;
+  machine.link = {.bandwidth = 1e12, .latency = 0.5};
+  machine.network = {.bandwidth = 4000, .latency = 0.25};
+  // Each takes a second of the network, and of the way out of its source.
+  EXPECT_NEAR(step(), 2.25, 1e-6);
+  machine.network.bandwidth = 1e12;
+  machine.link.bandwidth = 2000;
+  EXPECT_NEAR(step(), 4.5, 1e-6);
+  // What was measured was so beside other transfers.
+  measured({{5}, {5}});
+  EXPECT_DOUBLE_EQ(step(), 5);
+}
+
+TEST(BusyTimes, areFilledWhereverTheyAreIdle) {
+  BusyTimes link;
+  EXPECT_EQ(link.take(10, 5), 15);
+  EXPECT_EQ(link.take(2, 3), 5) << "before what was asked for earlier";
+  EXPECT_EQ(link.take(4, 7), 17) << "5 to 10 and 15 to 17";
+  EXPECT_EQ(link.take(3, 1), 18);
+  EXPECT_EQ(link.take(0, 1), 1);
+  EXPECT_EQ(link.take(0, 2), 19) << "1 to 2 and 18 to 19";
 }
 
 } // namespace

@@ -282,4 +282,37 @@ TEST(Auto, isNeverSlowerThanStrategiesItTriesAndCutsOnlyWhatItMay) {
   }
 }
 
+TEST(Auto, takesTheCandidateWhoseProgramTakesTheShortestStep) {
+  Draw below(6);
+  for (int trial = 0; trial < 20; ++trial) {
+    LayerGraph graph = randomGraph(below);
+    Machine machine = machineOf(1 + below(3), 1 + below(2));
+    CostModel costs(machine, "fp32");
+    std::vector<Tilings> asked;
+    const size_t shortest = below(4);
+    auto programStep = [&](const Plan &plan) {
+      asked.push_back(tilingsOf(graph, plan));
+      return asked.size() - 1 == shortest ? 1.0 : 2.0;
+    };
+    Problem problem{graph, machine, costs, {100, 3}, programStep};
+    Tilings chosen = tilingsOf(graph, solveAuto(problem));
+    ASSERT_FALSE(asked.empty());
+    EXPECT_EQ(chosen, asked[shortest < asked.size() ? shortest : 0]);
+    EXPECT_EQ(asked[0], tilingsOf(graph, findSolver("data")->solve(problem)));
+    // None is asked about twice.
+    for (size_t i = 0; i < asked.size(); ++i)
+      EXPECT_EQ(llvm::count(asked, asked[i]), 1) << i;
+    // What does not fit is not asked about.
+    Simulator simulator(problem);
+    simulator.simulate(asked[0]);
+    machine.device.memory = simulator.memory() - 1;
+    asked.clear();
+    solveAuto(problem);
+    for (const Tilings &tilings : asked) {
+      simulator.simulate(tilings);
+      EXPECT_LE(simulator.memory(), machine.device.memory);
+    }
+  }
+}
+
 } // namespace
