@@ -2,14 +2,13 @@
 //
 // Plays a sequence of an exec program as the runtime does: lanes run their
 // calls in order and wait for events. What a call takes is the cost model's
-// business, but for what it reads on other devices, which takes a link. Times
-// that were measured vary, and of two lanes that wait for each other the later
-// one counts each time: a wait ends when the later of two random times is
-// expected (Clark, "The greatest of a finite set of random variables", 1961).
-// So the
-// last word on a plan is had by the very program that carries it out; the
-// simulator (Simulator.h), which must be quick, knows less: no assembly of
-// regions, no views, no order within a layer.
+// business, but for what it reads on other devices, which takes links
+// (Links.h). Times that were measured vary, and of two lanes that wait for each
+// other the later one counts each time: a wait ends when the later of two
+// random times is expected (Clark, "The greatest of a finite set of random
+// variables", 1961). So the last word on a plan is had by the very program that
+// carries it out; the simulator (Simulator.h), which must be quick, knows less:
+// no assembly of regions, no views, no order within a layer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PROGRAMTIME_H

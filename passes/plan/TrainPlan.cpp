@@ -121,7 +121,6 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (!mistakes.empty())
       return;
     attach(*made, module);
-    attachOrder(*made);
     auto keep = [&](StringRef name, const std::string &text) {
       module->setAttr(name, StringAttr::get(&getContext(), text));
     };
@@ -244,7 +243,7 @@ private:
     return read;
   }
 
-  void attachOrder(const plan::Plan &made) {
+  void attachOrder(const plan::Plan &made, ModuleOp module) {
     Builder builder(&getContext());
     NamedAttrList lanes;
     for (const plan::LaneOrder &order : made.order) {
@@ -256,7 +255,7 @@ private:
                     SmallVector<StringRef>(tasks.begin(), tasks.end())));
     }
     if (!lanes.empty())
-      getOperation()->setAttr(orderAttr, lanes.getDictionary(&getContext()));
+      module->setAttr(orderAttr, lanes.getDictionary(&getContext()));
   }
 
   void attach(const plan::Plan &made, ModuleOp module) {
@@ -281,6 +280,7 @@ private:
     for (auto func : module.getOps<func::FuncOp>())
       for (Operation &op : func.getBody().front().without_terminator())
         op.setAttr(tilingAttr, tilings.lookup(plan::servedLayer(&op)));
+    attachOrder(made, module);
   }
 };
 } // namespace
