@@ -7,15 +7,16 @@
 MODEL is a file, or a name that test/models/make_models.py knows (made with small
 images, by the Python that runs this). For each model, batch and number of
 devices: `lwcc profile` measures the calls, plans are made by these; strategies
-that come to the same plan are one. Then, in turns, every plan is priced and its
-trainer runs, four times forth and back, for a second or at least --steps steps;
-before each round the calls are measured afresh, since a shared machine's speed
-moves between minutes by more than a prediction may be wrong by. A plan's own
-program was measured only if all of its layers are cut alike. Prints the median
-predicted and measured milliseconds of every plan and the median of the rounds'
-errors; their mean over the plans, Kendall's tau of both orders (over all,
-and among the plans of one model), and how much slower the chosen plan (auto) is
-than the best.
+that come to the same plan are one. Then, in turns, every plan's trainer runs,
+four times forth and back, for a second or at least --steps steps. After each
+round the calls are measured afresh, and a prediction is the mean of those before
+and behind the round: a shared machine's speed moves between minutes by more than
+a prediction may be wrong by. A plan's own program was measured only if all of
+its layers are cut alike. Prints the median predicted and measured milliseconds
+of every plan and the median of the rounds' errors; their mean over the plans,
+Kendall's tau of both orders (over all, and among the plans of one model), and
+how much slower the chosen plan (auto) is than any other, in the median of the
+rounds.
 
 --layers: the same by layer and phase, for one plan, from the predicted trace
 (--emit=trace) and the trainer's (--trace). lwcc must be on the PATH, the machine
@@ -117,9 +118,10 @@ def predicted_step(model, batch, gpus, costs, plan):
 
 
 def compare(what, gpus, args, folder):
-    """[(strategies, predicted ms, measured ms, error)] of a model's plans."""
+    """[(strategies, predicted ms, measured ms, error, measured of each round)]
+    of a model's plans."""
     model, batch = what
-    costs = profile(model, batch, gpus, folder)  # which plans are chosen by
+    costs = profile(model, batch, gpus, folder)
     plans = {}  # file: the strategies that come to it
     for strategy in STRATEGIES if gpus > 1 else ["single"]:
         plan = plan_of(strategy, model, batch, gpus, costs, folder)
@@ -129,24 +131,32 @@ def compare(what, gpus, args, folder):
         lwcc(model, batch, gpus, costs, f"--plan={plan}", "-o",
              plan.removesuffix(".json"))
     told, took, shares = defaultdict(list), defaultdict(list), {}
-    for _ in range(args.rounds):
-        costs = profile(model, batch, gpus, folder)  # right before what it tells
+
+    def tell():
+        """By the latest costs."""
         for plan in plans:
             step, shares[plan] = predicted_step(model, batch, gpus, costs, plan)
             told[plan].append(step)
+
+    tell()
+    for _ in range(args.rounds):
         times = defaultdict(list)
         for plan in 2 * [*plans, *reversed(plans)]:
             steps = max(args.steps, round(1000 / told[plan][-1]))
             times[plan].append(step_of(plan.removesuffix(".json"), steps))
         for plan in plans:
             took[plan].append(statistics.median(times[plan]))
+        costs = profile(model, batch, gpus, folder)
+        tell()
+    for plan in plans:  # of both sides of each round
+        told[plan] = [(a + b) / 2 for a, b in zip(told[plan], told[plan][1:])]
     name = os.path.basename(model).split(".")[0]
     result = []
     for plan, strategies in plans.items():
         predicted, measured = map(statistics.median, (told[plan], took[plan]))
         error = statistics.median(
             p / m - 1 for p, m in zip(told[plan], took[plan]))
-        result.append((strategies, predicted, measured, error))
+        result.append((strategies, predicted, measured, error, took[plan]))
         print(f"| {name} | {batch} | {gpus} | {', '.join(strategies)} "
               f"| {predicted:.2f} | {measured:.2f} | {error:+.1%} "
               f"| {shares[plan]} % |", flush=True)
@@ -213,8 +223,9 @@ def main():
                 if gpus == 1:
                     continue
                 taus.append(tau(rows))
-                chosen = next(row[2] for row in rows if "auto" in row[0])
-                losses.append(chosen / min(row[2] for row in rows) - 1)
+                chosen = next(row[4] for row in rows if "auto" in row[0])
+                losses.append(max(statistics.median(
+                    a / b for a, b in zip(chosen, row[4])) for row in rows) - 1)
     errors = [abs(row[3]) for row in every]
     print(f"\n{len(every)} pairs: mean error {statistics.mean(errors):.1%}, at "
           f"most {max(errors):.1%}; Kendall's tau {tau(every):.3f}")
