@@ -8,6 +8,9 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace lwcc;
 using llvm::Expected;
 using llvm::StringRef;
@@ -40,6 +43,15 @@ Expected<CallTimes> CallTimes::read(StringRef traceFile) {
            *call.getNumber("dur") * 1e-6});
     }
   return times;
+}
+
+double CallTimes::seconds() const {
+  double begin = std::numeric_limits<double>::infinity(), end = -begin;
+  for (const Call &call : calls) {
+    begin = std::min(begin, call.begin);
+    end = std::max(end, call.begin + call.seconds);
+  }
+  return end - begin;
 }
 
 double CallTimes::median(StringRef function, StringRef layer) const {

@@ -22,6 +22,8 @@ public:
   /// Median seconds of the forward pass' calls of a function ("": of any) for
   /// layers whose names begin like this; there are some.
   double median(llvm::StringRef function, llvm::StringRef layer) const;
+  /// From the first call's begin to the last one's end.
+  double seconds() const;
   struct Call {
     std::string function, layer, phase;
     size_t lane, number; ///< of the program; of the lane's calls in a step

@@ -45,7 +45,9 @@ struct ProfileFlags : CompileFlags {
                               cl::value_desc("cuda|cpu"),
                               cl::desc("What to measure"), cl::cat(category)};
   cl::opt<int> steps{"steps", cl::init(8), cl::value_desc("N"),
-                     cl::desc("Steps that each run of a program is timed in"),
+                     cl::desc("Steps that each run of a program is timed in "
+                              "(default: at least 8, for a quarter of a "
+                              "second)"),
                      cl::cat(category)};
   cl::opt<int> rounds{"rounds", cl::init(3), cl::value_desc("N"),
                       cl::desc("Runs of each program, in turns"),
@@ -82,9 +84,10 @@ private:
   struct Program {
     std::string trainer; ///< a file
     TracedProgram calls;
+    int64_t steps;
   };
   Expected<Program> build(const plan::Plan &plan, StringRef name);
-  Error measure(const Program &program);
+  Error measure(Program &program);
   static bool complain(const llvm::Twine &message) {
     lwcc::complain(message);
     return false;
@@ -161,23 +164,32 @@ Expected<Profiler::Program> Profiler::build(const plan::Plan &plan,
   source.text = std::move(*text);
   source.weights = model->blob;
   source.architectures = defaultArchitectures(source.target);
-  Program program = {folder.file(name), TracedProgram(model->program)};
+  Program program = {folder.file(name), TracedProgram(model->program),
+                     flags.steps};
   if (Error error = buildBinary(source, program.trainer))
     return std::move(error);
   return program;
 }
 
-/// Runs a program once.
-Error Profiler::measure(const Program &program) {
+/// Runs a program once. What runs for some milliseconds only may be quicker or
+/// slower than it is for long: then it runs again, for more steps.
+Error Profiler::measure(Program &program) {
+  constexpr double leastSeconds = 0.25;
   std::string trace = folder.file("trace");
   if (Error error = execute({program.trainer,
-                             "--benchmark=" + std::to_string(flags.steps),
+                             "--benchmark=" + std::to_string(program.steps),
                              "--trace=" + trace},
                             folder.file("log")))
     return error;
   Expected<CallTimes> times = CallTimes::read(trace);
   if (!times)
     return times.takeError();
+  if (double seconds = times->seconds();
+      !flags.steps.getNumOccurrences() && seconds < leastSeconds / 2) {
+    double longer = leastSeconds / std::max(seconds, 1e-4);
+    program.steps = static_cast<int64_t>(program.steps * longer);
+    return measure(program);
+  }
   profile.device = times->device;
   return program.calls.addTo(samples, *times);
 }
@@ -226,16 +238,19 @@ bool Profiler::run() {
     programs.push_back(std::move(*program));
   }
   for (int round = 0; round < flags.rounds; ++round)
-    for (const Program &program : programs)
+    for (Program &program : programs)
       if (Error error = measure(program))
         return complain(llvm::toString(std::move(error)));
   int64_t share = machine.oneProcessor ? machine.devices() : 1;
+  size_t measured = 0; // nothing waits on one device
   for (auto &[key, calls] : samples)
-    if (!calls.seconds.empty())
+    if (!calls.seconds.empty()) {
       profile.add(share, key, summarize(calls));
+      ++measured;
+    }
   if (Error error = writeFile(flags.output, profile.toJson()))
     return complain(llvm::toString(std::move(error)));
-  llvm::errs() << samples.size() << " calls measured on " << machine.devices()
+  llvm::errs() << measured << " calls measured on " << machine.devices()
                << " devices; " << profile.size() << " in " << flags.output
                << "\n";
   return true;
