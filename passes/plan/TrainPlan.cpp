@@ -87,8 +87,17 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
         machine,
         costs,
         {searchSeconds, static_cast<uint64_t>(searchSeed), searchDimensions}};
+    // The table of strategies asks again about what a solver has compared.
+    std::vector<std::pair<plan::Plan, double>> known;
     auto programStep = [&](const plan::Plan &made) {
-      return stepOfProgram(made, costs);
+      auto same = llvm::find_if(known, [&](const auto &entry) {
+        return entry.first.layers == made.layers &&
+               entry.first.order == made.order;
+      });
+      if (same != known.end())
+        return same->second;
+      known.emplace_back(made, stepOfProgram(made, costs));
+      return known.back().second;
     };
     if (!lowering.empty() && programIsSmall(graph))
       problem.programStep = programStep;
