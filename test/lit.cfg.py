@@ -32,5 +32,9 @@ if not config.sanitize:
     config.available_features.add("emit")
 if os.path.exists(oracle):
     config.available_features.add("oracle")
-if shutil.which("nvcc") or os.path.exists(os.path.join(config.deps, "cuda", "bin", "nvcc")):
+nvcc = os.path.join(config.deps, "cuda", "bin", "nvcc")
+if not os.path.exists(nvcc):
+    nvcc = shutil.which("nvcc")
+if nvcc:
     config.available_features.add("nvcc")
+    config.substitutions.append(("%cuda", os.path.dirname(os.path.dirname(nvcc))))
