@@ -13,9 +13,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace lwcc;
@@ -98,24 +96,9 @@ llvm::ArrayRef<StringRef> lwcc::pipelineForms() {
   return forms;
 }
 
-/// Writes the module as NN-pass.mlir; failing to is a user's mistake.
-static LogicalResult dump(ModuleOp module, StringRef directory, unsigned number,
-                          StringRef pass) {
-  StringRef name = pass.take_until([](char c) { return c == '{'; });
-  std::string path =
-      llvm::formatv("{0}/{1,0+2}-{2}.mlir", directory, number, name);
-  std::error_code error = llvm::sys::fs::create_directories(directory);
-  llvm::raw_fd_ostream file(path, error);
-  if (error)
-    return emitError(UnknownLoc::get(module.getContext()))
-           << "cannot write " << path << ": " << error.message();
-  module->print(file);
-  return success();
-}
-
 LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
-                                llvm::function_ref<void(StringRef)> onForm) {
-  unsigned number = 0;
+                                llvm::function_ref<void(StringRef)> onForm,
+                                llvm::function_ref<OnPass> onPass) {
   auto run = [&](const std::string &pass) -> LogicalResult {
     PassManager manager(module.getContext());
     // The forms are verified once each, and ops by the passes that make them.
@@ -124,12 +107,12 @@ LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
       return failure();
     if (failed(manager.run(module)))
       return failure();
-    if (options.dumpDir.empty() || StringRef(pass).starts_with("lwcc-verify"))
-      return success();
-    return dump(module, options.dumpDir, ++number, pass);
+    StringRef name =
+        StringRef(pass).take_until([](char c) { return c == '{'; });
+    return onPass && !name.starts_with("lwcc-verify") ? onPass(name)
+                                                      : success();
   };
-  if (!options.dumpDir.empty() &&
-      failed(dump(module, options.dumpDir, 0, "imported")))
+  if (onPass && failed(onPass("imported")))
     return failure();
   for (const Stage &stage : stages(options)) {
     for (const std::string &pass : stage.passes)
