@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace lwcc;
@@ -56,7 +57,10 @@ llvm::ArrayRef<llvm::StringLiteral> lwcc::trainerFlags() {
 template <typename Names>
 static std::string nearest(StringRef name, const Names &names) {
   StringRef best;
-  unsigned least = name.size() / 3 + 1; // a third of it may be wrong
+  // A third of it may be wrong; two letters that changed places are two
+  // mistakes.
+  unsigned least =
+      name.size() < 4 ? 2 : std::max<size_t>(name.size() / 3, 2) + 1;
   for (StringRef candidate : names) {
     if (candidate.size() > 3 && name.starts_with(candidate))
       return candidate.str(); // --batch-size
