@@ -229,6 +229,10 @@ static bool isThere(const std::string &path) {
 
 /// Whether a path's folders are what `folder` has of its own.
 static bool isReachable(StringRef folder, StringRef file) {
+  if (path::is_absolute(file) ||
+      llvm::is_contained(llvm::make_range(path::begin(file), path::end(file)),
+                         ".."))
+    return false; // no manifest of ours says so
   for (StringRef part = path::parent_path(file); !part.empty();
        part = path::parent_path(part)) {
     fs::file_status status;
