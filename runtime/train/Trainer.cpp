@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cmath>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -132,32 +134,70 @@ void Trainer::banner() {
                          task.checkpoint.c_str()));
 }
 
+/// What is kept of a training, if anything is.
+void Trainer::noteUnkept() {
+  if (state.step < length.steps && options.checkpointDir.empty() &&
+      options.exportOnnx.empty())
+    progress.line("  note        what is learned will not be kept: "
+                  "--checkpoint-dir=DIR keeps checkpoints\n"
+                  "              to continue from, --export-onnx=FILE the "
+                  "trained model");
+}
+
+bool Trainer::stopping() {
+  if (progress.failure() == EPIPE)
+    signals.request(SIGPIPE);
+  return signals.received() != 0;
+}
+
 int Trainer::run() {
   auto start = std::chrono::steady_clock::now();
   banner();
+  noteUnkept();
   if (state.step < length.steps)
     trainEpochs();
   else if (options.epochs != 0)
     progress.line(format("the training is complete: %s of %s were done before",
                          countText(state.step).c_str(),
                          plural(length.steps, "step").c_str()));
+  bool complete = state.step >= length.steps;
   if (!options.checkpointDir.empty())
     saveCheckpointNow();
-  if (int signal = signals.received()) {
-    progress.line(format("stopped by signal %d after step %s", signal,
-                         countText(state.step).c_str()));
-    return 128 + signal;
-  }
   validate();
+  std::string stop = stopText();
   if (!options.exportOnnx.empty()) {
     exportOnnx(options.exportOnnx, program, machine);
-    progress.line("exported " + options.exportOnnx);
+    progress.line("exported " + options.exportOnnx +
+                  (complete ? "" : ", as it is: the training was " + stop));
+  }
+  if (int signal = signals.received()) {
+    if (signal == SIGPIPE) // somewhere else may still be somebody
+      std::fprintf(stderr, "%s\n", stop.c_str());
+    progress.line(stop);
+    return 128 + signal;
   }
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   progress.line("done in " + durationText(seconds));
-  return signals.received() ? 128 + signals.received() : 0;
+  if (progress.failure())
+    std::fprintf(stderr,
+                 "warning: lines were lost: cannot write to standard "
+                 "output: %s\n",
+                 std::generic_category().message(progress.failure()).c_str());
+  return 0;
+}
+
+/// "stopped by SIGINT after step 13 of 20"; "" if it was not.
+std::string Trainer::stopText() {
+  if (!stopping())
+    return "";
+  std::string text = "stopped by " + signalText(signals.received()) +
+                     " after step " + countText(state.step) + " of " +
+                     countText(length.steps);
+  if (!lastCheckpoint.empty() && savedStep == state.step)
+    text += "; the checkpoint is " + lastCheckpoint;
+  return text;
 }
 
 StepScalars Trainer::scalarsOf(int64_t epoch) const {
@@ -173,7 +213,7 @@ StepScalars Trainer::scalarsOf(int64_t epoch) const {
 
 void Trainer::trainEpochs() {
   progress.pause();
-  while (state.step < length.steps && !signals.received()) {
+  while (state.step < length.steps && !stopping()) {
     Batch &batch = loader->next();
     queue.launch(trainStep, batch, scalarsOf(batch.epoch), false,
                  trace.covers(state.step + 1));
@@ -257,12 +297,12 @@ void Trainer::saveCheckpointNow() {
 }
 
 void Trainer::validate() {
-  if (!task.validation || validatedStep == state.step || signals.received())
+  if (!task.validation || validatedStep == state.step || stopping())
     return;
   Evaluation result = evaluate(queue, evaluateStep, *validationLoader,
-                               [&] { return signals.received() != 0; });
+                               [&] { return stopping(); });
   progress.pause();
-  if (signals.received()) // not the whole set
+  if (stopping()) // not the whole set
     return;
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);

@@ -11,9 +11,10 @@
 //   a few steps      are traced (--trace), behind the first ones if there are
 //                    more, since those are slower
 //
-// A signal ends it after the step under way, with a checkpoint. A loss that is
-// not finite ends it without one: the parameters are those before that step,
-// but later steps may have run already.
+// A signal, or a standard output that nobody reads any more, ends it after the
+// step under way, with a checkpoint and the ONNX export, without validation. A
+// loss that is not finite ends it without: the parameters are those before that
+// step, but later steps may have run already.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_TRAINER_H
@@ -60,11 +61,15 @@ class Trainer {
 public:
   /// Records the program's sequences and fills in the state.
   Trainer(Machine &machine, const TrainingTask &task);
-  /// Returns the exit code: 0, or 128 + the signal that ended the training.
+  /// Returns the exit code: 0, or 128 + the signal that ended the training,
+  /// where a standard output that nobody reads any more is SIGPIPE.
   int run();
 
 private:
   void banner();
+  void noteUnkept();
+  bool stopping();
+  std::string stopText();
   StepScalars scalarsOf(int64_t epoch) const;
   void trainEpochs();
   void finishStep(const StepResult &result);
