@@ -16,6 +16,7 @@
 #include "runtime/train/Weights.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <new>
@@ -33,7 +34,8 @@ static std::unique_ptr<Machine> createMachine(const Program &program,
 }
 
 /// Fails now rather than after hours of training.
-static void checkOutputs(const Program &program, const Options &options) {
+static void checkOutputs(const Program &program, const Options &options,
+                         const std::string &checkpoint, FolderLock &lock) {
   if (!options.exportOnnx.empty()) {
     if (program.onnxExport.empty())
       throw Error("--export-onnx: this program was compiled without the ONNX "
@@ -54,21 +56,27 @@ static void checkOutputs(const Program &program, const Options &options) {
                 ": cannot make the folder: " + error.message());
   checkWritable(
       (std::filesystem::path(options.checkpointDir) / "state.json").string());
+  lock.take(options.checkpointDir);
   auto checkpoints = listCheckpoints(options.checkpointDir);
-  if (options.resume.empty() && !checkpoints.empty())
+  // Also those that came after --resume=auto had found none.
+  if (checkpoint.empty() && !checkpoints.empty())
     throw Error(options.checkpointDir +
                 ": holds checkpoints of another "
                 "training, the latest of step " +
-                std::to_string(checkpoints.back().first) +
+                std::to_string(checkpoints.back().step) +
                 "; add --resume=auto to continue it, or choose another folder");
 }
 
 /// Resolves --resume; takes the checkpoint's flags.
 static void resume(const Program &program, Flags &flags, std::string &path,
-                   TrainState &state) {
+                   TrainState &state, FolderLock &lock) {
   const Options &options = flags.options;
   if (options.resume.empty())
     return;
+  // Before the latest is looked for: another trainer may be about to write it.
+  std::error_code error;
+  if (std::filesystem::is_directory(options.checkpointDir, error))
+    lock.take(options.checkpointDir);
   path = resolveResume(options.resume, options.checkpointDir);
   if (path.empty())
     return;
@@ -136,7 +144,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
 
   std::string checkpoint;
   TrainState state;
-  resume(program, flags, checkpoint, state);
+  FolderLock lock;
+  resume(program, flags, checkpoint, state, lock);
   DataSet data =
       openChecked(options.data, DataRole::training, program, options);
   std::optional<DataSet> validation;
@@ -150,7 +159,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(data.source->size()).c_str());
 
   // Last, since it makes the folder of the checkpoints.
-  checkOutputs(program, options);
+  checkOutputs(program, options, checkpoint, lock);
 
   std::unique_ptr<Machine> machine = createMachine(program, options);
   TrainingTask task{program, options,
@@ -160,6 +169,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
 }
 
 int trainMain(int argc, char **argv, const Program &program) {
+  // A file that reaches the limit of its size is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return trainOrThrow(argc, argv, program);
   } catch (const std::bad_alloc &) {
