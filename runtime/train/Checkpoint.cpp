@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <unordered_set>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -82,12 +83,12 @@ void checkCheckpoint(const std::string &checkpoint, const Program &program) {
     }
     if (found == file.tensors().size())
       continue;
+    std::unordered_set<std::string> known;
+    for (const StateTensor &state : program.state)
+      if (part.holds(state))
+        known.insert(state.tensor.name);
     for (const TensorEntry &entry : file.tensors())
-      if (std::none_of(program.state.begin(), program.state.end(),
-                       [&](const StateTensor &state) {
-                         return part.holds(state) &&
-                                state.tensor.name == entry.name;
-                       }))
+      if (!known.count(entry.name))
         extra.push_back(entry.name + " " + dimsText(entry.dims));
   }
   if (missing.empty() && extra.empty() && different.empty())

@@ -11,6 +11,7 @@
 #include "runtime/train/Benchmark.h"
 #include "runtime/train/Files.h"
 #include "runtime/train/Info.h"
+#include "runtime/train/Remarks.h"
 #include "runtime/train/Text.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
@@ -19,6 +20,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <new>
 
 namespace lwcc::rt {
@@ -104,13 +106,22 @@ static DataSet openChecked(const std::string &place, DataRole role,
                 "; compile the model with a smaller --batch");
   if (source->size() == 0)
     throw Error(place + ": holds no images");
+  if (source->size() > std::numeric_limits<uint32_t>::max())
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                "; images have numbers of 32 bits");
+  if (role == DataRole::training && place != "synthetic")
+    for (const std::string &remark :
+         remarksOn(*source, place, program.classes,
+                   !options.mean.empty() || !options.std.empty()))
+      std::fprintf(stderr, "warning: %s\n", remark.c_str());
   Transform transform(source->format(), input.dims, options.mean, options.std);
   return {std::move(source), std::move(transform)};
 }
 
 static int trainOrThrow(int argc, char **argv, const Program &program) {
   auto start = std::chrono::steady_clock::now();
-  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc});
+  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc},
+                           flagsOfOthers(program));
   const Options &options = flags.options;
   if (options.help) {
     std::printf("Trains %s, compiled by %s.\n\nUsage: %s --data=DIR "

@@ -2,6 +2,7 @@
 
 #include "runtime/train/Trainer.h"
 
+#include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/Info.h"
@@ -14,6 +15,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cmath>
+#include <limits>
 #include <system_error>
 
 #include <unistd.h>
@@ -38,11 +40,23 @@ TrainingLength::TrainingLength(const Options &options, const TrainState &start,
     firstBatch = 0;
     ++firstEpoch;
   }
-  int64_t remaining = std::max<int64_t>(
-      0, epochs * perEpoch - (firstEpoch * perEpoch + firstBatch));
-  if (options.steps >= 0)
+  auto all = checkedProduct(epochs, perEpoch);
+  auto before = checkedProduct(firstEpoch, perEpoch);
+  if (before)
+    before = checkedSum(*before, firstBatch);
+  int64_t remaining = -1;
+  if (all && before)
+    remaining = std::max<int64_t>(0, *all - *before);
+  if (remaining >= 0 && options.steps >= 0)
     remaining = std::clamp<int64_t>(options.steps - start.step, 0, remaining);
   steps = start.step + remaining;
+  constexpr int64_t most = std::numeric_limits<uint32_t>::max();
+  if (remaining < 0 || steps > most)
+    throw Error(format("%s epochs of %s are more than the %s steps that can be "
+                       "counted; fewer --epochs, or --steps, end before",
+                       countText(epochs).c_str(),
+                       plural(perEpoch, "step").c_str(),
+                       countText(most).c_str()));
 }
 
 static Schedule scheduleOf(const Options &options, int64_t epochs) {

@@ -120,24 +120,35 @@ static constexpr llvm::StringLiteral presets = R"({
 }
 )";
 
-/// Copies runtime/, without the backend that is not needed.
-static Error copyRuntime(Target target, StringRef folder) {
-  const std::string root = LWCC_SOURCE_DIR;
-  StringRef skip = target == Target::cuda ? "cpu" : "cuda";
+/// Copies a folder, without the subfolders called `skip`.
+static std::error_code copyFolder(StringRef from, StringRef to,
+                                  StringRef skip = "") {
   std::error_code code;
-  for (fs::recursive_directory_iterator it(root + "/runtime", code), end;
-       it != end && !code; it.increment(code)) {
-    StringRef relative = StringRef(it->path()).drop_front(root.size() + 1);
+  for (fs::recursive_directory_iterator it(from, code), end; it != end && !code;
+       it.increment(code)) {
     if (it->type() == fs::file_type::directory_file) {
       if (path::filename(it->path()) == skip)
         it.no_push();
       continue;
     }
-    std::string to = (folder + "/" + relative).str();
-    if ((code = fs::create_directories(path::parent_path(to))) ||
-        (code = fs::copy_file(it->path(), to)))
+    std::string place =
+        (to + StringRef(it->path()).drop_front(from.size())).str();
+    if ((code = fs::create_directories(path::parent_path(place))) ||
+        (code = fs::copy_file(it->path(), place)))
       break;
   }
+  return code;
+}
+
+/// Copies runtime/, without the backend that is not needed, and what it
+/// includes that a machine without lwcc may not have.
+static Error copyRuntime(Target target, StringRef folder) {
+  std::error_code code =
+      copyFolder(LWCC_SOURCE_DIR "/runtime", (folder + "/runtime").str(),
+                 target == Target::cuda ? "cpu" : "cuda");
+  if (!code)
+    code = copyFolder(LWCC_JSON_DIR,
+                      (folder + "/runtime/third_party/nlohmann").str());
   if (code)
     return failed("cannot copy the runtime to " + folder + ": " +
                   code.message());

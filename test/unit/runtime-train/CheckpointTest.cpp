@@ -7,9 +7,6 @@
 
 #include <gmock/gmock.h>
 
-#include <csignal>
-
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,25 +35,6 @@ protected:
     return runTrainer(flags, makeFakeProgram(model));
   }
   TempFolder folder;
-};
-
-/// No file may become larger than this while it lives, as on a full disk.
-class FileSizeLimit {
-public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &old);
-    rlimit limit{bytes, old.rlim_max};
-    oldHandler = std::signal(SIGXFSZ, SIG_IGN);
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old);
-    std::signal(SIGXFSZ, oldHandler);
-  }
-
-private:
-  rlimit old;
-  void (*oldHandler)(int);
 };
 } // namespace
 

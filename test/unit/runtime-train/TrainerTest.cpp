@@ -293,6 +293,48 @@ TEST_F(TrainerTest, RefusesBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(folder / "ckpt"));
 }
 
+TEST_F(TrainerTest, FlagsOfTheCompilerSayWhatWasFixed) {
+  TrainerRun run = runTrainer({"--batch=64", "--optimizer=adam", "--gpus=2",
+                               "--precision=fp16", "--loss=mse", "--plan=x"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("--batch: was fixed when the program was "
+                                 "compiled (8); lwcc MODEL --batch=N"));
+  EXPECT_THAT(run.err, HasSubstr("--optimizer: SGD is the only one"));
+  for (const char *flag : {"--gpus: ", "--precision: ", "--loss: ", "--plan: "})
+    EXPECT_THAT(run.err, HasSubstr(flag + std::string("was fixed when")));
+  EXPECT_THAT(run.err, Not(HasSubstr("unknown flag")));
+}
+
+TEST_F(TrainerTest, MoreStepsThanCanBeCounted) {
+  TrainerRun run = runTrainer({"--data=synthetic", "--epochs=4294967295"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("more than the 4,294,967,295 steps"));
+  EXPECT_EQ(
+      runTrainer({"--data=synthetic", "--epochs=4294967295", "--steps=1"}).code,
+      0);
+}
+
+TEST_F(TrainerTest, ALimitOnFilesLeavesWholeLinesAndNoTemporaries) {
+  std::string data = "--data=" + dataFolder("train", 83);
+  std::string out = folder / "out.onnx", trace = folder / "trace";
+  auto limited = [&](const std::string &flag) {
+    FileSizeLimit limit(200);
+    return runTrainer({data, flag});
+  };
+  TrainerRun run = limited("--export-onnx=" + out);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("out.onnx: cannot write: File too large"));
+  run = limited("--trace=" + trace);
+  EXPECT_THAT(run.err, HasSubstr("trace: cannot write: File too large"));
+  run = limited(logFlag());
+  EXPECT_THAT(run.err, HasSubstr("log: cannot write: File too large"));
+  EXPECT_THAT(log(), Not(SizeIs(0))); // every line is JSON
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(folder.path()))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("train", "log"));
+}
+
 TEST_F(TrainerTest, AFullLogIsAnError) {
   TrainerRun run = runTrainer({"--data=synthetic", "--log=/dev/full"});
   EXPECT_EQ(run.code, 1);
