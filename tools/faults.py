@@ -381,8 +381,9 @@ def limits(lab, args):
         run = limited(resource.RLIMIT_AS, megabytes << 20, "--steps=2",
                       "--val-data=synthetic")
         outcomes.append(run.code)
-        # Below some size not even the loader of libraries starts (127), and
-        # glibc aborts where it cannot load what ends a thread of OpenMP.
+        # Below some size not even the loader of libraries starts (127). Where
+        # oneDNN has no room for its code it throws through pthread_once, and
+        # glibc aborts for want of memory to unwind with.
         lab.check(f"{megabytes} MB of memory", not run.hangs and
                   (run.code in (0, 127) or run.code == 1 and run.err or
                    run.code == -signal.SIGABRT and "libgcc_s" in run.err), run)

@@ -161,7 +161,17 @@ void Trainer::noteUnkept() {
 bool Trainer::stopping() {
   if (progress.failure() == EPIPE)
     signals.request(SIGPIPE);
-  return signals.received() != 0;
+  return signals.received() != 0 || !failure.empty();
+}
+
+/// An output that cannot be written must not cost the others.
+void Trainer::attempt(const std::function<void()> &output) {
+  try {
+    output();
+  } catch (const Error &error) {
+    if (failure.empty())
+      failure = error.what();
+  }
 }
 
 int Trainer::run() {
@@ -179,11 +189,14 @@ int Trainer::run() {
     saveCheckpointNow();
   validate();
   std::string stop = stopText();
-  if (!options.exportOnnx.empty()) {
-    exportOnnx(options.exportOnnx, program, machine);
-    progress.line("exported " + options.exportOnnx +
-                  (complete ? "" : ", as it is: the training was " + stop));
-  }
+  if (!options.exportOnnx.empty())
+    attempt([&] {
+      exportOnnx(options.exportOnnx, program, machine);
+      progress.line("exported " + options.exportOnnx +
+                    (complete ? "" : ", as it is: the training was " + stop));
+    });
+  if (!failure.empty())
+    throw Error(failure + (complete ? "" : "\n  the training was " + stop));
   if (int signal = signals.received()) {
     if (signal == SIGPIPE) // somewhere else may still be somebody
       std::fprintf(stderr, "%s\n", stop.c_str());
@@ -206,9 +219,11 @@ int Trainer::run() {
 std::string Trainer::stopText() {
   if (!stopping())
     return "";
-  std::string text = "stopped by " + signalText(signals.received()) +
-                     " after step " + countText(state.step) + " of " +
-                     countText(length.steps);
+  std::string text = "stopped";
+  if (int signal = signals.received())
+    text += " by " + signalText(signal);
+  text +=
+      " after step " + countText(state.step) + " of " + countText(length.steps);
   if (!lastCheckpoint.empty() && savedStep == state.step)
     text += "; the checkpoint is " + lastCheckpoint;
   return text;
@@ -255,8 +270,15 @@ void Trainer::trainEpochs() {
 }
 
 void Trainer::writeTrace() {
-  if (trace.write())
-    progress.line("traced to " + options.trace);
+  attempt([&] {
+    if (trace.write())
+      progress.line("traced to " + options.trace);
+  });
+}
+
+void Trainer::writeLog(const JsonObject &record) {
+  if (failure.empty())
+    attempt([&] { log.write(record); });
 }
 
 void Trainer::drain() {
@@ -268,13 +290,13 @@ void Trainer::finishStep(const StepResult &result) {
   int64_t epoch = result.batch->epoch + 1;
   double speed =
       progress.step(result.scalars.step, epoch, result.loss, result.top1);
-  log.write(JsonObject()
-                .add("step", int64_t(result.scalars.step))
-                .add("epoch", epoch)
-                .add("loss", result.loss)
-                .add("top1", double(result.top1) / program.batch)
-                .add("lr", result.scalars.lr)
-                .add("images_per_s", speed));
+  writeLog(JsonObject()
+               .add("step", int64_t(result.scalars.step))
+               .add("epoch", epoch)
+               .add("loss", result.loss)
+               .add("top1", double(result.top1) / program.batch)
+               .add("lr", result.scalars.lr)
+               .add("images_per_s", speed));
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
   trace.add(result);
@@ -303,10 +325,12 @@ void Trainer::saveCheckpointNow() {
   if (savedStep == state.step)
     return;
   machine.synchronize();
-  lastCheckpoint = saveCheckpoint(
-      options.checkpointDir, options.checkpointKeep,
-      {state, program.modelHash, rememberedFlags(options)}, program, machine);
-  savedStep = state.step;
+  attempt([&] {
+    lastCheckpoint = saveCheckpoint(
+        options.checkpointDir, options.checkpointKeep,
+        {state, program.modelHash, rememberedFlags(options)}, program, machine);
+    savedStep = state.step;
+  });
   progress.pause();
 }
 
@@ -325,13 +349,13 @@ void Trainer::validate() {
   if (program.classes > 5)
     text += format("  top-5 %.2f %%", 100 * result.top5Fraction());
   progress.line(text + "  (" + plural(result.images, "image") + ")");
-  log.write(JsonObject()
-                .add("step", state.step)
-                .add("epoch", epoch)
-                .add("val_loss", result.loss)
-                .add("val_top1", result.top1Fraction())
-                .add("val_top5", result.top5Fraction())
-                .add("val_images", result.images));
+  writeLog(JsonObject()
+               .add("step", state.step)
+               .add("epoch", epoch)
+               .add("val_loss", result.loss)
+               .add("val_top1", result.top1Fraction())
+               .add("val_top5", result.top5Fraction())
+               .add("val_images", result.images));
 }
 
 } // namespace lwcc::rt::train

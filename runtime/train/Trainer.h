@@ -11,8 +11,9 @@
 //   a few steps      are traced (--trace), behind the first ones if there are
 //                    more, since those are slower
 //
-// A signal, or a standard output that nobody reads any more, ends it after the
-// step under way, with a checkpoint and the ONNX export, without validation. A
+// A signal, a standard output that nobody reads any more, or a file that cannot
+// be written ends it after the step under way, with a checkpoint and the ONNX
+// export, as far as those can be written, and without validation. A
 // loss that is not finite ends it without: the parameters are those before that
 // step, but later steps may have run already.
 //
@@ -29,6 +30,7 @@
 #include "runtime/train/StepQueue.h"
 #include "runtime/train/Trace.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +72,8 @@ private:
   void noteUnkept();
   bool stopping();
   std::string stopText();
+  void attempt(const std::function<void()> &output);
+  void writeLog(const JsonObject &record);
   StepScalars scalarsOf(int64_t epoch) const;
   void trainEpochs();
   void finishStep(const StepResult &result);
@@ -95,6 +99,7 @@ private:
   TrainState state; ///< after the last step that was started
   std::string lastCheckpoint;
   int64_t savedStep = -1, validatedStep = -1;
+  std::string failure; ///< of the first output that could not be written
 };
 
 } // namespace lwcc::rt::train

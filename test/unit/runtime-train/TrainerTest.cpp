@@ -335,6 +335,34 @@ TEST_F(TrainerTest, ALimitOnFilesLeavesWholeLinesAndNoTemporaries) {
   EXPECT_THAT(names, testing::UnorderedElementsAre("train", "log"));
 }
 
+TEST_F(TrainerTest, AFileThatCannotBeWrittenDoesNotCostTheOthers) {
+  std::string ckpt = folder / "ckpt", out = folder / "out.onnx";
+  TrainerRun run =
+      runTrainer({"--data=synthetic", "--log=/dev/full", "--export-onnx=" + out,
+                  "--checkpoint-dir=" + ckpt});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err,
+              HasSubstr("/dev/full: cannot write: No space left on device\n"
+                        "  the training was stopped after step 1 of 128; the "
+                        "checkpoint is " +
+                        ckpt + "/step-000001"));
+  EXPECT_TRUE(std::filesystem::exists(ckpt + "/step-000001/state.json"));
+  EXPECT_TRUE(std::filesystem::exists(out));
+  // A checkpoint that fails, and a whole model.
+  std::filesystem::remove_all(ckpt);
+  std::filesystem::remove(out);
+  size_t size = [&] {
+    FileSizeLimit limit(400); // an exported model has 280 bytes
+    run = runTrainer({"--data=synthetic", "--export-onnx=" + out, "--steps=9",
+                      "--checkpoint-every=3", "--checkpoint-dir=" + ckpt});
+    return std::filesystem::file_size(out);
+  }();
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(size, 4 + 64 * 4 + 4 * 4 + 4u);
+  EXPECT_THAT(run.err,
+              HasSubstr("the checkpoint of step 3 could not be saved"));
+}
+
 TEST_F(TrainerTest, AFullLogIsAnError) {
   TrainerRun run = runTrainer({"--data=synthetic", "--log=/dev/full"});
   EXPECT_EQ(run.code, 1);
