@@ -137,13 +137,12 @@ struct Contents {
 };
 } // namespace
 
-/// Adds runtime/, without the backend that is not needed.
-static Error addRuntime(Target target, Contents &contents) {
-  const std::string root = LWCC_SOURCE_DIR;
-  StringRef skip = target == Target::cuda ? "cpu" : "cuda";
+/// Adds a folder's files below `to`, without the subfolders called `skip`.
+static Error addFolder(StringRef from, StringRef to, StringRef skip,
+                       Contents &contents) {
   std::error_code code;
-  for (fs::recursive_directory_iterator it(root + "/runtime", code), end;
-       it != end && !code; it.increment(code)) {
+  for (fs::recursive_directory_iterator it(from, code), end; it != end && !code;
+       it.increment(code)) {
     if (it->type() == fs::file_type::directory_file) {
       if (path::filename(it->path()) == skip)
         it.no_push();
@@ -154,13 +153,22 @@ static Error addRuntime(Target target, Contents &contents) {
       break;
     contents.copies.push_back(std::move(*bytes));
     StringRef text = contents.copies.back()->getBuffer();
-    contents.files[it->path().substr(root.size() + 1)] =
+    contents.files[(to + StringRef(it->path()).drop_front(from.size())).str()] =
         llvm::ArrayRef(text.data(), text.size());
   }
   if (code)
-    return failed("cannot read the runtime in " + root +
-                  "/runtime: " + code.message());
+    return failed("cannot read " + from + ": " + code.message());
   return Error::success();
+}
+
+/// Adds runtime/, without the backend that is not needed, and what it includes
+/// that a machine without lwcc may not have.
+static Error addRuntime(Target target, Contents &contents) {
+  if (Error error =
+          addFolder(LWCC_SOURCE_DIR "/runtime", "runtime",
+                    target == Target::cuda ? "cpu" : "cuda", contents))
+    return error;
+  return addFolder(LWCC_JSON_DIR, "runtime/third_party/nlohmann", "", contents);
 }
 
 //===----------------------------------------------------------------------===//
