@@ -80,7 +80,7 @@ constexpr Row rows[] = {
      1,
      {"alpha"},
      "x0 > 0.0f ? x0 : alpha * (exp(x0) - 1.0f)",
-     {"x0 > 0.0f ? dy : dy * (alpha * exp(x0))"}},
+     {"x0 <= 0.0f ? dy * (alpha * exp(x0)) : dy"}},
     // max(x, 0) + log(1 + e^-|x|) does not overflow.
     {"softplus",
      1,
