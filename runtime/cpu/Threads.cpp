@@ -1,6 +1,13 @@
 //===- Threads.cpp - How many threads, and whether they start ---*- C++ -*-===//
 //
-// See Threads.h.
+// See Threads.h. And how long libgomp's threads spin before they sleep where
+// they wait for each other: by its default 300,000 turns, some milliseconds.
+// On a machine with other work a thread then burns its share of a core waiting
+// for another that does not run, and LeNet-5's step of a millisecond takes a
+// hundred. 1,000 turns (tens of microseconds) bridge what lies between two
+// calls, so that an idle machine loses nothing (tools/bench/shared.py). libgomp
+// reads the number from the environment alone, and before anything of ours
+// runs: the program starts itself once more.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cpu/Threads.h"
@@ -8,11 +15,26 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <omp.h>
-#include <system_error>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 namespace lwcc::rt {
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
+/// Before all other initialization; glibc gives main's arguments. Whoever
+/// chooses by OMP_WAIT_POLICY or GOMP_SPINCOUNT is left alone.
+[[gnu::constructor(101)]] static void boundSpinning(int, char **argv, char **) {
+  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
+    return;
+  if (getauxval(AT_BASE) == 0) // started by the loader's own name
+    return;
+  setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
+  execv("/proc/self/exe", argv); // returns where there is no /proc: as well
+}
+#endif
 
 int threadCount(int wanted) {
 #ifdef __SANITIZE_THREAD__
