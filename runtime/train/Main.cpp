@@ -32,6 +32,16 @@ static std::unique_ptr<Machine> createMachine(const Program &program,
   return Machine::create(program.machine, choice);
 }
 
+/// What --threads must say for the same cut of the work, 0 where it says
+/// nothing.
+static int64_t threadsOf(const Machine &machine, const Program &program) {
+  int64_t threads = 0;
+  for (size_t i = 0; i < program.machine.lanes.size(); ++i)
+    if (!program.machine.lanes[i].copies)
+      threads += machine.threads(static_cast<int>(i));
+  return threads;
+}
+
 /// Fails now rather than after hours of training.
 static void checkOutputs(const Program &program, const Options &options) {
   if (!options.exportOnnx.empty()) {
@@ -153,6 +163,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   checkOutputs(program, options);
 
   std::unique_ptr<Machine> machine = createMachine(program, options);
+  if (options.deterministic) // checkpoints remember it
+    flags.options.threads = threadsOf(*machine, program);
   TrainingTask task{program, options,
                     data,    validation ? &*validation : nullptr,
                     state,   checkpoint};
