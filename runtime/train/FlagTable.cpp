@@ -93,9 +93,9 @@ const std::vector<FlagSection> &flagTable() {
       {"Machine",
        {
            {"threads", "N", &O::threads,
-            "CPU threads; 0: all cores. Another number rounds differently, "
-            "with "
-            "--deterministic, too, where checkpoints remember it",
+            "CPU threads; 0: all cores, or OMP_NUM_THREADS. Another number "
+            "rounds differently, with --deterministic, too, where checkpoints "
+            "remember it",
             true, 0, 4096},
            {"deterministic", nullptr, &O::deterministic,
             "bitwise equal results from run to run with as many CPU threads",
