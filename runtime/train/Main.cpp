@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <limits>
 #include <new>
+#include <system_error>
 
 namespace lwcc::rt {
 
@@ -188,8 +189,15 @@ int trainMain(int argc, char **argv, const Program &program) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: not enough memory\n");
   } catch (const std::exception &error) {
+    auto *refusal = dynamic_cast<const std::system_error *>(&error);
+    bool thread =
+        refusal && refusal->code() == std::errc::resource_unavailable_try_again;
     std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s%s\n", error.what(),
+                 thread ? ": a thread could not be started; fewer --threads or "
+                          "--workers, or a higher limit (ulimit -u, ulimit -v) "
+                          "may help"
+                        : "");
   }
   return 1;
 }
