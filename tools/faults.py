@@ -11,7 +11,8 @@ on synthetic data, in a temporary folder:
             the final weights are those of a run that nobody killed, bit for bit
   signals   SIGINT, SIGTERM, SIGHUP, twice, and a closed standard output
   trainers  several of them on one folder of checkpoints
-  disk      a full one: a small tmpfs in a private mount (root only)
+  disk      a full one: a small tmpfs in a private mount, and a file that is
+            mounted by itself (root only)
   limits    of file sizes, memory and threads (threads: root only, as nobody)
   nodes     devices (root only), pipes and links as outputs and inputs
   data      a data file that is cut short while it is read
@@ -328,6 +329,20 @@ def disk(lab, args):
         result = run("--steps=3", f"--resume={inside}/ckpt")
         lab.check("a checkpoint: can be continued", result.code == 0, result)
 
+        # A single file that is mounted cannot be replaced, only written to.
+        for name in ("volume", "mounted"):
+            with open(f"{seen}/{name}", "w") as file:
+                file.write("old")
+        subprocess.run([*enter, "mount", "--bind", f"{inside}/volume",
+                        f"{inside}/mounted"], check=True)
+        shutil.rmtree(f"{seen}/ckpt")
+        result = run("--steps=1", f"--export-onnx={inside}/mounted")
+        lab.check("a mounted file", result.code == 0 and
+                  os.path.getsize(f"{seen}/volume") > 100_000, result)
+        subprocess.run([*enter, "umount", f"{inside}/mounted"], check=True)
+        os.unlink(f"{seen}/volume")
+        os.unlink(f"{seen}/mounted")
+
         free = os.statvfs(seen)
         with open(f"{seen}/ballast", "wb") as file:
             file.write(b"x" * (free.f_bavail * free.f_frsize - 4096))
@@ -341,7 +356,7 @@ def disk(lab, args):
                 what = f"--{flag}{' over a file' if old else ''}"
                 lab.is_error(what, result, "No space left on device")
                 lab.check(f"{what}: nothing else",
-                          not leftovers(seen, "ckpt", "ballast", flag),
+                          not leftovers(seen, "ballast", flag),
                           os.listdir(seen))
                 if flag == "log":
                     with open(path) as log:
