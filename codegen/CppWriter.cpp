@@ -4,12 +4,50 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/Unicode.h"
 
 using namespace lwcc;
 using llvm::ArrayRef;
 using llvm::StringRef;
 
 static constexpr unsigned width = 80;
+
+/// Text that stays where it is put: whatever ends a line, for the compiler or
+/// for a person's editor, continues it on the next one or turns around what
+/// follows is escaped, byte by byte.
+static std::string
+escaped(StringRef text, llvm::function_ref<std::string(unsigned char)> escape) {
+  std::string result;
+  while (!text.empty()) {
+    const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.begin());
+    const llvm::UTF8 *next = begin;
+    llvm::UTF32 code = 0;
+    if (llvm::convertUTF8Sequence(
+            &next, reinterpret_cast<const llvm::UTF8 *>(text.end()), &code,
+            llvm::strictConversion) != llvm::conversionOK) {
+      next = begin + 1;
+      code = 0;
+    }
+    StringRef character = text.take_front(next - begin);
+    bool isTrigraph = text.starts_with("??");
+    text = text.drop_front(character.size());
+    if (code == '\\' || isTrigraph ||
+        !llvm::sys::unicode::isPrintable(static_cast<int>(code)) ||
+        llvm::sys::unicode::isFormatting(static_cast<int>(code)))
+      for (unsigned char byte : character)
+        result += escape(byte);
+    else
+      result += character;
+  }
+  return result;
+}
+
+static std::string printable(StringRef text) {
+  return escaped(text, [](unsigned char byte) {
+    return "\\x" + llvm::utohexstr(byte, /*LowerCase=*/true, /*Width=*/2);
+  });
+}
 
 std::string CppArgument::flat() const {
   return items.empty() ? text : "{" + llvm::join(items, ", ") + "}";
@@ -22,9 +60,13 @@ void CppWriter::line(StringRef content) {
   text += '\n';
 }
 
-void CppWriter::comment(StringRef content) {
-  if (content.empty())
+void CppWriter::comment(StringRef text) {
+  if (text.empty())
     return line("//");
+  wrapped(printable(text));
+}
+
+void CppWriter::wrapped(StringRef content) {
   // Leading blanks (a table in a comment) are kept.
   StringRef words = content.ltrim();
   std::string current =
@@ -44,7 +86,7 @@ void CppWriter::comment(StringRef content) {
 }
 
 void CppWriter::banner(StringRef title) {
-  std::string head = "//===- " + title.str() + " ";
+  std::string head = "//===- " + printable(title) + " ";
   std::string tail = "===//";
   unsigned used = head.size() + tail.size() + depth;
   line(head + std::string(used < width ? width - used : 0, '-') + tail);
@@ -180,17 +222,16 @@ void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
 }
 
 std::string lwcc::quoted(StringRef text) {
-  std::string result = "\"";
-  for (unsigned char c : text) {
-    if (c == '"' || c == '\\')
-      result += {'\\', static_cast<char>(c)};
-    else if (c < 0x20 || c == 0x7f)
-      // Octal: at most three digits, so the next character cannot join in.
-      result += {'\\', static_cast<char>('0' + (c >> 6)),
-                 static_cast<char>('0' + ((c >> 3) & 7)),
-                 static_cast<char>('0' + (c & 7))};
-    else
-      result += static_cast<char>(c);
-  }
-  return result + "\"";
+  std::string result = escaped(text, [](unsigned char byte) -> std::string {
+    if (byte == '\\')
+      return "\\\\";
+    // Octal: at most three digits, so the next character cannot join in.
+    return {'\\', static_cast<char>('0' + (byte >> 6)),
+            static_cast<char>('0' + ((byte >> 3) & 7)),
+            static_cast<char>('0' + (byte & 7))};
+  });
+  for (size_t at = result.find('"'); at != std::string::npos;
+       at = result.find('"', at + 2))
+    result.insert(at, "\\");
+  return "\"" + result + "\"";
 }

@@ -31,7 +31,8 @@ class CppWriter {
 public:
   /// `text` at the current indentation, as it is; empty for a blank line.
   void line(llvm::StringRef text = "");
-  /// `// text`, words wrapped. An empty text gives a bare `//`.
+  /// `// text`, words wrapped. An empty text gives a bare `//`. Nothing in a
+  /// text ends the comment; control characters and backslashes are \x escapes.
   void comment(llvm::StringRef text);
   /// `//===- text ---===//` over the full width.
   void banner(llvm::StringRef text);
@@ -63,6 +64,7 @@ public:
   std::string take() { return std::move(text); }
 
 private:
+  void wrapped(llvm::StringRef words);
   void list(llvm::StringRef head, llvm::ArrayRef<CppArgument> arguments,
             llvm::StringRef close);
 

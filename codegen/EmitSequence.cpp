@@ -327,8 +327,7 @@ static std::string layersOf(const Group &group) {
   std::string first, last;
   for (const Statement &statement : group.statements[0])
     if (statement.kind == Statement::layer) {
-      StringRef name = statement.arguments[0].phrase.shape();
-      last = name.drop_front().drop_back().str(); // of the quotes
+      last = statement.callee;
       if (first.empty())
         first = last;
     }

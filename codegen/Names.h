@@ -1,7 +1,8 @@
 //===- Names.h - C++ identifiers from ONNX names ----------------*- C++ -*-===//
 //
-// One table per scope: legal, unique, never a keyword or a name the runtime
-// needs, and the same for the same input.
+// One table per scope: legal, unique, never a keyword, a macro or a name that
+// the emitted text needs, and the same for the same input. Names that could be
+// one of those end in an underscore, as no other does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_NAMES_H
@@ -16,7 +17,7 @@
 
 namespace lwcc {
 
-/// "conv1/out:0" -> "conv1_out_0", "2d" -> "_2d".
+/// "conv1/out:0" -> "conv1_out_0", "2d" -> "_2d"; not longer than a line or so.
 std::string sanitizeName(llvm::StringRef name);
 
 class NameTable {
@@ -25,10 +26,13 @@ public:
   explicit NameTable(llvm::ArrayRef<llvm::StringRef> reserved = {});
   /// The identifier of `name`: on first request a new one.
   const std::string &get(llvm::StringRef name);
+  /// Another identifier for it with each request.
+  std::string fresh(llvm::StringRef name);
 
 private:
   llvm::StringMap<std::string> names;
-  llvm::StringSet<> taken;
+  llvm::StringMap<unsigned> numbers; ///< given out, by sanitized name
+  llvm::StringSet<> taken, reserved;
 };
 
 } // namespace lwcc

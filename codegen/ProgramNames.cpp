@@ -25,9 +25,9 @@ ProgramNames::ProgramNames(ProgramOp program)
         .Case([&](BufferOp buffer) { add(buffers, buffer); });
 
   // Inside a kernel its own name would hide a function that it calls.
-  NameTable kernelNames({"Tensor", "Tensors", "Machine", "StepScalars", "abs",
-                         "exp", "log", "sqrt", "tanh", "erf", "pow", "floor",
-                         "min", "max", "sigmoid", "dropout_mask"});
+  NameTable kernelNames({"abs", "at", "dropout_mask", "erf", "exp", "floor",
+                         "indexed", "inputs", "log", "max", "min", "pow",
+                         "sigmoid", "sqrt", "tanh"});
   for (exec::KernelOp kernel : kernels)
     member[kernel] = kernelNames.get(kernel.getSymName());
   nameMembers();
@@ -36,20 +36,12 @@ ProgramNames::ProgramNames(ProgramOp program)
 void ProgramNames::nameMembers() {
   // By name; tensors of another type or rank do not share a member.
   std::map<std::tuple<std::string, const void *, int64_t>, size_t> known;
-  NameTable taken({"arena", "f32", "i32", "u8", "view", "Dims", "i"});
+  NameTable taken;
   auto memberFor = [&](StringRef local, const void *type, int64_t rank) {
     auto [entry, isNew] =
         known.try_emplace({local.str(), type, rank}, members.size());
-    if (isNew) {
-      std::string unique = local.str();
-      // The table knows a name by its text: another for another type.
-      for (size_t n = 2; !llvm::none_of(
-               members,
-               [&](DeviceMember &m) { return m.name == taken.get(unique); });
-           ++n)
-        unique = local.str() + "_" + std::to_string(n);
-      members.push_back({taken.get(unique), {}, {}});
-    }
+    if (isNew)
+      members.push_back({taken.fresh(local), {}, {}});
     return entry->second;
   };
   for (LaneOp lane : lanes) {

@@ -202,6 +202,7 @@ LogicalResult StatementBuilder::add(Operation *op, int64_t eventNumber,
     layer = next;
     Statement told;
     told.kind = Statement::layer;
+    told.callee = next.first.str();
     told.lane = laneOf(call.getLane());
     for (StringRef word : {next.first, next.second})
       told.arguments.push_back({Phrase(quoted(word)), false, {}});

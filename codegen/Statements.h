@@ -31,7 +31,7 @@ struct Argument {
 
 struct Statement {
   enum Kind { call, layer, record, wait } kind = call;
-  std::string callee; ///< call
+  std::string callee; ///< call; layer: its name as it is, for a comment
   Phrase lane;
   std::vector<Argument> arguments; ///< call, layer
   Phrase event;                    ///< record

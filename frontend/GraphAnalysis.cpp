@@ -3,6 +3,7 @@
 #include "frontend/GraphAnalysis.h"
 #include "frontend/OnnxOpTable.h"
 #include "frontend/Parameters.h"
+#include "frontend/Unsupported.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -132,9 +133,12 @@ public:
       if (any_of(node.output(),
                  [&](const auto &name) { return needed.contains(name); }))
         result.nodes.push_back(&node);
+    UnsupportedOperators unsupported;
     for (const NodeProto *node : result.nodes)
-      for (const std::string &problem : checkSupport(result.view(*node)))
-        reporter.error(*node) << problem;
+      if (NodeView view = result.view(*node); !unsupported.take(view))
+        for (const std::string &problem : checkSupport(view))
+          reporter.error(*node) << problem;
+    unsupported.report(reporter);
     chooseInputs(needed);
     if (failed(reporter.result()))
       return failure();

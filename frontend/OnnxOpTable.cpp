@@ -155,16 +155,8 @@ static StringRef typeLetter(AttributeProto::AttributeType type) {
 }
 
 std::vector<std::string> lwcc::checkSupport(const NodeView &node) {
-  StringRef domain = node.proto().domain();
-  if (!domain.empty() && domain != "ai.onnx")
-    return {"is of the domain '" + domain.str() +
-            "'; only the standard operators (ai.onnx) are supported. Export "
-            "without fused or custom operators, and inline local functions "
-            "with onnx.inliner.inline_local_functions"};
   const OnnxOp *op = findOnnxOp(node.op());
-  if (!op)
-    return {"is an operator that lwcc does not support; the README lists those "
-            "that it does and says how to add one"};
+  assert(op && "what is unknown was sorted out before");
   std::vector<std::string> problems;
   if (op->since > node.opset())
     problems.push_back("exists since opset " + std::to_string(op->since) +

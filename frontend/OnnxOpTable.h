@@ -46,8 +46,8 @@ struct OnnxOp {
 llvm::ArrayRef<OnnxOp> onnxOps();
 const OnnxOp *findOnnxOp(llvm::StringRef name);
 
-/// What is wrong with the node's domain, type, opset or attributes, each with
-/// its fix; empty if it is supported as far as that shows.
+/// What is wrong with the opset, inputs or attributes of a node whose operator
+/// is known, each with its fix; empty if it is supported as far as that shows.
 std::vector<std::string> checkSupport(const NodeView &node);
 
 /// The attributes of a row, parsed.

@@ -13,9 +13,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace lwcc;
@@ -27,17 +25,47 @@ struct Stage {
 };
 } // namespace
 
-static std::vector<Stage> stages(const PipelineOptions &options) {
-  const std::string shard = llvm::formatv("train-shard{{local-statistics={0}}",
-                                          options.localStatistics);
+/// Its options are files and what a person wrote: no text of a pipeline.
+static constexpr llvm::StringLiteral planning = "train-plan";
+
+static std::string sharding(const PipelineOptions &options) {
+  return llvm::formatv("train-shard{{local-statistics={0}}",
+                       options.localStatistics);
+}
+
+static std::vector<std::string> scheduling(const PipelineOptions &options) {
   // Now that each gradient has its place, and before ops have an order. Not for
   // GPUs: there a product's speed is the library's, which has no such kernel.
-  std::vector<std::string> scheduling = {"train-schedule"};
   if (options.target == "cpu")
-    scheduling.insert(scheduling.begin(), "train-fuse-updates");
-  const std::string toExec = "train-to-exec";
-  const std::string lowering =
-      shard + "," + llvm::join(scheduling, ",") + "," + toExec;
+    return {"train-fuse-updates", "train-schedule"};
+  return {"train-schedule"};
+}
+
+static constexpr llvm::StringLiteral toExec = "train-to-exec";
+
+static std::unique_ptr<Pass> createPlanning(const PipelineOptions &options) {
+  TrainPlanOptions plan;
+  plan.strategy = options.strategy;
+  plan.gpus = options.gpus;
+  plan.machineName = options.machine;
+  plan.precision = options.precision;
+  plan.file = options.plan;
+  plan.costsFile = options.costs;
+  plan.target = options.target;
+  plan.memory = options.memory;
+  plan.searchSeconds = options.searchSeconds;
+  plan.localStatistics = options.localStatistics;
+  plan.searchSeed = options.searchSeed;
+  plan.searchDimensions = options.searchDimensions;
+  plan.lowering = sharding(options) + "," +
+                  llvm::join(scheduling(options), ",") + "," + toExec.str();
+  plan.tables = options.costTables;
+  plan.compare = options.compareStrategies;
+  plan.record = options.recordPlan;
+  return createTrainPlan(plan);
+}
+
+static std::vector<Stage> stages(const PipelineOptions &options) {
   return {
       {"imported", {}},
       {"differentiated",
@@ -59,27 +87,14 @@ static std::vector<Stage> stages(const PipelineOptions &options) {
            "train-fuse",
            "canonicalize",
        }},
-      {"planned",
-       {llvm::formatv(
-           "train-plan{{strategy={0} gpus={1} record={2} compare={3} "
-           "tables={4} precision={5} memory={6} search-seconds={7} "
-           "search-seed={8} search-dimensions={9} "
-           "local-statistics={10} lowering=\"{11}\"{12}{13}{14}{15}}",
-           options.strategy, options.gpus, options.recordPlan,
-           options.compareStrategies, options.costTables, options.precision,
-           options.memory, options.searchSeconds, options.searchSeed,
-           options.searchDimensions, options.localStatistics, lowering,
-           options.costs.empty() ? "" : " costs=" + options.costs,
-           options.target.empty() ? "" : " target=" + options.target,
-           options.plan.empty() ? "" : " plan=" + options.plan,
-           options.machine.empty() ? "" : " machine=" + options.machine)}},
-      {"sharded", {shard}},
-      {"scheduled", scheduling},
+      {"planned", {planning.str()}},
+      {"sharded", {sharding(options)}},
+      {"scheduled", scheduling(options)},
       {"exec",
        {
            // Values become buffers: only now is it settled which of them share
            // memory by construction (updates, views, in-place maps).
-           toExec,
+           toExec.str(),
            // Offsets, by the lifetimes that lanes and events guarantee.
            "exec-plan-memory",
            // The proof, on every compile, of all that was decided above.
@@ -98,38 +113,25 @@ llvm::ArrayRef<StringRef> lwcc::pipelineForms() {
   return forms;
 }
 
-/// Writes the module as NN-pass.mlir; failing to is a user's mistake.
-static LogicalResult dump(ModuleOp module, StringRef directory, unsigned number,
-                          StringRef pass) {
-  StringRef name = pass.take_until([](char c) { return c == '{'; });
-  std::string path =
-      llvm::formatv("{0}/{1,0+2}-{2}.mlir", directory, number, name);
-  std::error_code error = llvm::sys::fs::create_directories(directory);
-  llvm::raw_fd_ostream file(path, error);
-  if (error)
-    return emitError(UnknownLoc::get(module.getContext()))
-           << "cannot write " << path << ": " << error.message();
-  module->print(file);
-  return success();
-}
-
 LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
-                                llvm::function_ref<void(StringRef)> onForm) {
-  unsigned number = 0;
+                                llvm::function_ref<void(StringRef)> onForm,
+                                llvm::function_ref<OnPass> onPass) {
   auto run = [&](const std::string &pass) -> LogicalResult {
     PassManager manager(module.getContext());
     // The forms are verified once each, and ops by the passes that make them.
     manager.enableVerifier(false);
-    if (failed(parsePassPipeline(pass, manager)))
+    if (pass == planning)
+      manager.addPass(createPlanning(options));
+    else if (failed(parsePassPipeline(pass, manager)))
       return failure();
     if (failed(manager.run(module)))
       return failure();
-    if (options.dumpDir.empty() || StringRef(pass).starts_with("lwcc-verify"))
-      return success();
-    return dump(module, options.dumpDir, ++number, pass);
+    StringRef name =
+        StringRef(pass).take_until([](char c) { return c == '{'; });
+    return onPass && !name.starts_with("lwcc-verify") ? onPass(name)
+                                                      : success();
   };
-  if (!options.dumpDir.empty() &&
-      failed(dump(module, options.dumpDir, 0, "imported")))
+  if (onPass && failed(onPass("imported")))
     return failure();
   for (const Stage &stage : stages(options)) {
     for (const std::string &pass : stage.passes)

@@ -18,13 +18,13 @@ struct PipelineOptions {
   std::string stopAfter = "exec"; ///< a form (ir/train/README.md)
   std::string optimizer = "sgd";
   std::string strategy = "single";
-  std::string plan;        ///< a file, instead of the strategy
-  std::string machine;     ///< a built-in name or a file; empty: a default
+  std::string plan;    ///< a file, instead of the strategy
+  std::string machine; ///< a built-in name or a file; empty: a default
   std::string precision = "fp32"; ///< of products: fp32 or tf32
-  bool recordPlan = false; ///< as JSON on the module
-  bool costTables = false;  ///< of the layer-wise search, as JSON
+  bool recordPlan = false;        ///< as JSON on the module
+  bool costTables = false;        ///< of the layer-wise search, as JSON
   bool compareStrategies = false; ///< as text on the module
-  bool localStatistics = false; ///< of batch normalization, per part
+  bool localStatistics = false;   ///< of batch normalization, per part
   int gpus = 1;
   std::string costs;         ///< a profile to price plans by, if any
   std::string target;        ///< that it must be of, if any
@@ -32,17 +32,20 @@ struct PipelineOptions {
   double searchSeconds = 10; ///< for searches by chance
   int64_t searchSeed = 0;
   std::string searchDimensions = "nchwk"; ///< that searches may cut
-  std::string dumpDir; ///< if set, the IR after every pass goes there
 };
 
 /// All forms, in order.
 llvm::ArrayRef<llvm::StringRef> pipelineForms();
 
+/// Is told what changed the module, first "imported".
+using OnPass = llvm::LogicalResult(llvm::StringRef pass);
+
 /// Brings a module of the form `imported` to `stopAfter`, checking each form.
 /// `onForm` is told each form that was reached. Mistakes are diagnostics.
 mlir::LogicalResult
 runPipeline(mlir::ModuleOp module, const PipelineOptions &options,
-            llvm::function_ref<void(llvm::StringRef form)> onForm = {});
+            llvm::function_ref<void(llvm::StringRef form)> onForm = {},
+            llvm::function_ref<OnPass> onPass = {});
 
 } // namespace lwcc
 

@@ -1,8 +1,10 @@
 # lit configuration: run with `lit build/test` (or tools/test.sh).
 # Features gate what a machine can do: nvcc (compile for CUDA), oracle (PyTorch),
+# namespaces (mounts of its own; not where there is a GPU, which stays in sight),
 # emit (build emitted programs: not against a runtime with sanitizers).
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -30,7 +32,14 @@ config.substitutions.append(("%src", config.source_dir))
 
 if not config.sanitize:
     config.available_features.add("emit")
+if not os.path.exists("/dev/nvidiactl") and not subprocess.run(
+        ["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode:
+    config.available_features.add("namespaces")
 if os.path.exists(oracle):
     config.available_features.add("oracle")
-if shutil.which("nvcc") or os.path.exists(os.path.join(config.deps, "cuda", "bin", "nvcc")):
+nvcc = os.path.join(config.deps, "cuda", "bin", "nvcc")
+if not os.path.exists(nvcc):
+    nvcc = shutil.which("nvcc")
+if nvcc:
     config.available_features.add("nvcc")
+    config.substitutions.append(("%cuda", os.path.dirname(os.path.dirname(nvcc))))

@@ -41,6 +41,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$root"/tools/gpu/bundle/* "$folder"
 cp -r "$root/runtime" "$folder"
+cp -r /usr/include/nlohmann "$folder/runtime/third_party" # beside its licence
 rm -rf "$folder/runtime/cpu"
 cp -r "$root/test/unit/runtime-cuda/ops" "$folder/test/unit/runtime-cuda"
 cp "$root/test/models/networks.py" "$folder/models"

@@ -1,9 +1,9 @@
 //===- CostTables.cpp - The layer-wise search as tables -------------------===//
 
 #include "passes/plan/CostTables.h"
+#include "passes/plan/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace lwcc::plan;
@@ -149,18 +149,18 @@ std::string CostTables::toJson() const {
   json::OStream out(os, 1);
   out.object([&] {
     out.attribute("version", 1);
-    out.attribute("model", problem.graph.model);
+    out.attribute("model", jsonText(problem.graph.model));
     out.attribute("hash", problem.graph.hash);
     out.attribute("batch", problem.graph.batch);
-    out.attribute("machine", problem.machine.name);
+    out.attribute("machine", jsonText(problem.machine.name));
     out.attribute("devices", problem.machine.devices());
-    out.attribute("costs", problem.costs.source());
+    out.attribute("costs", jsonText(problem.costs.source()));
     out.attributeArray("groups", [&] {
       for (auto [group, kind] : llvm::zip_equal(groups, kindOf))
         out.object([&, group = group, kind = kind] {
           out.attributeArray("layers", [&] {
             for (int layer : group)
-              out.value(problem.graph.layers[layer].name);
+              out.value(jsonText(problem.graph.layers[layer].name));
           });
           out.attributeArray("tilings", [&] {
             for (const Tiling &tiling : kind->tilings)

@@ -40,15 +40,18 @@ bool JsonFields::flag(llvm::StringRef name) {
   return field && field->getAsBoolean().value_or(false);
 }
 
-int64_t JsonFields::count(llvm::StringRef name, int64_t absent, int64_t least) {
+int64_t JsonFields::count(llvm::StringRef name, int64_t absent, int64_t least,
+                          int64_t most) {
   const json::Value *field = find(name, false);
   if (!field)
     return absent;
   std::optional<int64_t> value = field->getAsInteger();
-  if (value && *value >= least)
+  if (value && *value >= least && *value <= most)
     return *value;
-  mistake("expected a number of at least {0} for \"{1}{2}\", found {3}", least,
-          where, name, *field);
+  bool isLarge = value && *value > most;
+  mistake("expected a number of at {0} {1} for \"{2}{3}\", found {4}",
+          isLarge ? "most" : "least", isLarge ? most : least, where, name,
+          *field);
   return absent;
 }
 
@@ -99,19 +102,4 @@ void JsonFields::finish() {
     if (!llvm::is_contained(names, name))
       mistake("unknown field \"{0}{1}\"{2}", where, name,
               suggestion(name, names));
-}
-
-const json::Object *
-lwcc::plan::parseObject(llvm::StringRef text, json::Value &value,
-                        std::vector<std::string> &mistakes) {
-  llvm::Expected<json::Value> parsed = json::parse(text);
-  if (!parsed) {
-    mistakes.push_back(llvm::toString(parsed.takeError()));
-    return nullptr;
-  }
-  value = std::move(*parsed);
-  const json::Object *object = value.getAsObject();
-  if (!object)
-    mistakes.push_back("expected an object");
-  return object;
 }

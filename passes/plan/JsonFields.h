@@ -24,11 +24,16 @@ public:
              std::vector<std::string> &mistakes)
       : fields(fields), where(std::move(where)), mistakes(mistakes) {}
 
+  /// What no machine or batch has more of: products of some such numbers are
+  /// still numbers.
+  static constexpr int64_t most = int64_t(1) << 20;
+
   /// Whether it is of this version.
   bool expectVersion(int64_t version);
   std::string text(llvm::StringRef name); ///< "" if absent
   bool flag(llvm::StringRef name);        ///< false if absent
-  int64_t count(llvm::StringRef name, int64_t absent, int64_t least = 1);
+  int64_t count(llvm::StringRef name, int64_t absent, int64_t least = 1,
+                int64_t most = JsonFields::most);
   double positive(llvm::StringRef name); ///< must be there
   double positiveOr(llvm::StringRef name, double absent);
   double notNegative(llvm::StringRef name, double absent);
@@ -54,11 +59,6 @@ private:
   std::vector<std::string> &mistakes;
   std::vector<std::string> known;
 };
-
-/// The object that a text is to be, in `value`; null after a mistake.
-const llvm::json::Object *parseObject(llvm::StringRef text,
-                                      llvm::json::Value &value,
-                                      std::vector<std::string> &mistakes);
 
 } // namespace lwcc::plan
 

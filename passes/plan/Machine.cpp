@@ -2,6 +2,7 @@
 
 #include "passes/plan/Machine.h"
 #include "passes/plan/JsonFields.h"
+#include "passes/plan/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -120,7 +121,7 @@ static std::string fieldsOf(const Link &link) {
 std::string lwcc::plan::toJson(const Machine &m) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "{\n  \"version\": 1,\n  \"name\": " << json::Value(m.name)
+  os << "{\n  \"version\": 1,\n  \"name\": " << jsonText(m.name)
      << ",\n  \"nodes\": " << m.nodes << ", \"gpus\": " << m.gpus
      << ",\n  \"device\": {\"fp32\": " << textOf(m.device.fp32)
      << ", \"tf32\": " << textOf(m.device.tf32)

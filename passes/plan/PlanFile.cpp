@@ -1,6 +1,7 @@
 //===- PlanFile.cpp - Plans as files --------------------------------------===//
 
 #include "passes/plan/JsonFields.h"
+#include "passes/plan/ParseJson.h"
 #include "passes/plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -8,6 +9,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <limits>
 
 using namespace lwcc::plan;
 namespace json = llvm::json;
@@ -47,7 +50,7 @@ std::string lwcc::plan::toJson(const Plan &plan) {
   std::string text;
   llvm::raw_string_ostream os(text);
   // Written by hand for one line per layer; strings are escaped by JSON.h.
-  auto string = [](llvm::StringRef s) { return json::Value(s); };
+  auto string = [](llvm::StringRef s) { return jsonText(s); };
   os << "{\n  \"version\": " << version
      << ",\n  \"model\": " << string(plan.model)
      << ",\n  \"hash\": " << string(plan.hash)
@@ -109,7 +112,7 @@ class Reader {
 public:
   explicit Reader(std::vector<std::string> &mistakes) : mistakes(mistakes) {}
 
-  void read(const json::Value &value, Plan &plan);
+  void read(const json::Object &object, Plan &plan);
 
 private:
   template <typename... Args>
@@ -143,7 +146,8 @@ void Reader::checkKeys(const json::Object &object, const std::string &where,
 
 /// A number of parts, or the list of their sizes.
 void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
-  if (const json::Array *sizes = field.getAsArray()) {
+  if (const json::Array *sizes = field.getAsArray();
+      sizes && static_cast<int64_t>(sizes->size()) <= JsonFields::most) {
     for (const json::Value &entry : *sizes)
       tiling.sizes[dim].push_back(entry.getAsInteger().value_or(0));
     tiling.degrees[dim] = sizes->size();
@@ -151,7 +155,7 @@ void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
         llvm::all_of(tiling.sizes[dim], [](int64_t size) { return size > 0; }))
       return;
   } else if (std::optional<int64_t> parts = field.getAsInteger();
-             parts && *parts > 0) {
+             parts && *parts > 0 && *parts <= JsonFields::most) {
     tiling.degrees[dim] = *parts;
     return;
   }
@@ -207,6 +211,14 @@ Tiling Reader::readTiling(const json::Value &value) {
     if (const json::Value *field = object->get(known.back()))
       readDegree(*field, d, tiling);
   }
+  int64_t tiles = 1; // one by one: a product of five may be no number
+  for (int64_t degree : tiling.degrees)
+    if ((tiles *= degree) > JsonFields::most) {
+      mistake("layer \"{0}\" has more than {1} tiles", layer, JsonFields::most);
+      tiling.degrees.fill(1);
+      tiling.sizes = {};
+      return tiling;
+    }
   checkKeys(*object, "layer \"" + layer + "\": ", known);
   if (const json::Value *places = object->get("places"))
     readPlaces(*places, tiling);
@@ -253,16 +265,14 @@ void Reader::readOrder(const json::Object &lanes, Plan &plan) {
   }
 }
 
-void Reader::read(const json::Value &value, Plan &plan) {
-  const json::Object *object = value.getAsObject();
-  if (!object)
-    return mistake("expected an object");
-  JsonFields fields(*object, "", mistakes);
+void Reader::read(const json::Object &object, Plan &plan) {
+  JsonFields fields(object, "", mistakes);
   if (!fields.expectVersion(version))
     return;
   plan.model = fields.text("model");
   plan.hash = fields.text("hash");
-  plan.batch = fields.count("batch", 0, /*least=*/0);
+  plan.batch = fields.count("batch", 0, /*least=*/0,
+                            std::numeric_limits<int64_t>::max());
   plan.strategy = fields.text("strategy");
   plan.costs = fields.text("costs");
   if (auto machine = fields.object("machine", /*needed=*/false)) {
@@ -292,9 +302,8 @@ void Reader::read(const json::Value &value, Plan &plan) {
 std::vector<std::string> lwcc::plan::fromJson(llvm::StringRef text,
                                               Plan &plan) {
   std::vector<std::string> mistakes;
-  if (llvm::Expected<json::Value> value = json::parse(text))
-    Reader(mistakes).read(*value, plan);
-  else
-    mistakes.push_back(llvm::toString(value.takeError()));
+  json::Value value = nullptr;
+  if (const json::Object *object = parseObject(text, value, mistakes))
+    Reader(mistakes).read(*object, plan);
   return mistakes;
 }

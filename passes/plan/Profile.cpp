@@ -2,12 +2,14 @@
 
 #include "passes/plan/Profile.h"
 #include "passes/plan/JsonFields.h"
+#include "passes/plan/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace lwcc::plan;
 namespace json = llvm::json;
@@ -59,10 +61,9 @@ std::string Profile::toJson() const {
   // Sorted, a line each: files can be compared.
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "{\n  \"version\": 1,\n  \"target\": " << json::Value(target)
-     << ",\n  \"device\": " << json::Value(device)
-     << ",\n  \"precision\": " << json::Value(precision)
-     << ",\n  \"shares\": {";
+  os << "{\n  \"version\": 1,\n  \"target\": " << jsonText(target)
+     << ",\n  \"device\": " << jsonText(device)
+     << ",\n  \"precision\": " << jsonText(precision) << ",\n  \"shares\": {";
   llvm::StringRef between = "\n";
   for (const auto &[share, known] : shares) {
     os << between << "    \"" << share << "\": {";
@@ -73,7 +74,7 @@ std::string Profile::toJson() const {
     llvm::StringRef comma = "\n";
     for (llvm::StringRef key : keys) {
       const Entry &entry = known.entries.find(key)->second;
-      os << comma << "      " << json::Value(key)
+      os << comma << "      " << jsonText(key)
          << llvm::formatv(
                 ": {{\"seconds\": {0}, \"deviation\": {1}, \"work\": {2}, "
                 "\"samples\": {3}}",
@@ -126,7 +127,8 @@ std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
       read.seconds = entry.positive("seconds");
       read.deviation = entry.notNegative("deviation", 0);
       read.work = entry.notNegative("work", 0);
-      read.samples = entry.count("samples", 1);
+      read.samples = entry.count("samples", 1, /*least=*/1,
+                                 std::numeric_limits<int64_t>::max());
       entry.finish();
       profile.add(share, key, read);
     }

@@ -2,10 +2,10 @@
 
 #include "passes/plan/ProgramTime.h"
 #include "passes/plan/Links.h"
+#include "passes/plan/ParseJson.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 #include <cmath>
 #include <utility>
@@ -149,7 +149,6 @@ void plan::printTimeline(const ProgramTime &time, llvm::raw_ostream &os) {
 
 void plan::printTrace(exec::ProgramOp program, const ProgramTime &time,
                       llvm::raw_ostream &os) {
-  using llvm::json::Value;
   os << "{\"traceEvents\": [\n";
   llvm::StringMap<int> devices;
   std::vector<int> deviceOf;
@@ -160,10 +159,10 @@ void plan::printTrace(exec::ProgramOp program, const ProgramTime &time,
     if (isNew)
       os << llvm::formatv("{{\"name\": \"process_name\", \"ph\": \"M\", "
                           "\"args\": {{\"name\": {0}}, \"pid\": {1}},\n",
-                          Value(op.getDevice()), entry->second);
+                          jsonText(op.getDevice()), entry->second);
     os << llvm::formatv("{{\"name\": \"thread_name\", \"ph\": \"M\", \"args\": "
                         "{{\"name\": {0}}, \"pid\": {1}, \"tid\": {2}},\n",
-                        Value(op.getSymName()), entry->second, i);
+                        jsonText(op.getSymName()), entry->second, i);
   }
   std::vector<int> calls(time.lanes.size(), 0);
   StringRef between = "";
@@ -174,14 +173,15 @@ void plan::printTrace(exec::ProgramOp program, const ProgramTime &time,
               "{{\"name\": {0}, \"cat\": {1}, \"ph\": \"X\", \"pid\": {2}, "
               "\"tid\": {3}, \"ts\": {4:f3}, \"dur\": {5:f3}, \"args\": "
               "{{\"layer\": {6}, \"step\": 0, \"call\": {7}}}",
-              Value(call.getCallee()), Value(call.getPhase()),
+              jsonText(call.getCallee()), jsonText(call.getPhase()),
               deviceOf[span.lane], span.lane, span.begin * 1e6,
-              span.seconds * 1e6, Value(call.getLayer()), calls[span.lane]++);
+              span.seconds * 1e6, jsonText(call.getLayer()),
+              calls[span.lane]++);
     between = ",\n";
   }
   auto text = [&](StringRef name) {
     auto attribute = program->getAttrOfType<StringAttr>(name);
-    return Value(attribute ? attribute.getValue() : "");
+    return jsonText(attribute ? attribute.getValue() : "");
   };
   os << llvm::formatv("\n], \"otherData\": {{\"program\": {0}, \"hash\": {1}, "
                       "\"plan\": {2}, \"predicted\": true}}\n",

@@ -102,10 +102,13 @@ BufferOp Declarations::createBuffer(Location loc, Role role, StringRef name,
   OpBuilder::InsertionGuard guard(declarations);
   if (firstKernel)
     declarations.setInsertionPoint(firstKernel);
-  // Devices that do the same have the same names behind their own.
-  std::string full = name.str();
+  // Devices that do the same have the same names behind their own. Where there
+  // is one, only a tensor that is called like the device's own needs it.
+  std::string full = name.str(), device = deviceOf(place).str() + ".";
   if (devices.size() > 1)
-    full = (deviceOf(place) + "." + withoutNumbers(name)).str();
+    full = device + withoutNumbers(name);
+  else if (name.starts_with(device))
+    full = device + full;
   return BufferOp::create(declarations, loc, namer.unique(full),
                           deviceOf(place), role, plainType(type), offset,
                           parent, DenseI64ArrayAttr());

@@ -7,6 +7,7 @@
 #include "runtime/train/GlobalTensors.h"
 #include "runtime/train/Json.h"
 #include "runtime/train/Safetensors.h"
+#include "runtime/train/Temporaries.h"
 #include "runtime/train/Text.h"
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <unordered_set>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -80,12 +83,12 @@ void checkCheckpoint(const std::string &checkpoint, const Program &program) {
     }
     if (found == file.tensors().size())
       continue;
+    std::unordered_set<std::string> known;
+    for (const StateTensor &state : program.state)
+      if (part.holds(state))
+        known.insert(state.tensor.name);
     for (const TensorEntry &entry : file.tensors())
-      if (std::none_of(program.state.begin(), program.state.end(),
-                       [&](const StateTensor &state) {
-                         return part.holds(state) &&
-                                state.tensor.name == entry.name;
-                       }))
+      if (!known.count(entry.name))
         extra.push_back(entry.name + " " + dimsText(entry.dims));
   }
   if (missing.empty() && extra.empty() && different.empty())
@@ -151,13 +154,14 @@ static void writePart(const fs::path &folder, const Part &part,
   writer.finish();
 }
 
-static std::string stateText(const CheckpointInfo &info,
+static std::string stateText(const CheckpointInfo &info, int64_t save,
                              const Program &program) {
   JsonObject flags;
   for (const auto &[name, value] : info.flags)
     flags.add(name, value);
   return JsonObject()
              .add("format", 1)
+             .add("save", save)
              .add("model", program.model)
              .add("model_hash", info.modelHash)
              .add("compiler", program.compiler)
@@ -211,14 +215,28 @@ std::string saveCheckpoint(const std::string &folder, int64_t keep,
   try {
     fs::create_directories(root);
     removeLeftovers(root);
+    Temporary folderOwner(temporary.string());
     fs::create_directory(temporary);
-    for (const Part &part : parts)
+    // In the order of their making, so that the folder is empty in the end.
+    Temporary stateOwner((temporary / "state.json").string());
+    std::vector<std::unique_ptr<Temporary>> partOwners;
+    for (const Part &part : parts) {
+      partOwners.push_back(
+          std::make_unique<Temporary>((temporary / part.file).string()));
       writePart(temporary, part, program, machine);
-    FileWriter state((temporary / "state.json").string());
-    state.write(stateText(info, program));
+    }
+    int64_t save = 1;
+    for (const SavedCheckpoint &other : listCheckpoints(folder))
+      save = std::max(save, other.save + 1);
+    FileWriter state(stateOwner.path());
+    state.write(stateText(info, save, program));
     state.finish();
     syncDirectory(temporary.string());
     moveInto(temporary, target);
+    folderOwner.keep();
+    stateOwner.keep();
+    for (auto &owner : partOwners)
+      owner->keep();
     syncDirectory(root.string());
   } catch (const std::exception &error) {
     std::error_code ignored;
@@ -228,14 +246,18 @@ std::string saveCheckpoint(const std::string &folder, int64_t keep,
                 " could not be saved: " + error.what() +
                 (earlier.empty() ? ""
                                  : "\n  the latest checkpoint is intact: " +
-                                       earlier.back().second));
+                                       earlier.back().path));
   }
   auto checkpoints = listCheckpoints(folder);
-  for (size_t i = 0; keep > 0 && i + keep < checkpoints.size(); ++i) {
+  std::erase_if(checkpoints, [](const SavedCheckpoint &checkpoint) {
+    return !checkpoint.damage.empty();
+  });
+  int64_t surplus = keep > 0 ? int64_t(checkpoints.size()) - keep : 0;
+  for (int64_t i = 0; i < surplus; ++i) {
     // Its state.json first: without it the rest is no checkpoint.
     std::error_code ignored;
-    fs::remove(fs::path(checkpoints[i].second) / "state.json", ignored);
-    fs::remove_all(checkpoints[i].second, ignored);
+    fs::remove(fs::path(checkpoints[i].path) / "state.json", ignored);
+    fs::remove_all(checkpoints[i].path, ignored);
   }
   return target.string();
 }

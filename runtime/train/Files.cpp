@@ -3,9 +3,12 @@
 #include "runtime/train/Files.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/train/Temporaries.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -23,8 +26,79 @@ void throwSystemError(const std::string &path, const char *verb) {
               std::generic_category().message(errno));
 }
 
-MappedFile::MappedFile(const std::string &path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the handler of SIGBUS has to know of a mapping.
+struct Mapping {
+  std::atomic<const char *> begin = nullptr;
+  const char *end = nullptr;
+  const char *path = nullptr;
+};
+} // namespace
+
+/// More files than are ever open; one beyond has no message.
+static Mapping mappings[64];
+/// Its address, which no mapping has, claims an entry that is being filled in.
+static const char claimed = 0;
+static struct sigaction oldBusAction;
+
+static void writeError(const char *text) {
+  // There is nobody to tell if this fails.
+  [[maybe_unused]] ssize_t written =
+      ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// Calls only what POSIX allows in a handler.
+static void onBusError(int signal, siginfo_t *info, void *) {
+  const char *address = static_cast<const char *>(info->si_addr);
+  for (const Mapping &mapping : mappings) {
+    const char *begin = mapping.begin;
+    if (!begin || begin == &claimed || address < begin ||
+        address >= mapping.end)
+      continue;
+    writeError("\nerror: ");
+    writeError(mapping.path);
+    writeError(": was cut short, or cannot be read any more, while it was in "
+               "use\n");
+    removeTemporaries();
+    ::_exit(1);
+  }
+  // Not ours: happens again, as if we were not here.
+  ::sigaction(signal, &oldBusAction, nullptr);
+}
+
+static void addMapping(const char *begin, int64_t length, const char *path) {
+  static const bool installed = [] {
+    struct sigaction action = {};
+    action.sa_sigaction = onBusError;
+    action.sa_flags = SA_SIGINFO;
+    ::sigemptyset(&action.sa_mask);
+    return ::sigaction(SIGBUS, &action, &oldBusAction) == 0;
+  }();
+  (void)installed;
+  for (Mapping &mapping : mappings) {
+    const char *none = nullptr;
+    if (!mapping.begin.compare_exchange_strong(none, &claimed))
+      continue;
+    mapping.end = begin + length;
+    mapping.path = path;
+    mapping.begin = begin;
+    return;
+  }
+}
+
+static void removeMapping(const char *begin) {
+  for (Mapping &mapping : mappings)
+    if (mapping.begin == begin)
+      mapping.begin = nullptr;
+}
+
+MappedFile::MappedFile(const std::string &path) : path(path) {
+  // A pipe would be waited for, without O_NONBLOCK.
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
     throwSystemError(path, "open");
   struct stat info;
@@ -44,20 +118,28 @@ MappedFile::MappedFile(const std::string &path) {
       throwSystemError(path, "map into memory");
     }
     bytes = static_cast<const char *>(mapping);
+    addMapping(bytes, length, this->path.c_str());
   }
   ::close(file);
 }
 
 MappedFile::~MappedFile() {
-  if (bytes)
-    ::munmap(const_cast<char *>(bytes), length);
+  if (!bytes)
+    return;
+  removeMapping(bytes);
+  ::munmap(const_cast<char *>(bytes), length);
 }
 
-FileWriter::FileWriter(const std::string &path) : path(path) {
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+FileWriter::FileWriter(const std::string &path, const std::string &shownAs)
+    : path(shownAs) {
   descriptor =
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    throwSystemError(path, "write");
+    throwSystemError(shownAs, "write");
 }
 
 FileWriter::~FileWriter() {
@@ -89,6 +171,28 @@ void FileWriter::finish() {
     throwSystemError(path, "write");
 }
 
+/// Whether something is there that cannot be replaced, only written to.
+static bool isSpecial(const std::string &path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
+         !S_ISDIR(info.st_mode);
+}
+
+/// The file behind symbolic links, even where it does not exist yet.
+static std::string behindLinks(const std::string &path) {
+  namespace fs = std::filesystem;
+  fs::path place(path);
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(place, error); ++links) {
+    if (links == 40) { // the system's own limit
+      errno = ELOOP;
+      throwSystemError(path, "write");
+    }
+    place = place.parent_path() / fs::read_symlink(place, error);
+  }
+  return place.string();
+}
+
 /// Beside `path`, so that the rename stays inside one file system.
 static std::string temporaryName(const std::string &path) {
   return path + ".tmp-" + std::to_string(::getpid());
@@ -96,36 +200,48 @@ static std::string temporaryName(const std::string &path) {
 
 void writeAtomically(const std::string &path,
                      const std::function<void(FileWriter &)> &fill) {
-  std::string temporary = temporaryName(path);
-  try {
-    FileWriter writer(temporary);
+  if (isSpecial(path)) {
+    FileWriter writer(path);
     fill(writer);
     writer.finish();
-    if (::rename(temporary.c_str(), path.c_str()) != 0)
-      throwSystemError(path, "write");
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
+    return;
   }
-  syncDirectory(parentOf(path));
+  std::string place = behindLinks(path);
+  Temporary temporary(temporaryName(place));
+  FileWriter writer(temporary.path(), path);
+  fill(writer);
+  struct stat old;
+  if (::stat(place.c_str(), &old) == 0)
+    ::chmod(temporary.path().c_str(), old.st_mode & 07777);
+  writer.finish();
+  if (::rename(temporary.path().c_str(), place.c_str()) != 0) {
+    if (errno != EBUSY)
+      throwSystemError(path, "write");
+    // A file that is mounted by itself, as containers do, cannot be replaced.
+    MappedFile whole(temporary.path());
+    FileWriter through(place, path);
+    through.write(whole.text());
+    through.finish();
+    return;
+  }
+  temporary.keep();
+  syncDirectory(parentOf(place));
 }
 
 void checkWritable(const std::string &path) {
-  if (std::filesystem::is_directory(path))
+  if (std::error_code error; std::filesystem::is_directory(path, error))
     throw Error(path + ": cannot write: is a directory");
-  // A pipe or a device has nothing beside it.
-  if (std::filesystem::exists(path) &&
-      !std::filesystem::is_regular_file(path)) {
+  if (isSpecial(path)) { // has nothing beside it
     if (::access(path.c_str(), W_OK) != 0)
       throwSystemError(path, "write");
     return;
   }
-  std::string temporary = temporaryName(path);
-  int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  Temporary temporary(temporaryName(behindLinks(path)));
+  int file =
+      ::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0)
     throwSystemError(path, "write");
   ::close(file);
-  ::unlink(temporary.c_str());
 }
 
 void syncDirectory(const std::string &path) {

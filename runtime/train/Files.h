@@ -4,6 +4,14 @@
 // it is complete and on disk. Every failure is an Error with the file's name
 // and the system's reason. What the bytes mean is the business of the callers.
 //
+// An output that is a device, a pipe or a socket is written through: it stays
+// what it is. Through a symbolic link the file behind it is replaced, the link
+// stays. Nothing else is created, and nothing half-written is left.
+//
+// Input is mapped, since data may be larger than the memory and one pass over
+// it has no other cost. If somebody cuts a file short under a mapping, the
+// system sends SIGBUS: the program then names the file and ends with code 1.
+//
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_FILES_H
 #define LWCC_RUNTIME_TRAIN_FILES_H
@@ -18,7 +26,7 @@ namespace lwcc::rt::train {
 /// "PATH: cannot VERB: REASON" with the reason of errno.
 [[noreturn]] void throwSystemError(const std::string &path, const char *verb);
 
-/// A whole file, read-only, in memory as long as the object lives.
+/// A whole regular file, read-only, in memory as long as the object lives.
 class MappedFile {
 public:
   explicit MappedFile(const std::string &path);
@@ -31,14 +39,18 @@ public:
   std::string_view text() const { return {bytes, size_t(length)}; }
 
 private:
+  std::string path;
   const char *bytes = nullptr;
   int64_t length = 0;
 };
 
-/// A new file under its own name.
+/// Writes a file under its own name: what is there is emptied, or written
+/// through.
 class FileWriter {
 public:
-  explicit FileWriter(const std::string &path);
+  explicit FileWriter(const std::string &path) : FileWriter(path, path) {}
+  /// Messages speak of `shownAs`.
+  FileWriter(const std::string &path, const std::string &shownAs);
   ~FileWriter();
   FileWriter(const FileWriter &) = delete;
   FileWriter &operator=(const FileWriter &) = delete;
@@ -55,7 +67,7 @@ private:
 
 /// Lets `fill` write a file under a temporary name beside `path`, then renames
 /// it. If anything fails, what was at `path` before is untouched and the
-/// temporary file is gone.
+/// temporary file is gone. What is no regular file is written through.
 void writeAtomically(const std::string &path,
                      const std::function<void(FileWriter &)> &fill);
 

@@ -4,6 +4,9 @@
 
 namespace lwcc::rt::train {
 
+/// Steps and epochs have numbers of 32 bits.
+static constexpr double maxCount = std::numeric_limits<uint32_t>::max();
+
 const std::vector<FlagSection> &flagTable() {
   using O = Options;
   static const std::vector<FlagSection> sections = {
@@ -31,9 +34,9 @@ const std::vector<FlagSection> &flagTable() {
            {"epochs", "N", &O::epochs,
             "passes over the data; 0 only evaluates and exports (default: "
             "1, or as many as --steps takes)",
-            true},
-           {"steps", "N", &O::steps, "stop after N steps over all epochs",
-            true},
+            true, 0, maxCount},
+           {"steps", "N", &O::steps, "stop after N steps over all epochs", true,
+            0, maxCount},
            {"lr", "X", &O::lr, "learning rate", true},
            {"sched",
             "NAME",
@@ -101,7 +104,8 @@ const std::vector<FlagSection> &flagTable() {
             "bitwise equal results from run to run with as many CPU threads",
             true},
            {"benchmark", "N", &O::benchmark,
-            "time N steps on synthetic data that is already on the device"},
+            "time N steps on synthetic data that is already on the device",
+            false, 0, 1e6},
            {"trace", "FILE", &O::trace,
             "write when every call ran, one track a lane, for chrome://tracing "
             "or Perfetto: in the steps of --benchmark, else in 10 steps behind "

@@ -124,7 +124,11 @@ static bool isUnset(const std::string &text) {
 // Command line
 //===----------------------------------------------------------------------===//
 
-static std::string unknownFlag(const std::string &name) {
+static std::string unknownFlag(const std::string &name,
+                               const FlagAnswers &answers) {
+  for (const auto &[flag, answer] : answers)
+    if (flag == name)
+      return "--" + name + ": " + answer;
   std::vector<std::string> names;
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
@@ -134,7 +138,8 @@ static std::string unknownFlag(const std::string &name) {
          (close.empty() ? "" : "; did you mean --" + close + "?");
 }
 
-Flags parseFlags(const std::vector<std::string> &arguments) {
+Flags parseFlags(const std::vector<std::string> &arguments,
+                 const FlagAnswers &answers) {
   Flags flags;
   std::vector<std::string> mistakes;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -152,7 +157,7 @@ Flags parseFlags(const std::vector<std::string> &arguments) {
     std::string name = argument.substr(2, equals - 2);
     const Flag *flag = findFlag(name);
     if (!flag) {
-      mistakes.push_back(unknownFlag(name));
+      mistakes.push_back(unknownFlag(name, answers));
       // Not another mistake: the value of the flag that we do not know.
       if (equals == argument.size() && i + 1 < arguments.size() &&
           arguments[i + 1].compare(0, 1, "-") != 0)

@@ -4,6 +4,12 @@
 // search for the nearest flag and what a checkpoint remembers all come from
 // the table; nothing else knows how a flag is spelled.
 //
+// Why no library: the parsers there are (CLI11, Boost, cxxopts) stop at the
+// first mistake and do not name the nearest flag; here all mistakes are listed
+// at once. And the table is needed without a command line as well: a checkpoint
+// remembers flags as texts, which are checked and compared when it is resumed.
+// What a library would take over, splitting --flag=value, is twenty lines.
+//
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_FLAGS_H
 #define LWCC_RUNTIME_TRAIN_FLAGS_H
@@ -63,9 +69,13 @@ struct Flags {
   std::set<std::string> given; ///< names, without the dashes
 };
 
+/// Flags that there are not, each with what to say to those who try it.
+using FlagAnswers = std::vector<std::pair<std::string, std::string>>;
+
 /// Accepts --flag=value and --flag value. Throws Error with one line for every
 /// mistake.
-Flags parseFlags(const std::vector<std::string> &arguments);
+Flags parseFlags(const std::vector<std::string> &arguments,
+                 const FlagAnswers &answers = {});
 
 /// What --help prints below the first line.
 std::string flagsHelp();

@@ -78,4 +78,28 @@ std::string describeProgram(const Program &program) {
   return text;
 }
 
+std::vector<std::pair<std::string, std::string>>
+flagsOfOthers(const Program &program) {
+  auto compiled = [&](const std::string &value, const std::string &flag) {
+    return "was fixed when the program was compiled (" + value +
+           "); lwcc MODEL " + flag + " compiles another";
+  };
+  std::string batch = compiled(countText(program.batch), "--batch=N");
+  std::string devices = plural(program.machine.devices.size(), "device");
+  std::string plan = program.plan.empty() ? devices : program.plan;
+  return {
+      {"batch", batch},
+      {"batch-size", batch},
+      {"gpus", compiled(devices, "--gpus=N")},
+      {"precision", compiled(program.precision, "--precision=P")},
+      {"plan", compiled(plan, "--plan=FILE")},
+      {"strategy", compiled(plan, "--strategy=S")},
+      {"loss", "was fixed when the program was compiled (" + program.loss +
+                   "); it is the model file's, or cross entropy where that "
+                   "has none"},
+      {"optimizer", "SGD is the only one, with --momentum, --nesterov and "
+                    "--weight-decay"},
+  };
+}
+
 } // namespace lwcc::rt::train

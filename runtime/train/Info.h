@@ -11,6 +11,8 @@
 #include "runtime/train/DataSource.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace lwcc::rt::train {
 
@@ -22,6 +24,11 @@ std::string describeHeader(const Program &program);
 
 /// The text of --info.
 std::string describeProgram(const Program &program);
+
+/// Answers to flags that people try on a trainer although they are lwcc's, or
+/// nobody's: flag and answer.
+std::vector<std::pair<std::string, std::string>>
+flagsOfOthers(const Program &program);
 
 } // namespace lwcc::rt::train
 

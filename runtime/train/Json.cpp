@@ -13,23 +13,6 @@ namespace lwcc::rt::train {
 // Writer
 //===----------------------------------------------------------------------===//
 
-std::string jsonQuote(std::string_view text) {
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      quoted += {'\\', c};
-    else if (c == '\n')
-      quoted += "\\n";
-    else if (c == '\t')
-      quoted += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      quoted += format("\\u%04x", c);
-    else
-      quoted += c;
-  }
-  return quoted + "\"";
-}
-
 JsonObject &JsonObject::addRaw(std::string_view name, std::string_view json) {
   if (!members.empty())
     members += ", ";

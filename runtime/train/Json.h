@@ -1,14 +1,19 @@
 //===- Json.h - A small JSON writer and a strict reader ---------*- C++ -*-===//
 //
 // For the records of --log, a checkpoint's state and the header of a
-// safetensors file. The reader accepts RFC 8259 and nothing more; numbers keep
-// their text, so that a 64-bit seed survives.
+// safetensors file. nlohmann/json reads, and spells strings; only
+// JsonReader.cpp includes it, since it takes seconds to compile. What we add to
+// its reader: no name twice in an object, no bottomless nesting, no tree that
+// is a hundred times its text, and numbers that keep their text. What we add to
+// its writer: the digits of a float, null for what is not finite, and objects
+// that are built member by member without a tree.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_JSON_H
 #define LWCC_RUNTIME_TRAIN_JSON_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +21,7 @@
 
 namespace lwcc::rt::train {
 
-/// "text" with quotes and escapes.
+/// "text" with quotes and escapes; what is not UTF-8 becomes U+FFFD.
 std::string jsonQuote(std::string_view text);
 
 /// Builds {"name": value, ...}, members in the order of the calls. Numbers
@@ -58,8 +63,15 @@ struct Json {
   bool get(uint64_t &value) const;
 };
 
-/// Throws Error("WHAT: not valid JSON: REASON at byte N").
+/// Throws Error("WHAT: not valid JSON: REASON"), with line and column where it
+/// is not JSON at all.
 Json parseJson(std::string_view text, const std::string &what);
+
+/// The same for the members of an object, one after another, of which there
+/// may be too many for a tree. `visit` may take the value.
+void visitJsonMembers(
+    std::string_view text, const std::string &what,
+    const std::function<void(const std::string &name, Json &value)> &visit);
 
 } // namespace lwcc::rt::train
 

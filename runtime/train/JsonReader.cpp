@@ -1,234 +1,146 @@
 //===- JsonReader.cpp - A strict reader of JSON ---------------------------===//
+//
+// nlohmann/json reads the text; here is what it would let pass: names that
+// appear twice, values nested beyond any use, trees far larger than the text.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
 #include "runtime/train/Json.h"
 #include "runtime/train/Text.h"
 
-#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include <unordered_set>
 
 namespace lwcc::rt::train {
 
-namespace {
-class Parser {
-public:
-  Parser(std::string_view text, const std::string &what)
-      : text(text), what(what) {}
+/// Deeper than anything we read, and far from the end of the stack.
+static constexpr size_t maxDepth = 64;
+/// Of one tree, which takes 100 bytes for a value of two.
+static constexpr int64_t maxValues = 1'000'000;
 
-  Json document() {
-    Json value = parseValue(0);
-    skipSpace();
-    if (at != text.size())
-      fail("something follows the value");
-    return value;
+namespace {
+/// Builds the tree of the text, or one after another those of its members.
+class Builder : public nlohmann::json_sax<nlohmann::json> {
+public:
+  using Visitor = std::function<void(const std::string &, Json &)>;
+  Builder(const std::string &what, const Visitor *visit)
+      : what(what), visit(visit) {}
+
+  Json root;
+
+  bool null() override { return scalar(Json::null); }
+  bool boolean(bool truth) override {
+    add(Json::boolean).truth = truth;
+    return completed();
+  }
+  bool number_integer(int64_t value) override {
+    return scalar(Json::number, std::to_string(value));
+  }
+  bool number_unsigned(uint64_t value) override {
+    return scalar(Json::number, std::to_string(value));
+  }
+  bool number_float(double, const std::string &text) override {
+    return scalar(Json::number, text);
+  }
+  bool string(std::string &text) override {
+    return scalar(Json::string, std::move(text));
+  }
+  bool binary(nlohmann::json::binary_t &) override { return false; }
+
+  bool start_object(size_t) override { return open(Json::object); }
+  bool start_array(size_t) override { return open(Json::array); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string &name) override {
+    if (!stack.back().names.insert(name).second)
+      fail("the name '" + name.substr(0, 100) + "' appears twice");
+    stack.back().value->members.emplace_back(std::move(name), Json());
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string &,
+                   const nlohmann::detail::exception &error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: ..."
+    std::string_view reason = error.what();
+    reason.remove_prefix(std::min(reason.find("] ") + 2, reason.size()));
+    fail(reason.substr(0, 300));
   }
 
 private:
-  [[noreturn]] void fail(const char *reason) const {
-    throw Error(
-        format("%s: not valid JSON: %s at byte %zu", what.c_str(), reason, at));
+  struct Open {
+    Json *value;
+    std::unordered_set<std::string> names;
+  };
+
+  [[noreturn]] void fail(std::string_view reason) const {
+    throw Error(what + ": not valid JSON: " + std::string(reason));
   }
-  char peek() const { return at < text.size() ? text[at] : '\0'; }
-  void skipSpace() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\n' ||
-                                text[at] == '\t' || text[at] == '\r'))
-      ++at;
+
+  /// Where the next value goes. It stays there until it is complete.
+  Json &add(Json::Kind kind) {
+    if (visit && stack.empty() && kind != Json::object)
+      throw Error(what + ": is no object");
+    if (++values > maxValues)
+      fail("more values than anything we read: " + countText(maxValues));
+    Json *place = &root;
+    if (!stack.empty()) {
+      Json &parent = *stack.back().value;
+      place = parent.kind == Json::object ? &parent.members.back().second
+                                          : &parent.items.emplace_back();
+    }
+    place->kind = kind;
+    return *place;
   }
-  bool accept(char c) {
-    skipSpace();
-    if (peek() != c || at >= text.size())
-      return false;
-    ++at;
+  bool scalar(Json::Kind kind, std::string text = "") {
+    add(kind).text = std::move(text);
+    return completed();
+  }
+  bool open(Json::Kind kind) {
+    if (stack.size() == maxDepth)
+      fail("nested too deeply");
+    stack.push_back({&add(kind), {}});
     return true;
   }
-  void expectWord(std::string_view word) {
-    if (text.substr(at, word.size()) != word)
-      fail("unknown word");
-    at += word.size();
+  bool close() {
+    stack.pop_back();
+    return completed();
+  }
+  /// A value is whole.
+  bool completed() {
+    if (!visit || stack.size() != 1)
+      return true;
+    auto &[name, value] = root.members.back();
+    (*visit)(name, value);
+    root.members.clear();
+    values = 0;
+    return true;
   }
 
-  Json parseValue(int depth) {
-    // Deeper than anything we read, and far from the end of the stack.
-    if (depth > 64)
-      fail("nested too deeply");
-    skipSpace();
-    Json value;
-    switch (peek()) {
-    case '{':
-      return parseObject(depth);
-    case '[':
-      return parseArray(depth);
-    case '"':
-      value.kind = Json::string;
-      value.text = parseString();
-      return value;
-    case 't':
-      expectWord("true");
-      value.kind = Json::boolean;
-      value.truth = true;
-      return value;
-    case 'f':
-      expectWord("false");
-      value.kind = Json::boolean;
-      return value;
-    case 'n':
-      expectWord("null");
-      return value;
-    default:
-      return parseNumber();
-    }
-  }
-
-  Json parseObject(int depth) {
-    Json value;
-    value.kind = Json::object;
-    ++at;
-    if (accept('}'))
-      return value;
-    do {
-      skipSpace();
-      if (peek() != '"')
-        fail("expected a member's name");
-      std::string name = parseString();
-      if (value.find(name))
-        fail("a member's name appears twice");
-      if (!accept(':'))
-        fail("expected ':'");
-      value.members.emplace_back(std::move(name), parseValue(depth + 1));
-    } while (accept(','));
-    if (!accept('}'))
-      fail("expected ',' or '}'");
-    return value;
-  }
-
-  Json parseArray(int depth) {
-    Json value;
-    value.kind = Json::array;
-    ++at;
-    if (accept(']'))
-      return value;
-    do
-      value.items.push_back(parseValue(depth + 1));
-    while (accept(','));
-    if (!accept(']'))
-      fail("expected ',' or ']'");
-    return value;
-  }
-
-  void digits() {
-    if (peek() < '0' || peek() > '9')
-      fail("expected a value");
-    while (peek() >= '0' && peek() <= '9')
-      ++at;
-  }
-
-  Json parseNumber() {
-    Json value;
-    value.kind = Json::number;
-    size_t start = at;
-    if (peek() == '-')
-      ++at;
-    if (peek() == '0')
-      ++at;
-    else
-      digits();
-    if (peek() == '.') {
-      ++at;
-      digits();
-    }
-    if (peek() == 'e' || peek() == 'E') {
-      ++at;
-      if (peek() == '+' || peek() == '-')
-        ++at;
-      digits();
-    }
-    value.text = text.substr(start, at - start);
-    return value;
-  }
-
-  uint32_t parseHex4() {
-    uint32_t code = 0;
-    const char *begin = text.data() + at;
-    if (at + 4 > text.size() ||
-        std::from_chars(begin, begin + 4, code, 16).ptr != begin + 4)
-      fail("expected four hexadecimal digits");
-    at += 4;
-    return code;
-  }
-
-  /// A code point beyond 16 bits is written as two escapes.
-  uint32_t parseEscapedCodePoint() {
-    uint32_t high = parseHex4();
-    if (high < 0xD800 || high > 0xDFFF)
-      return high;
-    if (high > 0xDBFF || text.substr(at, 2) != "\\u")
-      fail("half of a surrogate pair");
-    at += 2;
-    uint32_t low = parseHex4();
-    if (low < 0xDC00 || low > 0xDFFF)
-      fail("half of a surrogate pair");
-    return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-  }
-
-  static void appendUtf8(std::string &out, uint32_t code) {
-    auto tail = [&](int shift) {
-      out += static_cast<char>(0x80 | (code >> shift & 0x3F));
-    };
-    if (code < 0x80) {
-      out += static_cast<char>(code);
-    } else if (code < 0x800) {
-      out += static_cast<char>(0xC0 | code >> 6);
-      tail(0);
-    } else if (code < 0x10000) {
-      out += static_cast<char>(0xE0 | code >> 12);
-      tail(6);
-      tail(0);
-    } else {
-      out += static_cast<char>(0xF0 | code >> 18);
-      tail(12);
-      tail(6);
-      tail(0);
-    }
-  }
-
-  std::string parseString() {
-    std::string out;
-    ++at;
-    while (true) {
-      if (at >= text.size())
-        fail("unterminated string");
-      char c = text[at];
-      if (static_cast<unsigned char>(c) < 0x20)
-        fail("control character in a string");
-      ++at;
-      if (c == '"')
-        return out;
-      if (c != '\\') {
-        out += c;
-        continue;
-      }
-      static constexpr std::string_view names = "\"\\/bfnrt";
-      static constexpr std::string_view values = "\"\\/\b\f\n\r\t";
-      size_t index = names.find(peek());
-      if (at < text.size() && index != std::string_view::npos) {
-        out += values[index];
-        ++at;
-      } else if (peek() == 'u') {
-        ++at;
-        appendUtf8(out, parseEscapedCodePoint());
-      } else {
-        fail("unknown escape");
-      }
-    }
-  }
-
-  std::string_view text;
   const std::string &what;
-  size_t at = 0;
+  const Visitor *visit;
+  std::vector<Open> stack;
+  int64_t values = 0;
 };
 } // namespace
 
 Json parseJson(std::string_view text, const std::string &what) {
-  return Parser(text, what).document();
+  Builder builder(what, nullptr);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+  return std::move(builder.root);
+}
+
+void visitJsonMembers(
+    std::string_view text, const std::string &what,
+    const std::function<void(const std::string &, Json &)> &visit) {
+  Builder builder(what, &visit);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+}
+
+std::string jsonQuote(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace lwcc::rt::train

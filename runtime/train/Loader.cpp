@@ -2,10 +2,13 @@
 
 #include "runtime/train/Loader.h"
 
+#include "runtime/core/Error.h"
 #include "runtime/train/DataOrder.h"
+#include "runtime/train/Text.h"
 
 #include <algorithm>
 #include <cassert>
+#include <system_error>
 
 namespace lwcc::rt::train {
 
@@ -24,11 +27,20 @@ Loader::Loader(Machine &machine, const Program &program, const DataSet &data,
     slots.push_back(std::make_unique<Batch>(machine, program));
     free.push_back(slots.back().get());
   }
-  for (int i = 0; i < settings.workers; ++i)
-    workers.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < settings.workers; ++i)
+      workers.emplace_back([this] { work(); });
+  } catch (const std::system_error &error) {
+    stop(); // those that run
+    throw Error(format("cannot start %s to prepare batches: %s",
+                       plural(settings.workers, "thread").c_str(),
+                       error.code().message().c_str()));
+  }
 }
 
-Loader::~Loader() {
+Loader::~Loader() { stop(); }
+
+void Loader::stop() {
   {
     std::lock_guard lock(mutex);
     stopping = true;
@@ -60,7 +72,7 @@ void Loader::release(Batch &batch) {
 }
 
 void Loader::work() {
-  std::vector<float> scratch(source.format().elements());
+  std::vector<float> scratch;
   std::unique_lock lock(mutex);
   while (true) {
     // After a failure no batch is begun; those under way come before it.
@@ -74,6 +86,7 @@ void Loader::work() {
     lock.unlock();
     std::exception_ptr problem;
     try {
+      scratch.resize(source.format().elements());
       prepare(*batch, number, scratch);
     } catch (...) {
       problem = std::current_exception();

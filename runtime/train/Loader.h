@@ -59,6 +59,7 @@ public:
 private:
   using Order = std::shared_ptr<const std::vector<uint32_t>>;
   void work();
+  void stop();
   void prepare(Batch &batch, int64_t number, std::vector<float> &scratch);
   Order orderOf(int64_t epoch);
 

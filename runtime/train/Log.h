@@ -5,6 +5,7 @@
 //   {"step", "epoch", "val_loss", "val_top1", "val_top5", "val_images"}
 // Steps and epochs count from 1 over the whole training, resumed or not;
 // accuracies are fractions; numbers have the digits to get the float back.
+// Every line in a file is whole, also the last one on a disk that is full.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_LOG_H
@@ -12,8 +13,6 @@
 
 #include "runtime/train/Json.h"
 
-#include <cstdio>
-#include <memory>
 #include <string>
 
 namespace lwcc::rt::train {
@@ -22,15 +21,15 @@ class Log {
 public:
   /// No path: no log. A resumed training appends. Throws Error.
   Log(const std::string &path, bool append);
+  ~Log();
+  Log(const Log &) = delete;
+  Log &operator=(const Log &) = delete;
   /// The line is in the file when this returns. Throws Error.
   void write(const JsonObject &record);
 
 private:
-  struct Close {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-  };
   std::string path;
-  std::unique_ptr<std::FILE, Close> file;
+  int descriptor = -1;
 };
 
 } // namespace lwcc::rt::train

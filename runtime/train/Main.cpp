@@ -11,14 +11,18 @@
 #include "runtime/train/Benchmark.h"
 #include "runtime/train/Files.h"
 #include "runtime/train/Info.h"
+#include "runtime/train/Remarks.h"
 #include "runtime/train/Text.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <new>
+#include <system_error>
 
 namespace lwcc::rt {
 
@@ -43,7 +47,8 @@ static int64_t threadsOf(const Machine &machine, const Program &program) {
 }
 
 /// Fails now rather than after hours of training.
-static void checkOutputs(const Program &program, const Options &options) {
+static void checkOutputs(const Program &program, const Options &options,
+                         const std::string &checkpoint, FolderLock &lock) {
   if (!options.exportOnnx.empty()) {
     if (program.onnxExport.empty())
       throw Error("--export-onnx: this program was compiled without the ONNX "
@@ -64,21 +69,27 @@ static void checkOutputs(const Program &program, const Options &options) {
                 ": cannot make the folder: " + error.message());
   checkWritable(
       (std::filesystem::path(options.checkpointDir) / "state.json").string());
+  lock.take(options.checkpointDir);
   auto checkpoints = listCheckpoints(options.checkpointDir);
-  if (options.resume.empty() && !checkpoints.empty())
+  // Also those that came after --resume=auto had found none.
+  if (checkpoint.empty() && !checkpoints.empty())
     throw Error(options.checkpointDir +
                 ": holds checkpoints of another "
                 "training, the latest of step " +
-                std::to_string(checkpoints.back().first) +
+                std::to_string(checkpoints.back().step) +
                 "; add --resume=auto to continue it, or choose another folder");
 }
 
 /// Resolves --resume; takes the checkpoint's flags.
 static void resume(const Program &program, Flags &flags, std::string &path,
-                   TrainState &state) {
+                   TrainState &state, FolderLock &lock) {
   const Options &options = flags.options;
   if (options.resume.empty())
     return;
+  // Before the latest is looked for: another trainer may be about to write it.
+  std::error_code error;
+  if (std::filesystem::is_directory(options.checkpointDir, error))
+    lock.take(options.checkpointDir);
   path = resolveResume(options.resume, options.checkpointDir);
   if (path.empty())
     return;
@@ -106,13 +117,22 @@ static DataSet openChecked(const std::string &place, DataRole role,
                 "; compile the model with a smaller --batch");
   if (source->size() == 0)
     throw Error(place + ": holds no images");
+  if (source->size() > std::numeric_limits<uint32_t>::max())
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                "; images have numbers of 32 bits");
+  if (role == DataRole::training && place != "synthetic")
+    for (const std::string &remark :
+         remarksOn(*source, place, program.classes,
+                   !options.mean.empty() || !options.std.empty()))
+      std::fprintf(stderr, "warning: %s\n", remark.c_str());
   Transform transform(source->format(), input.dims, options.mean, options.std);
   return {std::move(source), std::move(transform)};
 }
 
 static int trainOrThrow(int argc, char **argv, const Program &program) {
   auto start = std::chrono::steady_clock::now();
-  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc});
+  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc},
+                           flagsOfOthers(program));
   const Options &options = flags.options;
   if (options.help) {
     std::printf("Trains %s, compiled by %s.\n\nUsage: %s --data=DIR "
@@ -146,7 +166,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
 
   std::string checkpoint;
   TrainState state;
-  resume(program, flags, checkpoint, state);
+  FolderLock lock;
+  resume(program, flags, checkpoint, state, lock);
   DataSet data =
       openChecked(options.data, DataRole::training, program, options);
   std::optional<DataSet> validation;
@@ -160,7 +181,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(data.source->size()).c_str());
 
   // Last, since it makes the folder of the checkpoints.
-  checkOutputs(program, options);
+  checkOutputs(program, options, checkpoint, lock);
 
   std::unique_ptr<Machine> machine = createMachine(program, options);
   if (options.deterministic) // checkpoints remember it
@@ -172,14 +193,23 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
 }
 
 int trainMain(int argc, char **argv, const Program &program) {
+  // A file that reaches the limit of its size is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return trainOrThrow(argc, argv, program);
   } catch (const std::bad_alloc &) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: not enough memory\n");
   } catch (const std::exception &error) {
+    auto *refusal = dynamic_cast<const std::system_error *>(&error);
+    bool thread =
+        refusal && refusal->code() == std::errc::resource_unavailable_try_again;
     std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s%s\n", error.what(),
+                 thread ? ": a thread could not be started; fewer --threads or "
+                          "--workers, or a higher limit (ulimit -u, ulimit -v) "
+                          "may help"
+                        : "");
   }
   return 1;
 }

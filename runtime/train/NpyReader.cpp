@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/Array.h"
 #include "runtime/train/Files.h"
@@ -152,6 +153,8 @@ private:
       if (error != std::errc() || dim < 0)
         fail();
       at = stop - text.data();
+      if (array.dims.size() == 64) // more than NumPy has
+        fail();
       array.dims.push_back(dim);
       if (!accept(',')) {
         expect(')');
@@ -187,17 +190,16 @@ Array readNpy(const std::string &path) {
     throw Error(path + ": cut short inside the .npy header");
   HeaderParser(text.substr(start, length), array).parse();
 
-  int64_t bytes = array.type.bytes;
-  for (int64_t dim : array.dims)
-    if (__builtin_mul_overflow(bytes, dim, &bytes))
-      throw Error(path + ": damaged .npy header: an impossible shape");
+  auto bytes = checkedProduct(array.type.bytes, array.dims);
+  if (!bytes)
+    throw Error(path + ": damaged .npy header: an impossible shape");
   int64_t found = file->size() - int64_t(start + length);
-  if (found < bytes)
-    throw Error(format("%s: cut short: %s of %s need %lld bytes, the file "
-                       "holds %lld",
-                       path.c_str(), dimsText(array.dims).c_str(),
-                       array.type.name().c_str(), static_cast<long long>(bytes),
-                       static_cast<long long>(found)));
+  if (found < *bytes)
+    throw Error(format(
+        "%s: cut short: %s of %s need %lld bytes, the file "
+        "holds %lld",
+        path.c_str(), dimsText(array.dims).c_str(), array.type.name().c_str(),
+        static_cast<long long>(*bytes), static_cast<long long>(found)));
   array.data = file->data() + start + length;
   array.owner = file;
   return array;

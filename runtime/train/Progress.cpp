@@ -5,6 +5,11 @@
 #include "runtime/train/Text.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include <stdio_ext.h>
+#include <sys/ioctl.h>
 
 namespace lwcc::rt::train {
 
@@ -14,14 +19,34 @@ Progress::Progress(std::FILE *out, bool terminal, const Plan &plan)
 
 Progress::~Progress() {
   if (shown)
-    std::fprintf(out, "\n");
+    print("\n");
 }
 
-std::string Progress::numbers(const Mean &mean) const {
-  if (mean.steps == 0)
-    return "no steps";
-  return format("loss %.4f  top-1 %.2f %%", mean.loss / mean.steps,
-                100.0 * mean.correct / (mean.steps * plan.batch));
+void Progress::print(const std::string &text) {
+  if (std::fwrite(text.data(), 1, text.size(), out) == text.size() &&
+      std::fflush(out) == 0)
+    return;
+  if (!failed)
+    failed = errno;
+  ::__fpurge(out); // not tried again, perhaps with half a line
+  std::clearerr(out);
+}
+
+/// Asked each time, since people resize their windows.
+size_t Progress::columns() const {
+  struct winsize size;
+  bool known = ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col;
+  return known ? size.ws_col : 80;
+}
+
+std::string Progress::lossText(const Mean &mean) const {
+  return mean.steps ? format("loss %.4f", mean.loss / mean.steps) : "no steps";
+}
+
+std::string Progress::accuracyText(const Mean &mean) const {
+  return mean.steps ? format("top-1 %.2f %%",
+                             100.0 * mean.correct / (mean.steps * plan.batch))
+                    : "";
 }
 
 double Progress::step(int64_t step, int64_t epoch, float loss,
@@ -46,40 +71,61 @@ double Progress::step(int64_t step, int64_t epoch, float loss,
 
 void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
   double speed = sinceReport.steps * plan.batch / std::max(sinceSeconds, 1e-9);
-  std::string text =
-      format("epoch %lld/%lld  step %lld/%lld  %s  %.*f images/s",
-             static_cast<long long>(epoch), static_cast<long long>(plan.epochs),
-             static_cast<long long>(step), static_cast<long long>(plan.steps),
-             numbers(sinceReport).c_str(), speed < 100 ? 1 : 0, speed);
+  auto count = [](int64_t n) { return std::to_string(n); };
+  struct Part {
+    std::string text;
+    int rank; ///< 0 is the last to be left out
+  };
+  Part parts[] = {{"epoch " + count(epoch) + "/" + count(plan.epochs), 3},
+                  {"step " + count(step) + "/" + count(plan.steps), 0},
+                  {lossText(sinceReport), 1},
+                  {accuracyText(sinceReport), 4},
+                  {format("%.*f images/s", speed < 100 ? 1 : 0, speed), 5},
+                  {"", 2}};
   if (counted > 1 && step < plan.steps)
-    text += "  " + durationText(trained / (counted - 1) * (plan.steps - step)) +
-            " left";
+    parts[5].text =
+        durationText(trained / (counted - 1) * (plan.steps - step)) + " left";
+  auto join = [&](int ranks) {
+    std::string text;
+    for (const Part &part : parts)
+      if (part.rank < ranks && !part.text.empty())
+        text += (text.empty() ? "" : "  ") + part.text;
+    return text;
+  };
+  int ranks = std::size(parts);
+  std::string text = join(ranks);
   if (terminal) {
+    // The last column stays free: behind it a terminal begins a new line.
+    size_t room = std::max<size_t>(columns(), 2) - 1;
+    while (text.size() > room && ranks > 1)
+      text = join(--ranks);
+    text.resize(std::min(text.size(), room));
     size_t width = text.size();
-    text.resize(std::max(width, shown), ' ');
-    std::fprintf(out, "\r%s", text.c_str());
+    text.resize(std::max(width, std::min(shown, room)), ' ');
+    print("\r" + text);
     shown = width;
   } else {
-    std::fprintf(out, "%s\n", text.c_str());
+    print(text + "\n");
   }
-  std::fflush(out);
   sinceReport = {};
   sinceSeconds = 0;
   lastReport = now;
 }
 
 void Progress::line(const std::string &text) {
+  std::string blank;
   if (shown)
-    std::fprintf(out, "\r%*s\r", static_cast<int>(shown), "");
+    blank = "\r" + std::string(std::min(shown, columns() - 1), ' ') + "\r";
   shown = 0;
-  std::fprintf(out, "%s\n", text.c_str());
-  std::fflush(out);
+  print(blank + text + "\n");
 }
 
 void Progress::pause() { lastStep = Clock::now(); }
 
 std::string Progress::epochSummary() {
-  std::string text = numbers(ofEpoch);
+  std::string text = lossText(ofEpoch), accuracy = accuracyText(ofEpoch);
+  if (!accuracy.empty())
+    text += "  " + accuracy;
   ofEpoch = {};
   return text;
 }

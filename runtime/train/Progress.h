@@ -5,8 +5,10 @@
 //   epoch 2/10  step 150/1000  loss 0.4321  top-1 87.50 %  1234 images/s  0:42
 //   left
 //
-// Loss and accuracy are means over the steps since the last report. Decides
-// when and how to print, not what is measured.
+// On a terminal that is too narrow for it the least important parts are left
+// out. Loss and accuracy are means over the steps since the last report.
+// Decides when and how to print, not what is measured, nor what it means that
+// nobody can be told any more.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_PROGRESS_H
@@ -42,6 +44,8 @@ public:
   void pause();
   /// Mean loss and accuracy of an epoch's steps, of those that this run saw.
   std::string epochSummary();
+  /// errno of the first line that could not be written, or 0.
+  int failure() const { return failed; }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -54,8 +58,11 @@ private:
       correct += stepCorrect;
     }
   };
-  std::string numbers(const Mean &mean) const;
+  std::string lossText(const Mean &mean) const;
+  std::string accuracyText(const Mean &mean) const;
   void report(int64_t step, int64_t epoch, Clock::time_point now);
+  void print(const std::string &text);
+  size_t columns() const;
 
   std::FILE *out;
   bool terminal;
@@ -67,6 +74,7 @@ private:
   double sinceSeconds = 0; ///< of the steps since the last report
   bool first = true;
   size_t shown = 0; ///< width of the line on the terminal
+  int failed = 0;
 };
 
 } // namespace lwcc::rt::train

@@ -2,6 +2,7 @@
 
 #include "runtime/train/Safetensors.h"
 
+#include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/Json.h"
 #include "runtime/train/Text.h"
@@ -19,6 +20,7 @@ static_assert(std::endian::native == std::endian::little,
 static constexpr int64_t lengthBytes = 8;
 /// The format's own limit.
 static constexpr int64_t maxHeader = 100'000'000;
+static constexpr size_t maxRank = 64;
 
 const char *dtypeName(DType type) {
   switch (type) {
@@ -62,17 +64,19 @@ static TensorEntry parseEntry(const std::string &name, const Json &json,
   if (!known)
     fail("has dtype " + dtype->text + "; a trainer knows F32, I32 and U8");
 
-  int64_t elements = 1, end = 0;
   for (const Json &item : shape->items) {
     int64_t dim = 0;
-    if (!item.get(dim) || dim < 0 ||
-        __builtin_mul_overflow(elements, dim, &elements))
+    if (!item.get(dim) || shape->items.size() > maxRank)
       fail("has an impossible shape");
     entry.dims.push_back(dim);
   }
+  auto bytes = checkedProduct(sizeOf(entry.type), entry.dims);
+  if (!bytes)
+    fail("has an impossible shape");
+  entry.bytes = *bytes;
+  int64_t end = 0;
   if (!offsets->items[0].get(entry.begin) || !offsets->items[1].get(end) ||
-      __builtin_mul_overflow(elements, sizeOf(entry.type), &entry.bytes) ||
-      entry.begin < 0 || end - entry.begin != entry.bytes)
+      checkedSum(entry.begin, entry.bytes) != end)
     fail("has data_offsets that do not fit its shape");
   return entry;
 }
@@ -90,16 +94,16 @@ void SafetensorsFile::parseHeader(const std::string &path) {
                        path.c_str(), static_cast<unsigned long long>(length),
                        static_cast<long long>(file.size())));
   dataStart = lengthBytes + int64_t(length);
-  Json header =
-      parseJson(file.text().substr(lengthBytes, length), path + " (header)");
-  if (header.kind != Json::object)
-    throw Error(path + ": not a safetensors file: the header is no object");
-
-  for (const auto &[name, json] : header.members)
-    if (name != "__metadata__")
-      entries.push_back(parseEntry(name, json, [&](const std::string &problem) {
-        throw Error(path + ": tensor '" + name + "' " + problem);
-      }));
+  visitJsonMembers(
+      file.text().substr(lengthBytes, length), path + " (header)",
+      [&](const std::string &name, const Json &json) {
+        if (name == "__metadata__")
+          return;
+        entries.push_back(
+            parseEntry(name, json, [&](const std::string &problem) {
+              throw Error(path + ": tensor '" + name + "' " + problem);
+            }));
+      });
   std::stable_sort(
       entries.begin(), entries.end(),
       [](const auto &a, const auto &b) { return a.begin < b.begin; });
@@ -108,20 +112,23 @@ void SafetensorsFile::parseHeader(const std::string &path) {
     if (entry.begin != expected)
       throw Error(path + ": tensor '" + entry.name +
                   "' leaves a hole or overlaps another");
-    expected += entry.bytes;
+    auto sum = checkedSum(expected, entry.bytes);
+    if (!sum)
+      throw Error(path + ": tensor '" + entry.name + "' is impossibly large");
+    expected = *sum;
   }
   if (file.size() - dataStart != expected)
     throw Error(format("%s: has %lld bytes of data, its header says %lld",
                        path.c_str(),
                        static_cast<long long>(file.size() - dataStart),
                        static_cast<long long>(expected)));
+  for (size_t i = 0; i < entries.size(); ++i)
+    indexOf[entries[i].name] = i;
 }
 
 const TensorEntry *SafetensorsFile::find(const std::string &name) const {
-  auto found = std::find_if(
-      entries.begin(), entries.end(),
-      [&](const TensorEntry &entry) { return entry.name == name; });
-  return found == entries.end() ? nullptr : &*found;
+  auto found = indexOf.find(name);
+  return found == indexOf.end() ? nullptr : &entries[found->second];
 }
 
 //===----------------------------------------------------------------------===//

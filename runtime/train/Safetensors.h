@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ private:
 
   MappedFile file;
   std::vector<TensorEntry> entries; ///< in the order of their data
+  std::unordered_map<std::string, size_t> indexOf;
   int64_t dataStart = 0;
 };
 

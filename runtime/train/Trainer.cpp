@@ -2,6 +2,7 @@
 
 #include "runtime/train/Trainer.h"
 
+#include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/Info.h"
@@ -12,7 +13,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cmath>
+#include <limits>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -36,11 +40,23 @@ TrainingLength::TrainingLength(const Options &options, const TrainState &start,
     firstBatch = 0;
     ++firstEpoch;
   }
-  int64_t remaining = std::max<int64_t>(
-      0, epochs * perEpoch - (firstEpoch * perEpoch + firstBatch));
-  if (options.steps >= 0)
+  auto all = checkedProduct(epochs, perEpoch);
+  auto before = checkedProduct(firstEpoch, perEpoch);
+  if (before)
+    before = checkedSum(*before, firstBatch);
+  int64_t remaining = -1;
+  if (all && before)
+    remaining = std::max<int64_t>(0, *all - *before);
+  if (remaining >= 0 && options.steps >= 0)
     remaining = std::clamp<int64_t>(options.steps - start.step, 0, remaining);
   steps = start.step + remaining;
+  constexpr int64_t most = std::numeric_limits<uint32_t>::max();
+  if (remaining < 0 || steps > most)
+    throw Error(format("%s epochs of %s are more than the %s steps that can be "
+                       "counted; fewer --epochs, or --steps, end before",
+                       countText(epochs).c_str(),
+                       plural(perEpoch, "step").c_str(),
+                       countText(most).c_str()));
 }
 
 static Schedule scheduleOf(const Options &options, int64_t epochs) {
@@ -132,32 +148,85 @@ void Trainer::banner() {
                          task.checkpoint.c_str()));
 }
 
+/// What is kept of a training, if anything is.
+void Trainer::noteUnkept() {
+  if (state.step < length.steps && options.checkpointDir.empty() &&
+      options.exportOnnx.empty())
+    progress.line("  note        what is learned will not be kept: "
+                  "--checkpoint-dir=DIR keeps checkpoints\n"
+                  "              to continue from, --export-onnx=FILE the "
+                  "trained model");
+}
+
+bool Trainer::stopping() {
+  if (progress.failure() == EPIPE)
+    signals.request(SIGPIPE);
+  return signals.received() != 0 || !failure.empty();
+}
+
+/// An output that cannot be written must not cost the others.
+void Trainer::attempt(const std::function<void()> &output) {
+  try {
+    output();
+  } catch (const Error &error) {
+    if (failure.empty())
+      failure = error.what();
+  }
+}
+
 int Trainer::run() {
   auto start = std::chrono::steady_clock::now();
   banner();
+  noteUnkept();
   if (state.step < length.steps)
     trainEpochs();
   else if (options.epochs != 0)
     progress.line(format("the training is complete: %s of %s were done before",
                          countText(state.step).c_str(),
                          plural(length.steps, "step").c_str()));
+  bool complete = state.step >= length.steps;
   if (!options.checkpointDir.empty())
     saveCheckpointNow();
-  if (int signal = signals.received()) {
-    progress.line(format("stopped by signal %d after step %s", signal,
-                         countText(state.step).c_str()));
-    return 128 + signal;
-  }
   validate();
-  if (!options.exportOnnx.empty()) {
-    exportOnnx(options.exportOnnx, program, machine);
-    progress.line("exported " + options.exportOnnx);
+  std::string stop = stopText();
+  if (!options.exportOnnx.empty())
+    attempt([&] {
+      exportOnnx(options.exportOnnx, program, machine);
+      progress.line("exported " + options.exportOnnx +
+                    (complete ? "" : ", as it is: the training was " + stop));
+    });
+  if (!failure.empty())
+    throw Error(failure + (complete ? "" : "\n  the training was " + stop));
+  if (int signal = signals.received()) {
+    if (signal == SIGPIPE) // somewhere else may still be somebody
+      std::fprintf(stderr, "%s\n", stop.c_str());
+    progress.line(stop);
+    return 128 + signal;
   }
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   progress.line("done in " + durationText(seconds));
-  return signals.received() ? 128 + signals.received() : 0;
+  if (progress.failure())
+    std::fprintf(stderr,
+                 "warning: lines were lost: cannot write to standard "
+                 "output: %s\n",
+                 std::generic_category().message(progress.failure()).c_str());
+  return 0;
+}
+
+/// "stopped by SIGINT after step 13 of 20"; "" if it was not.
+std::string Trainer::stopText() {
+  if (!stopping())
+    return "";
+  std::string text = "stopped";
+  if (int signal = signals.received())
+    text += " by " + signalText(signal);
+  text +=
+      " after step " + countText(state.step) + " of " + countText(length.steps);
+  if (!lastCheckpoint.empty() && savedStep == state.step)
+    text += "; the checkpoint is " + lastCheckpoint;
+  return text;
 }
 
 StepScalars Trainer::scalarsOf(int64_t epoch) const {
@@ -173,7 +242,7 @@ StepScalars Trainer::scalarsOf(int64_t epoch) const {
 
 void Trainer::trainEpochs() {
   progress.pause();
-  while (state.step < length.steps && !signals.received()) {
+  while (state.step < length.steps && !stopping()) {
     Batch &batch = loader->next();
     queue.launch(trainStep, batch, scalarsOf(batch.epoch), false,
                  trace.covers(state.step + 1));
@@ -201,8 +270,15 @@ void Trainer::trainEpochs() {
 }
 
 void Trainer::writeTrace() {
-  if (trace.write())
-    progress.line("traced to " + options.trace);
+  attempt([&] {
+    if (trace.write())
+      progress.line("traced to " + options.trace);
+  });
+}
+
+void Trainer::writeLog(const JsonObject &record) {
+  if (failure.empty())
+    attempt([&] { log.write(record); });
 }
 
 void Trainer::drain() {
@@ -214,13 +290,13 @@ void Trainer::finishStep(const StepResult &result) {
   int64_t epoch = result.batch->epoch + 1;
   double speed =
       progress.step(result.scalars.step, epoch, result.loss, result.top1);
-  log.write(JsonObject()
-                .add("step", int64_t(result.scalars.step))
-                .add("epoch", epoch)
-                .add("loss", result.loss)
-                .add("top1", double(result.top1) / program.batch)
-                .add("lr", result.scalars.lr)
-                .add("images_per_s", speed));
+  writeLog(JsonObject()
+               .add("step", int64_t(result.scalars.step))
+               .add("epoch", epoch)
+               .add("loss", result.loss)
+               .add("top1", double(result.top1) / program.batch)
+               .add("lr", result.scalars.lr)
+               .add("images_per_s", speed));
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
   trace.add(result);
@@ -249,20 +325,22 @@ void Trainer::saveCheckpointNow() {
   if (savedStep == state.step)
     return;
   machine.synchronize();
-  lastCheckpoint = saveCheckpoint(
-      options.checkpointDir, options.checkpointKeep,
-      {state, program.modelHash, rememberedFlags(options)}, program, machine);
-  savedStep = state.step;
+  attempt([&] {
+    lastCheckpoint = saveCheckpoint(
+        options.checkpointDir, options.checkpointKeep,
+        {state, program.modelHash, rememberedFlags(options)}, program, machine);
+    savedStep = state.step;
+  });
   progress.pause();
 }
 
 void Trainer::validate() {
-  if (!task.validation || validatedStep == state.step || signals.received())
+  if (!task.validation || validatedStep == state.step || stopping())
     return;
   Evaluation result = evaluate(queue, evaluateStep, *validationLoader,
-                               [&] { return signals.received() != 0; });
+                               [&] { return stopping(); });
   progress.pause();
-  if (signals.received()) // not the whole set
+  if (stopping()) // not the whole set
     return;
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
@@ -271,13 +349,13 @@ void Trainer::validate() {
   if (program.classes > 5)
     text += format("  top-5 %.2f %%", 100 * result.top5Fraction());
   progress.line(text + "  (" + plural(result.images, "image") + ")");
-  log.write(JsonObject()
-                .add("step", state.step)
-                .add("epoch", epoch)
-                .add("val_loss", result.loss)
-                .add("val_top1", result.top1Fraction())
-                .add("val_top5", result.top5Fraction())
-                .add("val_images", result.images));
+  writeLog(JsonObject()
+               .add("step", state.step)
+               .add("epoch", epoch)
+               .add("val_loss", result.loss)
+               .add("val_top1", result.top1Fraction())
+               .add("val_top5", result.top5Fraction())
+               .add("val_images", result.images));
 }
 
 } // namespace lwcc::rt::train

@@ -11,9 +11,11 @@
 //   a few steps      are traced (--trace), behind the first ones if there are
 //                    more, since those are slower
 //
-// A signal ends it after the step under way, with a checkpoint. A loss that is
-// not finite ends it without one: the parameters are those before that step,
-// but later steps may have run already.
+// A signal, a standard output that nobody reads any more, or a file that cannot
+// be written ends it after the step under way, with a checkpoint and the ONNX
+// export, as far as those can be written, and without validation. A
+// loss that is not finite ends it without: the parameters are those before that
+// step, but later steps may have run already.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_TRAINER_H
@@ -28,6 +30,7 @@
 #include "runtime/train/StepQueue.h"
 #include "runtime/train/Trace.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,11 +63,17 @@ class Trainer {
 public:
   /// Records the program's sequences and fills in the state.
   Trainer(Machine &machine, const TrainingTask &task);
-  /// Returns the exit code: 0, or 128 + the signal that ended the training.
+  /// Returns the exit code: 0, or 128 + the signal that ended the training,
+  /// where a standard output that nobody reads any more is SIGPIPE.
   int run();
 
 private:
   void banner();
+  void noteUnkept();
+  bool stopping();
+  std::string stopText();
+  void attempt(const std::function<void()> &output);
+  void writeLog(const JsonObject &record);
   StepScalars scalarsOf(int64_t epoch) const;
   void trainEpochs();
   void finishStep(const StepResult &result);
@@ -90,6 +99,7 @@ private:
   TrainState state; ///< after the last step that was started
   std::string lastCheckpoint;
   int64_t savedStep = -1, validatedStep = -1;
+  std::string failure; ///< of the first output that could not be written
 };
 
 } // namespace lwcc::rt::train

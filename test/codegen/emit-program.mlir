@@ -14,7 +14,7 @@
 // CHECK:     return max(x0, 0.0f) * dropout_mask(s, i, 0.5f, 7u);
 
 // A kernel is not named like a function that it calls.
-// CHECK-LABEL: struct sigmoid_2 {
+// CHECK-LABEL: struct sigmoid_ {
 // CHECK:     return sigmoid(x0);
 
 // CHECK-LABEL: struct Device : DeviceMemory {

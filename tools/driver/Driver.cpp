@@ -6,14 +6,21 @@
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/plan/Machine.h"
+#include "passes/plan/Solvers.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <unistd.h>
 
 using namespace mlir;
 using namespace lwcc;
@@ -34,19 +41,31 @@ static std::optional<int64_t> parseBytes(StringRef text) {
   return unit.empty() ? std::optional<int64_t>(number) : std::nullopt;
 }
 
+/// Why the model cannot be read, as far as that shows without reading: it may
+/// be a pipe.
+static std::string unreadable(const std::string &file) {
+  if (llvm::sys::fs::is_directory(file))
+    return file + ": is a directory; name the .onnx file in it";
+  if (access(file.c_str(), R_OK) != 0)
+    return file + ": cannot be read: " + std::strerror(errno);
+  return "";
+}
+
 bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
-  llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::SetVersionPrinter(
-      [](llvm::raw_ostream &out) { out << versionText << "\n"; });
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
-    return false;
+  std::vector<std::string> mistakes =
+      parseFlags(argc, argv, overview, category);
   bool good = true;
   auto fail = [&](const llvm::Twine &message) {
-    llvm::errs() << "lwcc: error: " << message << "\n";
+    complain(message);
     good = false;
   };
   if (input.empty())
-    fail("no model given; usage: lwcc model.onnx -o trainer");
+    fail("no model given; usage: " + llvm::sys::path::filename(argv[0]) +
+         " model.onnx [flags]");
+  else if (std::string why = unreadable(input); !why.empty())
+    fail(why);
+  for (const std::string &mistake : mistakes)
+    fail(mistake);
   if (batch.getNumOccurrences() && batch <= 0)
     fail("--batch=" + llvm::Twine(batch) + ": a batch has at least one sample");
   if (gpus < 1 || gpus > 64)
@@ -66,6 +85,12 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
          ": expected some of the letters " + plan::dimensions);
   if (explains() && !explain.empty() && explain != "timeline")
     fail("--explain=" + explain + ": expected nothing or timeline");
+  if (!plan::findSolver(strategy)) {
+    std::string names;
+    for (const plan::Solver &row : plan::solvers())
+      names += (names.empty() ? "" : ", ") + row.name.str();
+    fail("--strategy=" + strategy + ": expected " + names);
+  }
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -203,6 +228,22 @@ static LogicalResult checkMemory(exec::ProgramOp program, int64_t limit) {
   return success(fits);
 }
 
+/// --dump-dir: writes the module as NN-pass.mlir.
+static LogicalResult dump(ModuleOp module, StringRef folder, unsigned number,
+                          StringRef pass) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return complain("cannot write " + folder + ": " + code.message()),
+           failure();
+  if (llvm::Error error = writeFile(
+          llvm::formatv("{0}/{1,0+2}-{2}.mlir", folder, number, pass).str(),
+          text))
+    return complain(std::move(error)), failure();
+  return success();
+}
+
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
                                             Stopwatch &watch, Goal goal) {
@@ -238,11 +279,18 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.compareStrategies = flags.explains() && flags.gpus > 1;
   if (goal != Goal::program)
     options.stopAfter = "planned";
-  options.dumpDir = flags.dumpDir;
-  if (failed(runPipeline(*imported->module, options, [&](StringRef form) {
-        if (form != "imported")
-          watch.lap(form);
-      })))
+  unsigned number = 0; // of dumped files
+  auto dumpAfter = [&](StringRef pass) {
+    return dump(*imported->module, flags.dumpDir, number++, pass);
+  };
+  auto lapAfter = [&](StringRef form) {
+    if (form != "imported")
+      watch.lap(form);
+  };
+  llvm::function_ref<OnPass> onPass;
+  if (!flags.dumpDir.empty())
+    onPass = dumpAfter;
+  if (failed(runPipeline(*imported->module, options, lapAfter, onPass)))
     return failure();
 
   CompiledModel result;

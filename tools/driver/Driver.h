@@ -10,24 +10,17 @@
 
 #include "ir/exec/Exec.h"
 #include "passes/plan/ProgramTime.h"
+#include "tools/driver/CommandLine.h"
+#include "tools/driver/Output.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/CommandLine.h"
 
 #include <chrono>
 #include <string>
 #include <vector>
 
 namespace lwcc {
-
-inline constexpr llvm::StringLiteral versionText = "lwcc 0.1.0";
-
-/// Forgets the options that LLVM's libraries register when they are loaded:
-/// some have the names of ours, and none is for our users.
-struct ForgetLibraryOptions {
-  ForgetLibraryOptions() { llvm::cl::ResetCommandLineParser(); }
-};
 
 /// Flags of the compiler proper. Declared once, in the tool's main, so that no
 /// library has global options.
@@ -64,7 +57,8 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc(
           "Who plans for several devices: data (the samples are spread over "
           "them), model (the channels are), owt (convolutions by samples, "
-          "fully connected layers by channels), layerwise (each layer's own way, by "
+          "fully connected layers by channels), layerwise (each layer's own "
+          "way, by "
           "an exact search over predicted costs), mcmc (the same by chance, "
           "over simulated steps), dfs (layerwise by depth-first search), "
           "single, or auto, the best of all (default)"),
@@ -129,7 +123,7 @@ struct CompileFlags : private ForgetLibraryOptions {
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 
-  /// Parses; false after a message about a bad value.
+  /// Parses; false after messages about all mistakes, of the model's first.
   bool parse(int argc, char **argv, llvm::StringRef overview);
 };
 

@@ -239,7 +239,7 @@ FailureOr<rt::Program> lwcc::loadProgram(ProgramOp op, ArrayRef<char> blob) {
   };
   program.trainStep = functionOf("train_step");
   program.evaluate = functionOf("evaluate");
-  program.blob = blob.data();
+  program.blob = blob.empty() ? "" : blob.data(); // null: not to be found
   program.blobBytes = static_cast<int64_t>(blob.size());
   return program;
 }

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/lwcc/Build.h"
+#include "codegen/CppWriter.h"
+#include "tools/driver/Interrupt.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,6 +19,8 @@
 
 #include <optional>
 
+#include <unistd.h>
+
 using namespace lwcc;
 using llvm::Error;
 using llvm::Expected;
@@ -25,24 +28,6 @@ using llvm::SmallString;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
-
-Error lwcc::failed(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
-Error lwcc::writeFile(StringRef file, llvm::ArrayRef<char> bytes) {
-  std::error_code code;
-  llvm::raw_fd_ostream out(file, code);
-  if (!code) {
-    out.write(bytes.data(), bytes.size());
-    out.close();
-    code = out.error();
-    out.clear_error();
-  }
-  if (code)
-    return failed("cannot write " + file + ": " + code.message());
-  return Error::success();
-}
 
 std::string lwcc::blobAssembly(const TrainerSource &source, StringRef file) {
   return llvm::formatv(R"(    .section .rodata, "a"
@@ -58,29 +43,47 @@ lwcc_blob_bytes:
     .quad {1}
     .section .note.GNU-stack, "", @progbits
 )",
-                       source.embeds() ? ".incbin \"" + file.str() + "\"" : "",
+                       source.embeds() ? ".incbin " + quoted(file) : "",
                        source.weights.size());
-}
-
-Error lwcc::checkOutput(StringRef output, bool folder) {
-  SmallString<128> parent(path::parent_path(output));
-  if (parent.empty())
-    parent = ".";
-  if (!fs::is_directory(parent))
-    return failed("cannot write " + output + ": " + parent +
-                  " is not a folder");
-  if (fs::access(parent, fs::AccessMode::Write))
-    return failed("cannot write " + output + ": no permission to write in " +
-                  parent);
-  if (!folder && fs::is_directory(output))
-    return failed("cannot write " + output + ": it is a folder");
-  return Error::success();
 }
 
 std::vector<std::string> lwcc::defaultArchitectures(Target target) {
   if (target == Target::cpu)
     return {"x86-64-v3"};
   return {"sm_80", "sm_90", "sm_100"};
+}
+
+StringRef lwcc::nameOf(Target target) {
+  return target == Target::cpu ? "cpu" : "cuda";
+}
+
+/// A driver's device or tool.
+static bool hasGpu() {
+  return fs::exists("/dev/nvidiactl") || fs::exists("/dev/dxg") ||
+         llvm::sys::findProgramByName("nvidia-smi");
+}
+
+static bool isFound(Expected<std::string> program) {
+  bool found = bool(program);
+  llvm::consumeError(program.takeError());
+  return found;
+}
+
+std::optional<Target> lwcc::targetOf(StringRef flag, StringRef otherwise) {
+  if (flag == "cpu")
+    return Target::cpu;
+  if (flag == "cuda")
+    return Target::cuda;
+  if (!flag.empty()) {
+    complain("--target=" + flag + ": expected cuda or cpu");
+    return std::nullopt;
+  }
+  if (hasGpu() || isFound(findCompiler(Target::cuda)) ||
+      !isFound(findCompiler(Target::cpu)))
+    return Target::cuda;
+  llvm::errs() << "lwcc: note: neither nvcc nor a GPU is here: " << otherwise
+               << " (--target=cpu)\n";
+  return Target::cpu;
 }
 
 Expected<std::string> lwcc::findCompiler(Target target) {
@@ -103,45 +106,68 @@ Expected<std::string> lwcc::findCompiler(Target target) {
                 "--target=cpu");
 }
 
+/// The lines that say what went wrong, of all that a program printed: those
+/// with the word, else the last one.
+static std::string gistOf(StringRef output) {
+  constexpr size_t most = 2;
+  llvm::SmallVector<StringRef> lines, errors;
+  output.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines)
+    if (line.contains_insensitive("error") && errors.size() < most)
+      errors.push_back(line);
+  if (errors.empty() && !lines.empty())
+    errors.push_back(lines.back());
+  return llvm::join(errors, "\n");
+}
+
 Error lwcc::execute(llvm::ArrayRef<std::string> command, StringRef log) {
   std::vector<StringRef> arguments(command.begin(), command.end());
   std::optional<StringRef> redirects[] = {StringRef(), log, log};
+  // What a compiler writes for itself goes with the folder.
+  const std::string folder = ("TMPDIR=" + path::parent_path(log)).str();
+  std::vector<StringRef> environment = {folder};
+  for (char **entry = environ; *entry; ++entry)
+    if (!StringRef(*entry).starts_with("TMPDIR="))
+      environment.push_back(*entry);
   std::string message;
-  int code = llvm::sys::ExecuteAndWait(command[0], arguments, std::nullopt,
-                                       redirects, 0, 0, &message);
-  if (code == 0)
+  bool notStarted = false;
+  llvm::sys::ProcessInfo process = llvm::sys::ExecuteNoWait(
+      command[0], arguments, llvm::ArrayRef(environment), redirects,
+      /*MemoryLimit=*/0, &message, &notStarted, /*AffinityMask=*/nullptr,
+      /*DetachProcess=*/true); // with its own children, to end them together
+  if (notStarted)
+    return failed("cannot run " + command[0] + ": " + message);
+  setRunningChild(process.Pid);
+  process = llvm::sys::Wait(process, std::nullopt, &message);
+  setRunningChild(0);
+  if (process.ReturnCode == 0)
     return Error::success();
   auto text = llvm::MemoryBuffer::getFile(log);
-  return failed("'" + llvm::join(command, " ") + "' failed" +
-                (message.empty() ? "" : ": " + message) + "\n" +
-                (text ? (*text)->getBuffer() : ""));
+  std::string gist = text ? gistOf((*text)->getBuffer()) : "";
+  std::string how = process.ReturnCode > 0
+                        ? "exit code " + std::to_string(process.ReturnCode)
+                        : message;
+  return failed(command[0] + " failed (" + how + ")" +
+                (gist.empty() ? "" : ":\n" + gist));
 }
 
-/// Copies a finished file to its place: beside it first, so that the last step
-/// is a rename.
-static Error install(StringRef file, const llvm::Twine &place,
-                     fs::perms permissions) {
-  std::string staged = (place + ".partial").str();
-  std::error_code code = fs::copy_file(file, staged);
-  if (!code)
-    code = fs::setPermissions(staged, permissions);
-  if (!code)
-    code = fs::rename(staged, place);
-  if (!code)
-    return Error::success();
-  fs::remove(staged);
-  return failed("cannot write " + place + ": " + code.message());
+/// Copies a finished file to its place.
+static Error install(StringRef file, const llvm::Twine &place, FileKind kind) {
+  auto bytes = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
+                                           /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return failed("cannot read " + file + ": " + bytes.getError().message());
+  return writeFile(place.str(), (*bytes)->getBuffer(), kind);
 }
 
 Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   Expected<std::string> compiler = findCompiler(source.target);
   if (!compiler)
     return compiler.takeError();
-  SmallString<128> work;
-  if (std::error_code code = fs::createUniqueDirectory("lwcc", work))
-    return failed("cannot make a temporary folder: " + code.message());
-  llvm::scope_exit cleanUp([&] { fs::remove_directories(work); });
-  auto in = [&](const llvm::Twine &name) { return (work + "/" + name).str(); };
+  Expected<std::unique_ptr<TemporaryFolder>> work = TemporaryFolder::make();
+  if (!work)
+    return work.takeError();
+  auto in = [&](const llvm::Twine &name) { return (*work)->file(name); };
 
   const bool cuda = source.target == Target::cuda;
   const std::string unit = in(source.name + (cuda ? ".cu" : ".cpp"));
@@ -195,9 +221,8 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
     return error;
 
   if (!source.embeds())
-    if (Error error = install(in("weights.bin"), output + ".weights",
-                              fs::all_read | fs::owner_write))
+    if (Error error =
+            writeFile(endOfLinks(output) + ".weights", source.weights))
       return error;
-  return install(temporary, output,
-                 fs::all_read | fs::owner_write | fs::all_exe);
+  return install(temporary, output, FileKind::program);
 }

@@ -1,22 +1,33 @@
 //===- Build.h - From C++ text to a trainer ---------------------*- C++ -*-===//
 //
 // What happens to the emitted text: a folder of sources, or a binary made with
-// the target's compiler. Output appears whole or not at all.
+// the target's compiler.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_LWCC_BUILD_H
 #define LWCC_TOOLS_LWCC_BUILD_H
 
+#include "tools/driver/Output.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace lwcc {
 
 enum class Target { cuda, cpu };
+
+/// As it stands behind --target.
+llvm::StringRef nameOf(Target target);
+
+/// What --target says. Without it CUDA, but where neither nvcc nor a GPU is
+/// and g++ is: the CPU, with a note that says what is done then ("compiling for
+/// the CPU"). Nothing after a message.
+std::optional<Target> targetOf(llvm::StringRef flag, llvm::StringRef otherwise);
 
 /// What a trainer is compiled for if nothing is said.
 std::vector<std::string> defaultArchitectures(Target target);
@@ -33,7 +44,8 @@ struct TrainerSource {
   bool embeds() const { return weights.size() <= embedLimit; }
 };
 
-/// Writes a folder that `cmake` builds without lwcc.
+/// Writes a folder that `cmake` builds without lwcc. What others have put there
+/// stays: if it is in the way, nothing is written.
 llvm::Error writeSourceFolder(const TrainerSource &source,
                               llvm::StringRef folder);
 
@@ -43,16 +55,14 @@ llvm::Error buildBinary(const TrainerSource &source, llvm::StringRef output);
 /// The compiler that the target needs, or an error with both ways out.
 llvm::Expected<std::string> findCompiler(Target target);
 
-/// Whether `output` can be written; asked before work is done for it.
-llvm::Error checkOutput(llvm::StringRef output, bool folder);
+/// Whether the folder can be made or added to; asked before work is done for
+/// it.
+llvm::Error checkSourceFolder(llvm::StringRef folder);
 
 /// Runs a program, whose output goes to the file `log`; if it fails, its output
 /// becomes the error.
 llvm::Error execute(llvm::ArrayRef<std::string> command, llvm::StringRef log);
 
-/// Helpers shared by the two ways of output.
-llvm::Error failed(const llvm::Twine &message);
-llvm::Error writeFile(llvm::StringRef path, llvm::ArrayRef<char> bytes);
 /// Assembler text of the weights: their size, and `file` with their bytes
 /// between lwcc_blob and lwcc_blob_end, or nothing if they lie beside.
 std::string blobAssembly(const TrainerSource &source, llvm::StringRef file);

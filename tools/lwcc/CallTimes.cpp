@@ -1,11 +1,12 @@
 //===- CallTimes.cpp - What a trace says about calls ----------------------===//
 
 #include "tools/lwcc/CallTimes.h"
+#include "passes/plan/ParseJson.h"
 #include "tools/lwcc/Build.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
@@ -20,11 +21,14 @@ Expected<CallTimes> CallTimes::read(StringRef traceFile) {
   auto buffer = llvm::MemoryBuffer::getFile(traceFile, /*IsText=*/true);
   if (!buffer)
     return failed("cannot read the trace: " + buffer.getError().message());
-  Expected<json::Value> value = json::parse((*buffer)->getBuffer());
-  if (!value)
-    return value.takeError();
+  std::vector<std::string> mistakes;
+  json::Value value = nullptr;
+  const json::Object *object =
+      plan::parseObject((*buffer)->getBuffer(), value, mistakes);
+  if (!object)
+    return failed("cannot read the trace: " + llvm::join(mistakes, "; "));
   CallTimes times;
-  const json::Object &trace = *value->getAsObject();
+  const json::Object &trace = *object;
   const json::Object &about = *trace.getObject("otherData");
   times.device = about.getString("device")->str();
   if (const json::Array *threads = about.getArray("threads"))

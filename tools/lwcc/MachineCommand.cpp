@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/driver/Driver.h"
+#include "tools/driver/Output.h"
 #include "tools/lwcc/Probe.h"
 #include "tools/lwcc/Subcommands.h"
 #include "tools/lwcc/ThisMachine.h"
@@ -31,8 +32,10 @@ struct Flags : private ForgetLibraryOptions {
                "a CPU, with GPUs some minutes"),
       cl::cat(category)};
   cl::opt<std::string> target{
-      "target", cl::init("cuda"), cl::value_desc("cuda|cpu"),
-      cl::desc("With --probe: what to measure"), cl::cat(category)};
+      "target", cl::value_desc("cuda|cpu"),
+      cl::desc("With --probe: what to measure (default: cuda, or cpu where "
+               "there is neither nvcc nor a GPU)"),
+      cl::cat(category)};
   cl::opt<int64_t> gpus{"gpus", cl::init(0), cl::value_desc("N"),
                         cl::desc("With --probe: as if there were so many "
                                  "devices (default: the GPUs, or the cores)"),
@@ -69,8 +72,7 @@ static void printList() {
                   "one processor\n";
 }
 
-static int writeProbed(const Flags &flags) {
-  const Target target = flags.target == "cpu" ? Target::cpu : Target::cuda;
+static int writeProbed(const Flags &flags, Target target) {
   std::string file = flags.output.getValue();
   if (file.empty())
     file = probedFile(target);
@@ -82,7 +84,7 @@ static int writeProbed(const Flags &flags) {
             llvm::sys::path::parent_path(file)))
       return complain("cannot write " + file + ": " + code.message());
   if (toFile)
-    if (llvm::Error error = checkOutput(file, /*folder=*/false))
+    if (llvm::Error error = checkOutput(file))
       return complain(std::move(error));
   llvm::Expected<plan::Machine> machine = probe(target, flags.gpus);
   if (!machine)
@@ -100,12 +102,14 @@ static int writeProbed(const Flags &flags) {
 
 int lwcc::machineMain(int argc, char **argv) {
   Flags flags;
-  cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv,
-          "lwcc machine: what plans are priced for. NAME prints a built-in "
-          "machine as a file\nfor --machine, to start from.\n",
-          &llvm::errs()))
+  std::vector<std::string> mistakes = parseFlags(
+      argc, argv,
+      "lwcc machine: what plans are priced for. NAME prints a built-in "
+      "machine as a file\nfor --machine, to start from.\n",
+      flags.category);
+  for (const std::string &mistake : mistakes)
+    complain(mistake);
+  if (!mistakes.empty())
     return 1;
   if (!flags.name.empty() + flags.list + flags.probe != 1)
     return complain("lwcc machine: expected one of NAME, --list and --probe");
@@ -114,12 +118,13 @@ int lwcc::machineMain(int argc, char **argv) {
     return 0;
   }
   if (flags.probe) {
-    if (flags.target != "cuda" && flags.target != "cpu")
-      return complain("--target=" + flags.target + ": expected cuda or cpu");
+    std::optional<Target> target = targetOf(flags.target, "measuring the CPU");
+    if (!target)
+      return 1;
     if (flags.gpus.getNumOccurrences() && (flags.gpus < 1 || flags.gpus > 64))
       return complain("--gpus=" + llvm::Twine(flags.gpus) +
                       ": expected 1 to 64");
-    return writeProbed(flags);
+    return writeProbed(flags, *target);
   }
   const plan::Machine *known = plan::findMachine(flags.name);
   if (!known)

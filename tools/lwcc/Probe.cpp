@@ -2,10 +2,10 @@
 
 #include "tools/lwcc/Probe.h"
 #include "passes/plan/CostModel.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/lwcc/CallTimes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -224,19 +224,17 @@ static plan::Link measureLink(const CallTimes &two, const Sizes &sizes) {
 Expected<plan::Machine> lwcc::probe(Target target, int64_t gpus) {
   if (auto compiler = findCompiler(target); !compiler)
     return compiler.takeError();
-  llvm::SmallString<128> folder;
-  if (std::error_code code =
-          llvm::sys::fs::createUniqueDirectory("lwcc-probe", folder))
-    return failed("cannot make a temporary folder: " + code.message());
-  llvm::scope_exit cleanUp([&] { llvm::sys::fs::remove_directories(folder); });
-  Expected<System> system = askSystem(target, folder);
+  auto folder = TemporaryFolder::make();
+  if (!folder)
+    return folder.takeError();
+  Expected<System> system = askSystem(target, (*folder)->name());
   if (!system)
     return system.takeError();
   if (system->gpus > 0 && gpus > system->gpus)
     return failed("--gpus=" + llvm::Twine(gpus) + ": there are " +
                   llvm::Twine(system->gpus));
 
-  Bench bench(target, system->architecture, folder);
+  Bench bench(target, system->architecture, (*folder)->name());
   Expected<CallTimes> one = bench.run("fp32", 1);
   if (!one)
     return one.takeError();

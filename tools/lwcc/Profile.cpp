@@ -18,6 +18,7 @@
 #include "passes/plan/BuildGraph.h"
 #include "passes/plan/Space.h"
 #include "tools/driver/Driver.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/lwcc/Build.h"
 #include "tools/lwcc/CallTimes.h"
 #include "tools/lwcc/Subcommands.h"
@@ -41,9 +42,11 @@ struct ProfileFlags : CompileFlags {
                               cl::desc("The costs, for lwcc --costs; extended "
                                        "if it is there"),
                               cl::cat(category)};
-  cl::opt<std::string> target{"target", cl::init("cuda"),
-                              cl::value_desc("cuda|cpu"),
-                              cl::desc("What to measure"), cl::cat(category)};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("cuda|cpu"),
+      cl::desc("What to measure (default: cuda, or cpu where there is neither "
+               "nvcc nor a GPU)"),
+      cl::cat(category)};
   cl::opt<int> steps{"steps", cl::init(8), cl::value_desc("N"),
                      cl::desc("Steps that each run of a program is timed in "
                               "(default: at least 8, for a quarter of a "
@@ -54,26 +57,11 @@ struct ProfileFlags : CompileFlags {
                       cl::cat(category)};
 };
 
-/// A folder that goes with its owner.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    if (llvm::sys::fs::createUniqueDirectory("lwcc-profile", path))
-      path.clear();
-  }
-  ~TemporaryFolder() {
-    if (!path.empty())
-      llvm::sys::fs::remove_directories(path);
-  }
-  std::string file(StringRef name) const {
-    return (StringRef(path) + "/" + name).str();
-  }
-  llvm::SmallString<128> path;
-};
-
 class Profiler {
 public:
-  Profiler(ProfileFlags &flags, MLIRContext &context)
-      : flags(flags), context(context) {}
+  Profiler(ProfileFlags &flags, MLIRContext &context,
+           const TemporaryFolder &folder)
+      : flags(flags), context(context), folder(folder) {}
 
   /// False after a message.
   bool run();
@@ -95,7 +83,7 @@ private:
 
   ProfileFlags &flags;
   MLIRContext &context;
-  TemporaryFolder folder;
+  const TemporaryFolder &folder;
   plan::Machine machine;
   plan::LayerGraph graph;                          ///< without its tiles
   std::vector<std::vector<plan::Tiling>> possible; ///< of each layer
@@ -159,7 +147,7 @@ Expected<Profiler::Program> Profiler::build(const plan::Plan &plan,
   if (failed(text))
     return lwcc::failed("a program could not be made"); // messages said why
   TrainerSource source;
-  source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
+  source.target = flags.platform == "cpu" ? Target::cpu : Target::cuda;
   source.name = sanitizeName(llvm::sys::path::stem(flags.input));
   source.text = std::move(*text);
   source.weights = model->blob;
@@ -210,13 +198,11 @@ static plan::Profile::Entry summarize(CallSamples &calls) {
 }
 
 bool Profiler::run() {
-  if (folder.path.empty())
-    return complain("no temporary folder can be made");
-  profile.target = flags.target;
+  profile.target = flags.platform;
   profile.precision = flags.precision;
-  if (llvm::sys::fs::exists(flags.output)) {
-    std::vector<std::string> mistakes =
-        plan::readProfile(flags.output, flags.precision, flags.target, profile);
+  if (llvm::sys::fs::is_regular_file(flags.output)) {
+    std::vector<std::string> mistakes = plan::readProfile(
+        flags.output, flags.precision, flags.platform, profile);
     for (const std::string &mistake : mistakes)
       complain(mistake);
     if (!mistakes.empty())
@@ -258,26 +244,31 @@ bool Profiler::run() {
 
 int lwcc::profileMain(int argc, char **argv) {
   ProfileFlags flags;
-  if (!flags.parse(argc, argv,
-                   "lwcc profile: measures how long the calls of a model take, "
-                   "for lwcc --costs\n"))
-    return 1;
-  if (flags.target != "cuda" && flags.target != "cpu")
-    return complain("--target=" + flags.target + ": expected cuda or cpu");
+  bool good = flags.parse(
+      argc, argv,
+      "lwcc profile: measures how long the calls of a model take, for lwcc "
+      "--costs\n");
+  auto fail = [&](const llvm::Twine &message) {
+    complain(message);
+    good = false;
+  };
+  std::optional<Target> target = targetOf(flags.target, "measuring the CPU");
   if (flags.output.empty())
-    return complain("no output given; add -o costs.json");
+    fail("no output given; add -o costs.json");
   if (flags.steps < 1 || flags.rounds < 1)
-    return complain("--steps and --rounds: at least one is needed");
-  flags.platform = flags.target;
+    fail("--steps and --rounds: at least one is needed");
+  if (!good || !target)
+    return 1;
+  flags.platform = nameOf(*target);
   if (flags.machine.empty())
-    flags.machine = thisMachine(
-        flags.target == "cpu" ? Target::cpu : Target::cuda, flags.gpus);
-  if (Error error = checkOutput(flags.output, /*folder=*/false))
-    return complain(llvm::toString(std::move(error)));
-  auto compiler =
-      findCompiler(flags.target == "cpu" ? Target::cpu : Target::cuda);
-  if (!compiler)
-    return complain(llvm::toString(compiler.takeError()));
+    flags.machine = thisMachine(*target, flags.gpus);
+  if (Error error = checkOutput(flags.output))
+    return complain(std::move(error));
+  if (auto compiler = findCompiler(*target); !compiler)
+    return complain(compiler.takeError());
   std::unique_ptr<MLIRContext> context = makeContext();
-  return Profiler(flags, *context).run() ? 0 : 1;
+  auto folder = TemporaryFolder::make();
+  if (!folder)
+    return complain(folder.takeError());
+  return Profiler(flags, *context, **folder).run() ? 0 : 1;
 }

@@ -7,18 +7,11 @@
 #ifndef LWCC_TOOLS_LWCC_SUBCOMMANDS_H
 #define LWCC_TOOLS_LWCC_SUBCOMMANDS_H
 
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/Error.h"
-
 namespace lwcc {
 
 /// `argv[0]` is "lwcc machine", "lwcc profile".
 int machineMain(int argc, char **argv);
 int profileMain(int argc, char **argv);
-
-/// Prints an error as lwcc does; the exit status.
-int complain(const llvm::Twine &message);
-int complain(llvm::Error error);
 
 } // namespace lwcc
 

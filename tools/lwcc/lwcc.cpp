@@ -26,11 +26,13 @@ struct Flags : CompileFlags {
   cl::opt<std::string> output{
       "o", cl::value_desc("FILE"),
       cl::desc("The trainer, or a folder with --emit=source; - for the "
-               "standard output with --stop-after"),
+               "standard output where the output is text"),
       cl::cat(category)};
   cl::opt<std::string> target{
-      "target", cl::init("cuda"), cl::value_desc("cuda|cpu"),
-      cl::desc("What the trainer runs on"), cl::cat(category)};
+      "target", cl::value_desc("cuda|cpu"),
+      cl::desc("What the trainer runs on (default: cuda, or cpu for a program "
+               "that is built where there is neither nvcc nor a GPU)"),
+      cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::init("binary"),
       cl::value_desc("binary|source|plan|costs|trace"),
@@ -43,22 +45,25 @@ struct Flags : CompileFlags {
       cl::desc("GPUs to compile for (default: sm_80,sm_90,sm_100); for "
                "--target=cpu one -march value (default: x86-64-v3)"),
       cl::cat(category)};
+  cl::opt<std::string> weights{
+      "weights", cl::value_desc("FILE"),
+      cl::desc("With --stop-after=exec: write the initial weights, too, for "
+               "lwcc-run --weights"),
+      cl::cat(category)};
   cl::opt<uint64_t> embedLimit{
       "embed-limit", cl::init(uint64_t(1) << 30), cl::value_desc("BYTES"),
       cl::desc("Larger initial weights go to a file beside the trainer "
                "(default: 1 GiB)"),
       cl::cat(category)};
+
+  bool printsIR() const { return stopAfter.getNumOccurrences() != 0; }
+  /// Whether a program is made, as a binary or as sources.
+  bool makesProgram() const {
+    return !printsIR() && (emit == "binary" || emit == "source");
+  }
+  bool toFile() const { return !output.empty() && output != "-"; }
 };
 } // namespace
-
-int lwcc::complain(const llvm::Twine &message) {
-  llvm::errs() << "lwcc: error: " << message << "\n";
-  return 1;
-}
-
-int lwcc::complain(llvm::Error error) {
-  return complain(llvm::toString(std::move(error)));
-}
 
 /// Completes and checks the flags that only this tool has.
 static bool complete(Flags &flags, TrainerSource &source) {
@@ -67,14 +72,18 @@ static bool complete(Flags &flags, TrainerSource &source) {
     complain(message);
     good = false;
   };
-  if (flags.target != "cuda" && flags.target != "cpu")
-    fail("--target=" + flags.target + ": expected cuda or cpu");
   if (!llvm::is_contained({"binary", "source", "plan", "costs", "trace"},
                           flags.emit))
     fail("--emit=" + flags.emit +
          ": expected binary, source, plan, costs or trace");
-  flags.platform = flags.target;
-  source.target = flags.target == "cpu" ? Target::cpu : Target::cuda;
+  const bool builds = flags.makesProgram() && flags.emit == "binary";
+  // Sources are often built elsewhere, and a GPU's name says what is meant.
+  std::optional<Target> target = Target::cuda;
+  if (!flags.target.empty() || (builds && flags.toFile() && flags.arch.empty()))
+    target = targetOf(flags.target, "compiling for the CPU");
+  good &= target.has_value();
+  source.target = target.value_or(Target::cpu);
+  flags.platform = nameOf(source.target);
   source.architectures = std::vector<std::string>(flags.arch);
   if (source.architectures.empty())
     source.architectures = defaultArchitectures(source.target);
@@ -90,22 +99,33 @@ static bool complete(Flags &flags, TrainerSource &source) {
   }
   if (flags.machine.empty())
     flags.machine = thisMachine(source.target, flags.gpus);
-  if (flags.output.empty() && flags.stopAfter.getNumOccurrences() == 0 &&
-      !flags.explains() &&
-      !llvm::is_contained({"plan", "costs", "trace"}, flags.emit))
-    fail("no output given; add -o trainer");
+  if (flags.makesProgram()) {
+    if (flags.output.empty() && !flags.explains())
+      fail("no output given; add -o trainer");
+    if (flags.output == "-")
+      fail("-o -: a program does not go to the standard output; name a file");
+  }
+  if (!flags.weights.empty() &&
+      !(flags.printsIR() && flags.stopAfter == "exec"))
+    fail("--weights: only with --stop-after=exec; a trainer has its weights");
+  using Files = std::vector<std::string>;
+  for (const std::string &output : Files{flags.output, flags.weights})
+    for (const std::string &read :
+         Files{flags.input, flags.plan, flags.machine, flags.costs})
+      if (isSameFile(output, read))
+        fail("cannot write " + output + ": it is what lwcc is to read");
+  if (flags.toFile() && !flags.weights.empty() &&
+      endOfLinks(flags.output) == endOfLinks(flags.weights) &&
+      !isSpecial(flags.output))
+    fail("-o and --weights name the same file");
   return good;
 }
 
-/// Into a file, or to the standard output.
-static int emitTrace(exec::ProgramOp program, const plan::ProgramTime &time,
-                     const std::string &path) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  plan::printTrace(program, time, stream);
-  if (path.empty())
+/// Into the file of -o, or to the standard output.
+static int printText(const std::string &text, const Flags &flags) {
+  if (!flags.toFile())
     llvm::outs() << text;
-  else if (llvm::Error error = writeFile(path, text))
+  else if (llvm::Error error = writeFile(flags.output, text))
     return complain(std::move(error));
   return 0;
 }
@@ -113,15 +133,19 @@ static int emitTrace(exec::ProgramOp program, const plan::ProgramTime &time,
 static int compileMain(int argc, char **argv, StringRef overview) {
   Flags flags;
   TrainerSource source;
-  if (!flags.parse(argc, argv, overview) || !complete(flags, source))
+  const bool parsed = flags.parse(argc, argv, overview);
+  if (!complete(flags, source) || !parsed)
     return 1;
-  const bool printIR = flags.stopAfter.getNumOccurrences() != 0;
-  const bool toFile = !flags.output.empty() && flags.output != "-";
+  const bool printIR = flags.printsIR(), toFile = flags.toFile();
+  const bool asSource = flags.makesProgram() && flags.emit == "source";
   if (toFile)
-    if (llvm::Error error =
-            checkOutput(flags.output, flags.emit == "source" && !printIR))
+    if (llvm::Error error = asSource ? checkSourceFolder(flags.output)
+                                     : checkOutput(flags.output))
       return complain(std::move(error));
-  if (toFile && !printIR && flags.emit == "binary")
+  if (!flags.weights.empty())
+    if (llvm::Error error = checkOutput(flags.weights))
+      return complain(std::move(error));
+  if (toFile && flags.makesProgram() && !asSource)
     if (auto compiler = findCompiler(source.target); !compiler)
       return complain(compiler.takeError());
 
@@ -135,12 +159,7 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     return 1;
   if (goal != Goal::program) {
     (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
-    const std::string &text = goal == Goal::plan ? model->plan : model->costs;
-    if (!toFile)
-      llvm::outs() << text;
-    else if (llvm::Error error = writeFile(flags.output, text))
-      return complain(std::move(error));
-    return 0;
+    return printText(goal == Goal::plan ? model->plan : model->costs, flags);
   }
   if (flags.verbose && model->program) {
     printMemory(model->program, llvm::errs());
@@ -150,9 +169,12 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     FailureOr<plan::ProgramTime> time = predictStep(model->program, flags);
     if (failed(time))
       return 1;
-    if (flags.emit == "trace")
-      return emitTrace(model->program, *time,
-                       toFile ? flags.output.getValue() : "");
+    if (flags.emit == "trace") {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      plan::printTrace(model->program, *time, stream);
+      return printText(text, flags);
+    }
     if (flags.explain == "timeline") {
       plan::printTimeline(*time, llvm::outs());
     } else if (flags.explains()) {
@@ -166,16 +188,10 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     std::string text;
     llvm::raw_string_ostream stream(text);
     model->module->print(stream);
-    if (!toFile) {
-      llvm::outs() << text << "\n";
-      return 0;
-    }
-    // An exec module runs with lwcc-run; its weights lie beside it.
-    if (llvm::Error error = writeFile(flags.output, text + "\n"))
-      return complain(std::move(error));
-    if (llvm::Error error = writeFile(flags.output + ".weights", model->blob))
-      return complain(std::move(error));
-    return 0;
+    if (!flags.weights.empty())
+      if (llvm::Error error = writeFile(flags.weights, model->blob))
+        return complain(std::move(error));
+    return printText(text + "\n", flags);
   }
   if (!toFile)
     return 0;
@@ -188,12 +204,11 @@ static int compileMain(int argc, char **argv, StringRef overview) {
   source.weights = model->blob;
   source.embedLimit = flags.embedLimit;
   watch.lap("print");
-  llvm::Error error = flags.emit == "source"
-                          ? writeSourceFolder(source, flags.output)
-                          : buildBinary(source, flags.output);
+  llvm::Error error = asSource ? writeSourceFolder(source, flags.output)
+                               : buildBinary(source, flags.output);
   if (error)
     return complain(std::move(error));
-  watch.lap(flags.emit == "source" ? "write" : "compile");
+  watch.lap(asSource ? "write" : "compile");
   return 0;
 }
 
@@ -213,6 +228,7 @@ static const Subcommand subcommands[] = {
 };
 
 int main(int argc, char **argv) {
+  prepareOutput();
   std::string overview =
       "lwcc: compiles an ONNX model into a program that trains it\n";
   for (const Subcommand &row : subcommands) {

@@ -1,4 +1,4 @@
-"""interrupt.py INT|TERM CHECKPOINTS COMMAND...: a signal after the first steps."""
+"""interrupt.py INT|TERM|HUP CHECKPOINTS COMMAND...: a signal after the first steps."""
 
 import os
 import signal

@@ -31,8 +31,11 @@ TEST(Machine, devicesInTurnFillNodeAfterNode) {
 }
 
 TEST(Machine, allMistakesOfAFileAreReported) {
-  EXPECT_EQ(mistakesIn("{\n  \"a\":\n}"),
-            std::vector<std::string>{"[3:1, byte=10]: Invalid JSON value"});
+  EXPECT_EQ(
+      mistakesIn("{\n  \"a\":\n}"),
+      std::vector<std::string>{
+          "line 3, column 1: syntax error while parsing value - unexpected "
+          "'}'; expected '[', '{', or a literal"});
   EXPECT_EQ(mistakesIn("[]"), std::vector<std::string>{"expected an object"});
   EXPECT_EQ(
       mistakesIn(R"({"nodes": 0, "gpus": 2, "speed": 1,

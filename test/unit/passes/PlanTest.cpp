@@ -87,7 +87,9 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
     EXPECT_EQ(mistakes.size(), 1u);
     return mistakes.empty() ? "" : mistakes[0];
   };
-  EXPECT_EQ(mistakeIn("{\n  \"a\":\n}"), "[3:1, byte=10]: Invalid JSON value");
+  EXPECT_EQ(mistakeIn("{\n  \"a\":\n}"),
+            "line 3, column 1: syntax error while parsing value - unexpected "
+            "'}'; expected '[', '{', or a literal");
   EXPECT_EQ(mistakeIn("[]"), "expected an object");
   EXPECT_EQ(mistakeIn("{}"), "\"version\" is missing");
   EXPECT_EQ(mistakeIn(R"({"version": 2, "layers": {}})"),

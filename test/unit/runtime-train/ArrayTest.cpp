@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <sys/stat.h>
+
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 using testing::HasSubstr;
@@ -83,6 +85,19 @@ TEST_F(ArrayTest, NpyWhatNobodyReads) {
               HasSubstr("impossible shape"));
 }
 
+TEST_F(ArrayTest, NpyAZeroHidesNothing) {
+  for (const char *shape :
+       {"(0, 4294967296, 4294967296)", "(4294967296, 4294967296, 0)",
+        "(4294967296, 0, 4294967296)"})
+    EXPECT_THAT(npyError(npyBytes("<f4", shape, "")),
+                HasSubstr("impossible shape"));
+  std::string ranks = "(1";
+  for (int i = 0; i < 64; ++i)
+    ranks += ", 1";
+  EXPECT_THAT(npyError(npyBytes("|u1", ranks + ")", "x")),
+              HasSubstr("damaged .npy header"));
+}
+
 TEST_F(ArrayTest, NpyMissing) {
   EXPECT_THAT(errorOf([&] { readNpy(folder / "none.npy"); }),
               HasSubstr("none.npy: cannot open: No such file"));
@@ -107,6 +122,47 @@ TEST_F(ArrayTest, IdxPacked) {
   std::string packed = readFile(path);
   writeFile(path, packed.substr(0, packed.size() - 9));
   EXPECT_THAT(errorOf([&] { readIdx(path); }), HasSubstr("a.gz: c"));
+}
+
+static void writePacked(const std::string &path, const std::string &bytes) {
+  gzFile file = ::gzopen(path.c_str(), "wb9");
+  ::gzwrite(file, bytes.data(), bytes.size());
+  ::gzclose(file);
+}
+
+TEST_F(ArrayTest, IdxIsUnpackedAsFarAsItsHeaderSays) {
+  std::string path = folder / "a.gz", bytes = idxBytes({3}, "xyz");
+  // Damage where only unpacking everything would find it.
+  std::string noise(1 << 20, '\0');
+  uint32_t state = 1;
+  for (char &c : noise)
+    c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  writePacked(path, bytes + noise);
+  std::string packed = readFile(path);
+  packed.resize(packed.size() - 100);
+  writeFile(path, packed);
+  EXPECT_EQ(std::string(readIdx(path).data, 3), "xyz");
+  // But all of what is used is checked.
+  writePacked(path, bytes);
+  packed = readFile(path);
+  packed[packed.size() - 8] ^= 1;
+  writeFile(path, packed);
+  EXPECT_THAT(errorOf([&] { readIdx(path); }), HasSubstr("cannot unpack"));
+}
+
+TEST_F(ArrayTest, IdxPackedMoreThanCanBe) {
+  std::string path = folder / "a.gz";
+  writePacked(path, idxBytes({0xFFFFFFFF, 0x40000000}, "x"));
+  EXPECT_THAT(errorOf([&] { readIdx(path); }),
+              HasSubstr("no packing is that dense"));
+  writePacked(path, idxBytes({2000}, "x"));
+  EXPECT_THAT(errorOf([&] { readIdx(path); }),
+              HasSubstr("2000 need 2000 bytes, the file holds 1"));
+  writePacked(path, idxBytes({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}, "x"));
+  EXPECT_THAT(errorOf([&] { readIdx(path); }), HasSubstr("impossible shape"));
+  ASSERT_EQ(::mkfifo((folder / "pipe.gz").c_str(), 0600), 0);
+  EXPECT_THAT(errorOf([&] { readIdx(folder / "pipe.gz"); }),
+              HasSubstr("not a regular file"));
 }
 
 TEST_F(ArrayTest, IdxDamaged) {

@@ -7,8 +7,8 @@
 
 #include <gmock/gmock.h>
 
-#include <csignal>
-#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
@@ -22,8 +22,8 @@ protected:
   /// Steps of the checkpoints in a folder.
   std::vector<int64_t> steps(const std::string &name = "ckpt") {
     std::vector<int64_t> found;
-    for (const auto &[step, path] : listCheckpoints(folder / name))
-      found.push_back(step);
+    for (const SavedCheckpoint &checkpoint : listCheckpoints(folder / name))
+      found.push_back(checkpoint.step);
     return found;
   }
   std::string dirFlag(const std::string &name = "ckpt") {
@@ -35,25 +35,6 @@ protected:
     return runTrainer(flags, makeFakeProgram(model));
   }
   TempFolder folder;
-};
-
-/// No file may become larger than this while it lives, as on a full disk.
-class FileSizeLimit {
-public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &old);
-    rlimit limit{bytes, old.rlim_max};
-    oldHandler = std::signal(SIGXFSZ, SIG_IGN);
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old);
-    std::signal(SIGXFSZ, oldHandler);
-  }
-
-private:
-  rlimit old;
-  void (*oldHandler)(int);
 };
 } // namespace
 
@@ -75,11 +56,17 @@ TEST_F(CheckpointTest, ResumeContinuesBitForBit) {
   run = train({dirFlag("parts"), "--resume=auto", "--epochs=3"});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("after step 150"));
-  for (const char *file :
-       {"model.safetensors", "optim.safetensors", "state.json"})
+  for (const char *file : {"model.safetensors", "optim.safetensors"})
     EXPECT_EQ(readFile(folder / "whole/step-000384/" + file),
               readFile(folder / "parts/step-000384/" + file))
         << file;
+  // But for the number of saves.
+  std::string whole = readFile(folder / "whole/step-000384/state.json");
+  std::string parts = readFile(folder / "parts/step-000384/state.json");
+  EXPECT_THAT(whole, HasSubstr("\"save\": 3,"));
+  EXPECT_THAT(parts, HasSubstr("\"save\": 5,"));
+  EXPECT_EQ(whole.substr(whole.find("\"model\"")),
+            parts.substr(parts.find("\"model\"")));
 }
 
 TEST_F(CheckpointTest, EveryAndKeep) {
@@ -118,6 +105,108 @@ TEST_F(CheckpointTest, AnEarlierCheckpointIsRepeatedInItsFolder) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(steps(), ElementsAre(3, 6));
   EXPECT_EQ(readFile(folder / "ckpt/step-000006/model.safetensors"), before);
+}
+
+/// "save" is younger than the checkpoints of this test.
+static void forgetSave(const std::string &checkpoint) {
+  std::string path = checkpoint + "/state.json", text = readFile(path);
+  size_t at = text.find("\"save\"");
+  ASSERT_NE(at, std::string::npos);
+  writeFile(path, text.erase(at, text.find("\"model\"") - at));
+}
+
+TEST_F(CheckpointTest, WhatIsLatestIsWhatWasSavedLast) {
+  for (bool counted : {true, false}) {
+    std::string name = counted ? "counted" : "old";
+    std::string dir = dirFlag(name);
+    ASSERT_EQ(train({dir, "--steps=30", "--checkpoint-every=10"}).code, 0);
+    if (!counted)
+      for (int64_t step : steps(name))
+        forgetSave(folder / (name + "/step-0000" + std::to_string(step)));
+    ASSERT_THAT(steps(name), ElementsAre(10, 20, 30));
+    // A line of its own from step 10.
+    TrainerRun run = train({dir, "--resume=" + (folder / name) + "/step-000010",
+                            "--steps=14", "--checkpoint-every=2", "--lr=0.5",
+                            "--checkpoint-keep=2"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(steps(name), ElementsAre(12, 14));
+    run = train({dir, "--resume=auto", "--steps=22", "--checkpoint-every=4",
+                 "--checkpoint-keep=0"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("resumed     after step 14"));
+    EXPECT_THAT(steps(name), ElementsAre(12, 14, 16, 20, 22));
+  }
+}
+
+TEST_F(CheckpointTest, TheFirstSaveOfALineStaysAndIsContinued) {
+  ASSERT_EQ(train({dirFlag(), "--steps=30", "--checkpoint-every=10"}).code, 0);
+  TrainerRun run = train({dirFlag(), "--steps=15", "--checkpoint-keep=2",
+                          "--resume=" + (folder / "ckpt/step-000010")});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(steps(), ElementsAre(30, 15)); // in the order of their saves
+  EXPECT_THAT(train({dirFlag(), "--resume=auto", "--steps=16"}).out,
+              HasSubstr("resumed     after step 15"));
+}
+
+TEST_F(CheckpointTest, TwoTrainersOfOneFolder) {
+  ASSERT_EQ(train({dirFlag(), "--steps=3"}).code, 0);
+  FolderLock other;
+  other.take(folder / "ckpt");
+  std::string owner = "ckpt: another trainer (process " +
+                      std::to_string(::getpid()) + ") writes its checkpoints";
+  for (const char *resume : {"auto", "ckpt/step-000003"}) {
+    std::string where = *resume == 'a' ? resume : folder / resume;
+    TrainerRun run = train({dirFlag(), "--resume=" + where, "--steps=4"});
+    EXPECT_EQ(run.code, 1);
+    EXPECT_THAT(run.err, HasSubstr(owner));
+  }
+  EXPECT_THAT(steps(), ElementsAre(3));
+  // To read from it is no harm.
+  TrainerRun run =
+      train({"--resume=" + (folder / "ckpt"), dirFlag("mine"), "--steps=4"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(steps("mine"), ElementsAre(4));
+}
+
+TEST_F(CheckpointTest, NumbersOutOfRangeAreDamage) {
+  ASSERT_EQ(train({dirFlag(), "--steps=3"}).code, 0);
+  std::string state = folder / "ckpt/step-000003/state.json";
+  std::string text = readFile(state);
+  for (const char *name : {"save", "step", "epoch", "position", "images"})
+    for (const char *value :
+         {"9223372036854775807", "18446744073709551615", "1e3", "-1", "[]"}) {
+      std::string key = "\"" + std::string(name) + "\": ";
+      size_t at = text.find(key) + key.size();
+      std::string bad = text;
+      writeFile(state, bad.replace(at, text.find(',', at) - at, value));
+      TrainerRun run = train({dirFlag(), "--resume=auto"});
+      EXPECT_EQ(run.code, 1);
+      EXPECT_THAT(run.err, HasSubstr("state.json: damaged: ")) << name << value;
+    }
+}
+
+TEST_F(CheckpointTest, ADamagedOneIsNeitherSkippedNorRemoved) {
+  ASSERT_EQ(train({dirFlag(), "--steps=6", "--checkpoint-every=3"}).code, 0);
+  writeFile(folder / "ckpt/step-000006/state.json", "{");
+  TrainerRun run = train({dirFlag(), "--resume=auto"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("step-000006/state.json: not valid JSON"));
+  EXPECT_THAT(run.err, HasSubstr("it may be the latest checkpoint"));
+  run = train({dirFlag(), "--resume=" + (folder / "ckpt/step-000003"),
+               "--steps=5", "--checkpoint-every=1", "--checkpoint-keep=1"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(steps(), ElementsAre(6, 5));
+}
+
+TEST_F(CheckpointTest, APipeAsStateIsRefused) {
+  std::filesystem::create_directories(folder / "ckpt/step-000003");
+  ASSERT_EQ(::mkfifo((folder / "ckpt/step-000003/state.json").c_str(), 0600),
+            0);
+  for (std::string path : {folder / "ckpt", folder / "ckpt/step-000003"}) {
+    TrainerRun run = train({"--resume=" + path});
+    EXPECT_EQ(run.code, 1);
+    EXPECT_THAT(run.err, HasSubstr("state.json: not a regular file"));
+  }
 }
 
 TEST_F(CheckpointTest, AnotherModelIsRefusedWithItsDifferences) {
@@ -185,9 +274,9 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheOldOne) {
   EXPECT_THAT(error, HasSubstr("the latest checkpoint is intact: "));
   EXPECT_THAT(steps(), ElementsAre(3));
   EXPECT_EQ(readFile(folder / "ckpt/step-000003/model.safetensors"), before);
-  EXPECT_EQ(
+  EXPECT_EQ( // and the lock
       std::distance(std::filesystem::directory_iterator(folder / "ckpt"), {}),
-      1);
+      2);
 }
 
 TEST_F(CheckpointTest, DamagedOnesAreNamed) {

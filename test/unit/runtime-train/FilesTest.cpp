@@ -2,9 +2,15 @@
 
 #include "runtime/train/Files.h"
 #include "TestFiles.h"
+#include "runtime/train/Temporaries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
@@ -35,6 +41,116 @@ TEST(Files, AtomicWriteThatFailsLeavesNothing) {
   EXPECT_EQ(readFile(path), "old");
   EXPECT_EQ(
       std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+static int entriesOf(const std::string &folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+static void writeNew(const std::string &path) {
+  checkWritable(path);
+  writeAtomically(path, [](FileWriter &file) { file.write("new"); });
+}
+
+TEST(Files, ALinkStaysAndItsTargetIsReplaced) {
+  TempFolder folder;
+  writeFile(folder / "real/target", "old");
+  std::filesystem::create_symlink("real/target", folder / "near");
+  std::filesystem::create_symlink("near", folder / "far");
+  writeNew(folder / "far");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "far"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "near"));
+  EXPECT_EQ(readFile(folder / "real/target"), "new");
+  EXPECT_EQ(entriesOf(folder / "real"), 1);
+
+  std::filesystem::create_symlink("real/missing", folder / "dangling");
+  writeNew(folder / "dangling");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "dangling"));
+  EXPECT_EQ(readFile(folder / "real/missing"), "new");
+
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_THAT(errorOf([&] { writeNew(folder / "loop"); }),
+              HasSubstr("loop: cannot write: Too many levels"));
+  std::filesystem::create_symlink("no/such/folder", folder / "nowhere");
+  EXPECT_THAT(errorOf([&] { writeNew(folder / "nowhere"); }),
+              HasSubstr("nowhere: cannot write: No such file"));
+}
+
+TEST(Files, APipeIsWrittenThrough) {
+  TempFolder folder;
+  std::string path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  writeNew(path);
+  char bytes[8] = {};
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 3);
+  EXPECT_STREQ(bytes, "new");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+  EXPECT_EQ(entriesOf(folder.path()), 1);
+}
+
+TEST(Files, ADeviceIsWrittenThrough) {
+  TempFolder folder;
+  std::string path = folder / "null";
+  if (::mknod(path.c_str(), S_IFCHR | 0600, ::makedev(1, 3)) != 0)
+    GTEST_SKIP() << "only root makes device nodes";
+  if (int file = ::open(path.c_str(), O_WRONLY); file < 0)
+    GTEST_SKIP() << "this file system has no devices";
+  else
+    ::close(file);
+  writeNew(path);
+  EXPECT_TRUE(std::filesystem::is_character_file(path));
+  EXPECT_EQ(entriesOf(folder.path()), 1);
+}
+
+TEST(Files, ThePermissionsOfAReplacedFileStay) {
+  TempFolder folder;
+  writeFile(folder / "secret", "old");
+  ::chmod((folder / "secret").c_str(), 0600);
+  writeNew(folder / "secret");
+  EXPECT_EQ(std::filesystem::status(folder / "secret").permissions(),
+            std::filesystem::perms(0600));
+}
+
+TEST(Files, APipeIsNoInput) {
+  TempFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(errorOf([&] { MappedFile file(folder / "pipe"); }),
+              HasSubstr("pipe: not a regular file"));
+}
+
+TEST(FilesDeathTest, AFileCutShortUnderItsMapping) {
+  TempFolder folder;
+  std::string path = folder / "data", left = folder / "left";
+  writeFile(path, std::string(1 << 20, 'x'));
+  writeFile(left, "half");
+  EXPECT_EXIT(
+      {
+        Temporary temporary(left);
+        MappedFile file(path);
+        std::filesystem::resize_file(path, 10);
+        volatile char last = file.data()[file.size() - 1];
+        (void)last;
+      },
+      testing::ExitedWithCode(1), "data: was cut short");
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+TEST(FilesDeathTest, TemporariesGoInTheOrderThatEmptiesFolders) {
+  TempFolder folder;
+  auto endAsBySignal = [&] {
+    Temporary outer(folder / "outer");
+    Temporary inner(folder / "outer/inner"), kept(folder / "kept");
+    writeFile(folder / "outer/inner", "half");
+    writeFile(folder / "kept", "whole");
+    kept.keep();
+    removeTemporaries();
+    ::_exit(0);
+  };
+  EXPECT_EXIT(endAsBySignal(), testing::ExitedWithCode(0), "");
+  EXPECT_FALSE(std::filesystem::exists(folder / "outer"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "kept"));
 }
 
 TEST(Files, FullDevice) {

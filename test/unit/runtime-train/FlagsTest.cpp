@@ -62,6 +62,24 @@ TEST(Flags, RefusesOddNumbers) {
     EXPECT_NE(errorFor({std::string("--lr=") + text}), "") << text;
 }
 
+TEST(Flags, NumbersThatCannotBeCounted) {
+  for (const char *flag : {"--epochs", "--steps", "--benchmark"})
+    EXPECT_THAT(errorFor({std::string(flag) + "=9223372036854775807"}),
+                HasSubstr("expected a whole number from 0 to "));
+}
+
+TEST(Flags, FlagsOfOthersAreAnswered) {
+  EXPECT_EQ(errorOf([] {
+              parseFlags({"--optimizer=adam", "--lr=x", "--batch", "64"},
+                         {{"optimizer", "SGD is the only one"},
+                          {"batch", "was fixed"}});
+            }),
+            "--optimizer: SGD is the only one\n"
+            "--lr=x: expected a number of at least 0\n"
+            "--batch: was fixed\n"
+            "(--help lists all flags)");
+}
+
 TEST(Flags, HelpNamesAllFlagsAndDefaults) {
   std::string help = flagsHelp();
   EXPECT_THAT(help, HasSubstr("--lr=X"));
@@ -86,13 +104,9 @@ TEST(Flags, CheckpointsRememberTheTraining) {
   EXPECT_THAT(after.options.mean, ElementsAre(0.5, 0.25));
   EXPECT_EQ(after.options.data, "y");
   EXPECT_EQ(after.options.threads, 0);
-  EXPECT_THAT(errorOf([&] {
-                recallFlags(after, {{"colour", "red"}}, "ckpt");
-              }),
+  EXPECT_THAT(errorOf([&] { recallFlags(after, {{"colour", "red"}}, "ckpt"); }),
               HasSubstr("ckpt: knows a flag --colour"));
-  EXPECT_THAT(errorOf([&] {
-                recallFlags(after, {{"seed", "x"}}, "ckpt");
-              }),
+  EXPECT_THAT(errorOf([&] { recallFlags(after, {{"seed", "x"}}, "ckpt"); }),
               HasSubstr("ckpt: --seed=x: expected a whole number"));
 }
 

@@ -61,3 +61,49 @@ TEST(Json, RefusesWhatIsNotJson) {
         << text;
   EXPECT_NE(errorOf([] { parseJson(std::string(100000, '['), "x"); }), "");
 }
+
+TEST(Json, SaysWhereItIsNotJson) {
+  EXPECT_THAT(
+      errorOf([] { parseJson("{\"a\":\n 1,}", "file"); }),
+      HasSubstr("file: not valid JSON: parse error at line 2, column "));
+  EXPECT_EQ(errorOf([] { parseJson("[{\"lr\": 1, \"lr\": 2}]", "file"); }),
+            "file: not valid JSON: the name 'lr' appears twice");
+}
+
+TEST(Json, TreesAreBounded) {
+  std::string list = "[0";
+  for (int i = 0; i < 1'000'000; ++i)
+    list += ",0";
+  EXPECT_THAT(errorOf([&] { parseJson(list + "]", "x"); }),
+              HasSubstr("more values than anything we read"));
+  for (const char *open : {"[", "{\"a\":"}) {
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i)
+      deep += open;
+    EXPECT_THAT(errorOf([&] { parseJson(deep, "x"); }),
+                HasSubstr("nested too deeply"));
+  }
+}
+
+TEST(Json, MembersOneByOne) {
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) // more values than one tree may have
+    text += (i ? ",\"" : "\"") + std::to_string(i) + "\":[1,2,3]";
+  int64_t members = 0, items = 0;
+  visitJsonMembers(text + "}", "x", [&](const std::string &name, Json &value) {
+    EXPECT_EQ(name, std::to_string(members++));
+    items += value.items.size();
+  });
+  EXPECT_EQ(members, 300'000);
+  EXPECT_EQ(items, 900'000);
+  auto ignore = [](const std::string &, Json &) {};
+  EXPECT_THAT(
+      errorOf([&] { visitJsonMembers(text + ",\"7\":1}", "x", ignore); }),
+      HasSubstr("the name '7' appears twice"));
+  EXPECT_THAT(errorOf([&] { visitJsonMembers("[1]", "x", ignore); }),
+              HasSubstr("x: is no object"));
+}
+
+TEST(Json, NamesThatAreNotUtf8CanBeWritten) {
+  EXPECT_EQ(parseJson(jsonQuote("a\xFF"), "x").text, "a\xEF\xBF\xBD");
+}

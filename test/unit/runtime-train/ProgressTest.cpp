@@ -6,6 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 using testing::HasSubstr;
@@ -43,6 +50,59 @@ TEST(Progress, ATerminalsLineGivesWayToOthers) {
   });
   EXPECT_THAT(text, testing::StartsWith("\repoch 1/2  step 1/8"));
   EXPECT_THAT(text, testing::EndsWith(" \rvalidation\n"));
+}
+
+/// What a terminal of so many columns gets.
+static std::string shownAt(unsigned short columns,
+                           const std::function<void(Progress &)> &use) {
+  int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  EXPECT_GE(master, 0);
+  ::grantpt(master);
+  ::unlockpt(master);
+  struct winsize size = {24, columns, 0, 0};
+  ::ioctl(master, TIOCSWINSZ, &size);
+  std::FILE *terminal = std::fopen(::ptsname(master), "w");
+  {
+    Progress progress(terminal, true, {200, 99999, 64, 50});
+    use(progress);
+  }
+  std::fclose(terminal);
+  // What the system has taken comes in pieces, and then EIO.
+  std::string text;
+  char piece[256];
+  for (ssize_t got; (got = ::read(master, piece, sizeof piece)) > 0;)
+    text.append(piece, got);
+  ::close(master);
+  return text;
+}
+
+TEST(Progress, OneLineOnATerminalOfAnyWidth) {
+  auto use = [](Progress &progress) {
+    progress.step(10123, 20, 1.25f, 32);
+    progress.step(99999, 200, 1.25f, 32);
+  };
+  for (unsigned short columns : {1, 10, 20, 40, 60, 79, 80, 200}) {
+    std::string text = shownAt(columns, use);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << columns;
+    size_t width = 0;
+    for (char c : text) {
+      width = c == '\r' ? 0 : width + 1;
+      EXPECT_LT(width, std::max<size_t>(columns, 3)) << columns << ": " << text;
+    }
+  }
+  EXPECT_THAT(shownAt(40, use), HasSubstr("step 10123/99999  loss 1.2500"));
+  EXPECT_THAT(shownAt(100, use),
+              HasSubstr("epoch 20/200  step 10123/99999  loss 1.2500  top-1 "
+                        "50.00 %"));
+}
+
+TEST(Progress, ALineThatCannotBeWrittenIsRemembered) {
+  std::FILE *full = std::fopen("/dev/full", "w");
+  Progress progress(full, false, {2, 8, 10, 4});
+  EXPECT_EQ(progress.failure(), 0);
+  progress.line("lost");
+  EXPECT_EQ(progress.failure(), ENOSPC);
+  std::fclose(full);
 }
 
 TEST(Progress, EpochsAreSummedUp) {

@@ -81,6 +81,20 @@ TEST_F(SafetensorsTest, RefusesMalformedHeaders) {
               HasSubstr("impossible shape"));
   EXPECT_THAT(errorFor(entry("F32", "[4294967296,4294967296]", "[0,4]"), four),
               HasSubstr("impossible shape"));
+  EXPECT_THAT(errorFor(entry("F32", "[0,4294967296,4294967296]", "[0,0]"), ""),
+              HasSubstr("impossible shape"));
+  EXPECT_THAT(errorFor(entry("F32", "[1]",
+                             "[9223372036854775804,"
+                             "-9223372036854775808]"),
+                       four),
+              HasSubstr("data_offsets that do not fit"));
+  EXPECT_THAT(errorFor(entry("F32", "[1]", "[0,1e1]"), four),
+              HasSubstr("data_offsets that do not fit"));
+  std::string ranks = "[1";
+  for (int i = 0; i < 64; ++i)
+    ranks += ",1";
+  EXPECT_THAT(errorFor(entry("F32", ranks + "]", "[0,4]"), four),
+              HasSubstr("impossible shape"));
   EXPECT_THAT(errorFor("{\"t\":{}}", four), HasSubstr("needs dtype, shape"));
   EXPECT_THAT(errorFor("[]", ""), HasSubstr("no object"));
   EXPECT_THAT(errorFor("{", ""), HasSubstr("not valid JSON"));
@@ -93,4 +107,17 @@ TEST_F(SafetensorsTest, RefusesOtherFiles) {
   writeFile(path(), std::string(64, '\xff'));
   EXPECT_THAT(errorOf([&] { SafetensorsFile file(path()); }),
               HasSubstr("not a safetensors file, or cut short"));
+}
+
+TEST_F(SafetensorsTest, SoManyTensorsThatEveryPairWouldTakeMinutes) {
+  std::string header = "{";
+  for (int i = 0; i < 50'000; ++i)
+    header += (i ? ",\"" : "\"") + std::to_string(i) +
+              "\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[" +
+              std::to_string(i) + "," + std::to_string(i + 1) + "]}";
+  EXPECT_EQ(errorFor(header + "}", std::string(50'000, 'x')), "");
+  SafetensorsFile file(path());
+  EXPECT_EQ(file.find("49999")->begin, 49'999);
+  EXPECT_THAT(errorFor(header + ",\"7\":{}}", ""),
+              HasSubstr("'7' appears twice"));
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/core/Error.h"
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 namespace lwcc::rt {
 
@@ -77,6 +79,25 @@ inline std::string idxBytes(const std::vector<uint32_t> &dims,
       bytes += static_cast<char>(dim >> shift & 0xFF);
   return bytes + data;
 }
+
+/// No file may become larger than this while it lives, as on a full disk.
+class FileSizeLimit {
+public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &old);
+    rlimit limit{bytes, old.rlim_max};
+    oldHandler = std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, oldHandler);
+  }
+
+private:
+  rlimit old;
+  void (*oldHandler)(int);
+};
 
 /// The message of the Error that `action` throws, or "" if it throws none.
 inline std::string errorOf(const std::function<void()> &action) {

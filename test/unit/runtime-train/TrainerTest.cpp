@@ -3,11 +3,15 @@
 #include "FakeMachine.h"
 #include "RunTrainer.h"
 #include "runtime/core/Scalars.h"
+#include "runtime/train/Signals.h"
+#include "runtime/train/Temporaries.h"
 
 #include <gmock/gmock.h>
 
 #include <csignal>
 #include <cstring>
+
+#include <unistd.h>
 
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
@@ -37,6 +41,19 @@ protected:
     writeFile(folder / (name + "/labels.npy"),
               npyBytes("|u1", "(" + n + ",)", bytesOfValues(labels)));
     return folder / name;
+  }
+  /// A program that gets a signal in step 13.
+  static Program raising(int signal) {
+    Program program = makeFakeProgram(), result = program;
+    result.trainStep = [=](Machine &machine) {
+      program.trainStep(machine);
+      auto *scalars = program.scalars[0].on(machine).as<StepScalars>();
+      static_cast<FakeMachine &>(machine).append({"", "", "raise", {}, [=] {
+                                                    if (scalars->step == 13)
+                                                      std::raise(signal);
+                                                  }});
+    };
+    return result;
   }
   std::vector<Json> log() { return readLog(folder / "log"); }
   std::string logFlag() { return "--log=" + (folder / "log"); }
@@ -158,27 +175,96 @@ TEST_F(TrainerTest, SignalsFinishTheStepAndSave) {
   std::string whole = folder / "whole", parts = folder / "parts";
   ASSERT_EQ(runTrainer({data, "--epochs=2", "--checkpoint-dir=" + whole}).code,
             0);
-  Program program = makeFakeProgram(), raising = program;
-  raising.trainStep = [=](Machine &machine) {
-    program.trainStep(machine);
-    auto *scalars = program.scalars[0].on(machine).as<StepScalars>();
-    static_cast<FakeMachine &>(machine).append({"", "", "raise", {}, [=] {
-                                                  if (scalars->step == 13)
-                                                    std::raise(SIGTERM);
-                                                }});
-  };
   TrainerRun run = runTrainer({data, "--epochs=2", "--checkpoint-dir=" + parts,
-                               "--export-onnx=" + (folder / "none.onnx")},
-                              raising);
+                               "--export-onnx=" + (folder / "out.onnx")},
+                              raising(SIGTERM));
   EXPECT_EQ(run.code, 143);
-  EXPECT_THAT(run.out, HasSubstr("stopped by signal 15 after step 13"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "none.onnx"));
+  EXPECT_THAT(run.out, HasSubstr("stopped by SIGTERM after step 13 of 20; the "
+                                 "checkpoint is " +
+                                 parts + "/step-000013"));
+  EXPECT_THAT(run.out,
+              HasSubstr("out.onnx, as it is: the training was stopped by "
+                        "SIGTERM after step 13 of 20"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "out.onnx"));
   run = runTrainer({data, "--resume=auto", "--checkpoint-dir=" + parts});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("resumed     after step 13"));
   for (const char *file : {"model.safetensors", "optim.safetensors"})
     EXPECT_EQ(readFile(whole + "/step-000020/" + file),
               readFile(parts + "/step-000020/" + file));
+}
+
+TEST_F(TrainerTest, EverySignalExportsWithoutACheckpoint) {
+  std::string data = "--data=" + dataFolder("train", 83);
+  std::string path = folder / "out.onnx";
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    TrainerRun run = runTrainer({data, "--epochs=2", "--export-onnx=" + path},
+                                raising(signal));
+    EXPECT_EQ(run.code, 128 + signal);
+    EXPECT_THAT(run.out, HasSubstr("after step 13 of 20"));
+    EXPECT_TRUE(std::filesystem::remove(path));
+  }
+}
+
+TEST_F(TrainerTest, ASignalInTheLastStepsLeavesACompleteModel) {
+  std::string data = "--data=" + dataFolder("train", 83);
+  TrainerRun run =
+      runTrainer({data, "--steps=13", "--export-onnx=" + (folder / "out.onnx")},
+                 raising(SIGTERM));
+  EXPECT_EQ(run.code, 143);
+  EXPECT_THAT(run.out, HasSubstr("out.onnx\n"));
+}
+
+TEST_F(TrainerTest, SaysAtTheStartThatNothingIsKept) {
+  std::string note = "what is learned will not be kept";
+  EXPECT_THAT(runTrainer({"--data=synthetic", "--steps=1"}).out,
+              HasSubstr(note));
+  EXPECT_THAT(runTrainer({"--data=synthetic", "--epochs=0"}).out,
+              Not(HasSubstr(note)));
+  EXPECT_THAT(runTrainer({"--data=synthetic", "--steps=1",
+                          "--checkpoint-dir=" + (folder / "ckpt")})
+                  .out,
+              Not(HasSubstr(note)));
+}
+
+TEST_F(TrainerTest, AClosedStandardOutputStopsWithACheckpoint) {
+  std::string ckpt = folder / "ckpt";
+  std::string data = "--data=" + dataFolder("train", 83);
+  auto trainIntoAClosedPipe = [&] {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ::close(ends[0]);
+    ::dup2(ends[1], STDOUT_FILENO);
+    std::vector<std::string> texts{"trainer", data, "--epochs=2",
+                                   "--checkpoint-dir=" + ckpt};
+    std::vector<char *> argv;
+    for (std::string &text : texts)
+      argv.push_back(text.data());
+    std::exit(trainMain(int(argv.size()), argv.data(), makeFakeProgram()));
+  };
+  EXPECT_EXIT(trainIntoAClosedPipe(), testing::ExitedWithCode(141),
+              "stopped by a closed standard output after step 0 of 20; the "
+              "checkpoint is .*step-000000");
+  EXPECT_TRUE(std::filesystem::exists(ckpt + "/step-000000/state.json"));
+}
+
+TEST_F(TrainerTest, TheSecondSignalEndsAtOnceWithoutHalfFiles) {
+  std::string path = folder / "half";
+  EXPECT_EXIT(
+      {
+        StopSignals signals;
+        Temporary temporary(path);
+        writeFile(path, "half");
+        std::raise(SIGINT);
+        std::raise(SIGINT); // of the same request
+        std::raise(SIGHUP);
+        ::usleep(100000);
+        std::raise(SIGHUP);
+        if (signals.received() == SIGINT && std::filesystem::exists(path))
+          std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(TrainerTest, RefusesBeforeAnythingIsWritten) {
@@ -205,6 +291,76 @@ TEST_F(TrainerTest, RefusesBeforeAnythingIsWritten) {
               HasSubstr("cannot make the folder"));
   EXPECT_FALSE(std::filesystem::exists(folder / "log"));
   EXPECT_FALSE(std::filesystem::exists(folder / "ckpt"));
+}
+
+TEST_F(TrainerTest, FlagsOfTheCompilerSayWhatWasFixed) {
+  TrainerRun run = runTrainer({"--batch=64", "--optimizer=adam", "--gpus=2",
+                               "--precision=fp16", "--loss=mse", "--plan=x"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("--batch: was fixed when the program was "
+                                 "compiled (8); lwcc MODEL --batch=N"));
+  EXPECT_THAT(run.err, HasSubstr("--optimizer: SGD is the only one"));
+  for (const char *flag : {"--gpus: ", "--precision: ", "--loss: ", "--plan: "})
+    EXPECT_THAT(run.err, HasSubstr(flag + std::string("was fixed when")));
+  EXPECT_THAT(run.err, Not(HasSubstr("unknown flag")));
+}
+
+TEST_F(TrainerTest, MoreStepsThanCanBeCounted) {
+  TrainerRun run = runTrainer({"--data=synthetic", "--epochs=4294967295"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("more than the 4,294,967,295 steps"));
+  EXPECT_EQ(
+      runTrainer({"--data=synthetic", "--epochs=4294967295", "--steps=1"}).code,
+      0);
+}
+
+TEST_F(TrainerTest, ALimitOnFilesLeavesWholeLinesAndNoTemporaries) {
+  std::string data = "--data=" + dataFolder("train", 83);
+  std::string out = folder / "out.onnx", trace = folder / "trace";
+  auto limited = [&](const std::string &flag) {
+    FileSizeLimit limit(200);
+    return runTrainer({data, flag});
+  };
+  TrainerRun run = limited("--export-onnx=" + out);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("out.onnx: cannot write: File too large"));
+  run = limited("--trace=" + trace);
+  EXPECT_THAT(run.err, HasSubstr("trace: cannot write: File too large"));
+  run = limited(logFlag());
+  EXPECT_THAT(run.err, HasSubstr("log: cannot write: File too large"));
+  EXPECT_THAT(log(), Not(SizeIs(0))); // every line is JSON
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(folder.path()))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("train", "log"));
+}
+
+TEST_F(TrainerTest, AFileThatCannotBeWrittenDoesNotCostTheOthers) {
+  std::string ckpt = folder / "ckpt", out = folder / "out.onnx";
+  TrainerRun run =
+      runTrainer({"--data=synthetic", "--log=/dev/full", "--export-onnx=" + out,
+                  "--checkpoint-dir=" + ckpt});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err,
+              HasSubstr("/dev/full: cannot write: No space left on device\n"
+                        "  the training was stopped after step 1 of 128; the "
+                        "checkpoint is " +
+                        ckpt + "/step-000001"));
+  EXPECT_TRUE(std::filesystem::exists(ckpt + "/step-000001/state.json"));
+  EXPECT_TRUE(std::filesystem::exists(out));
+  // A checkpoint that fails, and a whole model.
+  std::filesystem::remove_all(ckpt);
+  std::filesystem::remove(out);
+  size_t size = [&] {
+    FileSizeLimit limit(400); // an exported model has 280 bytes
+    run = runTrainer({"--data=synthetic", "--export-onnx=" + out, "--steps=9",
+                      "--checkpoint-every=3", "--checkpoint-dir=" + ckpt});
+    return std::filesystem::file_size(out);
+  }();
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(size, 4 + 64 * 4 + 4 * 4 + 4u);
+  EXPECT_THAT(run.err,
+              HasSubstr("the checkpoint of step 3 could not be saved"));
 }
 
 TEST_F(TrainerTest, AFullLogIsAnError) {

@@ -1,0 +1,84 @@
+//===- Unsupported.cpp - Operators that lwcc does not import --------------===//
+
+#include "frontend/Unsupported.h"
+#include "frontend/OnnxOpTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc;
+using llvm::StringRef;
+
+namespace {
+/// Ends the sentence "... is not supported; ".
+struct Alternative {
+  std::vector<StringRef> operators;
+  StringRef text;
+};
+} // namespace
+
+static StringRef alternativeTo(StringRef domain, StringRef name) {
+  static const Alternative table[] = {
+      {{"LayerNormalization"},
+       "export with opset_version=16, which writes it as ReduceMean, Sub, Pow, "
+       "Sqrt and Div"},
+      {{"RMSNormalization", "Attention", "RotaryEmbedding", "Swish"},
+       "export with opset_version=20, which writes it in simpler operators"},
+      {{"InstanceNormalization", "GroupNormalization", "LpNormalization",
+        "MeanVarianceNormalization"},
+       "BatchNormalization is, and what ReduceMean, Sub and Div can express"},
+      {{"PRelu", "ThresholdedRelu"}, "LeakyRelu with a fixed slope is"},
+      {{"Selu", "Celu"}, "Elu is"},
+      {{"Mish"}, "as Softplus, Tanh and Mul it is"},
+      {{"DepthToSpace", "SpaceToDepth"},
+       "as Reshape, Transpose and Reshape it is"},
+      {{"Resize", "Upsample"},
+       "by whole factors, as Reshape, Expand and Reshape, it is"},
+      {{"Einsum"}, "as MatMul and Transpose it is"},
+      {{"LpPool", "GlobalLpPool"}, "AveragePool and MaxPool are"},
+      {{"ReduceL2", "ReduceSumSquare"}, "as Mul, ReduceSum and Sqrt it is"},
+      {{"ReduceMax", "ReduceMin"}, "over whole images GlobalMaxPool is"},
+      {{"If", "Loop", "Scan", "SequenceAt", "SequenceEmpty", "SequenceInsert",
+        "SplitToSequence", "ConcatFromSequence"},
+       "export with fixed sizes, which leaves no control flow"},
+      {{"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+        "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"},
+       "export the model before it is quantized"},
+      {{"NonMaxSuppression", "TopK", "ArgMax", "ArgMin", "Hardmax", "NonZero",
+        "Unique", "RoiAlign", "StringNormalizer", "TfIdfVectorizer"},
+       "leave what is done with the results out of the exported model"},
+  };
+  if (!domain.empty())
+    return "export without fused or custom operators, and inline local "
+           "functions with onnx.inliner.inline_local_functions";
+  for (const Alternative &row : table)
+    if (llvm::is_contained(row.operators, name))
+      return row.text;
+  return "the README lists the operators that are and says how to add one";
+}
+
+bool UnsupportedOperators::take(const NodeView &node) {
+  std::string domain = node.proto().domain();
+  if (domain == "ai.onnx")
+    domain.clear();
+  if (domain.empty() && findOnnxOp(node.op()))
+    return false;
+  nodes[{domain, node.proto().op_type()}].push_back(
+      layerName(node.proto()).str());
+  return true;
+}
+
+void UnsupportedOperators::report(Reporter &reporter) const {
+  constexpr size_t shown = 3;
+  for (const auto &[key, names] : nodes) {
+    const auto &[domain, name] = key;
+    std::string list;
+    for (StringRef node : llvm::ArrayRef(names).take_front(shown))
+      list += (list.empty() ? "'" : ", '") + node.str() + "'";
+    if (names.size() > shown)
+      list += " and " + std::to_string(names.size() - shown) + " more";
+    reporter.error() << "the operator " << (domain.empty() ? "" : domain + ".")
+                     << name << " (" << names.size()
+                     << (names.size() == 1 ? " node: " : " nodes: ") << list
+                     << ") is not supported; " << alternativeTo(domain, name);
+  }
+}

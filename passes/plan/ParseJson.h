@@ -1,0 +1,36 @@
+//===- ParseJson.h - JSON from files ----------------------------*- C++ -*-===//
+//
+// The one way in which the compiler reads JSON, whoever wrote it. What files
+// mean is their readers' business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PARSEJSON_H
+#define LWCC_PASSES_PLAN_PARSEJSON_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lwcc::plan {
+
+/// The value of a text. Mistakes are sentences that begin with the line and the
+/// column: no JSON, a name twice in an object, a number that no double holds,
+/// nesting deeper than `deepest`. Nothing if there is one.
+std::optional<llvm::json::Value> parseJson(llvm::StringRef text,
+                                           std::vector<std::string> &mistakes);
+inline constexpr int deepest = 64;
+
+/// The same of an object; null after a mistake.
+const llvm::json::Object *parseObject(llvm::StringRef text,
+                                      llvm::json::Value &value,
+                                      std::vector<std::string> &mistakes);
+
+/// Text of ours as JSON has it: what is not UTF-8 in it is replaced.
+llvm::json::Value jsonText(llvm::StringRef text);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PARSEJSON_H

@@ -1,0 +1,181 @@
+//===- CommandLine.cpp - Flags as a person gives them ---------------------===//
+
+#include "tools/driver/CommandLine.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace lwcc;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+static constexpr llvm::StringLiteral ofTheTrainer[] = {"data",
+                                                       "val-data",
+                                                       "no-shuffle",
+                                                       "mean",
+                                                       "std",
+                                                       "workers",
+                                                       "epochs",
+                                                       "steps",
+                                                       "lr",
+                                                       "sched",
+                                                       "warmup-epochs",
+                                                       "warmup-lr",
+                                                       "min-lr",
+                                                       "decay-epochs",
+                                                       "decay-rate",
+                                                       "momentum",
+                                                       "nesterov",
+                                                       "weight-decay",
+                                                       "seed",
+                                                       "init",
+                                                       "checkpoint-dir",
+                                                       "checkpoint-every",
+                                                       "checkpoint-keep",
+                                                       "resume",
+                                                       "export-onnx",
+                                                       "log",
+                                                       "log-interval",
+                                                       "threads",
+                                                       "deterministic",
+                                                       "benchmark",
+                                                       "trace",
+                                                       "info"};
+
+/// What other programs call what the trainer does, or has not.
+static constexpr llvm::StringLiteral ofTraining[] = {"optimizer",
+                                                     "learning-rate"};
+
+llvm::ArrayRef<llvm::StringLiteral> lwcc::trainerFlags() {
+  return ofTheTrainer;
+}
+
+/// The flag that may have been meant, "" if none is near.
+template <typename Names>
+static std::string nearest(StringRef name, const Names &names) {
+  StringRef best;
+  // A third of it may be wrong; two letters that changed places are two
+  // mistakes.
+  unsigned least =
+      name.size() < 4 ? 2 : std::max<size_t>(name.size() / 3, 2) + 1;
+  for (StringRef candidate : names) {
+    if (candidate.size() > 3 && name.starts_with(candidate))
+      return candidate.str(); // --batch-size
+    if (unsigned distance = name.edit_distance(candidate, true, least);
+        distance < least) {
+      best = candidate;
+      least = distance;
+    }
+  }
+  return best.str();
+}
+
+static std::string unknown(StringRef argument, StringRef program) {
+  auto [name, value] = argument.ltrim('-').split('=');
+  const bool hasValue = argument.contains('=');
+  auto withValue = [&](StringRef flag) {
+    return "--" + flag.str() + (hasValue ? "=" + value.str() : "");
+  };
+  if (llvm::is_contained(ofTheTrainer, name))
+    return "--" + name.str() + " is a flag of the trainer, the program that " +
+           "lwcc makes: ./trainer " + withValue(name);
+  if (llvm::is_contained(ofTraining, name))
+    return "--" + name.str() + ": how to train is said to the trainer, the " +
+           "program that lwcc makes (./trainer --help)";
+  std::vector<StringRef> known;
+  for (auto &[flag, option] : cl::getRegisteredOptions())
+    if (flag.size() > 1 && option->getOptionHiddenFlag() == cl::NotHidden)
+      known.push_back(flag);
+  llvm::sort(known); // the map has no order
+  std::string message = "unknown flag " + argument.str();
+  if (std::string close = nearest(name, known); !close.empty())
+    return message + "; did you mean " + withValue(close) + "?";
+  if (std::string close = nearest(name, ofTheTrainer); !close.empty())
+    return message + "; --" + close + " is a flag of the trainer";
+  return message + "; " + program.str() + " --help lists all";
+}
+
+/// Of numbers, which LLVM's parsers would complain about on their own.
+static std::string wrongValue(const cl::Option &option, StringRef value) {
+  const bool isWhole = option.ValueStr == "N" || option.ValueStr == "BYTES";
+  int64_t whole;
+  double number;
+  if (isWhole ? !value.getAsInteger(0, whole)
+              : option.ValueStr != "SECONDS" || !value.getAsDouble(number))
+    return "";
+  return "--" + option.ArgStr.str() + "=" + value.str() + ": expected a " +
+         (isWhole ? "whole number" : "number");
+}
+
+std::vector<std::string> lwcc::parseFlags(int argc, char **argv,
+                                          StringRef overview,
+                                          cl::OptionCategory &category) {
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(
+      [](llvm::raw_ostream &out) { out << versionText << "\n"; });
+  std::vector<std::string> mistakes;
+  std::vector<const char *> known = {argv[0]};
+  struct Positional {
+    const char *text;
+    bool isValue; ///< it may be, of an unknown flag
+  };
+  std::vector<Positional> positionals;
+  auto &options = cl::getRegisteredOptions();
+  bool afterUnknown = false;
+  for (int i = 1; i < argc; ++i) {
+    StringRef argument = argv[i];
+    if (argument.size() < 2 || argument[0] != '-') {
+      positionals.push_back({argv[i], std::exchange(afterUnknown, false)});
+      continue;
+    }
+    auto [name, value] = argument.ltrim('-').split('=');
+    auto option = options.find(name);
+    afterUnknown = option == options.end() && !argument.contains('=');
+    if (option == options.end()) {
+      mistakes.push_back(unknown(argument, argv[0]));
+      continue;
+    }
+    const bool needsValue =
+        option->second->getValueExpectedFlag() == cl::ValueRequired;
+    const bool isNext = needsValue && !argument.contains('=');
+    if (isNext && i + 1 == argc) {
+      mistakes.push_back(argument.str() + ": expected " +
+                         option->second->ValueStr.str() + " behind it");
+      continue;
+    }
+    if (std::string mistake = wrongValue(
+            *option->second, isNext ? StringRef(argv[i + 1]) : value);
+        needsValue && !mistake.empty()) {
+      mistakes.push_back(mistake);
+      i += isNext;
+      continue;
+    }
+    known.push_back(argv[i]);
+    if (isNext)
+      known.push_back(argv[++i]);
+  }
+  const char *first = nullptr;
+  for (const Positional &each : positionals) {
+    if (each.isValue && positionals.size() > 1)
+      continue;
+    if (first)
+      mistakes.push_back("unexpected argument '" + std::string(each.text) +
+                         "' behind '" + first + "'");
+    else
+      first = each.text;
+  }
+  if (first)
+    known.insert(known.end(), {"--", first});
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  // What it says of a value it says by itself.
+  if (!cl::ParseCommandLineOptions(static_cast<int>(known.size()), known.data(),
+                                   overview, &stream))
+    mistakes.push_back(text.empty() ? std::string(argv[0]) +
+                                          " --help tells what flags take"
+                                    : StringRef(text).trim().str());
+  return mistakes;
+}

@@ -1,0 +1,38 @@
+//===- CommandLine.h - Flags as a person gives them -------------*- C++ -*-===//
+//
+// LLVM's command-line library does the parsing; what it says of mistakes, and
+// what it takes unknown flags for, is replaced: every mistake is one line.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TOOLS_DRIVER_COMMANDLINE_H
+#define LWCC_TOOLS_DRIVER_COMMANDLINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <string>
+#include <vector>
+
+namespace lwcc {
+
+inline constexpr llvm::StringLiteral versionText = "lwcc 0.1.0";
+
+/// Forgets the options that LLVM's libraries register when they are loaded:
+/// some have the names of ours, and none is for our users.
+struct ForgetLibraryOptions {
+  ForgetLibraryOptions() { llvm::cl::ResetCommandLineParser(); }
+};
+
+/// Gives the options of `category` their values; returns all mistakes. --help
+/// and --version end the process.
+std::vector<std::string> parseFlags(int argc, char **argv,
+                                    llvm::StringRef overview,
+                                    llvm::cl::OptionCategory &category);
+
+/// The flags of the trainer, which are no mistakes of spelling here.
+llvm::ArrayRef<llvm::StringLiteral> trainerFlags();
+
+} // namespace lwcc
+
+#endif // LWCC_TOOLS_DRIVER_COMMANDLINE_H
