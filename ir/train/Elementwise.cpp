@@ -80,7 +80,7 @@ constexpr Row rows[] = {
      1,
      {"alpha"},
      "x0 > 0.0f ? x0 : alpha * (exp(x0) - 1.0f)",
-     {"x0 > 0.0f ? dy : dy * (alpha * exp(x0))"}},
+     {"x0 <= 0.0f ? dy * (alpha * exp(x0)) : dy"}},
     // max(x, 0) + log(1 + e^-|x|) does not overflow.
     {"softplus",
      1,
@@ -107,7 +107,7 @@ constexpr Row rows[] = {
     {"log", 1, {}, "log(x0)", {"dy / x0"}},
     {"sqrt", 1, {}, "sqrt(x0)", {"dy / (2.0f * y)"}},
     {"neg", 1, {}, "-x0", {"-dy"}},
-    {"abs", 1, {}, "abs(x0)", {"x0 > 0.0f ? dy : x0 < 0.0f ? -dy : 0.0f"}},
+    {"abs", 1, {}, "abs(x0)", {"x0 > 0.0f ? dy : x0 < 0.0f ? -dy : 0.0f * dy"}},
     {"reciprocal", 1, {}, "1.0f / x0", {"-dy * (y * y)"}},
     {"erf", 1, {}, "erf(x0)", {"dy * (1.1283792f * exp(-(x0 * x0)))"}},
     {"square", 1, {}, "x0 * x0", {"dy * (2.0f * x0)"}},

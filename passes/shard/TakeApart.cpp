@@ -50,7 +50,7 @@ Value Substitute::sum(StringRef name, Value of, ArrayRef<int64_t> axes,
 }
 
 Value shard::overDivisor(Substitute &make, Value sum, Value divisor) {
-  return make.map(nameOf(sum), "x1 > 0.0f ? x0 / x1 : 0.0f", {sum, divisor});
+  return make.map(nameOf(sum), "x0 / x1", {sum, divisor});
 }
 
 template <typename OpT>

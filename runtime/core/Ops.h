@@ -156,8 +156,9 @@ struct LossParams {
 };
 /// logits [n, c, ...], labels i32 [n, ...], weight [c]; loss is a scalar (rank
 /// 0), probs has the shape of logits. The mean divides by the sum of weights of
-/// the labels that count. Labels below zero or equal to ignore_index do not
-/// count; with none that counts the loss is 0 and so is its gradient.
+/// the labels that count, so that it is NaN where that is 0, as in PyTorch.
+/// Labels below zero or equal to ignore_index do not count; their gradient is
+/// 0, or NaN where their logits are.
 void cross_entropy(Lane &lane, Tensor loss, Tensor probs, Tensor logits,
                    Tensor labels, Tensor weight, const LossParams &params);
 void cross_entropy_grad(Lane &lane, Tensor dlogits, Tensor dloss, Tensor probs,

@@ -4,9 +4,11 @@
 // the layout that the primitive likes best; they are reordered from and to the
 // plain one as part of the operator, which costs little beside a convolution.
 // Where oneDNN has only its reference implementation for plain activations
-// (some depthwise gradients), they may be reordered as well.
+// (some depthwise gradients), they may be reordered as well. The ReLU is
+// Finish.h's.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cpu/Finish.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
@@ -24,8 +26,8 @@ struct ConvShape {
   memory::dims stride, dilation, padLow, padHigh;
 
   explicit ConvShape(const ConvParams &p)
-      : stride{p.stride[0], p.stride[1]},
-        dilation{p.dilation[0] - 1, p.dilation[1] - 1},
+      : stride{p.stride[0], p.stride[1]}, dilation{p.dilation[0] - 1,
+                                                   p.dilation[1] - 1},
         padLow{p.pad[0], p.pad[1]}, padHigh{p.pad[2], p.pad[3]} {}
 };
 } // namespace
@@ -82,11 +84,6 @@ void conv(Lane &lane, Tensor y, Tensor x, Tensor w, Tensor bias,
   memory::desc src = plainDesc(x), dst = plainDesc(y);
   memory::desc wei = weightsDesc(w, params.group);
   dnnl::primitive_attr attr = userScratchpad();
-  if (params.relu) {
-    dnnl::post_ops ops;
-    ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attr.set_post_ops(ops);
-  }
   using Desc = dnnl::convolution_forward::primitive_desc;
   Desc pd = choose([&](bool any) {
     memory::desc s = any ? anyLayout(src) : src, d = any ? anyLayout(dst) : dst;
@@ -107,7 +104,11 @@ void conv(Lane &lane, Tensor y, Tensor x, Tensor w, Tensor bias,
     call->input(DNNL_ARG_BIAS, bias, plainDesc(bias), pd.bias_desc());
   call->output(DNNL_ARG_DST, y, dst, pd.dst_desc());
   call->finish();
-  on.append("conv", {y}, [call] { call->run(); });
+  on.append("conv", {y}, [=, relu = params.relu, threads = on.threads] {
+    call->run();
+    if (relu)
+      finish(threads, y, {}, true);
+  });
 }
 
 void conv_grad_input(Lane &lane, Tensor dx, Tensor dy, Tensor w,

@@ -113,8 +113,8 @@ void copyTensor(int threads, const Tensor &to, const Tensor &from) {
   runCopy(threads, copyNest(to, from), sizeOf(to.type), to.data, from.data);
 }
 
-void fillTensor(int threads, const Tensor &to, uint32_t bits) {
-  assert(sizeOf(to.type) == 4 && "fill of a 4-byte type");
+template <typename T>
+static void fillTyped(int threads, const Tensor &to, T value) {
   LoopNest<1> nest = logicalNest(to);
   collapse(nest);
   int64_t columns = nest.extent[nest.rank - 1];
@@ -124,7 +124,7 @@ void fillTensor(int threads, const Tensor &to, uint32_t bits) {
   if (nest.rank == 0) {
     parallelFor(threads, columns, copyGrain, [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i)
-        to.as<uint32_t>()[i * stride] = bits;
+        to.as<T>()[i * stride] = value;
     });
     return;
   }
@@ -135,9 +135,20 @@ void fillTensor(int threads, const Tensor &to, uint32_t bits) {
       int64_t offset[1];
       offsetsAt(nest, row, offset);
       for (int64_t i = 0; i < columns; ++i)
-        to.as<uint32_t>()[offset[0] + i * stride] = bits;
+        to.as<T>()[offset[0] + i * stride] = value;
     }
   });
+}
+
+void fillTensor(int threads, const Tensor &to, float value) {
+  switch (to.type) {
+  case DType::f32:
+    return fillTyped(threads, to, value);
+  case DType::i32:
+    return fillTyped(threads, to, static_cast<int32_t>(value));
+  case DType::u8:
+    return fillTyped(threads, to, static_cast<uint8_t>(value));
+  }
 }
 
 } // namespace lwcc::rt

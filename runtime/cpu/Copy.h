@@ -18,8 +18,8 @@ void runCopy(int threads, const LoopNest<2> &nest, int64_t elementSize,
 /// Copies between tensors of the same shape.
 void copyTensor(int threads, const Tensor &to, const Tensor &from);
 
-/// Sets every element of a 4-byte type to `bits`.
-void fillTensor(int threads, const Tensor &to, uint32_t bits);
+/// Sets every element, converted to the tensor's type.
+void fillTensor(int threads, const Tensor &to, float value);
 
 } // namespace lwcc::rt
 

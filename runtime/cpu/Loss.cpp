@@ -72,9 +72,8 @@ static Partial sumRows(CpuLane &lane, const AxisRows<N> &rows,
 }
 
 static float finalLoss(const Partial &total, const LossParams &params) {
-  if (params.sum || total.weight == 0)
-    return static_cast<float>(total.loss);
-  return static_cast<float>(total.loss / total.weight);
+  return static_cast<float>(params.sum ? total.loss
+                                       : total.loss / total.weight);
 }
 
 /// What a label's gradient is multiplied with, without its own weight.
@@ -89,7 +88,7 @@ static double gradientScale(CpuLane &lane, const AxisRows<N> &rows,
     int64_t label = at[labelOperand];
     return Partial{0, labels.counts(label) ? labels.weight(label) : 0};
   });
-  return total.weight == 0 ? 0 : scale / total.weight;
+  return scale / total.weight;
 }
 
 template <int N>
@@ -141,8 +140,7 @@ void cross_entropy_grad(Lane &lane, Tensor dlogits, Tensor dloss, Tensor probs,
       int64_t label = counts ? known.labels[at[2]] : -1;
       for (int64_t c = 0; c < rows.length; ++c) {
         float target = c == label ? 1.0f : 0.0f;
-        to[c * rows.step[0]] =
-            counts ? factor * (p[c * rows.step[1]] - target) : 0.0f;
+        to[c * rows.step[0]] = factor * (p[c * rows.step[1]] - target);
       }
     });
   });

@@ -16,10 +16,12 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
+#include "runtime/cpu/Threads.h"
 
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <latch>
 #include <map>
 #include <pthread.h>
 #include <thread>
@@ -67,6 +69,8 @@ private:
     bool isRead = false;
   };
 
+  void startLanes(const MachineSpec &spec);
+  void stopLanes();
   uint64_t post(Item item);
   void laneMain(CpuLane &lane);
   void perform(const Item &item, CpuLane &lane, uint64_t number);
@@ -93,6 +97,9 @@ private:
   bool stopping = false;
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
+
+  std::atomic<int> missingThreads = 0; ///< of the lanes' teams
+  std::latch started;                  ///< lanes whose team stands
 
   std::vector<std::thread> workers; ///< last: they use all of the above
 };
@@ -145,7 +152,8 @@ static int threadsOf(const MachineSpec &spec, int lane, int threads) {
   return share(share(threads, devices, device), std::max(lanes, 1), index);
 }
 
-CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
+CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
+    : started(static_cast<ptrdiff_t>(spec.lanes.size())) {
   assert(!spec.lanes.empty() && "a machine without lanes can run nothing");
   int64_t needed = 0, available = availableMemory();
   for (const DeviceSpec &device : spec.devices)
@@ -156,10 +164,7 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
   for (const DeviceSpec &device : spec.devices)
     arenas.emplace_back(device.arenaBytes);
 
-  allThreads = options.threads > 0 ? options.threads : omp_get_num_procs();
-#ifdef __SANITIZE_THREAD__
-  allThreads = 1; // OpenMP's barriers are invisible to the sanitizer
-#endif
+  allThreads = threadCount(options.threads);
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
     lanes.push_back(std::make_unique<CpuLane>(
@@ -169,24 +174,53 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options) {
   }
   for (int i = 0; i < spec.events; ++i)
     events.push_back(std::make_unique<CpuEvent>());
-  for (int i = 0; i < count; ++i) {
-    workers.emplace_back([this, i] { laneMain(*lanes[i]); });
-    // For debuggers and profilers; the system keeps 15 characters.
-    std::string name = spec.lanes[i].name;
-    pthread_setname_np(workers.back().native_handle(),
-                       name.substr(0, 15).c_str());
+  startLanes(spec);
+}
+
+void CpuMachine::startLanes(const MachineSpec &spec) {
+  int count = static_cast<int>(lanes.size()), threads = 0;
+  for (auto &lane : lanes)
+    threads += lane->threads;
+  checkThreadsStart(threads);
+  try {
+    for (int i = 0; i < count; ++i) {
+      workers.emplace_back([this, i] { laneMain(*lanes[i]); });
+      // For debuggers and profilers; the system keeps 15 characters.
+      std::string name = spec.lanes[i].name;
+      pthread_setname_np(workers.back().native_handle(),
+                         name.substr(0, 15).c_str());
+    }
+  } catch (const std::system_error &e) {
+    stopLanes();
+    refuseThread(threads, e);
   }
+  started.wait();
+  if (missingThreads > 0) {
+    stopLanes();
+    throw Error("OpenMP starts " + std::to_string(threads - missingThreads) +
+                " of " + std::to_string(threads) +
+                " threads; take fewer --threads, or unset OMP_THREAD_LIMIT and "
+                "OMP_MAX_ACTIVE_LEVELS");
+  }
+}
+
+void CpuMachine::stopLanes() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  for (std::thread &worker : workers)
+    worker.join();
+  workers.clear();
 }
 
 CpuMachine::~CpuMachine() {
   {
     std::unique_lock lock(mutex);
     waitFor(lock, posted);
-    stopping = true;
   }
-  changed.notify_all();
-  for (std::thread &worker : workers)
-    worker.join();
+  stopLanes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +290,8 @@ const std::vector<Span> &CpuMachine::runTraced(Sequence *sequence) {
 }
 
 void CpuMachine::laneMain(CpuLane &lane) {
-  omp_set_num_threads(lane.threads);
+  missingThreads += lane.threads - startTeam(lane.threads);
+  started.count_down();
   for (uint64_t number = 1;; ++number) {
     const Item *item;
     {
@@ -464,6 +499,9 @@ std::vector<Traffic> CpuMachine::traffic() {
 std::string CpuMachine::describe() const {
   std::string text = std::to_string(allThreads) +
                      (allThreads == 1 ? " CPU thread" : " CPU threads");
+  if (allThreads > omp_get_num_procs())
+    text += " on " + std::to_string(omp_get_num_procs()) +
+            (omp_get_num_procs() == 1 ? " core" : " cores");
   if (lanes.size() > 1)
     text += " in " + std::to_string(lanes.size()) + " lanes";
   return text + " (" + describeOnednn() + ")";

@@ -3,15 +3,16 @@
 // Two calls of oneDNN share the work, each where it measured faster on the
 // layers of AlexNet at 8 to 64 rows. A fully connected layer forward (b is
 // transposed, a is not) is its matmul primitive, 1.4 to 1.8 times as fast, with
-// bias and ReLU inside. Everything else is one or more sgemm, up to three times
-// as fast for the gradients. sgemm needs one of a matrix's two strides to be 1;
+// the bias inside. Everything else is one or more sgemm, up to three times as
+// fast for the gradients. sgemm needs one of a matrix's two strides to be 1;
 // operands that have none (rank-4 tensors, which are channels-last) are packed
-// into the lane's workspace first. Bias and ReLU follow in one pass.
+// into the lane's workspace first. What is left of bias and ReLU follows in one
+// pass (Finish.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/Error.h"
-#include "runtime/core/Math.h"
 #include "runtime/cpu/Copy.h"
+#include "runtime/cpu/Finish.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
@@ -105,44 +106,6 @@ struct Product {
 };
 } // namespace
 
-/// c[i] = max(c[i] + bias[i], 0), both parts optional.
-LWCC_CLONES static void finishRow(float *c, const float *bias, bool relu,
-                                  int64_t n) {
-  if (bias)
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i)
-      c[i] += bias[i];
-  if (relu)
-    for (int64_t i = 0; i < n; ++i)
-      c[i] = rt::max(c[i], 0.0f);
-}
-
-/// Bias and ReLU on all of `c`, whose last dimension is n.
-static void finish(int threads, const Tensor &c, const Tensor &bias,
-                   bool relu) {
-  int last = c.rank - 1;
-  int64_t n = c.dim[last];
-  LoopNest<1> rows = logicalNest(c);
-  --rows.rank;
-  int64_t grain = std::max<int64_t>(8192 / std::max<int64_t>(n, 1), 1);
-  parallelFor(threads, iterations(rows), grain, [&](int64_t b, int64_t e) {
-    for (int64_t row = b; row < e; ++row) {
-      int64_t at[1];
-      offsetsAt(rows, row, at);
-      float *to = c.as<float>() + at[0];
-      if (c.stride[last] == 1) {
-        finishRow(to, bias.as<float>(), relu, n);
-        continue;
-      }
-      for (int64_t i = 0; i < n; ++i) {
-        float &value = to[i * c.stride[last]];
-        value += bias ? bias.as<float>()[i] : 0.0f;
-        value = relu ? rt::max(value, 0.0f) : value;
-      }
-    }
-  });
-}
-
 void Product::run(CpuLane &lane) const {
   char *workspace = lane.workspace();
   for (const Matrices *operand : {&a, &b})
@@ -192,18 +155,12 @@ static bool appendPrimitive(CpuLane &lane, const Tensor &c, const Tensor &a,
                             const Tensor &b, const Tensor &bias, bool relu) {
   using dnnl::memory;
   ThreadScope scope(lane.threads);
-  dnnl::primitive_attr attr = userScratchpad();
-  if (relu) {
-    dnnl::post_ops ops;
-    ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attr.set_post_ops(ops);
-  }
   memory::desc result = plainDesc(c), left = plainDesc(a);
   memory::desc right = plainDesc(b).permute_axes({1, 0}), offsets;
   if (bias)
     offsets = plainDesc(bias).reshape({1, bias.dim[0]});
   dnnl::matmul::primitive_desc pd(cpuEngine(), left, right, offsets, result,
-                                  attr, /*allow_empty=*/true);
+                                  userScratchpad(), /*allow_empty=*/true);
   if (!pd || !std::strstr(pd.impl_info_str(), "brg"))
     return false;
   auto call = std::make_shared<OnednnCall>(lane, pd, dnnl::matmul(pd));
@@ -213,7 +170,11 @@ static bool appendPrimitive(CpuLane &lane, const Tensor &c, const Tensor &a,
     call->input(DNNL_ARG_BIAS, bias, offsets, pd.bias_desc());
   call->output(DNNL_ARG_DST, c, result, pd.dst_desc());
   call->finish();
-  lane.append("matmul", {c}, [call] { call->run(); });
+  lane.append("matmul", {c}, [=, threads = lane.threads] {
+    call->run();
+    if (relu)
+      finish(threads, c, {}, true);
+  });
   return true;
 }
 

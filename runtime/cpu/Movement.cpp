@@ -8,8 +8,6 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
-#include <bit>
-
 namespace lwcc::rt {
 
 namespace {
@@ -21,7 +19,7 @@ struct Moves {
   };
   struct Fill {
     Tensor to;
-    uint32_t bits;
+    float value;
   };
   std::vector<Fill> fills; ///< before the copies
   std::vector<Copy> copies;
@@ -32,7 +30,7 @@ struct Moves {
   }
   void fill(const Tensor &to, float value) {
     if (to.elements() > 0)
-      fills.push_back({to, std::bit_cast<uint32_t>(value)});
+      fills.push_back({to, value});
   }
   /// Fills what of `to` lies outside the box.
   void fillAround(const Tensor &to, const int64_t *begin, const int64_t *end,
@@ -43,7 +41,7 @@ struct Moves {
 
   void run(int threads) const {
     for (const Fill &f : fills)
-      fillTensor(threads, f.to, f.bits);
+      fillTensor(threads, f.to, f.value);
     for (const Copy &c : copies)
       runCopy(threads, c.nest, sizeOf(c.to.type), c.to.data, c.from.data);
   }

@@ -127,18 +127,18 @@ __global__ void __launch_bounds__(256)
                   logprobs[a.rows.begin(row) + a.labels[row] * a.rows.stride];
 }
 
-/// What the sum of the losses is divided by; 0 where no label counts. One
-/// block; every thread gets it.
-__device__ double divisorOf(const LossArguments &a) {
+/// The sum of the weights of the labels that count. One block; every thread
+/// gets it.
+__device__ double weightOfAll(const LossArguments &a) {
   double sum = 0.0;
-  bool any = false;
-  for (int64_t row = threadIdx.x; row < a.rows.count; row += blockDim.x) {
+  for (int64_t row = threadIdx.x; row < a.rows.count; row += blockDim.x)
     sum += a.weightOf(row);
-    any |= a.counts(row);
-  }
-  sum = blockReduce(sum, Add());
-  any = __syncthreads_or(any);
-  return !any ? 0.0 : a.sum ? 1.0 : sum;
+  return blockReduce(sum, Add());
+}
+
+/// What the sum of the losses is divided by; a mean of no weight is NaN.
+__device__ double divisorOf(const LossArguments &a) {
+  return a.sum ? 1.0 : weightOfAll(a);
 }
 
 __global__ void __launch_bounds__(256)
@@ -149,19 +149,20 @@ __global__ void __launch_bounds__(256)
     sum += losses[row];
   sum = blockReduce(sum, Add());
   if (threadIdx.x == 0)
-    *loss = divisor == 0.0 ? 0.0f : static_cast<float>(sum / divisor);
+    *loss = static_cast<float>(sum / divisor);
 }
 
-/// scale = dloss / divisor, or 0 where no label counts.
+/// scale = dloss / divisor.
 __global__ void __launch_bounds__(256)
     lossScale(const LossArguments a, float *scale, const float *dloss) {
   const double divisor = divisorOf(a);
   if (threadIdx.x == 0)
-    *scale = divisor == 0.0 ? 0.0f : static_cast<float>(*dloss / divisor);
+    *scale = static_cast<float>(*dloss / divisor);
 }
 
 /// d[row, c] = scale * weight * (probs - [c is the label]), or with probs null
-/// the gradient of the negative log likelihood.
+/// the gradient of the negative log likelihood. Labels that do not count have
+/// no weight.
 __global__ void __launch_bounds__(256)
     lossBackward(const LossArguments a, float *d, const float *scale,
                  const float *probs) {
@@ -172,17 +173,16 @@ __global__ void __launch_bounds__(256)
     for (int64_t c = threadIdx.x; c < a.rows.extent; c += blockDim.x) {
       const int64_t at = begin + c * a.rows.stride;
       const float p = probs ? probs[at] : 0.0f;
-      d[at] = label < 0 ? 0.0f : factor * (p - (c == label ? 1.0f : 0.0f));
+      const float target = c == label ? 1.0f : 0.0f;
+      // Elsewhere the log likelihood has no gradient, however large the scale.
+      d[at] = probs || c == label ? factor * (p - target) : 0.0f;
     }
   }
 }
 
 __global__ void __launch_bounds__(256)
     sumWeights(const LossArguments a, float *sum) {
-  double total = 0.0;
-  for (int64_t row = threadIdx.x; row < a.rows.count; row += blockDim.x)
-    total += a.weightOf(row);
-  total = blockReduce(total, Add());
+  const double total = weightOfAll(a);
   if (threadIdx.x == 0)
     *sum = static_cast<float>(total);
 }
@@ -362,8 +362,8 @@ void rt::loss_weight(Lane &base, Tensor sum, Tensor labels, Tensor weight,
   Rows rows;
   rows.count = labels.elements();
   rows.extent = params.classes;
-  LossArguments a = {rows, labels.as<const int32_t>(),
-                     weight.as<const float>(), params.ignore_index,
+  LossArguments a = {rows, labels.as<const int32_t>(), weight.as<const float>(),
+                     params.ignore_index,
                      /*sum=*/true};
   lane.append("loss_weight", {sum}, [=, &lane] {
     lane.launch(sumWeights, 1, 256, a, sum.as<float>());

@@ -214,8 +214,16 @@ void writeAtomically(const std::string &path,
   if (::stat(place.c_str(), &old) == 0)
     ::chmod(temporary.path().c_str(), old.st_mode & 07777);
   writer.finish();
-  if (::rename(temporary.path().c_str(), place.c_str()) != 0)
-    throwSystemError(path, "write");
+  if (::rename(temporary.path().c_str(), place.c_str()) != 0) {
+    if (errno != EBUSY)
+      throwSystemError(path, "write");
+    // A file that is mounted by itself, as containers do, cannot be replaced.
+    MappedFile whole(temporary.path());
+    FileWriter through(place, path);
+    through.write(whole.text());
+    through.finish();
+    return;
+  }
   temporary.keep();
   syncDirectory(parentOf(place));
 }

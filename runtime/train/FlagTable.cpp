@@ -95,10 +95,14 @@ const std::vector<FlagSection> &flagTable() {
        }},
       {"Machine",
        {
-           {"threads", "N", &O::threads, "CPU threads; 0: all cores", false, 0,
-            4096},
+           {"threads", "N", &O::threads,
+            "CPU threads; 0: all cores, or OMP_NUM_THREADS. Another number "
+            "rounds differently, with --deterministic, too, where checkpoints "
+            "remember it",
+            true, 0, 4096},
            {"deterministic", nullptr, &O::deterministic,
-            "bitwise equal results from run to run"},
+            "bitwise equal results from run to run with as many CPU threads",
+            true},
            {"benchmark", "N", &O::benchmark,
             "time N steps on synthetic data that is already on the device",
             false, 0, 1e6},

@@ -232,11 +232,14 @@ std::string flagsHelp() {
 
 std::vector<std::pair<std::string, std::string>>
 rememberedFlags(const Options &options) {
+  // Only for their bits: another machine has other cores.
+  const decltype(Flag::field) threads = &Options::threads;
   std::vector<std::pair<std::string, std::string>> texts;
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
       if (std::string text = textOf(options, flag);
-          flag.remembered && !isUnset(text))
+          flag.remembered && !isUnset(text) &&
+          (options.deterministic || flag.field != threads))
         texts.emplace_back(flag.name, text);
   return texts;
 }

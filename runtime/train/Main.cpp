@@ -22,6 +22,10 @@
 #include <filesystem>
 #include <limits>
 #include <new>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace lwcc::rt {
 
@@ -33,6 +37,16 @@ static std::unique_ptr<Machine> createMachine(const Program &program,
   choice.threads = static_cast<int>(options.threads);
   choice.deterministic = options.deterministic;
   return Machine::create(program.machine, choice);
+}
+
+/// What --threads must say for the same cut of the work, 0 where it says
+/// nothing.
+static int64_t threadsOf(const Machine &machine, const Program &program) {
+  int64_t threads = 0;
+  for (size_t i = 0; i < program.machine.lanes.size(); ++i)
+    if (!program.machine.lanes[i].copies)
+      threads += machine.threads(static_cast<int>(i));
+  return threads;
 }
 
 /// Fails now rather than after hours of training.
@@ -173,13 +187,24 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   checkOutputs(program, options, checkpoint, lock);
 
   std::unique_ptr<Machine> machine = createMachine(program, options);
+  if (options.deterministic) // checkpoints remember it
+    flags.options.threads = threadsOf(*machine, program);
   TrainingTask task{program, options,
                     data,    validation ? &*validation : nullptr,
                     state,   checkpoint};
   return Trainer(*machine, task).run();
 }
 
+/// Where a program is started without them, the next files that it opens would
+/// become its standard output and error.
+static void openStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0)
+      return; // then no other file opens either
+}
+
 int trainMain(int argc, char **argv, const Program &program) {
+  openStandardStreams();
   // A file that reaches the limit of its size is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
@@ -188,8 +213,15 @@ int trainMain(int argc, char **argv, const Program &program) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: not enough memory\n");
   } catch (const std::exception &error) {
+    auto *refusal = dynamic_cast<const std::system_error *>(&error);
+    bool thread =
+        refusal && refusal->code() == std::errc::resource_unavailable_try_again;
     std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s%s\n", error.what(),
+                 thread ? ": a thread could not be started; fewer --threads or "
+                          "--workers, or a higher limit (ulimit -u, ulimit -v) "
+                          "may help"
+                        : "");
   }
   return 1;
 }

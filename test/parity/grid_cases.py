@@ -428,6 +428,43 @@ def softmaxes_and_losses():
             own_loss(kind, weighted, options))
 
 
+def fused_activations():
+    """What the compiler makes one call of, or one generated kernel."""
+    for kind, options, bias in itertools.product(
+            ("Relu", "LeakyRelu", "Clip", "HardSwish"),
+            (dict(kernel_shape=[3, 3]), dict(kernel_shape=[1, 1], strides=[2, 2])),
+            (True, False)):
+        kernel = options["kernel_shape"]
+        case = Case(f"Conv and {kind} k{text(kernel)} bias{int(bias)}", [3, 4, 7, 6])
+        weights = [case.weight("w", [5, 4, *kernel])]
+        if bias:
+            weights.append(case.weight("b", [5]))
+        y = case.op("Conv", case.last, *weights, **options)
+        bounds = [case.scalar(0.0), case.scalar(0.75)] if kind == "Clip" else []
+        case.last = case.op(kind, y, *bounds)
+        yield case.model()
+    for kind, turned, bias in itertools.product(
+            ("Relu", "Sigmoid"), (0, 1), (True, False)):
+        case = Case(f"Gemm and {kind} tb{turned} bias{int(bias)}", [5, 9])
+        weights = [case.weight("w", [7, 9] if turned else [9, 7])]
+        if bias:
+            weights.append(case.weight("b", [7]))
+        y = case.op("Gemm", case.last, *weights, transB=turned)
+        case.last = case.op(kind, y)
+        yield case.model()
+    case = Case("MatMul, Add and Relu", [3, 5, 9])
+    y = case.op("MatMul", case.last, case.weight("w", [9, 7]))
+    case.last = case.op("Relu", case.op("Add", y, case.weight("b", [7])))
+    yield case.model()
+    case = Case("Conv, BatchNormalization, Add and Relu", [4, 3, 6, 5])
+    y = case.op("Conv", case.last, case.weight("w", [3, 3, 3, 3]),
+                pads=[1, 1, 1, 1])
+    y = case.op("BatchNormalization", y, *(
+        case.weight(n, [3], 0.5, 2.0) for n in ("scale", "bias", "mean", "var")))
+    case.last = case.op("Relu", case.op("Add", y, case.last))
+    yield case.model()
+
+
 def initial_values():
     """Parameters that a node stands for: drawn by the trainer."""
     for kind, options in (("RandomNormal", dict(mean=0.25, scale=0.5)),
@@ -469,7 +506,8 @@ def shared_weights():
 
 GROUPS = (convolutions, products, normalizations, poolings, reductions,
           elementwise, further_elementwise, movements, further_movements,
-          softmaxes_and_losses, initial_values, shared_weights)
+          softmaxes_and_losses,
+          fused_activations, initial_values, shared_weights)
 
 
 def all_cases():

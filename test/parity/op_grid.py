@@ -6,7 +6,10 @@
 Two steps of SGD per case; the two losses, and every parameter and running
 statistic afterwards, must be those of the oracle in double precision: losses
 within 1e-5, each tensor within 1e-4 of the largest change that it underwent
-(plus the rounding of its own magnitude). Ends with a line `N passed, M failed`.
+(plus the rounding of its own magnitude). Then one step with a NaN in the first
+image, whose label does not count: NaN must be where it is in the oracle, and
+nowhere else; where it reaches the loss, the trainer must end because of it.
+Ends with a line `N passed, M failed`.
 """
 
 import argparse
@@ -21,8 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import onnx
 import torch
+from onnx import helper
 
-from grid_case import CLASSES
+from grid_case import CLASSES, FLOAT, INT64
 from grid_cases import all_cases
 from onnx_torch import Oracle
 from test_oracle import runtime_logits
@@ -30,6 +34,7 @@ from trainer import Data, Settings, TrainerError, run_oracle, train
 
 SETTINGS = [Settings(0, 2, 0.25, 0.9, 0.01, nesterov=False, seed=3),
             Settings(0, 2, 0.25, 0.5, 0.0, nesterov=True, seed=4)]
+IGNORED = 2  # the label that does not count, in some cases or with a NaN
 # One at a time: Python's literal_eval, which reads .npy headers, is not safe
 # among threads. What runs side by side is the trainers.
 ORACLE = threading.Lock()
@@ -40,7 +45,7 @@ def input_shape(model):
     return [d.dim_value for d in dims]
 
 
-def write_data(folder, model):
+def write_data(folder, model, poisoned=False):
     """Two batches of random rows, or of grey pictures."""
     shape = input_shape(model)
     random = np.random.RandomState(len(model.graph.name))
@@ -49,8 +54,12 @@ def write_data(folder, model):
         images = images[:, 0]
     else:
         images = images.reshape(len(images), -1)
+    if poisoned:
+        images[0].flat[images[0].size // 2] = np.nan
     labels = random.randint(0, CLASSES, len(images))
-    labels[0], labels[-1] = 2, 2  # the label that some cases ignore
+    if poisoned:
+        labels[labels == IGNORED] = 0  # only the poisoned image is ignored
+    labels[0], labels[-1] = IGNORED, IGNORED
     np.save(os.path.join(folder, "images.npy"), images)
     np.save(os.path.join(folder, "labels.npy"), labels.astype(np.int64))
 
@@ -106,6 +115,65 @@ def run_case(model, args, settings):
         return list(differences(losses, state, truth, oracle.state(), start))
 
 
+def with_ignored_label(model):
+    """The case with a loss that ignores a label, so that what is NaN in one
+    image does not reach the loss; None if the operator set has no such loss."""
+    if any(i.name == "labels" for i in model.graph.input):
+        return model
+    if model.opset_import[0].version < 12:
+        return None
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    logits = copy.graph.output[0]
+    copy.graph.node.append(helper.make_node(
+        "SoftmaxCrossEntropyLoss", [logits.name, "labels"], ["loss"],
+        ignore_index=IGNORED))
+    copy.graph.input.append(helper.make_tensor_value_info(
+        "labels", INT64, [input_shape(model)[0]]))
+    copy.graph.output[0].CopyFrom(
+        helper.make_tensor_value_info("loss", FLOAT, []))
+    return copy
+
+
+def nan_differences(state, truth, model):
+    """Where NaN is missing, or is and should not be."""
+    # What a convolution multiplies the zeros of its padding with is up to it.
+    spread = {n.input[1] for n in model.graph.node if n.op_type == "Conv"}
+    for name, wanted in truth.items():
+        actual = np.isnan(state[name]).reshape(wanted.shape)
+        wanted = np.isnan(wanted)
+        if (wanted & ~actual).any():
+            yield f"with a NaN in the data, {name} has too few: " \
+                  f"{actual.sum()} instead of {wanted.sum()}"
+        elif (actual & ~wanted).any() and name not in spread:
+            yield f"with a NaN in the data, {name} has too many: " \
+                  f"{actual.sum()} instead of {wanted.sum()}"
+
+
+def run_poisoned(model, args, settings):
+    """As run_case, with a NaN in the data."""
+    model = with_ignored_label(model)
+    if model is None:
+        return []
+    with tempfile.TemporaryDirectory(prefix="lwcc-grid-") as folder:
+        path = os.path.join(folder, "model.onnx")
+        onnx.save(model, path)
+        write_data(folder, model, poisoned=True)
+        shape = input_shape(model)
+        settings = Settings(**{**vars(settings), "batch": shape[0], "steps": 1})
+        with ORACLE:
+            oracle = Oracle(model, torch.float32, settings.seed)
+            [loss] = run_oracle(oracle, Data(folder, shape[1:]), settings)
+        try:
+            losses, state = train([args.lwcc_run, path, "--"], folder, settings)
+        except TrainerError as error:
+            expected = np.isnan(loss) and "the loss is nan at step 1" in str(error)
+            return [] if expected else [str(error).strip()]
+        if np.isnan(loss):
+            return [f"with a NaN in the data, the loss is {losses[0]}, not nan"]
+        return list(nan_differences(state, oracle.state(), model))
+
+
 def check_oracle(model):
     """As run_case; None for what ONNX Runtime cannot be asked."""
     for node in model.graph.node:
@@ -152,7 +220,10 @@ def main():
             if args.check_oracle:
                 wrong = check_oracle(model)
             else:
-                wrong = run_case(model, args, SETTINGS[number % len(SETTINGS)])
+                settings = SETTINGS[number % len(SETTINGS)]
+                wrong = run_case(model, args, settings)
+                if not args.against_itself:
+                    wrong += run_poisoned(model, args, settings)
         except Exception as error:  # a case must not end the others
             wrong = [f"{type(error).__name__}: {error}"]
         return group, model.graph.name, wrong

@@ -115,6 +115,53 @@ TEST(Elementwise, TiesFollowPyTorch) {
   EXPECT_EQ(Function("pow").gradient(1, {0, 2}, 1), 0);
 }
 
+/// Which gradients of a row are NaN where one of its inputs is, in PyTorch: a
+/// word for each input, a letter for each gradient.
+struct NaNGradients {
+  const char *name;
+  std::vector<const char *> masks;
+};
+
+const NaNGradients nanGradients[] = {
+    {"add", {"--", "--"}}, {"sub", {"--", "--"}}, {"mul", {"-n", "n-"}},
+    {"div", {"-n", "nn"}}, {"max", {"--", "--"}}, {"min", {"--", "--"}},
+    {"pow", {"nn", "nn"}}, {"relu", {"-"}},       {"leaky_relu", {"-"}},
+    {"clip", {"-"}},       {"sigmoid", {"n"}},    {"hard_sigmoid", {"-"}},
+    {"hard_swish", {"-"}}, {"tanh", {"n"}},       {"elu", {"-"}},
+    {"softplus", {"n"}},   {"gelu", {"n"}},       {"gelu_tanh", {"n"}},
+    {"exp", {"n"}},        {"log", {"n"}},        {"sqrt", {"n"}},
+    {"neg", {"-"}},        {"abs", {"-"}},        {"reciprocal", {"n"}},
+    {"erf", {"n"}},        {"square", {"n"}},     {"identity", {"-"}},
+    {"scale", {"-"}},      {"offset", {"-"}},
+};
+
+TEST(Elementwise, NaNIsNeverSwallowed) {
+  for (const ElementwiseFunction &row : elementwiseFunctions()) {
+    SCOPED_TRACE(row.name.str());
+    Function f(row.name);
+    const NaNGradients *known = nullptr;
+    for (const NaNGradients &entry : nanGradients)
+      known = entry.name == row.name ? &entry : known;
+    ASSERT_TRUE(known || row.gradients.empty())
+        << "say in nanGradients what PyTorch does";
+    for (unsigned poisoned = 0; poisoned < row.inputs; ++poisoned) {
+      std::vector<double> x(row.inputs, 2.0);
+      x[poisoned] = NAN;
+      EXPECT_TRUE(std::isnan(f(x))) << "of x" << poisoned;
+      for (unsigned i = 0; i < row.gradients.size(); ++i)
+        EXPECT_EQ(std::isnan(f.gradient(i, x, 1)),
+                  known->masks[poisoned][i] == 'n')
+            << "gradient by x" << i << " where x" << poisoned << " is NaN";
+      // A NaN that comes from behind.
+      x[poisoned] = 2.0;
+      if (!row.gradients.empty() && row.name != "clip" &&
+          row.name != "hard_sigmoid") { // flat at 2
+        EXPECT_TRUE(std::isnan(f.gradient(poisoned, x, NAN)));
+      }
+    }
+  }
+}
+
 TEST(Elementwise, SoftplusDoesNotOverflow) {
   EXPECT_EQ(Function("softplus")({800}), 800);
   EXPECT_NEAR(Function("softplus")({-800}), 0, 1e-12);

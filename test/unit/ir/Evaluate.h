@@ -11,10 +11,16 @@
 
 #include "llvm/Support/ErrorHandling.h"
 
-#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace lwcc {
+
+/// Whichever comes first in `order`; a NaN before all.
+template <typename Order>
+double first(double a, double b, Order order) {
+  return std::isnan(a) || order(a, b) ? a : b;
+}
 
 inline double evaluate(const Expression &e, llvm::ArrayRef<double> x) {
   auto arg = [&](unsigned i) { return evaluate(e.args[i], x); };
@@ -52,8 +58,8 @@ inline double evaluate(const Expression &e, llvm::ArrayRef<double> x) {
            : e.op == "floor"   ? std::floor(arg(0))
            : e.op == "sigmoid" ? 1 / (1 + std::exp(-arg(0)))
            : e.op == "pow"     ? std::pow(arg(0), arg(1))
-           : e.op == "min"     ? std::min(arg(0), arg(1))
-           : e.op == "max"     ? std::max(arg(0), arg(1))
+           : e.op == "min"     ? first(arg(0), arg(1), std::less<>())
+           : e.op == "max"     ? first(arg(0), arg(1), std::greater<>())
                                : NAN;
   case Expression::Kind::stream:
     break;

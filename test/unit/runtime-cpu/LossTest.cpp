@@ -50,37 +50,41 @@ class SoftmaxTest
     : public testing::TestWithParam<std::tuple<SoftmaxCase, bool>> {};
 
 TEST_P(SoftmaxTest, ForwardAndGradient) {
-  auto [p, log] = GetParam();
-  Workbench bench;
-  int64_t axis =
-      p.axis < 0 ? p.axis + static_cast<int64_t>(p.dims.size()) : p.axis;
-  Rows rows(p.dims, axis);
-  Floats x = randomValues(product(p.dims), 1), dy = randomValues(x.size(), 2);
-  for (float &v : x)
-    v = v * 8 + 50; // overflows without subtracting the largest
-  Tensor tx = bench.tensor(p.dims, x), tdy = bench.tensor(p.dims, dy);
-  Tensor ty = bench.tensor(p.dims), tdx = bench.tensor(p.dims);
-  SoftmaxParams params{.axis = p.axis, .log = log};
-  bench.run([&](Lane &lane) {
-    softmax(lane, ty, tx, params);
-    softmax_grad(lane, tdx, tdy, ty, params);
-  });
+  for (bool poisoned : {false, true}) {
+    auto [p, log] = GetParam();
+    Workbench bench;
+    int64_t axis =
+        p.axis < 0 ? p.axis + static_cast<int64_t>(p.dims.size()) : p.axis;
+    Rows rows(p.dims, axis);
+    Floats x = poisonedIf(poisoned, randomValues(product(p.dims), 1)),
+           dy = randomValues(x.size(), 2);
+    for (float &v : x)
+      v = v * 8 + 50; // overflows without subtracting the largest
+    Tensor tx = bench.tensor(p.dims, x), tdy = bench.tensor(p.dims, dy);
+    Tensor ty = bench.tensor(p.dims), tdx = bench.tensor(p.dims);
+    SoftmaxParams params{.axis = p.axis, .log = log};
+    bench.run([&](Lane &lane) {
+      softmax(lane, ty, tx, params);
+      softmax_grad(lane, tdx, tdy, ty, params);
+    });
 
-  Doubles logs = logSoftmax(x, rows), y(x.size()), dx(x.size());
-  for (int64_t row = 0; row < rows.count(); ++row) {
-    double sum = 0;
-    for (int64_t k = 0; k < rows.length; ++k) {
-      int64_t at = rows.at(row, k);
-      y[at] = log ? logs[at] : std::exp(logs[at]);
-      sum += log ? dy[at] : dy[at] * y[at];
+    Doubles logs = logSoftmax(x, rows), y(x.size()), dx(x.size());
+    for (int64_t row = 0; row < rows.count(); ++row) {
+      double sum = 0;
+      for (int64_t k = 0; k < rows.length; ++k) {
+        int64_t at = rows.at(row, k);
+        y[at] = log ? logs[at] : std::exp(logs[at]);
+        sum += log ? dy[at] : dy[at] * y[at];
+      }
+      for (int64_t k = 0; k < rows.length; ++k) {
+        int64_t at = rows.at(row, k);
+        dx[at] =
+            log ? dy[at] - std::exp(logs[at]) * sum : y[at] * (dy[at] - sum);
+      }
     }
-    for (int64_t k = 0; k < rows.length; ++k) {
-      int64_t at = rows.at(row, k);
-      dx[at] = log ? dy[at] - std::exp(logs[at]) * sum : y[at] * (dy[at] - sum);
-    }
+    expectClose(bench.get(ty), y, 2e-6);
+    expectClose(bench.get(tdx), dx, 5e-6);
   }
-  expectClose(bench.get(ty), y, 2e-6);
-  expectClose(bench.get(tdx), dx, 5e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -107,69 +111,72 @@ struct LossCase {
 class LossTest : public testing::TestWithParam<LossCase> {};
 
 TEST_P(LossTest, CrossEntropyAndNll) {
-  const LossCase &p = GetParam();
-  Workbench bench;
-  Rows rows(p.dims, 1);
-  int64_t classes = p.dims[1];
-  Dims labelDims = p.dims;
-  labelDims.erase(labelDims.begin() + 1);
-  Floats x = randomValues(product(p.dims), 1),
-         weight = randomValues(classes, 2);
-  for (float &w : weight)
-    w = p.weighted ? 1.5f + w : 1.0f;
-  std::vector<int32_t> labels(rows.count());
-  for (int64_t row = 0; row < rows.count(); ++row)
-    labels[row] = static_cast<int32_t>((row * 7 + 3) % (classes + 1)) - 1;
+  for (bool poisoned : {false, true}) {
+    const LossCase &p = GetParam();
+    Workbench bench;
+    Rows rows(p.dims, 1);
+    int64_t classes = p.dims[1];
+    Dims labelDims = p.dims;
+    labelDims.erase(labelDims.begin() + 1);
+    Floats x = poisonedIf(poisoned, randomValues(product(p.dims), 1)),
+           weight = randomValues(classes, 2);
+    for (float &w : weight)
+      w = p.weighted ? 1.5f + w : 1.0f;
+    std::vector<int32_t> labels(rows.count());
+    for (int64_t row = 0; row < rows.count(); ++row)
+      labels[row] = static_cast<int32_t>((row * 7 + 3) % (classes + 1)) - 1;
 
-  Doubles logs = logSoftmax(x, rows);
-  Floats logprobs(logs.begin(), logs.end());
-  const float upstream = 0.5f;
-  Tensor tx = bench.tensor(p.dims, x), tlog = bench.tensor(p.dims, logprobs);
-  Tensor tlabels = bench.labels(labelDims, labels);
-  Tensor tweight = p.weighted ? bench.tensor({classes}, weight) : Tensor{};
-  Tensor dloss = bench.tensor({}, {upstream}), divisor = bench.tensor({});
-  Tensor loss = bench.tensor({}), probs = bench.tensor(p.dims);
-  Tensor lossOnly = bench.tensor({}), nll = bench.tensor({});
-  Tensor dx = bench.tensor(p.dims), dlog = bench.tensor(p.dims);
-  bench.run([&](Lane &lane) {
-    cross_entropy(lane, loss, probs, tx, tlabels, tweight, p.params);
-    cross_entropy(lane, lossOnly, Tensor{}, tx, tlabels, tweight, p.params);
-    cross_entropy_grad(lane, dx, dloss, probs, tlabels, tweight, p.params);
-    nll_loss(lane, nll, tlog, tlabels, tweight, p.params);
-    nll_loss_grad(lane, dlog, dloss, tlabels, tweight, p.params);
-    loss_weight(lane, divisor, tlabels, tweight,
-                {.classes = classes, .ignore_index = p.params.ignore_index});
-  });
+    Doubles logs = logSoftmax(x, rows);
+    Floats logprobs(logs.begin(), logs.end());
+    const float upstream = 0.5f;
+    Tensor tx = bench.tensor(p.dims, x), tlog = bench.tensor(p.dims, logprobs);
+    Tensor tlabels = bench.labels(labelDims, labels);
+    Tensor tweight = p.weighted ? bench.tensor({classes}, weight) : Tensor{};
+    Tensor dloss = bench.tensor({}, {upstream}), divisor = bench.tensor({});
+    Tensor loss = bench.tensor({}), probs = bench.tensor(p.dims);
+    Tensor lossOnly = bench.tensor({}), nll = bench.tensor({});
+    Tensor dx = bench.tensor(p.dims), dlog = bench.tensor(p.dims);
+    bench.run([&](Lane &lane) {
+      cross_entropy(lane, loss, probs, tx, tlabels, tweight, p.params);
+      cross_entropy(lane, lossOnly, Tensor{}, tx, tlabels, tweight, p.params);
+      cross_entropy_grad(lane, dx, dloss, probs, tlabels, tweight, p.params);
+      nll_loss(lane, nll, tlog, tlabels, tweight, p.params);
+      nll_loss_grad(lane, dlog, dloss, tlabels, tweight, p.params);
+      loss_weight(lane, divisor, tlabels, tweight,
+                  {.classes = classes, .ignore_index = p.params.ignore_index});
+    });
 
-  double sum = 0, total = 0;
-  auto counts = [&](int64_t row) {
-    return labels[row] >= 0 && labels[row] != p.params.ignore_index;
-  };
-  for (int64_t row = 0; row < rows.count(); ++row)
-    if (counts(row)) {
-      sum -= weight[labels[row]] * logs[rows.at(row, labels[row])];
-      total += weight[labels[row]];
-    }
-  double scale = p.params.sum ? 1 : total > 0 ? 1 / total : 0;
-  Doubles expectedProbs(x.size()), expectedDx(x.size()), expectedDlog(x.size());
-  for (int64_t row = 0; row < rows.count(); ++row)
-    for (int64_t k = 0; k < classes; ++k) {
-      int64_t at = rows.at(row, k);
-      expectedProbs[at] = std::exp(logs[at]);
-      if (!counts(row))
-        continue;
-      double factor = upstream * scale * weight[labels[row]];
-      double target = k == labels[row] ? 1 : 0;
-      expectedDx[at] = factor * (std::exp(logs[at]) - target);
-      expectedDlog[at] = -factor * target;
-    }
-  expectClose(bench.get(divisor), {total}, 1e-6);
-  expectClose(bench.get(loss), {sum * scale}, 1e-6);
-  expectClose(bench.get(lossOnly), {sum * scale}, 1e-6);
-  expectClose(bench.get(nll), {sum * scale}, 1e-6);
-  expectClose(bench.get(probs), expectedProbs, 1e-6);
-  expectClose(bench.get(dx), expectedDx, 1e-6);
-  expectClose(bench.get(dlog), expectedDlog, 1e-6);
+    double sum = 0, total = 0;
+    auto counts = [&](int64_t row) {
+      return labels[row] >= 0 && labels[row] != p.params.ignore_index;
+    };
+    for (int64_t row = 0; row < rows.count(); ++row)
+      if (counts(row)) {
+        sum -= weight[labels[row]] * logs[rows.at(row, labels[row])];
+        total += weight[labels[row]];
+      }
+    double scale = p.params.sum ? 1 : 1 / total; // of nothing: NaN
+    Doubles expectedProbs(x.size()), expectedDx(x.size()),
+        expectedDlog(x.size());
+    for (int64_t row = 0; row < rows.count(); ++row)
+      for (int64_t k = 0; k < classes; ++k) {
+        int64_t at = rows.at(row, k);
+        expectedProbs[at] = std::exp(logs[at]);
+        // As in PyTorch, the row of a label that does not count may be NaN.
+        double factor =
+            counts(row) ? upstream * scale * weight[labels[row]] : 0;
+        double target = k == labels[row] ? 1 : 0;
+        expectedDx[at] = factor * (std::exp(logs[at]) - target);
+        expectedDlog[at] = -factor * target;
+      }
+    expectClose(bench.get(divisor), {total}, 1e-6);
+    expectClose(bench.get(loss), {sum * scale}, 1e-6);
+    expectClose(bench.get(lossOnly), {sum * scale}, 1e-6);
+    expectClose(bench.get(nll), {sum * scale}, 1e-6);
+    expectClose(bench.get(probs), expectedProbs, 1e-6);
+    expectClose(bench.get(dx), expectedDx, 1e-6);
+    expectClose(bench.get(dlog), expectedDlog, 1e-6);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -183,6 +190,29 @@ INSTANTIATE_TEST_SUITE_P(
                     LossCase{
                         "NothingCounts", {1, 2}, false, {.ignore_index = 0}}),
     [](const auto &info) { return info.param.name; });
+
+/// torch.nn.functional.cross_entropy([[1, 2, 3], [1, 1, 0]], [0, 2],
+/// weight=[0, 1, 1], ignore_index=2): nan, and nan in the row that counts.
+TEST(LossTest, MeanOfNoWeightIsNaN) {
+  Workbench bench;
+  LossParams params{.ignore_index = 2};
+  Tensor x = bench.tensor({2, 3}, {1, 2, 3, 1, 1, 0});
+  Tensor labels = bench.labels({2}, {0, 2});
+  Tensor weight = bench.tensor({3}, {0, 1, 1}), dloss = bench.tensor({}, {1});
+  Tensor loss = bench.tensor({}), probs = bench.tensor({2, 3});
+  Tensor nll = bench.tensor({}), dlog = bench.tensor({2, 3});
+  Tensor dx = bench.tensor({2, 3});
+  bench.run([&](Lane &lane) {
+    cross_entropy(lane, loss, probs, x, labels, weight, params);
+    cross_entropy_grad(lane, dx, dloss, probs, labels, weight, params);
+    nll_loss(lane, nll, x, labels, weight, params);
+    nll_loss_grad(lane, dlog, dloss, labels, weight, params);
+  });
+  expectClose(bench.get(loss), {NAN});
+  expectClose(bench.get(nll), {NAN});
+  expectClose(bench.get(dx), {NAN, NAN, NAN, 0, 0, 0});
+  expectClose(bench.get(dlog), {NAN, 0, 0, 0, 0, 0});
+}
 
 TEST(AccuracyTest, RanksAsTopK) {
   Workbench bench;

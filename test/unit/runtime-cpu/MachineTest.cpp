@@ -10,7 +10,9 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Map.h"
 
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace lwcc::rt;
 
@@ -73,6 +75,36 @@ TEST(MachineTest, TooLittleMemoryIsAnError) {
     EXPECT_NE(std::string(e.what()).find("1024.0 TiB"), std::string::npos);
   }
 }
+
+#ifndef __SANITIZE_THREAD__
+/// What a machine says to a user who may have one thread. Limits do not bind
+/// root, who becomes somebody else.
+[[noreturn]] void makeMachineWithoutThreads(int devices, int threads) {
+  rlimit one = {1, 1};
+  bool limited = setrlimit(RLIMIT_NPROC, &one) == 0;
+  if (geteuid() == 0)
+    limited &= setgid(65534) == 0 && setuid(65534) == 0;
+  if (!limited)
+    _exit(3);
+  try {
+    machineOf(devices, 1, 0, threads);
+  } catch (const Error &e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    _exit(1);
+  }
+  _exit(0);
+}
+
+TEST(MachineDeathTest, ThreadsThatCannotStartAreAnError) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(makeMachineWithoutThreads(1, 1), testing::ExitedWithCode(1),
+              "cannot start 1 thread: .*take fewer --threads");
+  EXPECT_EXIT(makeMachineWithoutThreads(1, 3), testing::ExitedWithCode(1),
+              "cannot start 3 threads: .*take fewer --threads");
+  EXPECT_EXIT(makeMachineWithoutThreads(3, 3), testing::ExitedWithCode(1),
+              "cannot start 3 threads: .*take fewer --threads");
+}
+#endif
 
 /// A ring: every lane adds 1 to what it gets from the one before, on another
 /// device; the last one's value is the first one's in the next run.

@@ -22,41 +22,43 @@ class MatMulTest
 };
 
 TEST_P(MatMulTest, MatchesReference) {
-  auto [p, ta, tb, finish] = GetParam();
-  Workbench bench;
-  auto dims = [&](bool shared, int64_t rows, int64_t columns) {
-    Dims d = shared ? Dims() : p.batch;
-    d.push_back(rows);
-    d.push_back(columns);
-    return d;
-  };
-  Dims aDims = ta ? dims(false, p.k, p.m) : dims(false, p.m, p.k);
-  Dims bDims = tb ? dims(p.sharedB, p.n, p.k) : dims(p.sharedB, p.k, p.n);
-  Dims cDims = dims(false, p.m, p.n);
-  Floats a = randomValues(product(aDims), 1),
-         b = randomValues(product(bDims), 2);
-  Floats bias = randomValues(p.n, 3);
-  Tensor tc = bench.tensor(cDims);
-  Tensor tbias = finish ? bench.tensor({p.n}, bias) : Tensor{};
-  bench.run([&, ta = ta, tb = tb, finish = finish](Lane &lane) {
-    matmul(lane, tc, bench.tensor(aDims, a), bench.tensor(bDims, b), tbias,
-           {.relu = finish, .transpose_a = ta, .transpose_b = tb});
-  });
+  for (bool poisoned : {false, true}) {
+    auto [p, ta, tb, finish] = GetParam();
+    Workbench bench;
+    auto dims = [&](bool shared, int64_t rows, int64_t columns) {
+      Dims d = shared ? Dims() : p.batch;
+      d.push_back(rows);
+      d.push_back(columns);
+      return d;
+    };
+    Dims aDims = ta ? dims(false, p.k, p.m) : dims(false, p.m, p.k);
+    Dims bDims = tb ? dims(p.sharedB, p.n, p.k) : dims(p.sharedB, p.k, p.n);
+    Dims cDims = dims(false, p.m, p.n);
+    Floats a = poisonedIf(poisoned, randomValues(product(aDims), 1)),
+           b = randomValues(product(bDims), 2);
+    Floats bias = randomValues(p.n, 3);
+    Tensor tc = bench.tensor(cDims);
+    Tensor tbias = finish ? bench.tensor({p.n}, bias) : Tensor{};
+    bench.run([&, ta = ta, tb = tb, finish = finish](Lane &lane) {
+      matmul(lane, tc, bench.tensor(aDims, a), bench.tensor(bDims, b), tbias,
+             {.relu = finish, .transpose_a = ta, .transpose_b = tb});
+    });
 
-  Doubles c(product(cDims));
-  for (int64_t i = 0; i < product(p.batch); ++i) {
-    const float *pa = a.data() + i * p.m * p.k;
-    const float *pb = b.data() + (p.sharedB ? 0 : i * p.k * p.n);
-    for (int64_t row = 0; row < p.m; ++row)
-      for (int64_t column = 0; column < p.n; ++column) {
-        double sum = finish ? bias[column] : 0.0;
-        for (int64_t l = 0; l < p.k; ++l)
-          sum += double(pa[ta ? l * p.m + row : row * p.k + l]) *
-                 pb[tb ? column * p.k + l : l * p.n + column];
-        c[(i * p.m + row) * p.n + column] = finish ? std::max(sum, 0.0) : sum;
-      }
+    Doubles c(product(cDims));
+    for (int64_t i = 0; i < product(p.batch); ++i) {
+      const float *pa = a.data() + i * p.m * p.k;
+      const float *pb = b.data() + (p.sharedB ? 0 : i * p.k * p.n);
+      for (int64_t row = 0; row < p.m; ++row)
+        for (int64_t column = 0; column < p.n; ++column) {
+          double sum = finish ? bias[column] : 0.0;
+          for (int64_t l = 0; l < p.k; ++l)
+            sum += double(pa[ta ? l * p.m + row : row * p.k + l]) *
+                   pb[tb ? column * p.k + l : l * p.n + column];
+          c[(i * p.m + row) * p.n + column] = finish ? std::max(sum, 0.0) : sum;
+        }
+    }
+    expectClose(bench.get(tc), c);
   }
-  expectClose(bench.get(tc), c);
 }
 
 std::string

@@ -199,14 +199,20 @@ TEST(MovementTest, Fill) {
   Workbench bench;
   Tensor image = bench.tensor({2, 3, 4, 5}), scalar = bench.tensor({});
   Tensor large = bench.tensor({100000});
+  Tensor ints = bench.tensor({2, 3}, DType::i32);
+  Tensor bytes = bench.tensor({7}, DType::u8);
   bench.run([&](Lane &lane) {
     fill(lane, image, {.value = 1.5f});
     fill(lane, scalar, {.value = -2.0f});
     fill(lane, large, {.value = 0.5f});
+    fill(lane, ints, {.value = -3.0f});
+    fill(lane, bytes, {.value = 200.0f});
   });
   EXPECT_EQ(bench.get(image), Floats(120, 1.5f));
   EXPECT_EQ(bench.get(scalar), Floats(1, -2.0f));
   EXPECT_EQ(bench.get(large), Floats(100000, 0.5f));
+  EXPECT_EQ(bench.getInts(ints), std::vector<int32_t>(6, -3));
+  EXPECT_EQ(bench.getInts(bytes), std::vector<int32_t>(7, 200));
 }
 
 } // namespace

@@ -30,50 +30,55 @@ protected:
 };
 
 TEST_P(BatchNormTest, Statistics) {
-  const StatsCase &p = GetParam();
-  Workbench bench;
-  int64_t c = p.dims[1], rows = product(p.dims) / c;
-  Floats x = randomValues(product(p.dims), 1);
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = x[i] * (1 + channelOf(i) % 3) + p.offset;
-  Tensor mean = bench.tensor({c}), var = bench.tensor({c});
-  Tensor invstd = bench.tensor({c}), tx = bench.tensor(p.dims, x);
-  bench.run([&](Lane &lane) {
-    batch_norm_stats(lane, mean, var, invstd, tx, {.epsilon = 1e-3f});
-  });
+  for (bool poisoned : {false, true}) {
+    const StatsCase &p = GetParam();
+    Workbench bench;
+    int64_t c = p.dims[1], rows = product(p.dims) / c;
+    Floats x = poisonedIf(poisoned, randomValues(product(p.dims), 1));
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = x[i] * (1 + channelOf(i) % 3) + p.offset;
+    Tensor mean = bench.tensor({c}), var = bench.tensor({c});
+    Tensor invstd = bench.tensor({c}), tx = bench.tensor(p.dims, x);
+    bench.run([&](Lane &lane) {
+      batch_norm_stats(lane, mean, var, invstd, tx, {.epsilon = 1e-3f});
+    });
 
-  Doubles m(c), v(c), s(c);
-  for (size_t i = 0; i < x.size(); ++i)
-    m[channelOf(i)] += double(x[i]) / rows;
-  for (size_t i = 0; i < x.size(); ++i)
-    v[channelOf(i)] += std::pow(x[i] - m[channelOf(i)], 2) / rows;
-  for (int64_t k = 0; k < c; ++k)
-    s[k] = 1 / std::sqrt(v[k] + 1e-3f);
-  expectClose(bench.get(mean), m, 1e-6);
-  expectClose(bench.get(var), v, 2e-6);
-  expectClose(bench.get(invstd), s, 2e-6);
+    Doubles m(c), v(c), s(c);
+    for (size_t i = 0; i < x.size(); ++i)
+      m[channelOf(i)] += double(x[i]) / rows;
+    for (size_t i = 0; i < x.size(); ++i)
+      v[channelOf(i)] += std::pow(x[i] - m[channelOf(i)], 2) / rows;
+    for (int64_t k = 0; k < c; ++k)
+      s[k] = 1 / std::sqrt(v[k] + 1e-3f);
+    expectClose(bench.get(mean), m, 1e-6);
+    expectClose(bench.get(var), v, 2e-6);
+    expectClose(bench.get(invstd), s, 2e-6);
+  }
 }
 
 TEST_P(BatchNormTest, GradientSums) {
-  const StatsCase &p = GetParam();
-  Workbench bench;
-  int64_t c = p.dims[1];
-  Floats x = randomValues(product(p.dims), 1), dy = randomValues(x.size(), 2);
-  Floats mean = randomValues(c, 3), invstd = randomValues(c, 4);
-  Tensor dscale = bench.tensor({c}), dbias = bench.tensor({c});
-  bench.run([&](Lane &lane) {
-    batch_norm_grad_stats(lane, dscale, dbias, bench.tensor(p.dims, dy),
-                          bench.tensor(p.dims, x), bench.tensor({c}, mean),
-                          bench.tensor({c}, invstd));
-  });
-  Doubles scale(c), bias(c);
-  for (size_t i = 0; i < x.size(); ++i) {
-    int64_t k = channelOf(i);
-    bias[k] += dy[i];
-    scale[k] += double(dy[i]) * (double(x[i]) - mean[k]) * invstd[k];
+  for (bool poisoned : {false, true}) {
+    const StatsCase &p = GetParam();
+    Workbench bench;
+    int64_t c = p.dims[1];
+    Floats x = poisonedIf(poisoned, randomValues(product(p.dims), 1)),
+           dy = randomValues(x.size(), 2);
+    Floats mean = randomValues(c, 3), invstd = randomValues(c, 4);
+    Tensor dscale = bench.tensor({c}), dbias = bench.tensor({c});
+    bench.run([&](Lane &lane) {
+      batch_norm_grad_stats(lane, dscale, dbias, bench.tensor(p.dims, dy),
+                            bench.tensor(p.dims, x), bench.tensor({c}, mean),
+                            bench.tensor({c}, invstd));
+    });
+    Doubles scale(c), bias(c);
+    for (size_t i = 0; i < x.size(); ++i) {
+      int64_t k = channelOf(i);
+      bias[k] += dy[i];
+      scale[k] += double(dy[i]) * (double(x[i]) - mean[k]) * invstd[k];
+    }
+    expectClose(bench.get(dbias), bias, 5e-6);
+    expectClose(bench.get(dscale), scale, 5e-6);
   }
-  expectClose(bench.get(dbias), bias, 5e-6);
-  expectClose(bench.get(dscale), scale, 5e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -63,63 +63,67 @@ void expectGathered(const PoolGeometry &g, const Tensor &dx,
 class PoolTest : public testing::TestWithParam<PoolCase> {};
 
 TEST_P(PoolTest, Max) {
-  const PoolCase &p = GetParam();
-  Workbench bench;
-  MaxPoolParams params{.dilation = p.dilation,
-                       .kernel = p.kernel,
-                       .pad = p.pad,
-                       .stride = p.stride};
-  Floats x = randomValues(product(p.inDims()), 1);
-  for (float &v : x) // ties
-    v = std::round(v * 4) / 4;
-  Floats dy = randomValues(product(p.outDims()), 2);
-  Tensor tx = bench.tensor(p.inDims(), x), ty = bench.tensor(p.outDims());
-  Tensor index =
-      bench.tensor(p.outDims(), p.manyTaps() ? DType::i32 : DType::u8);
-  Tensor tdy = bench.tensor(p.outDims(), dy), tdx = bench.tensor(p.inDims());
-  Tensor unindexed = bench.tensor(p.outDims());
-  bench.run([&](Lane &lane) {
-    max_pool(lane, ty, index, tx, params);
-    max_pool_grad(lane, tdx, tdy, index, params);
-    max_pool(lane, unindexed, Tensor{}, tx, params);
-  });
+  for (bool poisoned : {false, true}) {
+    const PoolCase &p = GetParam();
+    Workbench bench;
+    MaxPoolParams params{.dilation = p.dilation,
+                         .kernel = p.kernel,
+                         .pad = p.pad,
+                         .stride = p.stride};
+    Floats x = poisonedIf(poisoned, randomValues(product(p.inDims()), 1));
+    for (float &v : x) // ties
+      v = std::round(v * 4) / 4;
+    Floats dy = randomValues(product(p.outDims()), 2);
+    Tensor tx = bench.tensor(p.inDims(), x), ty = bench.tensor(p.outDims());
+    Tensor index =
+        bench.tensor(p.outDims(), p.manyTaps() ? DType::i32 : DType::u8);
+    Tensor tdy = bench.tensor(p.outDims(), dy), tdx = bench.tensor(p.inDims());
+    Tensor unindexed = bench.tensor(p.outDims());
+    bench.run([&](Lane &lane) {
+      max_pool(lane, ty, index, tx, params);
+      max_pool_grad(lane, tdx, tdy, index, params);
+      max_pool(lane, unindexed, Tensor{}, tx, params);
+    });
 
-  Doubles y(product(p.outDims()), -INFINITY), dx(x.size());
-  std::vector<int32_t> taps(y.size(), -1);
-  std::vector<int64_t> winner(y.size(), -1);
-  p.forEachTap([&](int64_t o, int64_t i, int64_t tap, bool) {
-    if (i >= 0 && (winner[o] < 0 || x[i] > y[o])) {
-      y[o] = x[i];
-      taps[o] = static_cast<int32_t>(tap);
-      winner[o] = i;
-    }
-  });
-  for (size_t o = 0; o < y.size(); ++o)
-    dx[winner[o]] += dy[o];
-  expectClose(bench.get(ty), y, 0);
-  expectClose(bench.get(unindexed), y, 0);
-  EXPECT_EQ(bench.getInts(index), taps);
-  expectClose(bench.get(tdx), dx);
-  PoolGeometry g = poolGeometry(tdx, tdy, params);
-  expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float (&sum)[1]) {
-    const float *from = tdy.as<const float>() + at;
-    if (p.manyTaps())
-      maxPoolGradAt<1>(g, from, index.as<const int32_t>() + at, ih, iw, sum);
-    else
-      maxPoolGradAt<1>(g, from, index.as<const uint8_t>() + at, ih, iw, sum);
-  });
+    Doubles y(product(p.outDims()), -INFINITY), dx(x.size());
+    std::vector<int32_t> taps(y.size(), -1);
+    std::vector<int64_t> winner(y.size(), -1);
+    p.forEachTap([&](int64_t o, int64_t i, int64_t tap, bool) {
+      if (i >= 0 && (winner[o] < 0 || x[i] > y[o] || std::isnan(x[i]))) {
+        y[o] = x[i];
+        taps[o] = static_cast<int32_t>(tap);
+        winner[o] = i;
+      }
+    });
+    for (size_t o = 0; o < y.size(); ++o)
+      dx[winner[o]] += dy[o];
+    expectClose(bench.get(ty), y, 0);
+    expectClose(bench.get(unindexed), y, 0);
+    EXPECT_EQ(bench.getInts(index), taps);
+    expectClose(bench.get(tdx), dx);
+    PoolGeometry g = poolGeometry(tdx, tdy, params);
+    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float(&sum)[1]) {
+      const float *from = tdy.as<const float>() + at;
+      if (p.manyTaps())
+        maxPoolGradAt<1>(g, from, index.as<const int32_t>() + at, ih, iw, sum);
+      else
+        maxPoolGradAt<1>(g, from, index.as<const uint8_t>() + at, ih, iw, sum);
+    });
+  }
 }
 
 TEST_P(PoolTest, Average) {
   const PoolCase &p = GetParam();
-  for (bool countPad : {false, true}) {
+  for (auto [countPad, poisoned] :
+       {std::pair(false, false), std::pair(true, false),
+        std::pair(true, true)}) {
     Workbench bench;
     AvgPoolParams params{.count_include_pad = countPad,
                          .dilation = p.dilation,
                          .kernel = p.kernel,
                          .pad = p.pad,
                          .stride = p.stride};
-    Floats x = randomValues(product(p.inDims()), 1);
+    Floats x = poisonedIf(poisoned, randomValues(product(p.inDims()), 1));
     Floats dy = randomValues(product(p.outDims()), 2);
     Tensor tx = bench.tensor(p.inDims(), x), ty = bench.tensor(p.outDims());
     Tensor tdy = bench.tensor(p.outDims(), dy), tdx = bench.tensor(p.inDims());
@@ -130,10 +134,11 @@ TEST_P(PoolTest, Average) {
 
     Doubles y(product(p.outDims())), dx(x.size());
     std::vector<int64_t> divisor(y.size());
-    p.forEachTap([&](int64_t o, int64_t i, int64_t, bool inPadded) {
-      y[o] += i >= 0 ? x[i] : 0;
-      divisor[o] += countPad ? inPadded : i >= 0;
-    });
+    p.forEachTap(
+        [&, countPad = countPad](int64_t o, int64_t i, int64_t, bool inPadded) {
+          y[o] += i >= 0 ? x[i] : 0;
+          divisor[o] += countPad ? inPadded : i >= 0;
+        });
     p.forEachTap([&](int64_t o, int64_t i, int64_t, bool) {
       if (i >= 0)
         dx[i] += double(dy[o]) / divisor[o];
@@ -144,7 +149,7 @@ TEST_P(PoolTest, Average) {
     expectClose(bench.get(tdx), dx);
     PoolGeometry g = poolGeometry(tdx, tdy, params);
     g.countPad = countPad;
-    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float (&sum)[1]) {
+    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float(&sum)[1]) {
       avgPoolGradAt<1>(g, tdy.as<const float>() + at, ih, iw, sum);
     });
   }

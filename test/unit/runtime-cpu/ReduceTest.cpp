@@ -20,33 +20,35 @@ class ReduceTest
     : public testing::TestWithParam<std::tuple<ReduceCase, bool, bool>> {};
 
 TEST_P(ReduceTest, MatchesReference) {
-  auto [p, mean, keep] = GetParam();
-  Workbench bench;
-  Dims yDims, kept = p.dims;
-  for (int64_t axis : p.axes)
-    kept[axis] = 1;
-  for (size_t d = 0; d < kept.size(); ++d)
-    if (keep || std::find(p.axes.begin(), p.axes.end(),
-                          static_cast<int64_t>(d)) == p.axes.end())
-      yDims.push_back(kept[d]);
-  Floats x = randomValues(product(p.dims), 1);
-  Tensor y = bench.tensor(yDims), tx = bench.tensor(p.dims, x);
-  bench.run([&, mean = mean](Lane &lane) {
-    reduce(lane, y, tx, {.axes = p.axes, .mean = mean});
-  });
+  for (bool poisoned : {false, true}) {
+    auto [p, mean, keep] = GetParam();
+    Workbench bench;
+    Dims yDims, kept = p.dims;
+    for (int64_t axis : p.axes)
+      kept[axis] = 1;
+    for (size_t d = 0; d < kept.size(); ++d)
+      if (keep || std::find(p.axes.begin(), p.axes.end(),
+                            static_cast<int64_t>(d)) == p.axes.end())
+        yDims.push_back(kept[d]);
+    Floats x = poisonedIf(poisoned, randomValues(product(p.dims), 1));
+    Tensor y = bench.tensor(yDims), tx = bench.tensor(p.dims, x);
+    bench.run([&, mean = mean](Lane &lane) {
+      reduce(lane, y, tx, {.axes = p.axes, .mean = mean});
+    });
 
-  Doubles expected(product(kept));
-  double count = double(product(p.dims)) / product(kept);
-  for (size_t i = 0; i < x.size(); ++i) {
-    int64_t left = static_cast<int64_t>(i), at = 0, next = 1;
-    for (size_t d = p.dims.size(); d-- > 0;) {
-      at += kept[d] == 1 ? 0 : left % p.dims[d] * next;
-      next *= kept[d];
-      left /= p.dims[d];
+    Doubles expected(product(kept));
+    double count = double(product(p.dims)) / product(kept);
+    for (size_t i = 0; i < x.size(); ++i) {
+      int64_t left = static_cast<int64_t>(i), at = 0, next = 1;
+      for (size_t d = p.dims.size(); d-- > 0;) {
+        at += kept[d] == 1 ? 0 : left % p.dims[d] * next;
+        next *= kept[d];
+        left /= p.dims[d];
+      }
+      expected[at] += x[i] / (mean ? count : 1);
     }
-    expected[at] += x[i] / (mean ? count : 1);
+    expectClose(bench.get(y), expected, 3e-6);
   }
-  expectClose(bench.get(y), expected, 3e-6);
 }
 
 std::string

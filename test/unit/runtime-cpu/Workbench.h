@@ -110,15 +110,28 @@ private:
   char *next, *end;
 };
 
+/// `values`, or the same with a NaN in their middle: it must arrive wherever
+/// the reference's arithmetic takes it, and nowhere else.
+inline Floats poisonedIf(bool poisoned, Floats values) {
+  if (poisoned)
+    values[values.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+  return values;
+}
+
 /// Every element within `tolerance`, relative to the largest expected value
-/// around 1 or above.
+/// around 1 or above; NaN where NaN is expected.
 inline void expectClose(const Floats &actual, const Doubles &expected,
                         double tolerance = 1e-5) {
   ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < actual.size(); ++i)
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      ASSERT_TRUE(std::isnan(actual[i])) << "element " << i;
+      continue;
+    }
     ASSERT_NEAR(actual[i], expected[i],
                 tolerance * std::max(1.0, std::abs(expected[i])))
         << "element " << i;
+  }
 }
 
 } // namespace lwcc::rt

@@ -137,14 +137,18 @@ TEST(FilesDeathTest, AFileCutShortUnderItsMapping) {
   EXPECT_FALSE(std::filesystem::exists(left));
 }
 
-TEST(Files, TemporariesGoInTheOrderThatEmptiesFolders) {
+TEST(FilesDeathTest, TemporariesGoInTheOrderThatEmptiesFolders) {
   TempFolder folder;
-  Temporary outer(folder / "outer");
-  Temporary inner(folder / "outer/inner"), kept(folder / "kept");
-  writeFile(folder / "outer/inner", "half");
-  writeFile(folder / "kept", "whole");
-  kept.keep();
-  removeTemporaries();
+  auto endAsBySignal = [&] {
+    Temporary outer(folder / "outer");
+    Temporary inner(folder / "outer/inner"), kept(folder / "kept");
+    writeFile(folder / "outer/inner", "half");
+    writeFile(folder / "kept", "whole");
+    kept.keep();
+    removeTemporaries();
+    ::_exit(0);
+  };
+  EXPECT_EXIT(endAsBySignal(), testing::ExitedWithCode(0), "");
   EXPECT_FALSE(std::filesystem::exists(folder / "outer"));
   EXPECT_TRUE(std::filesystem::exists(folder / "kept"));
 }

@@ -110,6 +110,17 @@ TEST(Flags, CheckpointsRememberTheTraining) {
               HasSubstr("ckpt: --seed=x: expected a whole number"));
 }
 
+TEST(Flags, ThreadsAreRememberedForTheirBits) {
+  auto recalled = [](const std::vector<std::string> &given) {
+    Flags after = parseFlags({"--threads=2"});
+    after.given.clear();
+    recallFlags(after, rememberedFlags(parseFlags(given).options), "ckpt");
+    return after.options.threads;
+  };
+  EXPECT_EQ(recalled({"--threads=5", "--deterministic"}), 5);
+  EXPECT_EQ(recalled({"--threads=5"}), 2);
+}
+
 TEST(Flags, AnewGivenEndReplacesTheRememberedOne) {
   Flags before = parseFlags({"--steps=10"});
   Flags after = parseFlags({"--epochs=4"});

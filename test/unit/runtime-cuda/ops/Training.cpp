@@ -46,7 +46,7 @@ static void checkSoftmax(Bench &bench, const Dims &dims, int64_t axis,
 }
 
 static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
-                      bool ignoreAll) {
+                      bool ignoreAll, bool poisoned = false) {
   bench.clear();
   const int64_t classes = dims[1], ignored = 2;
   Dims samples = dims;
@@ -55,10 +55,12 @@ static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
        labels = ignoreAll ? Host(samples, ignored)
                           : randomInts(samples, -1, int(classes) - 1),
        weight = random({classes}, 0.1, 2);
+  if (poisoned) // everywhere in its row, also where the label does not count
+    logits.v[logits.v.size() / 2] = NAN;
   const double dloss = 0.7;
   Host probs(dims), logprobs(dims), dlogits(dims), dlogprobs(dims),
       loss(Dims{});
-  double divisor = 0;
+  double divisor = 0, total = 0;
   auto weightOf = [&](int64_t label) {
     return label < 0 || label == ignored ? 0 : weighted ? weight.v[label] : 1;
   };
@@ -68,7 +70,7 @@ static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
   };
   for (double label : labels.v)
     divisor += weightOf(static_cast<int64_t>(label));
-  if (sum && divisor > 0)
+  if (sum)
     divisor = 1;
   forEach(dims, [&](const Dims &i) {
     double z = 0;
@@ -81,13 +83,17 @@ static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
     probs.at(i) = std::exp(logits.at(i)) / z;
     auto label = static_cast<int64_t>(labels.at(sampleOf(i)));
     double w = weightOf(label);
-    if (w == 0)
+    if (w == 0) {
+      dlogits.at(i) = 0 * probs.at(i);
       return;
+    }
     double hit = i[1] == label ? 1 : 0;
-    loss.v[0] -= hit * w * (logits.at(i) - std::log(z)) / divisor;
+    if (hit)
+      total -= w * (logits.at(i) - std::log(z));
     dlogits.at(i) = dloss * w / divisor * (probs.at(i) - hit);
     dlogprobs.at(i) = -dloss * w / divisor * hit;
   });
+  loss.v[0] = total / divisor; // a mean of no weight is NaN
   Tensor tx = bench.input(logits), tl = bench.input(labels, DType::i32),
          tw = weighted ? bench.input(weight) : Tensor{},
          tlog = bench.input(logprobs), td = bench.input(Host(Dims{}, dloss));
@@ -180,6 +186,8 @@ void check::checkLosses(Bench &bench) {
       checkLoss(bench, {5, 1000}, weighted, sum, false);
       checkLoss(bench, {3, 4, 7}, weighted, sum, false);
       checkLoss(bench, {4, 5}, weighted, sum, true);
+      checkLoss(bench, {16, 10}, weighted, sum, false, true);
+      checkLoss(bench, {16, 10}, weighted, sum, true, true);
     }
   checkAccuracy(bench, 33, 10);
   checkAccuracy(bench, 300, 3);

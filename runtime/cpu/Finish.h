@@ -1,0 +1,24 @@
+//===- Finish.h - Bias and ReLU behind a product ----------------*- C++ -*-===//
+//
+// One pass over the result, in place. oneDNN could do the ReLU itself, but its
+// post-op takes the maximum with 0 in a way that turns NaN into 0: a single NaN
+// in the data would train all weights to NaN while the loss looks fine. The
+// post-ops that keep NaN (prelu, hardswish) turn -infinity into NaN. The pass
+// costs 0 to 3 % of a convolution of 16 channels or more, in the forward
+// direction alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_FINISH_H
+#define LWCC_RUNTIME_CPU_FINISH_H
+
+#include "runtime/core/Tensor.h"
+
+namespace lwcc::rt {
+
+/// y = max(y + bias, 0), where both parts are optional; a NaN stays. The bias
+/// lies along the last dimension.
+void finish(int threads, const Tensor &y, const Tensor &bias, bool relu);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_FINISH_H

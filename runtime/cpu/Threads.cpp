@@ -1,0 +1,97 @@
+//===- Threads.cpp - How many threads, and whether they start ---*- C++ -*-===//
+//
+// See Threads.h. And how long libgomp's threads spin before they sleep where
+// they wait for each other: by its default 300,000 turns, some milliseconds.
+// On a machine with other work a thread then burns its share of a core waiting
+// for another that does not run, and LeNet-5's step of a millisecond takes a
+// hundred. 1,000 turns (tens of microseconds) bridge what lies between two
+// calls, so that an idle machine loses nothing (tools/bench/shared.py). libgomp
+// reads the number from the environment alone, and before anything of ours
+// runs: the program starts itself once more.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cpu/Threads.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <omp.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+namespace lwcc::rt {
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
+/// Before all other initialization; glibc gives main's arguments. Whoever
+/// chooses by OMP_WAIT_POLICY or GOMP_SPINCOUNT is left alone.
+[[gnu::constructor(101)]] static void boundSpinning(int, char **argv, char **) {
+  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
+    return;
+  if (getauxval(AT_BASE) == 0) // started by the loader's own name
+    return;
+  setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
+  execv("/proc/self/exe", argv); // returns where there is no /proc: as well
+}
+#endif
+
+int threadCount(int wanted) {
+#ifdef __SANITIZE_THREAD__
+  return 1; // OpenMP's barriers are invisible to the sanitizer
+#endif
+  int limit = omp_get_thread_limit();
+  if (wanted > limit)
+    throw Error("--threads=" + std::to_string(wanted) +
+                ": OMP_THREAD_LIMIT allows " + std::to_string(limit) +
+                "; take fewer, or unset it");
+  return wanted > 0 ? wanted : std::min(omp_get_max_threads(), limit);
+}
+
+void checkThreadsStart(int count) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  std::vector<std::thread> threads;
+  auto finish = [&] {
+    {
+      std::lock_guard lock(mutex);
+      done = true;
+    }
+    changed.notify_all();
+    for (std::thread &thread : threads)
+      thread.join();
+  };
+  try {
+    for (int i = 0; i < count; ++i)
+      threads.emplace_back([&] { // all at once: each waits for the last
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return done; });
+      });
+  } catch (const std::exception &e) {
+    finish();
+    refuseThread(count, e);
+  }
+  finish();
+}
+
+int startTeam(int threads) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+  if (threads == 1)
+    return 1;
+  int size = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+  size = omp_get_num_threads();
+  return size;
+}
+
+void refuseThread(int count, const std::exception &cause) {
+  throw Error("cannot start " + std::to_string(count) +
+              (count == 1 ? " thread: " : " threads: ") + cause.what() +
+              "; take fewer --threads, or raise the limit (ulimit -u, ulimit "
+              "-v, a container's pids)");
+}
+
+} // namespace lwcc::rt

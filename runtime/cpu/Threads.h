@@ -1,0 +1,35 @@
+//===- Threads.h - How many threads, and whether they start -----*- C++ -*-===//
+//
+// oneDNN waits inside some primitives until all threads of a team are there. A
+// team that is smaller than the primitive was made for, by OMP_THREAD_LIMIT or
+// because the system gives no more threads, would be waited for for ever, and
+// libgomp ends the process where it cannot start a thread. So both are tried
+// before anything is computed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_THREADS_H
+#define LWCC_RUNTIME_CPU_THREADS_H
+
+#include <thread>
+#include <vector>
+
+namespace lwcc::rt {
+
+/// The CPU threads of a machine: `wanted`, or with 0 as many as OpenMP says,
+/// which are all cores unless OMP_NUM_THREADS says otherwise. Throws Error if
+/// OMP_THREAD_LIMIT allows fewer than wanted.
+int threadCount(int wanted);
+
+/// Throws Error unless that many more threads can be started.
+void checkThreadsStart(int count);
+
+/// Makes the calling thread's OpenMP team; returns how many threads it has. It
+/// stays that large: OMP_DYNAMIC must not shrink it.
+int startTeam(int threads);
+
+/// What to say where the system refuses a thread.
+[[noreturn]] void refuseThread(int count, const std::exception &cause);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_THREADS_H
