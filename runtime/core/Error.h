@@ -16,6 +16,11 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// This machine has no device that the backend could run on.
+struct NoDevice : Error {
+  using Error::Error;
+};
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_ERROR_H

@@ -9,6 +9,7 @@
 #include "runtime/cpu/Copy.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lwcc::rt {

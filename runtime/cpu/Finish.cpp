@@ -8,6 +8,8 @@
 #include "runtime/core/StridedCopy.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
+
 namespace lwcc::rt {
 
 /// Elements that are worth a thread.

@@ -8,6 +8,8 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Rows.h"
 
+#include <algorithm>
+
 namespace lwcc::rt {
 
 namespace {
@@ -84,7 +86,7 @@ static double gradientScale(CpuLane &lane, const AxisRows<N> &rows,
   double scale = *dloss.as<float>();
   if (params.sum)
     return scale;
-  Partial total = sumRows(lane, rows, [&](const int64_t(&at)[N]) {
+  Partial total = sumRows(lane, rows, [&](const int64_t (&at)[N]) {
     int64_t label = at[labelOperand];
     return Partial{0, labels.counts(label) ? labels.weight(label) : 0};
   });
@@ -104,7 +106,7 @@ void cross_entropy(Lane &lane, Tensor loss, Tensor probs, Tensor logits,
   Labels known(labels, weight, rows.length, params.ignore_index);
   needPartials(on, rows);
   on.append("cross_entropy", {loss, probs}, [=, &on] {
-    Partial total = sumRows(on, rows, [&](const int64_t(&at)[3]) {
+    Partial total = sumRows(on, rows, [&](const int64_t (&at)[3]) {
       const float *from = logits.as<float>() + at[0];
       SoftmaxRow row(from, rows.step[0], rows.length);
       if (probs)
@@ -131,7 +133,7 @@ void cross_entropy_grad(Lane &lane, Tensor dlogits, Tensor dloss, Tensor probs,
   needPartials(on, rows);
   on.append("cross_entropy_grad", {dlogits}, [=, &on] {
     double scale = gradientScale(on, rows, 2, known, dloss, params);
-    rows.forEach(on.threads, [&](int64_t, const int64_t(&at)[3]) {
+    rows.forEach(on.threads, [&](int64_t, const int64_t (&at)[3]) {
       float *to = dlogits.as<float>() + at[0];
       const float *p = probs.as<float>() + at[1];
       bool counts = known.counts(at[2]);
@@ -153,7 +155,7 @@ void nll_loss(Lane &lane, Tensor loss, Tensor logprobs, Tensor labels,
   Labels known(labels, weight, rows.length, params.ignore_index);
   needPartials(on, rows);
   on.append("nll_loss", {loss}, [=, &on] {
-    Partial total = sumRows(on, rows, [&](const int64_t(&at)[2]) {
+    Partial total = sumRows(on, rows, [&](const int64_t (&at)[2]) {
       if (!known.counts(at[1]))
         return Partial();
       double w = known.weight(at[1]);
@@ -173,7 +175,7 @@ void nll_loss_grad(Lane &lane, Tensor dlogprobs, Tensor dloss, Tensor labels,
   needPartials(on, rows);
   on.append("nll_loss_grad", {dlogprobs}, [=, &on] {
     double scale = gradientScale(on, rows, 1, known, dloss, params);
-    rows.forEach(on.threads, [&](int64_t, const int64_t(&at)[2]) {
+    rows.forEach(on.threads, [&](int64_t, const int64_t (&at)[2]) {
       float *to = dlogprobs.as<float>() + at[0];
       for (int64_t c = 0; c < rows.length; ++c)
         to[c * rows.step[0]] = 0.0f;
@@ -188,7 +190,7 @@ void one_hot(Lane &lane, Tensor y, Tensor labels, const OneHotParams &params) {
   CpuLane &on = cpuLane(lane);
   AxisRows<2> rows({y, labels}, 1);
   on.append("one_hot", {y}, [=, threads = on.threads] {
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+    rows.forEach(threads, [&](int64_t, const int64_t (&at)[2]) {
       int64_t label = labels.as<int32_t>()[at[1]];
       int64_t hot =
           label == params.ignore_index ? -1 : label - params.first_class;

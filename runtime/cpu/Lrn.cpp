@@ -9,6 +9,8 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
+
 namespace lwcc::rt {
 
 namespace {

@@ -18,6 +18,7 @@
 #include "runtime/cpu/Parallel.h"
 #include "runtime/cpu/Threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>

@@ -9,6 +9,8 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
+
 namespace lwcc::rt {
 
 namespace {
@@ -87,8 +89,7 @@ void MapLoops::run(int64_t begin, int64_t end, const StepScalars *scalars,
     for (size_t k = 0; k < xs.size(); ++k)
       x[k] = xs[k].as<float>() + offset(1 + k);
     if (indexed)
-      block.index =
-          static_cast<uint64_t>(firstIndex + offset(1 + xs.size()));
+      block.index = static_cast<uint64_t>(firstIndex + offset(1 + xs.size()));
     function(block);
   }
 }

@@ -16,6 +16,7 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lwcc::rt {

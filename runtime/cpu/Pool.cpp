@@ -11,6 +11,7 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 

@@ -12,6 +12,8 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
+
 namespace lwcc::rt {
 
 static constexpr int64_t blockColumns = 256; ///< results summed side by side

@@ -10,6 +10,7 @@
 #include "runtime/core/LoopNest.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -10,6 +10,8 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
+#include <algorithm>
+
 namespace lwcc::rt {
 
 /// Elements of a piece: 16 KiB.

@@ -68,8 +68,8 @@ int cuda::countGpus() {
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     if (driver == 0)
-      throw Error(std::string("no NVIDIA driver was found on this machine") +
-                  waysOut);
+      throw NoDevice(std::string("no NVIDIA driver was found on this machine") +
+                     waysOut);
     throw Error("the NVIDIA driver of this machine is too old: it supports "
                 "CUDA " +
                 versionText(driver) + ", the program was built with CUDA " +
@@ -77,7 +77,7 @@ int cuda::countGpus() {
   }
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
     const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    throw Error(
+    throw NoDevice(
         std::string("this machine has an NVIDIA driver but no GPU "
                     "that the program can use") +
         (visible ? std::string(" (CUDA_VISIBLE_DEVICES is \"") + visible + "\")"

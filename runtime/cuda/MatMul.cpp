@@ -9,6 +9,8 @@
 #include "runtime/cuda/CudaMachine.h"
 #include "runtime/cuda/GemmPlan.h"
 
+#include <algorithm>
+
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;

@@ -10,6 +10,8 @@
 #include "runtime/core/StridedCopy.h"
 #include "runtime/cuda/CudaMachine.h"
 
+#include <algorithm>
+
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;

@@ -11,6 +11,8 @@
 #include "runtime/cuda/CudaMachine.h"
 #include "runtime/cuda/GemmPlan.h"
 
+#include <algorithm>
+
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
@@ -113,8 +115,8 @@ void rt::sum(Lane &base, Tensor y, const Tensors &xs) {
   auto run = [=, &lane] {
     if (xs[0].stride != y.stride) {
       const int64_t items = y.elements();
-      lane.launch(sumParts, lane.blocksFor(items, 256), 256,
-                  copyNest(y, xs[0]), items, y.as<float>(), Terms(xs));
+      lane.launch(sumParts, lane.blocksFor(items, 256), 256, copyNest(y, xs[0]),
+                  items, y.as<float>(), Terms(xs));
       return;
     }
     Tensors touched = xs;

@@ -6,6 +6,7 @@
 #include "runtime/train/FlagTable.h"
 #include "runtime/train/Text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>

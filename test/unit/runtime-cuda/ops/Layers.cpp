@@ -2,6 +2,7 @@
 
 #include "OpsCheck.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace lwcc;

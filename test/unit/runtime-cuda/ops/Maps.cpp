@@ -8,6 +8,7 @@
 #include "OpsCheck.h"
 #include "runtime/core/Generated.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lwcc::rt::kernels {
@@ -135,8 +136,7 @@ void check::checkMaps(Bench &bench) {
              1 / (1 + std::exp(-p)) + (p < q && p > -2);
   }
   Tensor ta = bench.input(a), tb = bench.input(b), ty = bench.output({999});
-  bench.run([&](rt::Lane &lane) {
-    rt::map<kernels::functions>(lane, ty, {ta, tb});
-  });
+  bench.run(
+      [&](rt::Lane &lane) { rt::map<kernels::functions>(lane, ty, {ta, tb}); });
   bench.expect("map of every function", ty, y);
 }
