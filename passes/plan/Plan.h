@@ -14,6 +14,7 @@
 
 #include "passes/plan/Machine.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <array>
@@ -88,10 +89,12 @@ std::string toJson(const Plan &plan);
 /// sentence each that names layer and field.
 std::vector<std::string> fromJson(llvm::StringRef text, Plan &plan);
 
-/// ", did you mean ...?" with the one of `known` that is nearest to `name`, or
-/// nothing if none is near.
+/// The one of `known` that `name` may be a misspelling of, "" if none is near.
+llvm::StringRef nearest(llvm::StringRef name,
+                        llvm::ArrayRef<llvm::StringRef> known);
+/// ", did you mean ...?" with that one, or nothing.
 std::string suggestion(llvm::StringRef name,
-                       const std::vector<llvm::StringRef> &known);
+                       llvm::ArrayRef<llvm::StringRef> known);
 
 //===----------------------------------------------------------------------===//
 // Plans against models (Plan.cpp)

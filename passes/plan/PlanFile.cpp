@@ -94,16 +94,24 @@ std::string lwcc::plan::toJson(const Plan &plan) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-std::string lwcc::plan::suggestion(llvm::StringRef name,
-                                   const std::vector<llvm::StringRef> &known) {
+llvm::StringRef lwcc::plan::nearest(llvm::StringRef name,
+                                    llvm::ArrayRef<llvm::StringRef> known) {
   llvm::StringRef best;
-  unsigned least = name.size() / 3 + 1; // a third of it may be wrong
+  // A third of it may be wrong, or two letters have changed places.
+  unsigned least =
+      std::max<unsigned>(name.size() / 3, name.size() > 3 ? 2 : 0) + 1;
   for (llvm::StringRef candidate : known)
     if (unsigned distance = name.edit_distance(candidate, true, least);
         distance < least) {
       best = candidate;
       least = distance;
     }
+  return best;
+}
+
+std::string lwcc::plan::suggestion(llvm::StringRef name,
+                                   llvm::ArrayRef<llvm::StringRef> known) {
+  llvm::StringRef best = nearest(name, known);
   return best.empty() ? "" : (", did you mean \"" + best + "\"?").str();
 }
 

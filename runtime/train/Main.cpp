@@ -24,6 +24,9 @@
 #include <new>
 #include <system_error>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace lwcc::rt {
 
 using namespace train;
@@ -192,7 +195,16 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   return Trainer(*machine, task).run();
 }
 
+/// Where a program is started without them, the next files that it opens would
+/// become its standard output and error.
+static void openStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0)
+      return; // then no other file opens either
+}
+
 int trainMain(int argc, char **argv, const Program &program) {
+  openStandardStreams();
   // A file that reaches the limit of its size is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {

@@ -1,76 +1,60 @@
 //===- CommandLine.cpp - Flags as a person gives them ---------------------===//
 
 #include "tools/driver/CommandLine.h"
+#include "passes/plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
 #include <utility>
 
 using namespace lwcc;
 using llvm::StringRef;
 namespace cl = llvm::cl;
 
-static constexpr llvm::StringLiteral ofTheTrainer[] = {"data",
-                                                       "val-data",
-                                                       "no-shuffle",
-                                                       "mean",
-                                                       "std",
-                                                       "workers",
-                                                       "epochs",
-                                                       "steps",
-                                                       "lr",
-                                                       "sched",
-                                                       "warmup-epochs",
-                                                       "warmup-lr",
-                                                       "min-lr",
-                                                       "decay-epochs",
-                                                       "decay-rate",
-                                                       "momentum",
-                                                       "nesterov",
-                                                       "weight-decay",
-                                                       "seed",
-                                                       "init",
-                                                       "checkpoint-dir",
-                                                       "checkpoint-every",
-                                                       "checkpoint-keep",
-                                                       "resume",
-                                                       "export-onnx",
-                                                       "log",
-                                                       "log-interval",
-                                                       "threads",
-                                                       "deterministic",
-                                                       "benchmark",
-                                                       "trace",
-                                                       "info"};
+/// The flags of the trainer, which are no mistakes of spelling here.
+static const StringRef ofTheTrainer[] = {"data",
+                                         "val-data",
+                                         "no-shuffle",
+                                         "mean",
+                                         "std",
+                                         "workers",
+                                         "epochs",
+                                         "steps",
+                                         "lr",
+                                         "sched",
+                                         "warmup-epochs",
+                                         "warmup-lr",
+                                         "min-lr",
+                                         "decay-epochs",
+                                         "decay-rate",
+                                         "momentum",
+                                         "nesterov",
+                                         "weight-decay",
+                                         "seed",
+                                         "init",
+                                         "checkpoint-dir",
+                                         "checkpoint-every",
+                                         "checkpoint-keep",
+                                         "resume",
+                                         "export-onnx",
+                                         "log",
+                                         "log-interval",
+                                         "threads",
+                                         "deterministic",
+                                         "benchmark",
+                                         "trace",
+                                         "info"};
 
 /// What other programs call what the trainer does, or has not.
-static constexpr llvm::StringLiteral ofTraining[] = {"optimizer",
-                                                     "learning-rate"};
-
-llvm::ArrayRef<llvm::StringLiteral> lwcc::trainerFlags() {
-  return ofTheTrainer;
-}
+static const StringRef ofTraining[] = {"optimizer", "learning-rate"};
 
 /// The flag that may have been meant, "" if none is near.
-template <typename Names>
-static std::string nearest(StringRef name, const Names &names) {
-  StringRef best;
-  // A third of it may be wrong; two letters that changed places are two
-  // mistakes.
-  unsigned least =
-      name.size() < 4 ? 2 : std::max<size_t>(name.size() / 3, 2) + 1;
-  for (StringRef candidate : names) {
-    if (candidate.size() > 3 && name.starts_with(candidate))
-      return candidate.str(); // --batch-size
-    if (unsigned distance = name.edit_distance(candidate, true, least);
-        distance < least) {
-      best = candidate;
-      least = distance;
-    }
-  }
-  return best.str();
+static StringRef meant(StringRef name, llvm::ArrayRef<StringRef> flags) {
+  for (StringRef flag : flags)
+    if (flag.size() > 3 && name.starts_with(flag))
+      return flag; // --batch-size
+  return plan::nearest(name, flags);
 }
 
 static std::string unknown(StringRef argument, StringRef program) {
@@ -91,10 +75,10 @@ static std::string unknown(StringRef argument, StringRef program) {
       known.push_back(flag);
   llvm::sort(known); // the map has no order
   std::string message = "unknown flag " + argument.str();
-  if (std::string close = nearest(name, known); !close.empty())
+  if (StringRef close = meant(name, known); !close.empty())
     return message + "; did you mean " + withValue(close) + "?";
-  if (std::string close = nearest(name, ofTheTrainer); !close.empty())
-    return message + "; --" + close + " is a flag of the trainer";
+  if (StringRef close = meant(name, ofTheTrainer); !close.empty())
+    return message + "; --" + close.str() + " is a flag of the trainer";
   return message + "; " + program.str() + " --help lists all";
 }
 

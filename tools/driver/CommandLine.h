@@ -30,9 +30,6 @@ std::vector<std::string> parseFlags(int argc, char **argv,
                                     llvm::StringRef overview,
                                     llvm::cl::OptionCategory &category);
 
-/// The flags of the trainer, which are no mistakes of spelling here.
-llvm::ArrayRef<llvm::StringLiteral> trainerFlags();
-
 } // namespace lwcc
 
 #endif // LWCC_TOOLS_DRIVER_COMMANDLINE_H

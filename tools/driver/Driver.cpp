@@ -130,6 +130,18 @@ static std::string textOf(Location loc) {
   return "";
 }
 
+/// Names come from files: nothing in one is a line of its own, or says
+/// something to the terminal.
+static std::string onOneLine(StringRef text) {
+  std::string line;
+  for (char c : text)
+    if (llvm::isPrint(c) || static_cast<unsigned char>(c) >= 0x80)
+      line += c;
+    else
+      line += llvm::formatv("\\x{0:x-2}", static_cast<unsigned char>(c));
+  return line;
+}
+
 std::unique_ptr<MLIRContext> lwcc::makeContext() {
   DialectRegistry registry;
   registry.insert<train::TrainDialect, exec::ExecDialect, func::FuncDialect>();
@@ -142,7 +154,8 @@ std::unique_ptr<MLIRContext> lwcc::makeContext() {
     auto print = [](const Diagnostic &d, StringRef severity) {
       std::string where = textOf(d.getLocation());
       llvm::errs() << "lwcc: " << severity << ": "
-                   << (where.empty() ? "" : where + ": ") << d.str() << "\n";
+                   << onOneLine((where.empty() ? "" : where + ": ") + d.str())
+                   << "\n";
     };
     switch (diagnostic.getSeverity()) {
     case DiagnosticSeverity::Error:

@@ -96,6 +96,11 @@ static bool complete(Flags &flags, TrainerSource &source) {
     }
   } else if (source.architectures.size() > 1) {
     fail("--arch: a CPU trainer is compiled for one instruction set");
+  } else if (StringRef name = source.architectures.front();
+             !llvm::all_of(name, [](char c) {
+               return llvm::isAlnum(c) || StringRef("-_.+").contains(c);
+             })) {
+    fail("--arch=" + name + ": expected a -march value such as x86-64-v3");
   }
   if (flags.machine.empty())
     flags.machine = thisMachine(source.target, flags.gpus);

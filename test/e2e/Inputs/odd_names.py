@@ -1,6 +1,6 @@
 """Models whose names are an attack, made of a harmless one.
 
-  odd_names.py MODEL FOLDER            FOLDER/odd.onnx, FOLDER/machine.json
+  odd_names.py MODEL FOLDER            FOLDER/odd.onnx, wrong.onnx, machine.json
   odd_names.py MODEL FOLDER --files    FOLDER/files/: the model by many names
   odd_names.py MODEL FOLDER --check    the sources made of those in "FOLDER/a b"
 """
@@ -34,6 +34,7 @@ def write_odd(model, folder):
             renamed[name] = next(tensors, name)
         return renamed.get(name, name)
 
+    del model.graph.value_info[:]
     for tensor in model.graph.initializer:
         tensor.name = rename(tensor.name)
     for node in model.graph.node:
@@ -41,8 +42,10 @@ def write_odd(model, folder):
         node.input[:] = [rename(name) for name in node.input]
         node.output[:] = [rename(name) for name in node.output]
     assert next(layers, None) is None, "more layers than nodes"
-    del model.graph.value_info[:]
     onnx.save(model, os.path.join(folder, "odd.onnx"))
+    # The same with a mistake, whose message has such a name in it.
+    model.graph.node[0].op_type = "Det"
+    onnx.save(model, os.path.join(folder, "wrong.onnx"))
     with open(os.path.join(folder, "machine.json"), "w") as file:
         json.dump({"version": 1, "name": 'evil\n#error "\\', "gpus": 2,
                    "device": {"fp32": 1e12, "bandwidth": 1e11, "memory": 1e10},
