@@ -52,12 +52,13 @@ static Value weightsOf(Substitute &make, Value oneHot, Value weight) {
 /// The loss from log-probabilities.
 template <typename OpT>
 static Value lossOf(Substitute &make, OpT op, Value logprobs) {
-  Value weights = weightsOf(
-      make, oneHotLike(make, logprobs, op.getLabels(), op.getIgnoreIndex()),
-      op.getWeight());
-  // Of a class that is not the label the logarithm may be infinite.
-  Value each =
-      make.map("losses", "x0 != 0.0f ? -x0 * x1 : 0.0f", {weights, logprobs});
+  Value oneHot =
+      oneHotLike(make, logprobs, op.getLabels(), op.getIgnoreIndex());
+  Value weights = weightsOf(make, oneHot, op.getWeight());
+  // Of a class that is not the label the logarithm may be infinite; a label of
+  // weight 0 still passes a NaN on.
+  Value each = make.map("losses", "x0 != 0.0f ? -x1 * x2 : 0.0f",
+                        {oneHot, weights, logprobs});
   Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
   if (op.getSum())
     return sum;

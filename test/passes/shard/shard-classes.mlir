@@ -19,6 +19,7 @@ func.func @train_step(%x: tensor<4x6xf32> {train.name = "x"}, %labels: tensor<4x
   // CHECK: train.map "x0 - x1 - log(x2)"(%[[X1]]
   // CHECK: train.one_hot(%{{.*}}) {train.
   // CHECK: train.one_hot(%{{.*}}) {first_class = 3 : i64
+  // CHECK: train.map "x0 != 0.0f ? -x1 * x2 : 0.0f"
   // CHECK: train.map "x0 / x1"
   // CHECK: train.map "exp(x0)"
   %loss, %probs = train.cross_entropy(%x, %labels) {train.tiling = #c2} : (tensor<4x6xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x6xf32>)
