@@ -1,22 +1,21 @@
 //===- OpsCheck.cpp - Every runtime operator against plain loops ----------===//
 //
-// The bench and main. Each part runs in a process of its own. Exits with 0 if
-// all comparisons hold, 1 if one fails or anything else goes wrong, 77 if the
-// backend has no device here, and only then.
+//   ops-check [PART]
+//
+// The bench and main. Exits with 0 if all comparisons hold, 1 if one fails or
+// cannot be made, 77 if the backend has no device here, 2 for an unknown part.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpsCheck.h"
+#include "Parts.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include <utility>
 
 using namespace lwcc;
 using namespace lwcc::check;
@@ -174,118 +173,39 @@ void Bench::expect(const std::string &what, Tensor result, const Host &expected,
 // main
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Part {
-  const char *name;
-  void (*check)(Bench &);
-};
-struct Counts {
-  int checks = 0, failures = 0;
-};
-} // namespace
-
-static constexpr Part parts[] = {{"machine", checkMachine},
-                                 {"maps", checkMaps},
-                                 {"movement", checkMovement},
-                                 {"products", checkProducts},
-                                 {"convolutions", checkConvolutions},
-                                 {"pooling", checkPooling},
-                                 {"normalization", checkNormalization},
-                                 {"losses", checkLosses},
-                                 {"optimizer", checkOptimizer}};
-static constexpr int noDevice = 77;
-
-/// One part on a machine of its own. Whatever the backend complains about is a
-/// failure: that there is no device is known before.
-static Counts runPart(const Part &part, bool deterministic) {
-  Counts counts;
-  try {
-    Bench bench(deterministic);
-    try {
-      part.check(bench);
-    } catch (const std::exception &error) {
-      ++bench.failures;
-      std::printf("FAILED %s: after %d checks: %s\n", part.name, bench.checks,
-                  error.what());
-    }
-    counts = {bench.checks, bench.failures};
-  } catch (const std::exception &error) {
-    std::printf("FAILED %s: %s\n", part.name, error.what());
-    counts = {0, 1};
-  }
-  return counts;
-}
-
-/// In a process of its own: what a fault leaves of a GPU's context, or of this
-/// process, is no business of the next part.
-static Counts inChild(const Part &part, bool deterministic) {
-  int ends[2];
-  std::fflush(stdout);
-  if (::pipe(ends) != 0) {
-    std::perror("ops-check: pipe");
-    return {0, 1};
-  }
-  pid_t child = ::fork();
-  if (child == 0) {
-    Counts counts = runPart(part, deterministic);
-    std::fflush(stdout);
-    bool told = ::write(ends[1], &counts, sizeof counts) == sizeof counts;
-    std::_Exit(told ? 0 : 1);
-  }
-  ::close(ends[1]);
-  Counts counts;
-  bool told = ::read(ends[0], &counts, sizeof counts) == sizeof counts;
-  ::close(ends[0]);
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child || !told) {
-    counts = {0, 1};
-    std::printf("FAILED %s: its process ended with %s %d\n", part.name,
-                WIFSIGNALED(status) ? "signal" : "code",
-                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-  }
-  return counts;
-}
-
-/// 0 if there is a device, which is then described; in a child as well, since a
-/// process that has started a GPU cannot fork.
-static int describeDevice() {
-  std::fflush(stdout);
-  pid_t child = ::fork();
-  if (child == 0) {
-    int code = 0;
-    try {
-      std::printf("%s\n", Bench(false).machine().describe().c_str());
-    } catch (const rt::NoDevice &error) {
-      std::fprintf(stderr, "ops-check: %s\n", error.what());
-      code = noDevice;
-    } catch (const std::exception &error) {
-      std::printf("FAILED to start: %s\n", error.what());
-      code = 1;
-    }
-    std::fflush(stdout);
-    std::_Exit(code);
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status))
-    return 1;
-  return WEXITSTATUS(status);
-}
-
 int main(int argc, char **argv) {
-  int code = describeDevice();
-  if (code == noDevice)
-    return noDevice;
-  Counts all{0, code};
+  const std::pair<const char *, void (*)(Bench &)> all[] = {
+      {"machine", checkMachine},
+      {"maps", checkMaps},
+      {"movement", checkMovement},
+      {"products", checkProducts},
+      {"convolutions", checkConvolutions},
+      {"pooling", checkPooling},
+      {"normalization", checkNormalization},
+      {"losses", checkLosses},
+      {"optimizer", checkOptimizer}};
+  std::vector<Part> parts;
   for (bool deterministic : {false, true})
-    for (const Part &part : parts) {
-      if (argc > 1 && std::strcmp(argv[1], part.name) != 0)
+    for (auto [name, check] : all) {
+      if (argc > 1 && std::strcmp(argv[1], name) != 0)
         continue;
-      Counts counts = inChild(part, deterministic);
-      std::printf("%-14s %5d checks, %d failed%s\n", part.name, counts.checks,
-                  counts.failures, deterministic ? " (deterministic)" : "");
-      all.checks += counts.checks;
-      all.failures += counts.failures;
+      auto run = [check = check, deterministic, isFirst = parts.empty()] {
+        Bench bench(deterministic);
+        if (isFirst)
+          std::printf("%s\n", bench.machine().describe().c_str());
+        check(bench);
+        return Counts{bench.checks, bench.failures};
+      };
+      parts.push_back(
+          {name + std::string(deterministic ? " (deterministic)" : ""), run});
     }
-  std::printf("%d checks, %d failed\n", all.checks, all.failures);
-  return all.failures == 0 ? 0 : 1;
+  if (parts.empty()) {
+    std::fprintf(stderr,
+                 "ops-check: no part is called %s; there are:", argv[1]);
+    for (auto [name, check] : all)
+      std::fprintf(stderr, " %s", name);
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
+  return runParts(parts);
 }
