@@ -225,8 +225,8 @@ private:
       PlaceAttr place = placeOf(op);
       std::string lane = llvm::formatv("{0}.{1}.{2} ", place.getNode(),
                                        place.getGpu(), place.getLane());
-      bool elsewhere = made[i].severalPlaces ||
-                       (made[i].tile && made[i].place != place);
+      bool elsewhere =
+          made[i].severalPlaces || (made[i].tile && made[i].place != place);
       if (!elsewhere)
         tasks[lane + taskOf(op, /*withTile=*/false)].push_back(i);
       if (op->hasAttr(tileAttr) && !made[i].severalTiles)
@@ -241,8 +241,8 @@ private:
         if (task == tasks.end())
           continue; // evaluation has no backward pass; or it was fused
         if (before)
-          wanted.push_back({*before, task->second, last, name,
-                            lane.getName().getValue()});
+          wanted.push_back(
+              {*before, task->second, last, name, lane.getName().getValue()});
         before = &task->second;
         last = name;
       }

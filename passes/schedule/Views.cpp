@@ -58,10 +58,9 @@ static train::SliceOp sliceOf(Value term) {
 static bool mayBeWindow(train::SliceOp slice) {
   auto whole = cast<RankedTensorType>(slice.getX().getType());
   auto part = cast<RankedTensorType>(slice.getY().getType());
-  return !slice->use_empty() &&
-         llvm::all_of(slice.getStep(),
-                      [](int64_t step) { return step == 1; }) &&
-         !partOffset(whole, part, slice.getStart());
+  return !slice->use_empty() && llvm::all_of(slice.getStep(), [](int64_t step) {
+    return step == 1;
+  }) && !partOffset(whole, part, slice.getStart());
 }
 
 bool lwcc::isWindow(train::SliceOp slice) {
