@@ -103,8 +103,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       loss = entropy.getLoss();
     }
     auto accuracy = AccuracyOp::create(
-        builder, loc, tensorOf(&getContext(), {2}), logits,
-        *labels);
+        builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setLayer(accuracy, lossLayer, "forward");
     setNames(accuracy, {"counts"});
 

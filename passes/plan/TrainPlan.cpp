@@ -231,7 +231,8 @@ private:
     }
     if (!compiles) {
       getOperation().emitWarning("a plan of '")
-          << made.strategy << "' cannot be compiled and is left out: " << reason;
+          << made.strategy
+          << "' cannot be compiled and is left out: " << reason;
       return std::numeric_limits<double>::infinity();
     }
     return plan::timeOf(*copy->getOps<exec::ProgramOp>().begin(), trainStepFunc,

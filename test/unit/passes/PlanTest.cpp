@@ -202,9 +202,10 @@ TEST(Plan, whatNoModelHasRoomForIsRefusedBeforeAnythingIsAllocated) {
     complete(plan, graph, {1, 2});
     return check(plan, graph, {1, 2});
   };
-  EXPECT_EQ(mistakes(R"("conv1": {"n": 1000000000})"),
-            (std::vector<std::string>{
-                "layer \"conv1\" is cut into 1000000000 along n, which has 8"}));
+  EXPECT_EQ(
+      mistakes(R"("conv1": {"n": 1000000000})"),
+      (std::vector<std::string>{
+          "layer \"conv1\" is cut into 1000000000 along n, which has 8"}));
   // The product of these overflows.
   EXPECT_EQ(mistakes(R"("fc": {"n": 4000000000, "c": 4000000000})").size(), 2u);
   EXPECT_EQ(

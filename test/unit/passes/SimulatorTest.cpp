@@ -278,8 +278,7 @@ TEST(Layerwise, isNeverBehindDataOrOneWeirdTrickInItsOwnSum) {
     };
     double found = sumOf(solveLayerwise(problem));
     for (llvm::StringRef name : {"data", "owt"})
-      EXPECT_LE(found,
-                sumOf(findSolver(name)->solve(problem)) * (1 + 1e-9))
+      EXPECT_LE(found, sumOf(findSolver(name)->solve(problem)) * (1 + 1e-9))
           << name.str() << ", trial " << trial;
   }
 }
