@@ -8,7 +8,7 @@
 #   lit         passes, code generation, command lines (lit and FileCheck)
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
 #   operators   every operator's gradients over a grid, against the oracle
-#   plans       300 random networks under random plans on up to six devices,
+#   plans       1,000 random networks under random plans on up to six devices,
 #               against one device; a few models on several against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh)
@@ -156,7 +156,7 @@ for section in "${sections[@]}"; do
       ;;
     operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
     plans)
-      counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=10 \
+      counted plans "$oracle" "$root/test/parity/plans.py" --cases=1000 --emitted=10 \
         --counted=300
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
         --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2 --strategy=data" --compile="--gpus=8 --strategy=data" \

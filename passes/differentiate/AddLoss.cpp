@@ -9,8 +9,10 @@
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/differentiate/Nodes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_ADDLOSS
@@ -75,6 +77,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                               << " results; expected logits, or loss and "
                                  "logits";
     OpBuilder builder(ret);
+    noteNodes(func);
     Value logits = ret.getOperand(hasLoss ? 1 : 0);
     Location loc = logits.getLoc();
     if (!hasLoss)
@@ -100,8 +103,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       loss = entropy.getLoss();
     }
     auto accuracy = AccuracyOp::create(
-        builder, loc, tensorOf(&getContext(), {2}), logits,
-        *labels);
+        builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setLayer(accuracy, lossLayer, "forward");
     setNames(accuracy, {"counts"});
 
@@ -111,6 +113,16 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     func.setType(builder.getFunctionType(func.getArgumentTypes(),
                                          ret.getOperandTypes()));
     return success();
+  }
+
+  /// Plans may name them, also when they are part of others by then.
+  void noteNodes(func::FuncOp func) {
+    llvm::SetVector<Attribute> nodes;
+    for (Operation &op : func.getBody().front())
+      if (Attribute layer = op.getAttr(layerAttr))
+        nodes.insert(layer);
+    func->getParentOp()->setAttr(
+        nodesAttr, ArrayAttr::get(&getContext(), nodes.getArrayRef()));
   }
 
   FailureOr<Value> existingLabels(func::FuncOp func) {

@@ -1,6 +1,7 @@
 //===- BuildGraph.cpp - The layers of a module ----------------------------===//
 
 #include "passes/plan/BuildGraph.h"
+#include "passes/differentiate/Nodes.h"
 #include "passes/plan/Call.h"
 #include "passes/shard/TileRules.h"
 
@@ -331,6 +332,10 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
     layer.producer = producer;
     graph.layers.push_back(layer);
   }
+  if (auto nodes = module->getAttrOfType<ArrayAttr>(nodesAttr))
+    for (StringRef node : nodes.getAsValueRange<StringAttr>())
+      if (!numbers.contains(node))
+        graph.absorbed.push_back(node.str());
   auto tiles = std::make_shared<TileBuilder>(module, graph, options);
   for (auto [i, layer] : llvm::enumerate(graph.layers))
     if (layer.producer >= 0 && tiles->isTrivial(i)) {

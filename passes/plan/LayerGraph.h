@@ -74,6 +74,9 @@ struct LayerGraph {
   int64_t batch = 0;
   std::vector<Layer> layers;
   std::vector<Tensor> tensors;
+  /// Nodes of the model that are no layers: they are computed within others, or
+  /// need not be.
+  std::vector<std::string> absorbed;
   /// The tiles of a layer that is cut like this. Absent in graphs that only
   /// strategies without costs look at.
   std::function<LayerTiles(int layer, const Tiling &tiling)> tiles;

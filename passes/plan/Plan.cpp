@@ -10,15 +10,20 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
+#include <limits>
 #include <numeric>
 #include <utility>
 
 using namespace lwcc::plan;
 
 int64_t Tiling::tiles() const {
-  return std::accumulate(degrees.begin(), degrees.end(), int64_t(1),
-                         std::multiplies<int64_t>());
+  int64_t tiles = 1;
+  for (int64_t degree : degrees)
+    if (llvm::MulOverflow(tiles, degree, tiles))
+      return std::numeric_limits<int64_t>::max();
+  return tiles;
 }
 
 std::string Task::text() const {
@@ -53,12 +58,29 @@ Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
   return tiling;
 }
 
+std::string lwcc::plan::dropAbsorbed(Plan &plan, const LayerGraph &graph) {
+  std::string names;
+  auto isAbsorbed = [&](const auto &entry) {
+    if (!llvm::is_contained(graph.absorbed, entry.layer))
+      return false;
+    std::string name = "\"" + entry.layer + "\"";
+    if (!llvm::StringRef(names).contains(name))
+      names += (names.empty() ? "" : ", ") + name;
+    return true;
+  };
+  llvm::erase_if(plan.layers, isAbsorbed);
+  for (LaneOrder &order : plan.order)
+    llvm::erase_if(order.tasks, isAbsorbed);
+  return names;
+}
+
 void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
                           const Machine &machine) {
   llvm::StringMap<Tiling> known;
   for (LayerPlan &layer : plan.layers) {
     Tiling &tiling = layer.tiling;
-    if (tiling.places.empty())
+    // More of them are a mistake (check), for which nothing is allocated.
+    if (tiling.places.empty() && tiling.tiles() <= mostTiles)
       tiling.places = machine.placesInTurn(tiling.tiles());
     known[layer.layer] = tiling;
   }
@@ -107,10 +129,14 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     tilings[layer.layer] = layer.tiling;
 
   auto checkCuts = [&](const LayerGraph::Layer &layer, const Tiling &tiling) {
+    size_t before = mistakes.size();
     for (auto [d, name] : llvm::enumerate(dimensions)) {
       int64_t degree = tiling.degrees[d], extent = layer.extents[d];
       const std::vector<int64_t> &sizes = tiling.sizes[d];
-      int64_t sum = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+      int64_t sum = 0;
+      for (int64_t size : sizes)
+        if (llvm::AddOverflow(sum, size, sum))
+          sum = std::numeric_limits<int64_t>::max();
       if (degree > 1 && extent == 1)
         object("layer \"{0}\" cannot be cut along {1}; it can be along {2}",
                layer.name, name, legalCuts(layer));
@@ -121,6 +147,9 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
         object("the parts of layer \"{0}\" along {1} add up to {2}, not {3}",
                layer.name, name, sum, extent);
     }
+    if (tiling.tiles() > mostTiles && mistakes.size() == before)
+      object("layer \"{0}\" is cut into {1} tiles; there may be {2}",
+             layer.name, tiling.tiles(), mostTiles);
   };
   for (const LayerPlan &layer : plan.layers) {
     auto entry = layers.find(layer.layer);
@@ -136,7 +165,11 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     if (from != tilings.end() && from->second == layer.tiling)
       continue;
     checkCuts(*entry->second, layer.tiling);
-    for (const Place &p : layer.tiling.places)
+    for (const Place &p : layer.tiling.places) {
+      if (p.lane >= computeLanes)
+        object("layer \"{0}\" is placed on {1}, but a device's lanes are 0 to "
+               "{2}",
+               layer.layer, p.text(), computeLanes - 1);
       if (p.node >= machine.nodes || p.gpu >= machine.gpus)
         object("layer \"{0}\" is placed on {1}.{2}.{3}, but there {4}",
                layer.layer, p.node, p.gpu, p.lane,
@@ -145,6 +178,7 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
                    : llvm::formatv("are {0} nodes of {1} GPUs", machine.nodes,
                                    machine.gpus)
                          .str());
+    }
   }
   for (const LayerGraph::Layer &layer : graph.layers)
     if (!tilings.contains(layer.name))

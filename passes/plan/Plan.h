@@ -28,6 +28,12 @@ namespace lwcc::plan {
 inline constexpr llvm::StringLiteral dimensions = "nchwk";
 using Extents = std::array<int64_t, 5>;
 
+/// Lanes of a device that compute. Those that move data have other numbers
+/// (train::transferLane).
+inline constexpr int64_t computeLanes = 16;
+/// Of a layer: 64 on each of 64 devices.
+inline constexpr int64_t mostTiles = 4096;
+
 /// How many parts a layer is cut into along each dimension; one place per tile,
 /// row-major over them.
 struct Tiling {
@@ -36,7 +42,7 @@ struct Tiling {
   /// Of the dimensions whose parts differ by more than one: their sizes.
   std::array<std::vector<int64_t>, 5> sizes;
 
-  int64_t tiles() const;
+  int64_t tiles() const; ///< at most the largest number there is
   bool operator==(const Tiling &) const = default;
 };
 
@@ -99,6 +105,10 @@ std::string suggestion(llvm::StringRef name,
 //===----------------------------------------------------------------------===//
 // Plans against models (Plan.cpp)
 //===----------------------------------------------------------------------===//
+
+/// Takes out what a plan says of nodes that are no layers of their own, and
+/// returns their names: '"add3", "relu5"'.
+std::string dropAbsorbed(Plan &plan, const LayerGraph &graph);
 
 /// Fills in what a person may leave out: places, and layers.
 void complete(Plan &plan, const LayerGraph &graph, const Machine &machine);

@@ -52,6 +52,14 @@ std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
     if (!along.contains(dimension))
       extent = 1;
   enumerate(extents, machine.devices(), 0, degrees, all);
+  // Data parallelism and One Weird Trick use every device, also where a layer
+  // has no part for each: so that no search is behind them.
+  for (size_t d : {0, 1}) {
+    Extents spread = {1, 1, 1, 1, 1};
+    spread[d] = std::min(machine.devices(), extents[d]);
+    if (!llvm::is_contained(all, spread))
+      all.push_back(spread);
+  }
   std::vector<Tiling> tilings;
   for (const Extents &each : all) {
     Tiling tiling;

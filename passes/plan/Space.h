@@ -17,8 +17,9 @@ std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// Of a layer whose group's leader is cut like this.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 
-/// All tilings of a layer into equal parts along some dimensions, as many as a
-/// divisor of the devices, part i on device i; the first is not cut.
+/// All tilings of a layer into equal parts along some dimensions, part i on
+/// device i: as many as a divisor of the devices, and along samples or channels
+/// alone as many as there can be. The first is not cut.
 std::vector<Tiling> equalTilings(const LayerGraph::Layer &layer,
                                  const Machine &machine,
                                  llvm::StringRef along = dimensions);

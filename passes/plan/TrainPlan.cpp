@@ -11,12 +11,14 @@
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/differentiate/Nodes.h"
 #include "passes/plan/BuildGraph.h"
 #include "passes/plan/Compare.h"
 #include "passes/plan/CostTables.h"
 #include "passes/plan/ProgramTime.h"
 #include "passes/plan/Simulator.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -123,12 +125,18 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (!made->warning.empty())
       module.emitWarning(made->warning);
     std::string source = file.empty() ? "the plan" : "plan '" + file + "'";
+    if (std::string names = dropAbsorbed(*made, graph); !names.empty())
+      emitRemark(UnknownLoc::get(&getContext()))
+          << source << " names " << names
+          << ", computed within other layers, or not at all: what it says of "
+             "them is ignored";
     complete(*made, graph, machine);
     std::vector<std::string> mistakes = check(*made, graph, machine);
     for (const std::string &mistake : mistakes)
       fail("") << source << " does not fit: " << mistake;
     if (!mistakes.empty())
       return;
+    module->removeAttr(nodesAttr);
     attach(*made, module);
     auto keep = [&](StringRef name, const std::string &text) {
       module->setAttr(name, StringAttr::get(&getContext(), text));
@@ -204,16 +212,27 @@ private:
            mostTiles;
   }
 
-  /// Seconds of a training step. Solvers' plans can be carried out: it is a
-  /// mistake of ours if one cannot, which has been reported then.
+  /// Seconds of a training step. A plan that cannot be compiled takes for ever:
+  /// then another one is taken, and a warning says why not this one.
   double stepOfProgram(const plan::Plan &made, const plan::CostModel &costs) {
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     attach(made, *copy);
     PassManager manager(&getContext());
     manager.enableVerifier(false);
-    if (failed(parsePassPipeline(lowering, manager)) ||
-        failed(manager.run(*copy))) {
-      signalPassFailure();
+    std::string reason;
+    bool compiles = succeeded(parsePassPipeline(lowering, manager));
+    if (compiles) {
+      ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &found) {
+        if (reason.empty() && found.getSeverity() == DiagnosticSeverity::Error)
+          reason = found.str();
+        return success();
+      });
+      compiles = succeeded(manager.run(*copy)) && succeeded(verify(*copy));
+    }
+    if (!compiles) {
+      getOperation().emitWarning("a plan of '")
+          << made.strategy
+          << "' cannot be compiled and is left out: " << reason;
       return std::numeric_limits<double>::infinity();
     }
     return plan::timeOf(*copy->getOps<exec::ProgramOp>().begin(), trainStepFunc,

@@ -2,6 +2,8 @@
 
 #include "passes/schedule/ScheduleProblem.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -16,10 +18,13 @@ class Memory {
 public:
   explicit Memory(const ScheduleProblem &problem)
       : problem(problem), touches(problem.storages.size(), 0),
-        born(problem.storages.size(), false) {
+        most(problem.storages.size(), 0), born(problem.storages.size(), false) {
     for (const Op &op : problem.ops)
-      for (int s : op.storages)
+      for (int s : op.storages) {
         ++touches[s];
+        most[s] =
+            std::max(most[s], static_cast<int>(llvm::count(op.storages, s)));
+      }
   }
 
   /// Bytes alive after the op minus those before it.
@@ -34,16 +39,27 @@ public:
     return bytes;
   }
 
-  void run(const Op &op) {
+  /// Calls `changed` with the storages of which other ops may see something
+  /// else now (`change`).
+  template <typename Changed>
+  void run(const Op &op, Changed changed) {
+    llvm::SmallDenseSet<int> others;
     for (int s : op.storages)
       if (!born[s]) {
         born[s] = true;
         live += problem.storages[s];
+        others.insert(s);
       }
     peak = std::max(peak, live);
-    for (int s : op.storages)
+    for (int s : op.storages) {
       if (--touches[s] == 0)
         live -= problem.storages[s];
+      else if (touches[s] <= most[s])
+        others.insert(s); // one op may be left
+    }
+    for (int s : others)
+      if (problem.storages[s] > 0)
+        changed(s);
   }
 
   int64_t peak = 0;
@@ -51,6 +67,7 @@ public:
 private:
   const ScheduleProblem &problem;
   std::vector<int> touches; ///< by ops still to come
+  std::vector<int> most;    ///< by one op
   std::vector<bool> born;
   int64_t live = 0;
 };
@@ -60,7 +77,7 @@ private:
 int64_t schedule::peakOf(const ScheduleProblem &problem, const Order &order) {
   Memory memory(problem);
   for (int op : order)
-    memory.run(problem.ops[op]);
+    memory.run(problem.ops[op], [](int) {});
   return memory.peak;
 }
 
@@ -76,32 +93,46 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
       successors[before].push_back(i);
       ++waiting[i];
     }
+  Memory memory(problem);
   // Ready ops in program order, updates apart.
   std::set<int> ready;
   std::set<std::pair<int, int>> updates; // by need
+  // Ready backward ops by what they change, and the ops that touch a storage:
+  // of thousands that are ready, few see another change than before.
+  std::set<std::pair<int64_t, int>> freeing;
+  llvm::DenseMap<int, int64_t> changeOf;
+  std::vector<std::vector<int>> touching(problem.storages.size());
+  auto note = [&](int op) {
+    if (auto known = changeOf.find(op); known != changeOf.end())
+      freeing.erase({known->second, op});
+    changeOf[op] = memory.change(problem.ops[op]);
+    freeing.insert({changeOf[op], op});
+  };
   auto release = [&](int op) {
-    if (problem.ops[op].phase == Phase::update)
+    if (problem.ops[op].phase == Phase::update) {
       updates.insert({problem.ops[op].need, op});
-    else
-      ready.insert(op);
+      return;
+    }
+    ready.insert(op);
+    if (!drawFreeing || problem.ops[op].phase != Phase::backward)
+      return;
+    note(op);
+    for (int s : problem.ops[op].storages)
+      touching[s].push_back(op);
   };
   for (int i = 0; i < n; ++i)
     if (waiting[i] == 0)
       release(i);
 
-  Memory memory(problem);
   auto choose = [&] {
-    int best = *ready.begin();
-    if (!drawFreeing || problem.ops[best].phase == Phase::forward)
-      return best;
-    int64_t least = std::min<int64_t>(0, memory.change(problem.ops[best]));
-    for (int op : ready)
-      if (problem.ops[op].phase == Phase::backward)
-        if (int64_t change = memory.change(problem.ops[op]); change < least) {
-          best = op;
-          least = change;
-        }
-    return best;
+    int first = *ready.begin();
+    if (!drawFreeing || problem.ops[first].phase == Phase::forward ||
+        freeing.empty())
+      return first;
+    auto [change, op] = *freeing.begin();
+    return change < std::min<int64_t>(0, memory.change(problem.ops[first]))
+               ? op
+               : first;
   };
 
   Order order;
@@ -109,8 +140,17 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
     int op = updates.empty() ? choose() : updates.begin()->second;
     ready.erase(op);
     updates.erase({problem.ops[op].need, op});
+    if (auto known = changeOf.find(op); known != changeOf.end()) {
+      freeing.erase({known->second, op});
+      changeOf.erase(known);
+    }
     order.push_back(op);
-    memory.run(problem.ops[op]);
+    memory.run(problem.ops[op], [&](int storage) {
+      llvm::erase_if(touching[storage],
+                     [&](int other) { return !changeOf.contains(other); });
+      for (int other : touching[storage])
+        note(other);
+    });
     for (int next : successors[op])
       if (--waiting[next] == 0)
         release(next);

@@ -166,22 +166,71 @@ private:
     }
   }
 
-  /// Every op of a task goes before every op of the next on its lane.
+  /// Of which tiles and lanes an op's layer has made something that the op
+  /// reads, in its phase.
+  struct Made {
+    std::optional<int64_t> tile; ///< one of them
+    Attribute place;             ///< of that
+    bool severalTiles = false, severalPlaces = false;
+
+    void add(const Made &other) {
+      if (!other.tile)
+        return;
+      severalTiles |= other.severalTiles || (tile && tile != other.tile);
+      severalPlaces |= other.severalPlaces || (tile && place != other.place);
+      tile = other.tile;
+      place = other.place;
+    }
+  };
+
+  /// Of each op, what it is made of, itself included.
+  std::vector<Made> findMade() {
+    std::vector<Made> made(ops.size());
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      for (Value operand : op->getOperands())
+        if (auto from = number.find(operand.getDefiningOp());
+            from != number.end() && layerOf(from->first) == layerOf(op) &&
+            phaseOf(from->first) == phaseOf(op))
+          made[i].add(made[from->second]);
+      if (auto tile = op->getAttrOfType<IntegerAttr>(tileAttr))
+        made[i].add({tile.getInt(), placeOf(op)});
+    }
+    return made;
+  }
+
+  static PlaceAttr placeOf(Operation *op) {
+    return op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces().front();
+  }
+
+  /// What a task is called: "conv1[2] backward".
+  static std::string taskOf(Operation *op, bool withTile) {
+    std::string text = layerOf(op).str();
+    if (auto tile = op->getAttrOfType<IntegerAttr>(tileAttr); tile && withTile)
+      text += "[" + std::to_string(tile.getInt()) + "]";
+    if (StringRef phase = phaseOf(op); !phase.empty() && phase != "forward")
+      text += " " + phase.str();
+    return text;
+  }
+
+  /// Every op of a task goes before every op of the next on its lane. What a
+  /// task does with the work of the layer's other tiles (the sum of partial
+  /// sums, statistics of all samples) is not part of it, but comes when that is
+  /// there: else no tile of such a layer could go before another.
   void applyOrder(DictionaryAttr lanes) {
     llvm::StringMap<SmallVector<int>> tasks;
+    std::vector<Made> made = findMade();
     for (auto [i, op] : llvm::enumerate(ops)) {
-      auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
-      if (!tiling || phaseOf(op) == "update")
+      if (!op->hasAttr(tilingAttr) || phaseOf(op) == "update")
         continue;
-      PlaceAttr place = tiling.getPlaces().front();
+      PlaceAttr place = placeOf(op);
       std::string lane = llvm::formatv("{0}.{1}.{2} ", place.getNode(),
                                        place.getGpu(), place.getLane());
-      std::string layer = lane + layerOf(op).str();
-      StringRef phase = phaseOf(op) == "backward" ? " backward" : "";
-      tasks[layer + phase.str()].push_back(i);
-      if (auto tile = op->getAttrOfType<IntegerAttr>(tileAttr))
-        tasks[llvm::formatv("{0}[{1}]{2}", layer, tile.getInt(), phase).str()]
-            .push_back(i);
+      bool elsewhere =
+          made[i].severalPlaces || (made[i].tile && made[i].place != place);
+      if (!elsewhere)
+        tasks[lane + taskOf(op, /*withTile=*/false)].push_back(i);
+      if (op->hasAttr(tileAttr) && !made[i].severalTiles)
+        tasks[lane + taskOf(op, /*withTile=*/true)].push_back(i);
     }
     for (NamedAttribute lane : lanes) {
       const SmallVector<int> *before = nullptr;
@@ -192,9 +241,8 @@ private:
         if (task == tasks.end())
           continue; // evaluation has no backward pass; or it was fused
         if (before)
-          wanted.push_back({*before, task->second,
-                            llvm::formatv("\"{0}\" before \"{1}\" on {2}", last,
-                                          name, lane.getName().getValue())});
+          wanted.push_back(
+              {*before, task->second, last, name, lane.getName().getValue()});
         before = &task->second;
         last = name;
       }
@@ -206,26 +254,74 @@ private:
   /// Some ops that the plan wants before others.
   struct Wish {
     SmallVector<int> before, after;
-    std::string text;
+    StringRef first, second, lane; ///< the tasks
   };
   void grant(const Wish &wish) {
     for (int op : wish.after)
       llvm::append_range(problem.ops[op].after, wish.before);
   }
 
-  /// Of a problem without solution: the first wish that leaves it none.
+  /// Of a problem without solution: the first wish that leaves it none, and
+  /// why.
   std::string contradiction() {
     for (const Wish &wish : llvm::reverse(wanted))
       for (int op : llvm::reverse(wish.after)) {
         std::vector<int> &after = problem.ops[op].after;
         after.resize(after.size() - wish.before.size());
       }
-    for (const Wish &wish : wanted) {
+    for (auto [i, wish] : llvm::enumerate(wanted)) {
+      std::string reason = reasonAgainst(wish, ArrayRef(wanted).take_front(i));
+      if (!reason.empty())
+        return llvm::formatv("\"{0}\" before \"{1}\" on {2}, but {3}",
+                             wish.first, wish.second, wish.lane, reason);
       grant(wish);
-      if (schedule::solve(problem).empty())
-        return wish.text;
     }
     return "";
+  }
+
+  /// How the first task of a wish comes after the second: what each needs, or
+  /// which earlier wish says so. Empty if it does not.
+  std::string reasonAgainst(const Wish &wish, ArrayRef<Wish> granted) {
+    // From the first task back to the second, by what must come before.
+    std::vector<int> from(ops.size(), -1);
+    std::vector<int> open(wish.before.begin(), wish.before.end());
+    for (int op : open)
+      from[op] = op;
+    int found = -1;
+    for (size_t i = 0; i < open.size() && found < 0; ++i) {
+      if (llvm::is_contained(wish.after, open[i]))
+        found = open[i];
+      for (int before : problem.ops[open[i]].after)
+        if (from[before] < 0) {
+          from[before] = open[i];
+          open.push_back(before);
+        }
+    }
+    if (found < 0)
+      return "";
+    SmallVector<int> path = {found};
+    while (from[path.back()] != path.back())
+      path.push_back(from[path.back()]);
+    std::string text, last;
+    for (size_t i = path.size(); i-- > 1;) {
+      Operation *op = ops[path[i]];
+      int before = path[i - 1];
+      std::string task = taskOf(op, true), needs = taskOf(ops[before], true);
+      const Wish *why = llvm::find_if(granted, [&](const Wish &each) {
+        return llvm::is_contained(each.after, path[i]) &&
+               llvm::is_contained(each.before, before);
+      });
+      if (task == needs)
+        continue;
+      // What several tasks share (a sum of their results) is the layer's.
+      text += text.empty() ? "" : ", and ";
+      text += why == granted.end()
+                  ? llvm::formatv("\"{0}\" needs \"{1}\"", task, needs).str()
+                  : llvm::formatv("\"{0}\" is to come after \"{1}\" on {2}",
+                                  why->second, why->first, why->lane)
+                        .str();
+    }
+    return text.empty() ? "it needs that" : text;
   }
 
   Block &body;

@@ -3,6 +3,7 @@
 #include "passes/schedule/Views.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace lwcc;
@@ -46,40 +47,53 @@ int64_t lwcc::windowOffset(train::SliceOp slice) {
                       slice.getStart());
 }
 
-/// Whether an op can read parts where they are stored: a concat element by
-/// element, a sum if all its terms are parts of tensors that lie alike.
-static bool readsWindows(Operation *op) {
-  auto sum = dyn_cast<train::SumOp>(op);
-  if (!sum)
-    return isa<train::ConcatOp>(op);
-  ArrayRef<int64_t> whole;
-  return llvm::all_of(sum.getXs(), [&](Value term) {
-    if (auto transfer = term.getDefiningOp<train::TransferOp>())
-      term = transfer.getX();
-    auto slice = term.getDefiningOp<train::SliceOp>();
-    if (!slice)
-      return false;
-    auto shape = cast<RankedTensorType>(slice.getX().getType()).getShape();
-    if (whole.empty())
-      whole = shape;
-    return whole == shape;
-  });
+/// What a term of a sum is cut from, here or on the device that it comes from.
+static train::SliceOp sliceOf(Value term) {
+  if (auto transfer = term.getDefiningOp<train::TransferOp>())
+    term = transfer.getX();
+  return term.getDefiningOp<train::SliceOp>();
+}
+
+/// Whether a slice may be a window if its readers can read one.
+static bool mayBeWindow(train::SliceOp slice) {
+  auto whole = cast<RankedTensorType>(slice.getX().getType());
+  auto part = cast<RankedTensorType>(slice.getY().getType());
+  return !slice->use_empty() && llvm::all_of(slice.getStep(), [](int64_t step) {
+    return step == 1;
+  }) && !partOffset(whole, part, slice.getStart());
 }
 
 bool lwcc::isWindow(train::SliceOp slice) {
-  auto whole = cast<RankedTensorType>(slice.getX().getType());
-  auto part = cast<RankedTensorType>(slice.getY().getType());
-  return !slice->use_empty() &&
-         llvm::all_of(slice.getStep(),
-                      [](int64_t step) { return step == 1; }) &&
-         !partOffset(whole, part, slice.getStart()) &&
-         llvm::all_of(slice->getUsers(), [](Operation *user) {
-           // Here, or on the device that it goes to.
-           if (auto transfer = dyn_cast<train::TransferOp>(user))
-             return !transfer->use_empty() &&
-                    llvm::all_of(transfer->getUsers(), readsWindows);
-           return readsWindows(user);
-         });
+  // A concat reads element by element; a sum reads all its terms alike, so that
+  // they are all windows of equal tensors, or none is: nor is any other term of
+  // the sums that read these.
+  llvm::SetVector<Operation *> slices;
+  slices.insert(slice);
+  auto shapeOf = [](Operation *op) {
+    return cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+  };
+  auto reads = [&](Operation *user) {
+    if (isa<train::ConcatOp>(user))
+      return true;
+    auto sum = dyn_cast<train::SumOp>(user);
+    return sum && llvm::all_of(sum.getXs(), [&](Value term) {
+             train::SliceOp other = sliceOf(term);
+             if (!other || shapeOf(other) != shapeOf(slice))
+               return false;
+             slices.insert(other);
+             return true;
+           });
+  };
+  for (size_t i = 0; i < slices.size(); ++i)
+    if (!mayBeWindow(cast<train::SliceOp>(slices[i])) ||
+        !llvm::all_of(slices[i]->getUsers(), [&](Operation *user) {
+          auto transfer = dyn_cast<train::TransferOp>(user);
+          return transfer ? !transfer->use_empty() &&
+                                llvm::all_of(transfer->getUsers(), reads)
+                          : reads(user);
+        }))
+      return false;
+  return true;
 }
 
 std::optional<SmallVector<int64_t>> lwcc::partsOf(train::ConcatOp concat) {

@@ -20,6 +20,18 @@ struct Patch {
   std::array<int64_t, 4> pad; ///< top, left, bottom, right
 };
 
+/// Along height (0) or width (1) of an input.
+template <typename OpT>
+static Window windowOf(OpT op, const Shape &in, std::array<int64_t, 2> kernel,
+                       int d) {
+  return {.extent = in[2 + d],
+          .kernel = kernel[d],
+          .stride = op.getStride()[d],
+          .dilation = op.getDilation()[d],
+          .padLow = op.getPad()[d],
+          .padHigh = op.getPad()[2 + d]};
+}
+
 /// `out` is the tile of a windowed op's output. An axis that is not cut keeps
 /// all of its input, also what no window looks at.
 template <typename OpT>
@@ -32,13 +44,7 @@ static Patch patchOf(OpT op, const Shape &in, std::array<int64_t, 2> kernel,
     patch.pad[2 + d] = op.getPad()[2 + d];
     if (cuts.degrees[h + d] == 1)
       continue;
-    WindowPart part = inputOf({.extent = in[2 + d],
-                               .kernel = kernel[d],
-                               .stride = op.getStride()[d],
-                               .dilation = op.getDilation()[d],
-                               .padLow = op.getPad()[d],
-                               .padHigh = op.getPad()[2 + d]},
-                              out[2 + d]);
+    WindowPart part = inputOf(windowOf(op, in, kernel, d), out[2 + d]);
     patch.in[d] = part.in;
     patch.pad[d] = part.padLow;
     patch.pad[2 + d] = part.padHigh;
@@ -104,6 +110,31 @@ bool shard::groupsAllow(Operation *convolution, const Cuts &cuts) {
   return TypeSwitch<Operation *, bool>(convolution)
       .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>([&](auto op) {
         return ::groupsAllow(shapeOf(tensorsOf(op).y)[1], op.getGroup(), cuts);
+      })
+      .Default([](Operation *) { return true; });
+}
+
+/// Whether a tile has nothing to look at but padding, which is as wide as the
+/// window then. No operator on a part of the input can do that.
+static bool looksAtPaddingAlone(const Window &w, Interval out) {
+  int64_t first = out.begin * w.stride - w.padLow;
+  int64_t end =
+      (out.end - 1) * w.stride - w.padLow + (w.kernel - 1) * w.dilation + 1;
+  return intersect({first, end}, {0, w.extent}).empty();
+}
+
+bool shard::windowsAllow(Operation *convolution, const Cuts &cuts, int dim) {
+  return TypeSwitch<Operation *, bool>(convolution)
+      .Case<ConvOp, ConvGradInputOp, ConvGradWeightOp>([&](auto op) {
+        ConvTensors tensors = tensorsOf(op);
+        Shape weight = shapeOf(tensors.w);
+        Window window =
+            windowOf(op, shapeOf(tensors.x), {weight[2], weight[3]}, dim - h);
+        int64_t outputs = shapeOf(tensors.y)[dim];
+        for (int64_t i = 0; i < cuts.degrees[dim]; ++i)
+          if (looksAtPaddingAlone(window, cuts.part(dim, outputs, i)))
+            return false;
+        return true;
       })
       .Default([](Operation *) { return true; });
 }

@@ -17,6 +17,8 @@ namespace lwcc::shard {
 Grid extentsOfConv(mlir::Operation *convolution);
 /// Whether parts of the output channels are whole groups or lie in one each.
 bool groupsAllow(mlir::Operation *convolution, const Cuts &cuts);
+/// Whether each part of height or width looks at some of the input.
+bool windowsAllow(mlir::Operation *convolution, const Cuts &cuts, int dim);
 Tile tileOfWindowed(mlir::Operation *op, const Cuts &cuts, const Grid &index);
 
 // MoveRules.cpp: what moves data.

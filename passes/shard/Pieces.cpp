@@ -72,6 +72,7 @@ void Pieces::setCopies(Value original, MakeCopy make) {
 void Pieces::serve(Value value, Purpose wanted) {
   purpose = wanted;
   name = nameOf(value);
+  like = value.getType();
   loc = value.getLoc();
 }
 
@@ -111,8 +112,9 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
                                  PlaceAttr place, Purpose wanted) {
   serve(original, wanted);
   std::vector<Piece> parts = partsOf(sources[original], region, place);
-  bool whole = llvm::all_of(
-      parts, [&](const Piece &part) { return part.region == region; });
+  bool whole = !parts.empty() && llvm::all_of(parts, [&](const Piece &part) {
+    return part.region == region;
+  });
   SmallVector<Value> terms;
   if (!whole || sources[original].copies)
     return {get(original, region, place, wanted)};
@@ -213,7 +215,7 @@ Value Pieces::move(Value value, PlaceAttr place) {
   return there;
 }
 
-Value Pieces::zeros(Type like, const Box &region, PlaceAttr place) {
+Value Pieces::zeros(const Box &region, PlaceAttr place) {
   return create<FillOp>(place, typeAt(like, region, place), APFloat(0.0f));
 }
 
@@ -225,18 +227,17 @@ Value Pieces::combine(std::vector<Piece> parts, const Box &region,
                            : join(std::move(parts), region, place);
 }
 
-/// Disjoint parts and zeros elsewhere.
+/// Disjoint parts and zeros elsewhere; zeros alone where no tile made anything:
+/// of the gradient of what no window and no slice looks at.
 Value Pieces::join(std::vector<Piece> parts, const Box &region,
                    PlaceAttr place) {
   if (parts.size() == 1 && parts[0].region == region)
     return parts[0].value;
-  assert(!parts.empty() && "nothing was ever made of a value that is read");
   std::vector<Box> missing = {region};
   for (const Piece &part : parts)
     missing = subtract(missing, part.region);
-  Type like = parts[0].value.getType();
   for (const Box &hole : missing)
-    parts.push_back({hole, zeros(like, hole, place)});
+    parts.push_back({hole, zeros(hole, place)});
   if (parts.size() == 1)
     return parts[0].value;
 

@@ -98,7 +98,7 @@ private:
                    train::PlaceAttr place);
   mlir::Value sum(const std::vector<Piece> &parts, const Box &region,
                   train::PlaceAttr place);
-  mlir::Value zeros(mlir::Type like, const Box &region, train::PlaceAttr place);
+  mlir::Value zeros(const Box &region, train::PlaceAttr place);
   template <typename OpT, typename... Args>
   OpT create(train::PlaceAttr place, Args &&...args);
 
@@ -109,6 +109,7 @@ private:
   std::map<std::pair<void *, std::pair<int64_t, int64_t>>, mlir::Value> moved;
   Purpose purpose;
   llvm::StringRef name; ///< of the value that is asked for
+  mlir::Type like;      ///< its type
   mlir::Location loc = builder.getUnknownLoc();
 };
 

@@ -267,6 +267,9 @@ Cuts shard::cutsOf(Operation *op, const Cuts &layer) {
       cuts.cutAlong(dim, layer);
   if (!groupsAllow(op, cuts))
     cuts.dontCutAlong(c);
+  for (int dim : {h, w})
+    if (cuts.degrees[dim] > 1 && !windowsAllow(op, cuts, dim))
+      cuts.dontCutAlong(dim);
   return cuts;
 }
 

@@ -2,7 +2,7 @@
 
 // Without a loss in the file, labels stand before the scalars.
 
-// CHECK: module attributes {train.classes = 10 : i64}
+// CHECK: module attributes {train.classes = 10 : i64, train.nodes = []}
 // CHECK-LABEL: func.func @model
 // CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32> {train.name = "x"},
 // CHECK-SAME:    %[[LABELS:.*]]: tensor<2xi32> {train.name = "labels"},

@@ -27,7 +27,16 @@ module {
     %packed = train.slice(%y) {start = array<i64: 0, 1>, step = array<i64: 1, 1>, train.names = ["packed"], train.tiling = #on1} : (tensor<2x8xf32, #p1>) -> tensor<2x3xf32, #p1>
     %p0 = train.transfer(%packed) {train.names = ["p0"], train.tiling = #to0} : (tensor<2x3xf32, #p1>) -> tensor<2x3xf32, #t0>
     %q = train.map "x0 + x1"(%p0, %total) {train.names = ["q"], train.tiling = #on0} : (tensor<2x3xf32, #t0>, tensor<2x3xf32, #p0>) -> tensor<2x3xf32, #p0>
-    %r = train.concat(%q, %joined) {axis = 1 : i64, train.names = ["r"], train.tiling = #on0} : (tensor<2x3xf32, #p0>, tensor<2x6xf32, #p0>) -> tensor<2x9xf32, #p0>
+    // A sum reads its terms alike: one that somebody else wants packed is
+    // packed, and so is the other.
+    // CHECK-DAG: exec.call "slice" [{{.*}}x{{.*}}] -> [@gpu0.first]
+    // CHECK-DAG: exec.call "slice" [{{.*}}x{{.*}}] -> [@gpu0.shared]
+    // CHECK: exec.call "sum" [@gpu0.first, @gpu0.shared]
+    %first = train.slice(%x) {start = array<i64: 0, 1>, step = array<i64: 1, 1>, train.names = ["first"], train.tiling = #on0} : (tensor<2x8xf32, #p0>) -> tensor<2x3xf32, #p0>
+    %shared = train.slice(%x) {start = array<i64: 0, 4>, step = array<i64: 1, 1>, train.names = ["shared"], train.tiling = #on0} : (tensor<2x8xf32, #p0>) -> tensor<2x3xf32, #p0>
+    %both = train.sum(%first, %shared) {train.names = ["both"], train.tiling = #on0} : (tensor<2x3xf32, #p0>, tensor<2x3xf32, #p0>) -> tensor<2x3xf32, #p0>
+    %s = train.map "x0 + x1 + x2"(%q, %both, %shared) {train.names = ["s"], train.tiling = #on0} : (tensor<2x3xf32, #p0>, tensor<2x3xf32, #p0>, tensor<2x3xf32, #p0>) -> tensor<2x3xf32, #p0>
+    %r = train.concat(%s, %joined) {axis = 1 : i64, train.names = ["r"], train.tiling = #on0} : (tensor<2x3xf32, #p0>, tensor<2x6xf32, #p0>) -> tensor<2x9xf32, #p0>
     %loss = train.reduce(%r) {axes = array<i64: 0, 1>, mean = false, train.names = ["loss"], train.tiling = #on0} : (tensor<2x9xf32, #p0>) -> tensor<f32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }

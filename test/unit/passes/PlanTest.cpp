@@ -196,6 +196,52 @@ TEST(Plan, everyMismatchIsReported) {
           "it says nothing about layer \"relu\""}));
 }
 
+TEST(Plan, whatNoModelHasRoomForIsRefusedBeforeAnythingIsAllocated) {
+  LayerGraph graph = smallNet();
+  graph.layers[0].extents = {8, 512, 512, 512, 3};
+  auto mistakes = [&](const std::string &layers) {
+    Plan plan = read("{\"version\": 1, \"layers\": {" + layers + "}}");
+    complete(plan, graph, {1, 2});
+    return check(plan, graph, {1, 2});
+  };
+  EXPECT_EQ(
+      mistakes(R"("conv1": {"n": 1000000000})"),
+      (std::vector<std::string>{
+          "layer \"conv1\" is cut into 1000000000 along n, which has 8"}));
+  // The product of these overflows.
+  EXPECT_EQ(mistakes(R"("fc": {"n": 4000000000, "c": 4000000000})").size(), 2u);
+  EXPECT_EQ(
+      mistakes(R"("conv1": {"h": [4611686018427387904, 4611686018427387904]})"),
+      (std::vector<std::string>{
+          "the parts of layer \"conv1\" along h add up to "
+          "9223372036854775807, not 512"}));
+  EXPECT_EQ(mistakes(R"("conv1": {"c": 64, "h": 512, "w": 512})"),
+            (std::vector<std::string>{"layer \"conv1\" is cut into 16777216 "
+                                      "tiles; there may be 4096"}));
+  EXPECT_TRUE(mistakes(R"("conv1": {"c": 64, "h": 64})").empty());
+}
+
+TEST(Plan, aDeviceHasSixteenLanes) {
+  Plan plan = read(R"({"version": 1, "layers": {
+      "conv1": {"n": 2, "places": ["0.0.15", "0.1.99"]}, "fc": {}}})");
+  complete(plan, smallNet(), {1, 2});
+  EXPECT_EQ(check(plan, smallNet(), {1, 2}),
+            (std::vector<std::string>{"layer \"conv1\" is placed on 0.1.99, "
+                                      "but a device's lanes are 0 to 15"}));
+}
+
+TEST(Plan, nodesThatAreComputedWithinOthersMayBeNamed) {
+  LayerGraph graph = smallNet();
+  graph.absorbed = {"add", "norm"};
+  Plan plan = read(R"({"version": 1, "layers": {
+      "conv1": {"n": 2}, "add": {"n": 2}, "fc": {}},
+      "order": {"0.0.0": ["conv1[0]", "norm", "add[0]"]}})");
+  EXPECT_EQ(dropAbsorbed(plan, graph), "\"add\", \"norm\"");
+  complete(plan, graph, {1, 2});
+  EXPECT_TRUE(check(plan, graph, {1, 2}).empty());
+  EXPECT_EQ(plan.order[0].tasks.size(), 1u);
+}
+
 TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
   Plan plan = solve("data", smallNet(), {1, 64});
   for (const LayerPlan &layer : plan.layers)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/Mcmc.h"
+#include "passes/plan/Price.h"
 
 #include "gtest/gtest.h"
 
@@ -15,13 +16,13 @@ using shard::Box;
 
 namespace {
 
-constexpr int64_t samples = 24, channels = 12;
+constexpr int64_t manySamples = 24, channels = 12;
 
 /// Layers over [samples, channels], each of which reads what some others make.
 /// Forward a tile moves `bytes` per sample and channel, backward twice as many;
 /// all but the first have a weight per channel pair.
 LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
-                   bool weights) {
+                   bool weights, int64_t samples = manySamples) {
   LayerGraph graph;
   int count = static_cast<int>(inputs.size());
   for (int i = 0; i < count; ++i) {
@@ -103,7 +104,7 @@ Tiling cut(const Machine &machine, int64_t n, int64_t c, int64_t first = 0) {
 
 constexpr Ticks microsecond = 1000000;
 /// That a layer's forward or backward pass takes on one device.
-constexpr double perElement = 1e10 * 1e-5 / (samples * channels);
+constexpr double perElement = 1e10 * 1e-5 / (manySamples * channels);
 
 TEST(Simulator, aChainOnOneDeviceTakesAsLongAsItsKernels) {
   LayerGraph graph = graphOf({{}, {0}, {1}}, perElement, /*weights=*/false);
@@ -178,7 +179,7 @@ private:
 };
 
 /// A chain with some branches.
-LayerGraph randomGraph(Draw &below) {
+LayerGraph randomGraph(Draw &below, int64_t samples = manySamples) {
   int layers = 3 + static_cast<int>(below(12));
   std::vector<std::vector<int>> inputs(1);
   for (int i = 1; i < layers; ++i) {
@@ -186,7 +187,7 @@ LayerGraph randomGraph(Draw &below) {
     if (i > 1 && below(3) == 0)
       inputs[i].push_back(static_cast<int>(below(i - 1)));
   }
-  return graphOf(inputs, perElement, below(2));
+  return graphOf(inputs, perElement, below(2), samples);
 }
 
 TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
@@ -258,6 +259,44 @@ TEST(Mcmc, findsTheBestOfASmallSpaceAndKeepsToMemory) {
   tight.run(Tilings(4), 5000);
   simulator.simulate(tight.best());
   EXPECT_LE(simulator.memory(), machine.device.memory);
+}
+
+TEST(Layerwise, isNeverBehindDataOrOneWeirdTrickInItsOwnSum) {
+  Draw below(23);
+  for (int trial = 0; trial < 200; ++trial) {
+    LayerGraph graph = randomGraph(below, /*samples=*/1 + below(64));
+    // Five, seven or thirteen devices divide few batches.
+    Machine machine = machineOf(1 + below(13));
+    CostModel costs(machine, "fp32");
+    Problem problem{graph, machine, costs};
+    auto sumOf = [&](const Plan &plan) {
+      double sum = 0;
+      for (const Seconds &layer :
+           priceOf(graph, tilingsOf(graph, plan), machine, costs))
+        sum += layer.total();
+      return sum;
+    };
+    double found = sumOf(solveLayerwise(problem));
+    for (llvm::StringRef name : {"data", "owt"})
+      EXPECT_LE(found, sumOf(findSolver(name)->solve(problem)) * (1 + 1e-9))
+          << name.str() << ", trial " << trial;
+  }
+}
+
+TEST(Auto, leavesOutWhatCannotBeCompiled) {
+  Draw below(7);
+  LayerGraph graph = randomGraph(below);
+  Machine machine = machineOf(3);
+  CostModel costs(machine, "fp32");
+  std::vector<Tilings> asked;
+  auto programStep = [&](const Plan &plan) {
+    asked.push_back(tilingsOf(graph, plan));
+    return asked.size() == 2 ? 1.0 : std::numeric_limits<double>::infinity();
+  };
+  Problem problem{graph, machine, costs, {100, 3}, programStep};
+  Tilings chosen = tilingsOf(graph, solveAuto(problem));
+  ASSERT_GE(asked.size(), 2u);
+  EXPECT_EQ(chosen, asked[1]);
 }
 
 TEST(Auto, isNeverSlowerThanStrategiesItTriesAndCutsOnlyWhatItMay) {
