@@ -20,21 +20,6 @@ using onnx::TensorProto;
 // Shapes
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> lwcc::elementCount(ArrayRef<int64_t> shape) {
-  constexpr int64_t limit = int64_t(1) << 40;
-  int64_t count = 1;
-  for (int64_t extent : shape) {
-    if (extent < 0 || extent > limit)
-      return std::nullopt;
-    count *= extent; // at most 2^40 * 2^40 wraps; both factors are checked
-    if (extent != 0 && count / extent > limit)
-      return std::nullopt;
-    if (count < 0 || count > limit)
-      return std::nullopt;
-  }
-  return count;
-}
-
 Shape lwcc::stridesOf(ArrayRef<int64_t> shape) {
   Shape strides(shape.size(), 1);
   for (int64_t d = int64_t(shape.size()) - 2; d >= 0; --d)
