@@ -191,6 +191,11 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   if (!graph->loss.empty())
     loss = graph->lossNode->op_type() + " of the file";
   module->setAttr("train.loss", builder.getStringAttr(loss));
+  // A softmax at the end says as much as a flag.
+  if (graph->absorbed)
+    module->setAttr("train.loss_chosen", builder.getStringAttr("file"));
+  else if (options.loss == "cross-entropy")
+    module->setAttr("train.loss_chosen", builder.getStringAttr("user"));
   if (failed(verify(module)))
     return failure();
 
