@@ -110,6 +110,10 @@ LogicalResult BufferOp::verify() {
     return emitOpError("has the shape of more than ")
            << (lwcc::maxBytes >> 40) << " TiB or " << lwcc::maxTensorRank
            << " dimensions: " << type;
+  // Of the tensor that it is a part of, which tables and the trainer add up.
+  if (auto dims = (*this)->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
+    if (!lwcc::elementCount(dims.asArrayRef()))
+      return emitOpError("is part of a tensor of impossible extents: ") << dims;
   int64_t offset = getOffset();
   if (offset > lwcc::maxBytes)
     return emitOpError("has the offset ") << offset << ", beyond any arena";

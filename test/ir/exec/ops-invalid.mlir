@@ -253,3 +253,11 @@ exec.program @p {
   // expected-error @+1 {{has the offset 9223372036854775807, beyond any arena}}
   exec.buffer input @x : tensor<4xf32> on @d at 9223372036854775807
 }
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is part of a tensor of impossible extents}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
+}
