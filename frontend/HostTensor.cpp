@@ -8,7 +8,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <cstring>
 
 #include <onnx/onnx_pb.h>
 
@@ -223,7 +222,7 @@ void lwcc::decodeFloats(const TensorProto &tensor, std::optional<StringRef> raw,
   switch (tensor.data_type()) {
   case TensorProto::FLOAT:
     if (raw) // float32 little-endian: the weights' common case
-      std::memcpy(out, raw->data(), raw->size());
+      copy(*raw, reinterpret_cast<char *>(out));
     else
       copy(tensor.float_data(), out);
     return;
