@@ -291,7 +291,10 @@ std::optional<HostTensor> lwcc::foldReduce(const NodeView &node, Inputs inputs,
       kept[d] = 1;
   }
   HostTensor result = HostTensor::empty(x.kind, keep ? kept : shape);
+  // An empty tensor may have a large result.
   int64_t count = *elementCount(kept);
+  if (count > foldLimit)
+    return std::nullopt;
   SmallVector<int64_t> first(count, -1);
   BroadcastReader target(kept, x.shape);
   StringRef op = node.op();

@@ -16,6 +16,10 @@ namespace lwcc {
 /// Larger results are left to the program.
 inline constexpr int64_t foldLimit = int64_t(1) << 20;
 
+/// Elements that the nodes of a file may read and make together when they are
+/// evaluated: shape arithmetic needs thousands, a hostile file any number.
+inline constexpr int64_t evaluationBudget = int64_t(1) << 25;
+
 #define LWCC_FOLD(name)                                                        \
   std::optional<HostTensor> name(const NodeView &node,                         \
                                  llvm::ArrayRef<const HostTensor *> inputs,    \

@@ -140,15 +140,16 @@ std::optional<HostTensor> lwcc::foldConcat(const NodeView &node, Inputs inputs,
   shape[*axis] = 0;
   for (const HostTensor *input : inputs) {
     Shape other = input->shape, mine = shape;
-    if (other.size() == mine.size()) {
-      shape[*axis] += other[*axis];
+    if (other.size() == mine.size() &&
+        !AddOverflow(shape[*axis], other[*axis], shape[*axis]))
       other[*axis] = mine[*axis] = 0;
-    }
     if (other != mine || input->isReal() != inputs[0]->isReal()) {
       error = "joins tensors that do not fit each other";
       return std::nullopt;
     }
   }
+  if (elementCount(shape).value_or(foldLimit + 1) > foldLimit)
+    return std::nullopt;
   HostTensor result = HostTensor::empty(inputs[0]->kind, shape);
   int64_t outer = *elementCount(ArrayRef(shape).take_front(*axis));
   for (int64_t o = 0; o < outer; ++o)

@@ -98,12 +98,16 @@ static void splitSharedStatistics(GraphProto &graph) {
       --uses[old];
     }
   }
-  for (auto &[at, copy] : copies) {
-    *graph.add_node() = std::move(copy);
-    auto *nodes = graph.mutable_node();
-    for (int i = nodes->size() - 1; i > at; --i)
-      nodes->SwapElements(i, i - 1);
+  if (copies.empty())
+    return;
+  google::protobuf::RepeatedPtrField<NodeProto> nodes;
+  auto copy = copies.begin();
+  for (NodeProto &node : *graph.mutable_node()) {
+    for (; copy != copies.end() && copy->first == nodes.size(); ++copy)
+      *nodes.Add() = std::move(copy->second);
+    *nodes.Add() = std::move(node);
   }
+  graph.mutable_node()->Swap(&nodes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,20 @@ HostRef GraphImporter::hostOf(const Imported &value, bool evenTrainable) {
   return host;
 }
 
+bool GraphImporter::spend(int64_t elements, const onnx::NodeProto &node) {
+  bool before = evaluated <= evaluationBudget;
+  evaluated += elements; // both are bounded by what is in memory
+  if (evaluated <= evaluationBudget)
+    return true;
+  if (before)
+    reporter.error(node)
+        << "is computed while compiling, where the file's tensors may have "
+        << evaluationBudget
+        << " elements together, read and made; let the exporter fold them "
+           "(optimize=True), or compute them from the model's input";
+  return false;
+}
+
 /// Evaluates a node at compile time if that is possible; also says what is
 /// wrong with it then.
 bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
@@ -103,6 +117,8 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
                   ? onnx::TensorProto::BOOL
                   : onnx::TensorProto::INT64);
     std::string error;
+    if (!spend(2 * host->size(), node.proto()))
+      return define(node.output(), Imported()), true;
     return done(*foldCast(NodeView(cast, node.opset()), {host.get()}, error));
   }
   if (!row.fold)
@@ -114,8 +130,15 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
       return false;
     arguments.push_back(known.back().get());
   }
+  int64_t elements = 0;
+  for (const HostTensor *argument : arguments)
+    elements += argument ? argument->size() : 0;
+  if (!spend(elements, node.proto()))
+    return define(node.output(), Imported()), true;
   std::string error;
   std::optional<HostTensor> value = row.fold(node, arguments, error);
+  if (value && !spend(value->size(), node.proto()))
+    return define(node.output(), Imported()), true;
   if (value)
     return done(std::move(*value));
   if (error.empty())

@@ -5,6 +5,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace lwcc;
 using namespace mlir;
@@ -34,6 +35,8 @@ LogicalResult GraphImporter::run() {
   for (const NodeProto *node : graph.nodes)
     needed.insert(node->input().begin(), node->input().end());
   beginFunction();
+  if (failed(reporter.result()))
+    return failure();
   for (const NodeProto *node : graph.nodes)
     importNode(*node);
   if (succeeded(reporter.result()))
@@ -70,6 +73,8 @@ void GraphImporter::beginFunction() {
   for (auto [i, name] : enumerate(names))
     function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
   Block *body = function.addEntryBlock();
+  if (!admit(body->getArgument(0), location))
+    return;
   builder.setInsertionPointToEnd(body);
   define(graph.input->name(), Value(body->getArgument(0)));
   if (graph.labels) {
@@ -80,7 +85,13 @@ void GraphImporter::beginFunction() {
 }
 
 void GraphImporter::finishFunction() {
-  const NodeProto &last = *graph.producers.lookup(graph.logits);
+  const NodeProto *maker = graph.producers.lookup(graph.logits);
+  if (!maker) {
+    reporter.error() << "has the output '" << graph.logits
+                     << "', which no node makes; there is nothing to train";
+    return;
+  }
+  const NodeProto &last = *maker;
   Value logits = liveOf(*lookup(graph.logits), graph.logits, last);
   if (!logits)
     return;
@@ -211,6 +222,26 @@ const Imported *GraphImporter::lookup(StringRef name) {
   return &values.find(name)->second;
 }
 
+bool GraphImporter::admit(Value value, Location location) {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::optional<int64_t> count = elementCount(type.getShape());
+  if (size_t(type.getRank()) > maxTensorRank) {
+    reporter.error(location)
+        << "makes a tensor of shape " << printShape(type.getShape())
+        << "; at most " << maxTensorRank << " dimensions are supported";
+    return false;
+  }
+  int64_t width = divideCeil(type.getElementTypeBitWidth(), 8);
+  if (count && addBytes(programBytes, *count * width))
+    return true;
+  reporter.error(location) << "makes a tensor of shape "
+                           << printShape(type.getShape())
+                           << ", with which the program has more than "
+                           << (maxBytes >> 40) << " TiB; the file is damaged, "
+                           << "or needs a smaller --batch";
+  return false;
+}
+
 Value GraphImporter::liveOf(const Imported &value, StringRef name,
                             const NodeProto &user) {
   if (auto *live = value.as<Value>()) {
@@ -254,6 +285,8 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
     constant = train::ConstantOp::create(
         builder, reporter.at(user), type,
         DenseElementsAttr::get(type, (*host)->reals.front()));
+    if (!admit(constant, reporter.at(user)))
+      return {};
     train::setLayer(constant.getDefiningOp(), layerName(user), "forward");
     train::setNames(constant.getDefiningOp(), {name});
   }
@@ -280,6 +313,8 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
   train::setNames(read, {name});
   if (auto *leaf = std::get_if<Leaf *>(&source))
     leafOfRead[read] = *leaf;
+  if (!admit(read, reporter.at(user)))
+    return {};
   return value = read;
 }
 

@@ -76,6 +76,12 @@ private:
   friend class NodeImporter;
 
   void importNode(const onnx::NodeProto &node);
+  /// Counts a tensor of the program; reports and is false if it, or the program
+  /// with it, is larger than any machine.
+  bool admit(mlir::Value value, mlir::Location location);
+  /// Counts elements that evaluation reads or makes; reports and is false once
+  /// the file asks for more than is shape arithmetic.
+  bool spend(int64_t elements, const onnx::NodeProto &node);
   bool evaluate(NodeView view, const OnnxOp &op,
                 llvm::ArrayRef<const Imported *> inputs);
   /// The value of an input; binds what the file stores on its first use.
@@ -104,6 +110,7 @@ private:
   mlir::OpBuilder builder;
   mlir::func::FuncOp function;
   mlir::Value labels, scalars;
+  int64_t programBytes = 0, evaluated = 0;
   llvm::StringMap<Imported> values;
   llvm::StringSet<> needed;           ///< values that some node reads
   llvm::StringMap<mlir::Value> reads; ///< by ONNX value

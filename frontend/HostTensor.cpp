@@ -8,7 +8,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <cstring>
 
 #include <onnx/onnx_pb.h>
 
@@ -19,21 +18,6 @@ using onnx::TensorProto;
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
-
-std::optional<int64_t> lwcc::elementCount(ArrayRef<int64_t> shape) {
-  constexpr int64_t limit = int64_t(1) << 40;
-  int64_t count = 1;
-  for (int64_t extent : shape) {
-    if (extent < 0 || extent > limit)
-      return std::nullopt;
-    count *= extent; // at most 2^40 * 2^40 wraps; both factors are checked
-    if (extent != 0 && count / extent > limit)
-      return std::nullopt;
-    if (count < 0 || count > limit)
-      return std::nullopt;
-  }
-  return count;
-}
 
 Shape lwcc::stridesOf(ArrayRef<int64_t> shape) {
   Shape strides(shape.size(), 1);
@@ -238,7 +222,7 @@ void lwcc::decodeFloats(const TensorProto &tensor, std::optional<StringRef> raw,
   switch (tensor.data_type()) {
   case TensorProto::FLOAT:
     if (raw) // float32 little-endian: the weights' common case
-      std::memcpy(out, raw->data(), raw->size());
+      copy(*raw, reinterpret_cast<char *>(out));
     else
       copy(tensor.float_data(), out);
     return;

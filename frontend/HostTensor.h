@@ -8,6 +8,8 @@
 #ifndef LWCC_FRONTEND_HOSTTENSOR_H
 #define LWCC_FRONTEND_HOSTTENSOR_H
 
+#include "ir/Size.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -25,9 +27,7 @@ namespace lwcc {
 
 using Shape = llvm::SmallVector<int64_t>;
 
-/// Number of elements; none for a negative extent or more than 2^40 elements.
-std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
-/// Row-major strides.
+/// Row-major strides of a shape that has an elementCount.
 Shape stridesOf(llvm::ArrayRef<int64_t> shape);
 /// "[2, 3]".
 std::string printShape(llvm::ArrayRef<int64_t> shape);

@@ -72,7 +72,8 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
                  "export with a fixed size there";
     else if (fixed && (dim.dim_value() < 1 || dim.dim_value() > 1 << 24))
       error() << "has the extent " << dim.dim_value() << " in dimension " << d
-              << "; at least 1 is needed";
+              << "; " << (dim.dim_value() < 1 ? "at least 1" : "at most 2^24")
+              << " is needed";
     if (fixed && d == 0)
       batch.ofFile = dim.dim_value();
   }
@@ -190,6 +191,11 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   if (!graph->loss.empty())
     loss = graph->lossNode->op_type() + " of the file";
   module->setAttr("train.loss", builder.getStringAttr(loss));
+  // A softmax at the end says as much as a flag.
+  if (graph->absorbed)
+    module->setAttr("train.loss_chosen", builder.getStringAttr("file"));
+  else if (options.loss == "cross-entropy")
+    module->setAttr("train.loss_chosen", builder.getStringAttr("user"));
   if (failed(verify(module)))
     return failure();
 

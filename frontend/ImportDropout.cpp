@@ -8,6 +8,8 @@
 
 #include "frontend/NodeImporter.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cmath>
 
 using namespace lwcc;
@@ -50,7 +52,13 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
       return unsupported();
     return node.result(0, Imported(Noise{*shape, std::nullopt, 1}));
   }
-  unsigned at = inputs[0] && inputs[0]->as<Noise>() ? 0 : 1;
+  unsigned at = find_if(inputs,
+                        [](const Imported *input) {
+                          return input && input->as<Noise>();
+                        }) -
+                inputs.begin();
+  if (inputs.size() > 2 || at == inputs.size())
+    return unsupported();
   Noise noise = *inputs[at]->as<Noise>();
   const Imported *other = inputs.size() == 2 ? inputs[1 - at] : nullptr;
   HostRef host = other ? hostOf(*other, true) : nullptr;

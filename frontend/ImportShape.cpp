@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace lwcc;
 using namespace mlir;
@@ -111,7 +112,7 @@ LogicalResult lwcc::importExpand(NodeImporter &node) {
   std::optional<Shape> shape;
   if (*target && elementCount(**target))
     shape = broadcast(shapeOf(x), **target);
-  if (!shape || *elementCount(*shape) == 0)
+  if (!shape || elementCount(*shape).value_or(0) == 0)
     return node.fail("cannot expand " + printShape(shapeOf(x)) + " to " +
                      printShape(target->value_or(Shape())));
   if (*shape == Shape(shapeOf(x)))
@@ -135,10 +136,10 @@ LogicalResult lwcc::importConcat(NodeImporter &node) {
   shape[*axis] = 0;
   for (auto [i, operand] : enumerate(operands)) {
     Shape mine = shape, other(shapeOf(operand));
-    if (other.size() == mine.size()) {
-      shape[*axis] += other[*axis];
+    bool fits = other.size() == mine.size() &&
+                !AddOverflow(shape[*axis], other[*axis], shape[*axis]);
+    if (fits)
       mine[*axis] = other[*axis] = 0;
-    }
     if (mine != other)
       return node.fail("joins '" + node.input(0) + "' of shape " +
                        printShape(shapeOf(operands[0])) + " and '" +

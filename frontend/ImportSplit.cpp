@@ -20,9 +20,12 @@ static FailureOr<SmallVector<Value>> createSplit(NodeImporter &node, Value x,
                                                  int64_t axis,
                                                  ArrayRef<int64_t> sizes) {
   int64_t total = 0;
-  for (int64_t size : sizes)
-    total = size < 1 || size > shapeOf(x)[axis] ? -1 : total + size;
-  if (total != shapeOf(x)[axis] || sizes.empty())
+  bool fits = true; // each piece by itself, so that the sum is bounded
+  for (int64_t size : sizes) {
+    fits = fits && size >= 1 && size <= shapeOf(x)[axis] - total;
+    total += fits ? size : 0;
+  }
+  if (!fits || total != shapeOf(x)[axis] || sizes.empty())
     return node.fail("cuts an extent of " + Twine(shapeOf(x)[axis]) + " into " +
                      printShape(sizes));
   if (sizes.size() == 1)
@@ -36,6 +39,9 @@ static FailureOr<SmallVector<Value>> createSplit(NodeImporter &node, Value x,
   auto split = node.create<train::SplitOp>(types, x, axis, sizes);
   return SmallVector<Value>(split.getResults());
 }
+
+/// Of a sequence; more is no network.
+static constexpr int64_t maxPieces = 1 << 16;
 
 /// `parts` pieces of one size, the last one possibly smaller.
 static Shape evenSizes(int64_t extent, int64_t size) {
@@ -63,7 +69,7 @@ LogicalResult lwcc::importSplit(NodeImporter &node) {
     sizes = **given;
   } else {
     int64_t parts = node.integer("num_outputs", node.numOutputs());
-    if (parts < 1 || parts > extent)
+    if (parts < 1 || parts > extent || parts > node.numOutputs())
       return node.fail("cuts an extent of " + Twine(extent) + " into " +
                        Twine(parts) + " parts");
     sizes = evenSizes(extent, (extent + parts - 1) / parts);
@@ -95,12 +101,12 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
     return node.fail(error);
   int64_t extent = shapeOf(x)[*axis];
   Shape sizes;
-  if (!split) {
-    sizes.assign(extent, 1);
-  } else if (split->shape.empty()) {
-    if (split->integers[0] < 1)
-      return node.fail("cuts into pieces of " + Twine(split->integers[0]));
-    sizes = evenSizes(extent, std::min(extent, split->integers[0]));
+  if (!split || split->shape.empty()) {
+    int64_t size = split ? split->integers[0] : 1;
+    if (size < 1 || extent / size > maxPieces)
+      return node.fail("cuts an extent of " + Twine(extent) +
+                       " into pieces of " + Twine(size));
+    sizes = evenSizes(extent, std::min(extent, size));
   } else {
     sizes.assign(split->integers.begin(), split->integers.end());
   }
@@ -134,7 +140,7 @@ LogicalResult lwcc::importSequenceAt(NodeImporter &node) {
     return node.fail("reads '" + node.input(0) + "', which is no sequence");
   int64_t size = (*sequence)->size();
   if (!(*position >= -size && *position < size))
-    return node.fail("reads element " + Twine(int64_t(*position)) +
+    return node.fail("reads element " + std::to_string(*position) +
                      " of a sequence of " + Twine(size));
   int64_t at = int64_t(*position);
   return node.result(0, Imported((**sequence)[at < 0 ? at + size : at]));

@@ -118,6 +118,8 @@ int64_t NodeImporter::fanInOf(Value value) const {
 
 void NodeImporter::adopt(Operation *op) {
   own.insert(op);
+  for (Value value : op->getResults())
+    refused = refused || !importer.admit(value, location);
   train::setLayer(op, layerName(proto()), "forward");
   std::string base = (output() + "." + op->getName().stripDialect()).str();
   SmallVector<std::string> names;
@@ -170,7 +172,7 @@ LogicalResult NodeImporter::reshapeTo(unsigned i,
 }
 
 LogicalResult NodeImporter::result(unsigned i, Value value) {
-  if (!value)
+  if (!value || refused)
     return failure();
   if (Operation *op = value.getDefiningOp(); op && own.contains(op)) {
     auto names = llvm::to_vector(
@@ -183,6 +185,8 @@ LogicalResult NodeImporter::result(unsigned i, Value value) {
 }
 
 LogicalResult NodeImporter::result(unsigned i, Imported value) {
+  if (refused)
+    return failure();
   if (hasOutput(i))
     importer.define(output(i), std::move(value));
   return success();

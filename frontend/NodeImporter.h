@@ -103,6 +103,7 @@ private:
   mlir::Location location;
   llvm::SmallVector<Shape> shapeStorage;
   llvm::SmallPtrSet<mlir::Operation *, 4> own; ///< ops made for this node
+  bool refused = false; ///< one of them makes a tensor that is too large
 };
 
 /// Shape of a float tensor value.

@@ -70,7 +70,8 @@ std::optional<Shape> lwcc::reshapedShape(ArrayRef<int64_t> from,
   } else if (known != count) {
     return fail();
   }
-  return shape;
+  // An empty tensor may be asked to have any other extents.
+  return elementCount(shape) ? std::optional<Shape>(shape) : fail();
 }
 
 std::optional<Shape> lwcc::flattenedShape(ArrayRef<int64_t> from, int64_t axis,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds lwcc with sanitizers and runs its tests under them.
 #
-#   tools/sanitize.sh [address] [thread]
+#   tools/sanitize.sh [address] [thread] [fuzz] [--seconds=N]
 #
 #   address   address and undefined-behaviour sanitizer over all of our code:
 #             unit tests, lit, and the operator grid through lwcc-run
@@ -9,19 +9,27 @@
 #             tests (lanes, events, the loader's thread, signals), and random
 #             plans on several devices
 #
-# Both if none is named; nothing may be reported. Builds lie in build-address/
-# and build-thread/. Library code (MLIR, oneDNN, OpenMP) is not instrumented.
+#   fuzz      each fuzzer of test/fuzz for N seconds (120), with the address and
+#             undefined-behaviour sanitizers; prints what each has run. What is
+#             found lies in build-fuzz/findings: mend it, and put the file into
+#             test/fuzz/corpus. Needs clang-22 and libclang-rt-22-dev, which it
+#             asks for
+#
+# All if none is named; nothing may be reported. Builds lie in build-address/,
+# build-thread/ and build-fuzz/. Library code (MLIR, oneDNN, OpenMP) is not instrumented.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 kinds=()
+seconds=120
 for argument in "$@"; do
   case $argument in
-    address | thread) kinds+=("$argument") ;;
+    address | thread | fuzz) kinds+=("$argument") ;;
+    --seconds=[1-9]*) seconds=${argument#*=} ;;
     -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "sanitize.sh: unknown argument $argument (see --help)" >&2; exit 2 ;;
   esac
 done
-((${#kinds[@]})) || kinds=(address thread)
+((${#kinds[@]})) || kinds=(address thread fuzz)
 
 configure() { # BUILD SANITIZERS
   [[ -f $1/build.ninja ]] || cmake -G Ninja -B "$1" -S "$root" "-DLWCC_SANITIZE=$2"
@@ -67,6 +75,43 @@ thread() {
   fi
   echo "$passed passed, $failed failed"
   ((failed == 0))
+}
+
+fuzz() {
+  local build=$root/build-fuzz gomp program name log found=0 failed=0
+  if ! command -v clang++-22 >/dev/null; then
+    echo "sanitize.sh: fuzzing needs clang: apt-get install clang-22 libclang-rt-22-dev"
+    return 1
+  fi
+  # The runtime asks for OpenMP, which clang has not; no fuzzer links it.
+  gomp=$(g++ -print-file-name=libgomp.so)
+  [[ -f $build/build.ninja ]] || CC=clang-22 CXX=clang++-22 cmake -G Ninja -B "$build" -S "$root" \
+    -DLWCC_FUZZERS=ON -DLWCC_SANITIZE=address,undefined "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" \
+    -DOpenMP_CXX_FLAGS=-fopenmp=libgomp -DOpenMP_CXX_LIB_NAMES=gomp "-DOpenMP_gomp_LIBRARY=$gomp" ||
+    return 1
+  ninja -C "$build" fuzzers || return 1
+  # As for address; containers are shared with libraries without annotations.
+  export ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0
+  export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+  rm -rf "$build/findings"
+  mkdir -p "$build/findings"
+  for program in "$build"/fuzz/*; do
+    name=$(basename "$program") log=$build/fuzz-$(basename "$program").log
+    [[ -f $program && -x $program ]] || continue
+    # Each target says which folder of the corpus is its own.
+    mkdir -p "$build/corpus/$name"
+    "$program" "$build/corpus/$name" "$root/test/fuzz/corpus/$(<"$program.corpus")" \
+      -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=4096 \
+      -artifact_prefix="$build/findings/$name-" -print_final_stats=1 >"$log" 2>&1 || failed=1
+    echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s"
+    found=$((found + 1))
+  done
+  ((found)) || { echo "sanitize.sh: no fuzzers"; return 1; }
+  if ((failed)) || [[ -n $(ls "$build/findings") ]]; then
+    echo "findings:"
+    ls "$build/findings"
+    return 1
+  fi
 }
 
 code=0

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/exec/Exec.h"
+#include "ir/Size.h"
 #include "ir/exec/Kernels.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -100,7 +101,22 @@ LogicalResult BufferOp::verify() {
   if (!type || !type.hasStaticShape())
     return emitOpError("needs a ranked tensor type with static shape, found ")
            << getType();
+  Type element = type.getElementType();
+  if (!element.isF32() && !element.isInteger(32) && !element.isInteger(8))
+    return emitOpError("has elements of type ")
+           << element << "; expected f32, i32 or ui8";
+  if (!lwcc::elementCount(type.getShape()) ||
+      size_t(type.getRank()) > lwcc::maxTensorRank)
+    return emitOpError("has the shape of more than ")
+           << (lwcc::maxBytes >> 40) << " TiB or " << lwcc::maxTensorRank
+           << " dimensions: " << type;
+  // Of the tensor that it is a part of, which tables and the trainer add up.
+  if (auto dims = (*this)->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
+    if (!lwcc::elementCount(dims.asArrayRef()))
+      return emitOpError("is part of a tensor of impossible extents: ") << dims;
   int64_t offset = getOffset();
+  if (offset > lwcc::maxBytes)
+    return emitOpError("has the offset ") << offset << ", beyond any arena";
   if (offset < (getViewOf() ? 0 : -1))
     return emitOpError("has negative offset ") << offset;
   if (getWindow() && !getViewOf())
@@ -181,7 +197,7 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
                   whole.getElementType() == part.getElementType();
     for (int64_t d = 0; inside && d < part.getRank(); ++d)
       inside = (*window)[d] >= 0 &&
-               (*window)[d] + part.getDimSize(d) <= whole.getDimSize(d);
+               (*window)[d] <= whole.getDimSize(d) - part.getDimSize(d);
     if (!inside)
       return buffer.emitOpError("is no part of ") << name;
     int64_t offset = byteOf(whole, *window);
@@ -189,6 +205,12 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
       return buffer.emitOpError("begins at byte ")
              << offset << " of " << name << ", not at " << buffer.getOffset();
   }
+  // Checked along every chain, so that distances from its root can be added.
+  auto [root, distance] = rootOf(buffer, symbols);
+  if (distance > root.getBytes())
+    return buffer.emitOpError("begins at byte ")
+           << distance << " of @" << root.getSymName() << ", which has "
+           << root.getBytes();
   if (parent.getDeviceAttr() != buffer.getDeviceAttr())
     return buffer.emitOpError("is on ")
            << buffer.getDeviceAttr() << " but a view of " << name << " on "

@@ -3,6 +3,8 @@
 // Takes `imported`. Where the file holds no loss it is cross entropy on the
 // logits; a softmax or log-softmax at the end is part of that loss and goes.
 // Afterwards @model returns the loss and the counts of right answers.
+// Refuses, or warns about, what is no classifier: cross entropy would train it
+// for nonsense in silence.
 // Does not decide how the loss is differentiated or reported.
 //
 //===----------------------------------------------------------------------===//
@@ -58,6 +60,63 @@ Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
   return reshape;
 }
 
+/// What the scores were made by: what only moves elements is passed over.
+Operation *makerOf(Value scores) {
+  Operation *op = scores.getDefiningOp();
+  while (op && isa<ReshapeOp, TransposeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+int64_t perSample(RankedTensorType type) {
+  return llvm::product_of(type.getShape().drop_front());
+}
+
+/// Whether cross entropy can be what a model with these scores is trained for.
+/// Refuses what is plainly no classifier unless cross entropy was asked for.
+LogicalResult checkScores(func::FuncOp func, Value scores) {
+  auto type = cast<RankedTensorType>(scores.getType());
+  Location loc = scores.getLoc();
+  Operation *module = func->getParentOp();
+  auto chosen = module->getAttrOfType<StringAttr>("train.loss_chosen");
+  if (chosen && chosen.getValue() == "file")
+    return success();
+  bool asked = chosen != nullptr;
+  // `asked` makes a mistake of it, or no more than a remark.
+  auto complain = [&](const Twine &what) -> LogicalResult {
+    if (asked)
+      mlir::emitWarning(loc) << what << "; trained for cross entropy as asked";
+    else
+      mlir::emitError(loc) << what
+                           << ". Put the loss into the model's forward(), or "
+                              "say --loss=cross-entropy if that is meant";
+    return success(asked);
+  };
+  if (func.getNumArguments() > 0) {
+    auto input = dyn_cast<RankedTensorType>(func.getArgument(0).getType());
+    if (input && input.getRank() > 0 &&
+        perSample(input) == type.getDimSize(1) &&
+        input.getElementType().isF32())
+      return complain("gives as many numbers for a sample as its input has (" +
+                      Twine(type.getDimSize(1)) +
+                      "), as an autoencoder does: no class scores. Mean "
+                      "squared error is not there yet");
+  }
+  auto map = dyn_cast_or_null<MapOp>(makerOf(scores));
+  StringRef fn = map && map.getFn() ? *map.getFn() : StringRef();
+  if (fn == "sigmoid" || fn == "hard_sigmoid")
+    return complain("ends in a sigmoid, which makes probabilities for binary "
+                    "cross entropy; that is not there yet, and cross entropy "
+                    "would take them for unbounded class scores");
+  if (fn == "tanh" || fn == "relu" || fn == "clip" || fn == "softplus" ||
+      fn == "exp")
+    mlir::emitWarning(loc)
+        << "ends in '" << fn
+        << "', which bounds the class scores; cross entropy wants them "
+           "unbounded, and such a model may not learn";
+  return success();
+}
+
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   void runOnOperation() override {
     auto func = getOperation().lookupSymbol<func::FuncOp>(modelFunc);
@@ -88,6 +147,14 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       return mlir::emitError(loc)
              << "logits have rank " << type.getRank()
              << "; expected scores of rank 2 (samples, classes)";
+
+    if (type.getDimSize(1) == 1)
+      return mlir::emitError(loc)
+             << "gives one score for a sample; cross entropy over one class is "
+                "always 0, so that nothing is learned. For two classes give "
+                "the model two outputs; other losses are not there yet";
+    if (!hasLoss && makerOf(logits) && failed(checkScores(func, logits)))
+      return failure();
 
     FailureOr<Value> labels =
         hasLoss ? existingLabels(func) : addLabels(func, type.getDimSize(0));

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/PlanMemory.h"
+#include "ir/Size.h"
 #include "passes/Passes.h"
 #include "passes/memory/MemoryProblem.h"
 
@@ -153,7 +154,22 @@ placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices) {
   return ends;
 }
 
+/// All buffers together, as if none shared memory: what is below can be added
+/// in any order. Far above what a plan may reach.
+static LogicalResult checkSum(ProgramOp program) {
+  int64_t sum = 0;
+  for (auto buffer : program.getBody().getOps<BufferOp>())
+    if (!buffer.getViewOf() &&
+        llvm::AddOverflow(
+            sum, int64_t(llvm::alignTo(buffer.getBytes(), arenaAlignment)),
+            sum))
+      return buffer.emitOpError("makes the program larger than 2^63 bytes");
+  return success();
+}
+
 LogicalResult lwcc::planMemory(ProgramOp program) {
+  if (failed(checkSum(program)))
+    return failure();
   Lifetimes lifetimes(program);
   llvm::SmallPtrSet<Operation *, 32> planned;
   std::vector<std::vector<Share>> perSequence;
@@ -190,8 +206,13 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
       arena[device] = std::max(arena[device], end[device] + solution.arena);
     }
   }
-  for (auto [device, bytes] : llvm::zip_equal(lifetimes.devices, arena))
+  for (auto [device, bytes] : llvm::zip_equal(lifetimes.devices, arena)) {
+    if (bytes > maxBytes)
+      return device.second.emitOpError("needs ")
+             << bytes << " bytes; no device has more than " << (maxBytes >> 40)
+             << " TiB";
     device.second.setArena(bytes);
+  }
   return success();
 }
 

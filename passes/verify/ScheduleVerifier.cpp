@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/verify/ScheduleVerifier.h"
+#include "ir/Size.h"
 #include "ir/exec/Kernels.h"
 #include "passes/Passes.h"
 #include "passes/verify/Copies.h"
@@ -174,6 +175,13 @@ void Verifier::number() {
 //===----------------------------------------------------------------------===//
 
 void Verifier::checkLayout() {
+  // With what the verifiers of exec hold buffers to, no sum below overflows.
+  for (DeviceOp device : deviceOps)
+    if (static_cast<int64_t>(device.getArena()) < 0 ||
+        static_cast<int64_t>(device.getArena()) > maxBytes)
+      error(device) << "has an arena of "
+                    << static_cast<int64_t>(device.getArena())
+                    << " bytes; expected 0 to " << maxBytes;
   std::vector<llvm::SmallVector<Extent>> roots(deviceOps.size());
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
     auto [root, distance] = rootOf(buffer, symbols);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/Size.h"
 #include "ir/exec/Exec.h"
 #include "ir/train/Expression.h"
 #include "ir/train/Train.h"
@@ -30,6 +31,7 @@ class Rules {
 public:
   explicit Rules(ModuleOp module) : module(module), symbols(module) {}
 
+  void sizes();
   void imported();
   void differentiated();
   void planned();
@@ -104,6 +106,43 @@ static bool isGradientOrUpdate(Operation *op) {
              BatchNormGradOp, BatchNormGradStatsOp, LrnGradOp, SoftmaxGradOp,
              CrossEntropyGradOp, NllLossGradOp, SliceGradOp, SgdOp, MatMulSgdOp,
              WriteOp>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Every form
+//===----------------------------------------------------------------------===//
+
+/// What every pass relies on when it multiplies and adds sizes. (Of the form
+/// exec, its own verifiers hold buffers to the same.)
+void Rules::sizes() {
+  int64_t values = 0;
+  auto check = [&](Operation *op, Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape())
+      return;
+    std::optional<int64_t> count = elementCount(type.getShape());
+    int64_t bytes = count.value_or(0) *
+                    int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    if (!count || size_t(type.getRank()) > maxTensorRank)
+      broken(op, "A1") << "a value of type " << type << " has more than "
+                       << (maxBytes >> 40) << " TiB or " << maxTensorRank
+                       << " dimensions";
+    else if (!addBytes(values, bytes)) {
+      broken(op, "A1") << "the values of the program have more than "
+                       << (maxBytes >> 40) << " TiB";
+      values = 0;
+    }
+  };
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    values = 0;
+    for (Value argument : func.getArguments())
+      check(func, argument);
+    for (Operation &op : func.getBody().front())
+      for (Value result : op.getResults())
+        check(&op, result);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -474,6 +513,7 @@ struct VerifyForm : lwcc::impl::VerifyFormBase<VerifyForm> {
           << "'; known: imported differentiated planned sharded scheduled exec";
       return signalPassFailure();
     }
+    rules.sizes();
     for (Check check : checks)
       (rules.*check)();
     if (!rules.ok)

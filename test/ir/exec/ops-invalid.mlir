@@ -229,3 +229,35 @@ exec.program @p {
     exec.call "lrn" [@x] -> [unit] on @l for "a" "forward"
   }
 }
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{has the shape of more than 256 TiB or 6 dimensions}}
+  exec.buffer input @x : tensor<16777216x4x16777216x16777216xf32> on @d at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{has the shape of more than 256 TiB or 6 dimensions}}
+  exec.buffer input @x : tensor<1x1x1x1x1x1x1xf32> on @d at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{has the offset 9223372036854775807, beyond any arena}}
+  exec.buffer input @x : tensor<4xf32> on @d at 9223372036854775807
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is part of a tensor of impossible extents}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
+}

@@ -1,4 +1,4 @@
-// RUN: lwcc-opt %s -exec-plan-memory -verify-diagnostics
+// RUN: lwcc-opt %s -exec-plan-memory -split-input-file -verify-diagnostics
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
@@ -11,4 +11,15 @@ exec.program @p {
   exec.sequence @evaluate {
     exec.call "fill" [] -> [@a] on @l for "a" "forward"
   }
+}
+
+// -----
+
+exec.program @p {
+  // expected-error @+1 {{needs 422212465065984 bytes; no device has more than 256 TiB}}
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane @l on @d
+  exec.buffer parameter @a : tensor<35184372088832xf32> on @d at -1
+  exec.buffer parameter @b : tensor<35184372088832xf32> on @d at -1
+  exec.buffer parameter @c : tensor<35184372088832xf32> on @d at -1
 }

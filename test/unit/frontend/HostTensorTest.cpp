@@ -80,3 +80,18 @@ TEST(HostTensor, broadcastsAsNumpy) {
   EXPECT_EQ(broadcast({}, {4, 1}), (Shape{4, 1}));
   EXPECT_FALSE(broadcast({2}, {3}));
 }
+
+TEST(ElementCount, IsCheckedAndCountsEmptyDimensionsAsOne) {
+  EXPECT_EQ(elementCount({}), 1);
+  EXPECT_EQ(elementCount({2, 3}), 6);
+  EXPECT_EQ(elementCount({maxElements}), maxElements);
+  EXPECT_EQ(elementCount({2, maxElements}), std::nullopt);
+  // 2^64 wraps to 0, 2^74 to 0 as well.
+  EXPECT_EQ(elementCount({int64_t(1) << 40, int64_t(1) << 24}), std::nullopt);
+  EXPECT_EQ(elementCount({16777216, 4, 16777216, 16777216}), std::nullopt);
+  EXPECT_EQ(elementCount({-1, 0}), std::nullopt);
+  EXPECT_EQ(elementCount({0, 5}), 0);
+  // Strides of an empty tensor are products of the other extents.
+  EXPECT_EQ(elementCount({0, int64_t(1) << 40, int64_t(1) << 40}),
+            std::nullopt);
+}

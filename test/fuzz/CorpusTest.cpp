@@ -1,0 +1,40 @@
+//===- CorpusTest.cpp - Every file of the corpus, once --------------------===//
+//
+// The fuzzers' targets as an ordinary test: what was found once stays mended.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/Targets.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+using namespace lwcc;
+namespace fs = std::filesystem;
+
+namespace {
+void runAll(const char *folder, int (*target)(const uint8_t *, size_t)) {
+  std::vector<fs::path> files;
+  for (const auto &entry :
+       fs::directory_iterator(LWCC_CORPUS "/" + std::string(folder)))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  ASSERT_FALSE(files.empty()) << "no corpus in " << folder;
+  for (const fs::path &path : files) {
+    SCOPED_TRACE(path.filename().string());
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(
+        target(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()),
+        0);
+  }
+}
+
+TEST(Corpus, OnnxImported) { runAll("onnx", fuzz::importModel); }
+TEST(Corpus, OnnxCompiled) { runAll("onnx", fuzz::compileModel); }
+} // namespace
