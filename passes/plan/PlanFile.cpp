@@ -152,10 +152,10 @@ void Reader::checkKeys(const json::Object &object, const std::string &where,
               suggestion(key, known));
 }
 
-/// A number of parts, or the list of their sizes.
+/// A number of parts, or the list of their sizes. How many are too many depends
+/// on the layer: check() says so.
 void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
-  if (const json::Array *sizes = field.getAsArray();
-      sizes && static_cast<int64_t>(sizes->size()) <= JsonFields::most) {
+  if (const json::Array *sizes = field.getAsArray()) {
     for (const json::Value &entry : *sizes)
       tiling.sizes[dim].push_back(entry.getAsInteger().value_or(0));
     tiling.degrees[dim] = sizes->size();
@@ -163,7 +163,7 @@ void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
         llvm::all_of(tiling.sizes[dim], [](int64_t size) { return size > 0; }))
       return;
   } else if (std::optional<int64_t> parts = field.getAsInteger();
-             parts && *parts > 0 && *parts <= JsonFields::most) {
+             parts && *parts > 0) {
     tiling.degrees[dim] = *parts;
     return;
   }
@@ -219,14 +219,6 @@ Tiling Reader::readTiling(const json::Value &value) {
     if (const json::Value *field = object->get(known.back()))
       readDegree(*field, d, tiling);
   }
-  int64_t tiles = 1; // one by one: a product of five may be no number
-  for (int64_t degree : tiling.degrees)
-    if ((tiles *= degree) > JsonFields::most) {
-      mistake("layer \"{0}\" has more than {1} tiles", layer, JsonFields::most);
-      tiling.degrees.fill(1);
-      tiling.sizes = {};
-      return tiling;
-    }
   checkKeys(*object, "layer \"" + layer + "\": ", known);
   if (const json::Value *places = object->get("places"))
     readPlaces(*places, tiling);

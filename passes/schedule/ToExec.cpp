@@ -99,14 +99,14 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
     return bufferOf(transfer.getX());
   auto slice = value.getDefiningOp<train::SliceOp>();
   if (slice && storage.isView(slice) && isWindow(slice)) {
-    BufferOp &window = views[value];
-    if (window)
-      return FlatSymbolRefAttr::get(window.getSymNameAttr());
+    if (BufferOp known = views.lookup(value))
+      return FlatSymbolRefAttr::get(known.getSymNameAttr());
+    // May be a window as well, which adds to the views.
     FlatSymbolRefAttr whole = bufferOf(slice.getX());
-    window = parent.createBuffer(value.getLoc(), transientRole(value),
-                                 nameFor(value), value.getType(),
-                                 placeOf(storage.find(value).storage->owner),
-                                 whole, windowOffset(slice));
+    BufferOp window = views[value] = parent.createBuffer(
+        value.getLoc(), transientRole(value), nameFor(value), value.getType(),
+        placeOf(storage.find(value).storage->owner), whole,
+        windowOffset(slice));
     window.setWindow(slice.getStart());
     return FlatSymbolRefAttr::get(window.getSymNameAttr());
   }
