@@ -37,4 +37,12 @@ void runAll(const char *folder, int (*target)(const uint8_t *, size_t)) {
 
 TEST(Corpus, OnnxImported) { runAll("onnx", fuzz::importModel); }
 TEST(Corpus, OnnxCompiled) { runAll("onnx", fuzz::compileModel); }
+TEST(Corpus, Plans) { runAll("plan", fuzz::readPlan); }
+TEST(Corpus, Machines) { runAll("machine", fuzz::readMachine); }
+TEST(Corpus, Costs) { runAll("costs", fuzz::readCosts); }
+TEST(Corpus, States) { runAll("state", fuzz::readState); }
+TEST(Corpus, Safetensors) { runAll("safetensors", fuzz::readTensors); }
+TEST(Corpus, Npy) { runAll("npy", fuzz::readNumpy); }
+TEST(Corpus, Idx) { runAll("idx", fuzz::readIdxFile); }
+TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }
 } // namespace

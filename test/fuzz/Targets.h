@@ -19,6 +19,23 @@ int importModel(const uint8_t *data, size_t size);
 /// An ONNX file: importOnnx and the pipeline to exec, for the CPU.
 int compileModel(const uint8_t *data, size_t size);
 
+/// A plan, completed and checked against a small model on four devices.
+int readPlan(const uint8_t *data, size_t size);
+/// A machine.
+int readMachine(const uint8_t *data, size_t size);
+/// Measured costs.
+int readCosts(const uint8_t *data, size_t size);
+
+/// A checkpoint's state.json, with the flags that it remembers.
+int readState(const uint8_t *data, size_t size);
+/// A checkpoint's tensors: every element is looked at.
+int readTensors(const uint8_t *data, size_t size);
+/// NumPy's arrays.
+int readNumpy(const uint8_t *data, size_t size);
+/// IDX, as it is and compressed.
+int readIdxFile(const uint8_t *data, size_t size);
+int readIdxGz(const uint8_t *data, size_t size);
+
 } // namespace lwcc::fuzz
 
 #endif // LWCC_TEST_FUZZ_TARGETS_H

@@ -1,7 +1,8 @@
 """Prints a function that reads columns of many rows, each twice.
 
-Two rows are a view of the input (aligned, at 256 bytes), their columns are a window of that view: naming one
-makes two buffers, of more values than tables have room for at first.
+Two rows are a view of the input (they begin at 256 bytes), their columns a
+window of that view: naming one makes two buffers, and so many are more than
+tables have room for at first.
 """
 
 ROWS, WIDTH, PARTS = 200, 32, 40

@@ -1,0 +1,111 @@
+//===- TrainerTargets.cpp - The files that a trainer reads ----------------===//
+//
+// Readers take paths. The bytes get one without touching the disk; what must
+// have a certain name is a link to them in a folder that goes with the process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/train/Array.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Flags.h"
+#include "runtime/train/Safetensors.h"
+#include "test/fuzz/Targets.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace lwcc::rt;
+using namespace lwcc::rt::train;
+
+namespace {
+class BytesAsFile {
+public:
+  BytesAsFile() : file(memfd_create("bytes", MFD_CLOEXEC)) {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "lwcc-fuzz-XXXXXX").string();
+    if (file < 0 || !mkdtemp(pattern.data()))
+      std::abort();
+    folder = pattern;
+    for (const char *name : {"state.json", "array.gz"})
+      std::filesystem::create_symlink(path(), folder / name);
+  }
+  ~BytesAsFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    close(file);
+  }
+
+  void set(const uint8_t *data, size_t size) {
+    if (ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != ssize_t(size))
+      std::abort();
+  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
+
+  std::filesystem::path folder;
+
+private:
+  int file;
+};
+} // namespace
+
+/// Whatever is wrong with a file, its reader says so by Error.
+static int run(const uint8_t *data, size_t size,
+               const std::function<void(const BytesAsFile &)> &read) {
+  static BytesAsFile bytes;
+  bytes.set(data, size);
+  try {
+    read(bytes);
+  } catch (const Error &) {
+  }
+  return 0;
+}
+
+/// So that the sanitizer sees whether they are there.
+static void touch(const char *data, int64_t size) {
+  volatile char sum = 0;
+  for (int64_t i = 0; i < size; ++i)
+    sum = static_cast<char>(sum ^ data[i]);
+}
+
+static void touch(const Array &array) {
+  int64_t items = array.dims.empty() ? 0 : array.dims[0];
+  touch(array.data, items * array.bytesPerItem());
+}
+
+int lwcc::fuzz::readState(const uint8_t *data, size_t size) {
+  return run(data, size, [](const BytesAsFile &bytes) {
+    CheckpointInfo info = readCheckpointInfo(bytes.folder.string());
+    Flags flags;
+    (void)recallFlags(flags, info.flags, "state.json");
+  });
+}
+
+int lwcc::fuzz::readTensors(const uint8_t *data, size_t size) {
+  return run(data, size, [](const BytesAsFile &bytes) {
+    SafetensorsFile file(bytes.path());
+    for (const TensorEntry &entry : file.tensors())
+      touch(file.data(entry), entry.bytes);
+  });
+}
+
+int lwcc::fuzz::readNumpy(const uint8_t *data, size_t size) {
+  return run(data, size,
+             [](const BytesAsFile &bytes) { touch(readNpy(bytes.path())); });
+}
+
+int lwcc::fuzz::readIdxFile(const uint8_t *data, size_t size) {
+  return run(data, size,
+             [](const BytesAsFile &bytes) { touch(readIdx(bytes.path())); });
+}
+
+int lwcc::fuzz::readIdxGz(const uint8_t *data, size_t size) {
+  return run(data, size, [](const BytesAsFile &bytes) {
+    touch(readIdx((bytes.folder / "array.gz").string()));
+  });
+}
