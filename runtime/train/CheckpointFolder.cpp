@@ -169,9 +169,9 @@ CheckpointInfo readCheckpointInfo(const std::string &checkpoint) {
   info.modelHash = hash->text;
   const Json *flags = json.find("flags");
   require(flags && flags->kind == Json::object, "flags");
-  for (const auto &[name, value] : flags->members) {
-    require(value.kind == Json::string, name.c_str());
-    info.flags.emplace_back(name, value.text);
+  for (const Json &flag : flags->items) {
+    require(flag.kind == Json::string, flag.name.c_str());
+    info.flags.emplace_back(flag.name, flag.text);
   }
   return info;
 }

@@ -55,9 +55,10 @@ JsonObject &JsonObject::add(std::string_view name,
 //===----------------------------------------------------------------------===//
 
 const Json *Json::find(std::string_view name) const {
-  for (const auto &[key, value] : members)
-    if (key == name)
-      return &value;
+  if (kind == object)
+    for (const Json &member : items)
+      if (member.name == name)
+        return &member;
   return nullptr;
 }
 

@@ -16,7 +16,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace lwcc::rt::train {
@@ -53,8 +52,8 @@ struct Json {
   Kind kind = null;
   std::string text; ///< of a string (decoded) or number (as written)
   bool truth = false;
-  std::vector<Json> items;
-  std::vector<std::pair<std::string, Json>> members;
+  std::vector<Json> items; ///< of an array, or an object's members
+  std::string name;        ///< of a member
 
   /// The member of an object, or null.
   const Json *find(std::string_view name) const;

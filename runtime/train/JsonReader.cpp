@@ -57,7 +57,7 @@ public:
   bool key(std::string &name) override {
     if (!stack.back().names.insert(name).second)
       fail("the name '" + name.substr(0, 100) + "' appears twice");
-    stack.back().value->members.emplace_back(std::move(name), Json());
+    stack.back().value->items.emplace_back().name = std::move(name);
     return true;
   }
 
@@ -88,7 +88,7 @@ private:
     Json *place = &root;
     if (!stack.empty()) {
       Json &parent = *stack.back().value;
-      place = parent.kind == Json::object ? &parent.members.back().second
+      place = parent.kind == Json::object ? &parent.items.back()
                                           : &parent.items.emplace_back();
     }
     place->kind = kind;
@@ -112,9 +112,9 @@ private:
   bool completed() {
     if (!visit || stack.size() != 1)
       return true;
-    auto &[name, value] = root.members.back();
-    (*visit)(name, value);
-    root.members.clear();
+    Json &value = root.items.back();
+    (*visit)(value.name, value);
+    root.items.clear();
     values = 0;
     return true;
   }

@@ -37,8 +37,8 @@ TEST(Json, KeepsSixtyFourBits) {
 TEST(Json, ReadsEverythingThereIs) {
   Json json = parseJson(
       " {\"a\": [1, -2.5e+3, true, false, null, {}, []], \"\": \"\"} ", "x");
-  ASSERT_EQ(json.members.size(), 2u);
-  const Json &list = json.members[0].second;
+  ASSERT_EQ(json.items.size(), 2u);
+  const Json &list = json.items[0];
   ASSERT_EQ(list.items.size(), 7u);
   EXPECT_EQ(list.items[1].text, "-2.5e+3");
   EXPECT_TRUE(list.items[2].truth);
