@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 namespace lwcc::rt::train {
@@ -51,15 +52,18 @@ static void drawParallel(const Init &init, const std::string &name,
   int64_t threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1,
                                         (count + grain - 1) / grain + 1);
   int64_t chunk = (count / threads + 4) / 4 * 4;
-  std::vector<std::thread> team;
+  auto draw = [&](int64_t first) {
+    drawRandom(init, name, seed, first, std::min(chunk, count - first),
+               out + first);
+  };
+  std::vector<std::jthread> team; // are waited for where it ends
   for (int64_t first = chunk; first < count; first += chunk)
-    team.emplace_back([&, first] {
-      drawRandom(init, name, seed, first, std::min(chunk, count - first),
-                 out + first);
-    });
-  drawRandom(init, name, seed, 0, std::min(chunk, count), out);
-  for (std::thread &member : team)
-    member.join();
+    try {
+      team.emplace_back(draw, first);
+    } catch (const std::system_error &) {
+      draw(first); // without another thread it only takes longer
+    }
+  draw(0);
 }
 
 static void fillConstant(const Init &init, DType type, int64_t count,
