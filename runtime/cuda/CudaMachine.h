@@ -199,9 +199,15 @@ private:
   void enablePeerAccess();
   void loadKernels(Sequence &sequence);
   void capture(Sequence &sequence);
+  /// One step on its GPU; an error says which.
+  void perform(const Sequence::Step &step);
+  /// All steps, on streams that leave the first device's and come back to it.
+  void enqueue(const Sequence &sequence);
 
   const MachineSpec spec;
   const MachineOptions options;
+  GraphUse graphs = GraphUse::ifPossible; ///< never, once a capture has failed
+  const bool synchronizesSteps;           ///< to see which one fails
   // Freed in reverse order: graphs, lanes, arenas, then the devices' libraries.
   std::vector<std::unique_ptr<Gpu>> gpus;
   std::vector<Device> devices;

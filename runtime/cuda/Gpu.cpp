@@ -130,6 +130,19 @@ std::vector<int> cuda::physicalDevices(const char *text, int logical,
   return devices;
 }
 
+bool cuda::isSet(const char *name, const char *text) {
+  std::string value = text ? text : "";
+  if (value != "" && value != "0" && value != "1")
+    throw Error(std::string(name) + " is \"" + value + "\"; it must be 0 or 1");
+  return value == "1";
+}
+
+GraphUse cuda::graphUse(const char *text) {
+  if (isSet("LWCC_GRAPH", text))
+    return GraphUse::always;
+  return text && *text ? GraphUse::never : GraphUse::ifPossible;
+}
+
 //===----------------------------------------------------------------------===//
 // One GPU
 //===----------------------------------------------------------------------===//

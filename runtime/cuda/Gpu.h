@@ -67,6 +67,17 @@ private:
 /// a list of numbers below `present` that is long enough.
 std::vector<int> physicalDevices(const char *text, int logical, int present);
 
+/// Whether sequences become CUDA graphs. What cannot become one runs without,
+/// unless it must.
+enum class GraphUse { never, ifPossible, always };
+
+/// What LWCC_GRAPH says, or null: 0, 1, or nothing. Throws Error.
+GraphUse graphUse(const char *text);
+
+/// Whether the variable `name` is 1; `text` is its value or null. Throws Error
+/// for anything but 0, 1 or nothing.
+bool isSet(const char *name, const char *text);
+
 /// How many GPUs there are, at least one; throws Error with both ways out.
 int countGpus();
 

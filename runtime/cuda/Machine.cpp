@@ -9,8 +9,10 @@
 #include "runtime/cuda/Nvtx.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 using namespace lwcc;
 using namespace lwcc::rt;
@@ -144,7 +146,10 @@ std::unique_ptr<Machine> Machine::create(const MachineSpec &spec,
 }
 
 CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
-    : spec(spec), options(options) {
+    : spec(spec), options(options),
+      synchronizesSteps(isSet("LWCC_SYNC", std::getenv("LWCC_SYNC"))) {
+  graphs =
+      synchronizesSteps ? GraphUse::never : graphUse(std::getenv("LWCC_GRAPH"));
   int present = countGpus();
   std::vector<int> physical =
       physicalDevices(std::getenv("LWCC_DEVICES"),
@@ -301,7 +306,22 @@ Sequence *CudaMachine::record(const char *name,
       lane->workspaces.emplace_back(lane->gpu, lane->workspaceNeeded,
                                     "workspace of a lane");
   loadKernels(*sequence);
-  capture(*sequence);
+  if (graphs != GraphUse::never)
+    try {
+      capture(*sequence);
+    } catch (const Error &error) {
+      if (graphs == GraphUse::always)
+        throw;
+      // Not sticky, unless the GPU is lost: then the next call says so.
+      cudaGetLastError();
+      if (sequence->graph)
+        cudaGraphExecDestroy(std::exchange(sequence->graph, nullptr));
+      graphs = GraphUse::never;
+      std::fprintf(stderr,
+                   "note: runs without CUDA graphs, slower; none could be made "
+                   "of %s: %s\n",
+                   name, error.what());
+    }
   return sequences.emplace_back(std::move(sequence)).get();
 }
 
@@ -317,41 +337,78 @@ void CudaMachine::loadKernels(Sequence &sequence) {
     lane->loading = false;
 }
 
-/// All lanes fork from the first device's stream and join it again, so that the
-/// capture sees one graph, of several devices if need be.
+void CudaMachine::perform(const Sequence::Step &step) {
+  step.lane->gpu.use();
+  if (!step.op)
+    return step.run();
+  try {
+    step.run();
+    if (synchronizesSteps)
+      check(cudaStreamSynchronize(step.lane->stream), "running it");
+  } catch (const Error &error) {
+    std::string phase = *step.phase ? std::string(", ") + step.phase : "";
+    throw Error(std::string(step.op) + " of layer " + step.layer + phase +
+                ": " + error.what());
+  }
+}
+
+namespace {
+/// Events that order some work once; what waits for them may still be to come
+/// when they are destroyed.
+class OrderingEvents {
+public:
+  OrderingEvents() = default;
+  OrderingEvents(const OrderingEvents &) = delete;
+  ~OrderingEvents() {
+    for (cudaEvent_t event : events)
+      cudaEventDestroy(event);
+  }
+  cudaEvent_t make(const Gpu &gpu) {
+    gpu.use();
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+          "making an event");
+    return events.emplace_back(event);
+  }
+
+private:
+  std::vector<cudaEvent_t> events;
+};
+} // namespace
+
+/// All lanes fork from the first device's stream and join it again, so that a
+/// capture sees one graph, of several devices if need be, and what follows on
+/// that stream follows all lanes.
+void CudaMachine::enqueue(const Sequence &sequence) {
+  Device &origin = devices.at(0);
+  OrderingEvents ordering;
+  cudaEvent_t fork = ordering.make(*origin.gpu);
+  check(cudaEventRecord(fork, origin.stream), "forking the lanes");
+  for (auto &lane : lanes) {
+    lane->gpu.use();
+    check(cudaStreamWaitEvent(lane->stream, fork, 0), "forking the lanes");
+  }
+  for (const Sequence::Step &step : sequence.steps)
+    perform(step);
+  for (auto &lane : lanes) {
+    cudaEvent_t join = ordering.make(lane->gpu);
+    check(cudaEventRecord(join, lane->stream), "joining the lanes");
+    check(cudaStreamWaitEvent(origin.stream, join, 0), "joining the lanes");
+  }
+}
+
 void CudaMachine::capture(Sequence &sequence) {
   std::map<Gpu *, int64_t> before;
   for (Device &device : devices)
     before[device.gpu] = device.gpu->bytesFree();
   Device &origin = devices.at(0);
   origin.gpu->use();
-  std::vector<cudaEvent_t> joins;
-  auto makeEvent = [&](Gpu &gpu) {
-    gpu.use();
-    cudaEvent_t event = nullptr;
-    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
-          "making an event");
-    joins.push_back(event);
-    return event;
-  };
   cudaGraph_t graph = nullptr;
   // Relaxed: libraries may load code while they are captured.
   check(cudaStreamBeginCapture(origin.stream, cudaStreamCaptureModeRelaxed),
         "starting a graph");
   try {
-    cudaEvent_t fork = makeEvent(*origin.gpu);
-    check(cudaEventRecord(fork, origin.stream), "forking a graph");
-    for (auto &lane : lanes)
-      check(cudaStreamWaitEvent(lane->stream, fork, 0), "forking a graph");
-    for (Sequence::Step &step : sequence.steps) {
-      step.lane->gpu.use();
-      step.run();
-    }
-    for (auto &lane : lanes) {
-      cudaEvent_t join = makeEvent(lane->gpu);
-      check(cudaEventRecord(join, lane->stream), "joining a graph");
-      check(cudaStreamWaitEvent(origin.stream, join, 0), "joining a graph");
-    }
+    enqueue(sequence);
     origin.gpu->use();
     check(cudaStreamEndCapture(origin.stream, &graph), "ending a graph");
   } catch (...) {
@@ -359,12 +416,8 @@ void CudaMachine::capture(Sequence &sequence) {
     cudaStreamEndCapture(origin.stream, &graph);
     if (graph)
       cudaGraphDestroy(graph);
-    for (cudaEvent_t event : joins)
-      cudaEventDestroy(event);
     throw;
   }
-  for (cudaEvent_t event : joins)
-    cudaEventDestroy(event);
   cudaError_t status = cudaGraphInstantiate(&sequence.graph, graph, 0);
   cudaGraphDestroy(graph);
   check(status, "making a graph");
@@ -394,6 +447,8 @@ std::vector<Traffic> CudaMachine::traffic() {
 void CudaMachine::run(Sequence *sequence) {
   ++sequence->runs;
   ProfilerRange range(sequence->name.c_str());
+  if (!sequence->graph)
+    return enqueue(*sequence);
   Device &origin = devices.at(0);
   origin.gpu->use();
   check(cudaGraphLaunch(sequence->graph, origin.stream), "starting a run");
@@ -412,8 +467,7 @@ void CudaMachine::runObserved(Sequence *sequence, const Observer &after) {
     if (!step.op)
       continue;
     ProfilerRange layer(*step.layer ? step.layer : step.op);
-    step.lane->gpu.use();
-    step.run();
+    perform(step);
     std::string where = std::string(step.op) + " of layer " + step.layer;
     check(cudaStreamSynchronize(step.lane->stream), where.c_str());
     after(step.layer, step.phase, step.op, step.results.data(),

@@ -47,6 +47,17 @@ TEST(PhysicalDevices, RefusesBadLists) {
   EXPECT_MESSAGE(physicalDevices("0,0", 3, 1), "3 devices", "only 2");
 }
 
+TEST(Graphs, AreTriedWhereNothingIsSaid) {
+  EXPECT_EQ(graphUse(nullptr), GraphUse::ifPossible);
+  EXPECT_EQ(graphUse(""), GraphUse::ifPossible);
+  EXPECT_EQ(graphUse("0"), GraphUse::never);
+  EXPECT_EQ(graphUse("1"), GraphUse::always);
+  EXPECT_MESSAGE(graphUse("yes"), "LWCC_GRAPH", "yes", "0 or 1");
+  EXPECT_TRUE(isSet("LWCC_SYNC", "1"));
+  EXPECT_FALSE(isSet("LWCC_SYNC", nullptr));
+  EXPECT_MESSAGE(isSet("LWCC_SYNC", "2"), "LWCC_SYNC", "0 or 1");
+}
+
 TEST(Messages, BytesAreReadable) {
   EXPECT_EQ(bytesText(1234567890), "1.23 GB (1,234,567,890 bytes)");
   EXPECT_EQ(bytesText(999), "0.00 GB (999 bytes)");
