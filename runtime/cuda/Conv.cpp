@@ -1,7 +1,8 @@
 //===- Conv.cpp - Convolutions on cuDNN -----------------------------------===//
 //
 // Decides how a convolution is cut into cuDNN graphs: bias and ReLU in the
-// graph where cuDNN has an engine for that, else behind it as a kernel of ours;
+// graph where cuDNN has an engine for that (one that says that it keeps NaN),
+// else behind it as a kernel of ours;
 // the gradient of the bias as a reduction of ours.
 //
 //===----------------------------------------------------------------------===//

@@ -197,7 +197,8 @@ static Descriptor graphOf(const PlanTarget &target, const ConvShape &shape) {
   return graphOf(target, {&forward, &add, &clip});
 }
 
-/// Whether an engine keeps the promise about precision and determinism.
+/// Whether an engine keeps the promises about precision, determinism and NaN,
+/// which a ReLU must not turn into 0.
 static bool isAllowed(const Descriptor &config, const ConvShape &shape) {
   std::vector<Descriptor> engine = config.getDescriptors(
       CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -207,16 +208,25 @@ static bool isAllowed(const Descriptor &config, const ConvShape &shape) {
   auto has = [&](cudnnBackendNumericalNote_t note) {
     return std::find(notes.begin(), notes.end(), note) != notes.end();
   };
+  if (shape.kind == ConvKind::forwardBiasRelu &&
+      !has(CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP))
+    return false;
   if (shape.deterministic && has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC))
     return false;
   return shape.tf32 || !(has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ||
                          has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
 }
 
+/// A lane holds the largest workspace of its operators for good. Some engines
+/// ask for gigabytes (VGG-16 in single precision: 1.6), which are better used
+/// for a larger batch: these come last, the most modest first.
+static constexpr int64_t modestWorkspace = int64_t(256) << 20;
+
 std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
                                             const ConvShape &shape,
                                             std::string *reason) {
   std::string why = "no engine is offered";
+  std::optional<ConvPlan> large;
   try {
     Descriptor graph = graphOf(target, shape);
     for (auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -237,8 +247,8 @@ std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
       for (const Descriptor &config : configs) {
         try {
           if (!isAllowed(config, shape)) {
-            why = "the engines that are offered round to TF32 or are not "
-                  "deterministic";
+            why = "the engines that are offered round to TF32, are not "
+                  "deterministic, or may lose a NaN";
             continue;
           }
           Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -254,7 +264,10 @@ std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
           result.plan = std::move(plan);
           result.hasBias = shape.kind == ConvKind::forwardBias ||
                            shape.kind == ConvKind::forwardBiasRelu;
-          return result;
+          if (result.workspace <= modestWorkspace)
+            return result;
+          if (!large || result.workspace < large->workspace)
+            large = std::move(result);
         } catch (const CudnnRefusal &refusal) {
           why = refusal.what();
         }
@@ -263,9 +276,9 @@ std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
   } catch (const CudnnRefusal &refusal) {
     why = refusal.what();
   }
-  if (reason)
+  if (!large && reason)
     *reason = why;
-  return std::nullopt;
+  return large;
 }
 
 void ConvPlan::execute(cudnnHandle_t handle, void *x, void *w, void *y,

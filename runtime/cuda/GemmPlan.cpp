@@ -107,12 +107,13 @@ GemmPlan cuda::buildGemmPlan(cublasLtHandle_t handle, const GemmShape &shape) {
   // Swapped: cuBLASLt's first operand is our b.
   set(d->operation, CUBLASLT_MATMUL_DESC_TRANSA, flag(shape.transposeB));
   set(d->operation, CUBLASLT_MATMUL_DESC_TRANSB, flag(shape.transposeA));
-  cublasLtEpilogue_t epilogue = shape.bias && shape.relu
-                                    ? CUBLASLT_EPILOGUE_RELU_BIAS
-                                : shape.bias ? CUBLASLT_EPILOGUE_BIAS
-                                : shape.relu ? CUBLASLT_EPILOGUE_RELU
-                                             : CUBLASLT_EPILOGUE_DEFAULT;
-  set(d->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (shape.bias) {
+    set(d->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    // The choice of an algorithm may depend on where the bias lies, which is
+    // said when the product is run: an address that is aligned alike.
+    set(d->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+        reinterpret_cast<const void *>(shape.alignment));
+  }
   auto [m, n, k] = std::array{shape.m, shape.n, shape.k};
   d->a = shape.transposeB ? layoutOf(n, k, shape.batches, shape.strideB)
                           : layoutOf(k, n, shape.batches, shape.strideB);

@@ -24,7 +24,7 @@ struct GemmShape {
   int64_t batches = 1;
   int64_t strideA = 0, strideB = 0, strideC = 0; ///< elements between batches
   bool transposeA = false, transposeB = false;
-  bool bias = false, relu = false;
+  bool bias = false;
   bool tf32 = false;
   int64_t alignment = 16; ///< bytes, of every operand's first element
 

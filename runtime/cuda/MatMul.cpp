@@ -2,10 +2,13 @@
 //
 // Decides how a product of tensors becomes one (batched) product of matrices. A
 // rank-4 operand lies channels-last and is first copied to row-major order in
-// the lane's workspace; such products are rare (attention over images).
+// the lane's workspace; such products are rare (attention over images). The
+// bias is cuBLASLt's, the ReLU a kernel of ours: of its epilogue nobody says
+// that it keeps NaN.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cuda/ConvBias.h"
 #include "runtime/cuda/CudaMachine.h"
 #include "runtime/cuda/GemmPlan.h"
 
@@ -75,7 +78,6 @@ void rt::matmul(Lane &base, Tensor c, Tensor a, Tensor b, Tensor bias,
   shape.transposeA = params.transpose_a;
   shape.transposeB = params.transpose_b;
   shape.bias = static_cast<bool>(bias);
-  shape.relu = params.relu;
   shape.tf32 = lane.machine.usesTf32();
   const bool shared = b.rank == 2 && shape.batches > 1;
   if (shared && !params.transpose_a) {
@@ -88,14 +90,14 @@ void rt::matmul(Lane &base, Tensor c, Tensor a, Tensor b, Tensor bias,
     shape.strideB = shared ? 0 : shape.k * shape.n;
     shape.strideC = shape.m * shape.n;
   }
-  shape.alignment = std::min({alignmentOf(first, shape.strideA),
-                              alignmentOf(second, shape.strideB),
-                              alignmentOf(result, shape.strideC)});
+  shape.alignment = std::min(
+      {alignmentOf(first, shape.strideA), alignmentOf(second, shape.strideB),
+       alignmentOf(result, shape.strideC), alignmentOf({bias}, 0)});
 
   const GemmPlan &plan = lane.gpu.planOf(shape);
   lane.append(
       "matmul", {c},
-      [=, &lane, &plan] {
+      [=, &lane, &plan, relu = params.relu] {
         Tensor ca = first.rowMajor(lane), cb = second.rowMajor(lane),
                cc = result.rowMajor(lane);
         if (first.offset >= 0)
@@ -106,6 +108,7 @@ void rt::matmul(Lane &base, Tensor c, Tensor a, Tensor b, Tensor bias,
           plan.execute(lane.gpu.cublasLt(), lane.stream, cc.as<float>(),
                        ca.as<const float>(), cb.as<const float>(),
                        bias.as<const float>(), lane.workspace() + workspace);
+        launchBiasRelu(lane, cc, {}, relu);
         if (result.offset >= 0)
           launchCopy(lane, c, cc);
       },

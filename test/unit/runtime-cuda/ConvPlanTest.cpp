@@ -75,6 +75,25 @@ TEST_P(ConvPlans, AnyAlignmentIsAccepted) {
   }
 }
 
+/// VGG-16's layers at a batch of 64, whose quickest engines ask for gigabytes.
+TEST_P(ConvPlans, WorkspacesAreModest) {
+  PlanTarget target = targetOf(GetParam());
+  const ConvShape shapes[] = {
+      shapeOf({64, 64, 224, 224}, {64, 64, 3, 3}, {1, 1, 1, 1}),
+      shapeOf({64, 128, 112, 112}, {128, 128, 3, 3}, {1, 1, 1, 1}),
+      shapeOf({64, 256, 56, 56}, {256, 256, 3, 3}, {1, 1, 1, 1})};
+  for (ConvShape shape : shapes)
+    for (ConvKind kind : allKinds)
+      for (bool tf32 : {false, true}) {
+        shape.kind = kind;
+        shape.tf32 = tf32;
+        std::optional<ConvPlan> plan = buildConvPlan(target, shape);
+        ASSERT_TRUE(plan) << shape.describe();
+        EXPECT_LE(plan->workspaceBytes(), int64_t(256) << 20)
+            << shape.describe();
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ConvPlans,
                          testing::Values("sm_80", "sm_90", "sm_100"),
                          [](const auto &info) { return info.param; });
