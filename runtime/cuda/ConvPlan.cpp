@@ -222,11 +222,12 @@ static bool isAllowed(const Descriptor &config, const ConvShape &shape) {
 /// for a larger batch: these come last, the most modest first.
 static constexpr int64_t modestWorkspace = int64_t(256) << 20;
 
-std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
-                                            const ConvShape &shape,
-                                            std::string *reason) {
+std::optional<ConvPlan>
+cuda::buildConvPlan(const PlanTarget &target, const ConvShape &shape,
+                    std::string *reason,
+                    const std::function<void(const ConvPlan &)> &tryOut) {
   std::string why = "no engine is offered";
-  std::optional<ConvPlan> large;
+  std::vector<ConvPlan> large;
   try {
     Descriptor graph = graphOf(target, shape);
     for (auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -264,10 +265,13 @@ std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
           result.plan = std::move(plan);
           result.hasBias = shape.kind == ConvKind::forwardBias ||
                            shape.kind == ConvKind::forwardBiasRelu;
-          if (result.workspace <= modestWorkspace)
-            return result;
-          if (!large || result.workspace < large->workspace)
-            large = std::move(result);
+          if (result.workspace > modestWorkspace) {
+            large.push_back(std::move(result));
+            continue;
+          }
+          if (tryOut)
+            tryOut(result);
+          return result;
         } catch (const CudnnRefusal &refusal) {
           why = refusal.what();
         }
@@ -276,9 +280,21 @@ std::optional<ConvPlan> cuda::buildConvPlan(const PlanTarget &target,
   } catch (const CudnnRefusal &refusal) {
     why = refusal.what();
   }
-  if (!large && reason)
+  std::stable_sort(large.begin(), large.end(),
+                   [](const ConvPlan &a, const ConvPlan &b) {
+                     return a.workspace < b.workspace;
+                   });
+  for (ConvPlan &plan : large)
+    try {
+      if (tryOut)
+        tryOut(plan);
+      return std::move(plan);
+    } catch (const CudnnRefusal &refusal) {
+      why = refusal.what();
+    }
+  if (reason)
     *reason = why;
-  return large;
+  return std::nullopt;
 }
 
 void ConvPlan::execute(cudnnHandle_t handle, void *x, void *w, void *y,

@@ -18,6 +18,7 @@
 #include "runtime/cuda/Cudnn.h"
 
 #include <compare>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -70,16 +71,20 @@ public:
 
 private:
   friend std::optional<ConvPlan>
-  buildConvPlan(const PlanTarget &, const ConvShape &, std::string *);
+  buildConvPlan(const PlanTarget &, const ConvShape &, std::string *,
+                const std::function<void(const ConvPlan &)> &);
   Descriptor plan;
   int64_t workspace = 0;
   bool hasBias = false;
 };
 
 /// None where cuDNN has no engine for the shape; `reason`, if given, says why.
-std::optional<ConvPlan> buildConvPlan(const PlanTarget &target,
-                                      const ConvShape &shape,
-                                      std::string *reason = nullptr);
+/// `tryOut`, if given, runs a plan once; where it throws CudnnRefusal the next
+/// engine is taken.
+std::optional<ConvPlan>
+buildConvPlan(const PlanTarget &target, const ConvShape &shape,
+              std::string *reason = nullptr,
+              const std::function<void(const ConvPlan &)> &tryOut = {});
 
 } // namespace lwcc::rt::cuda
 

@@ -205,12 +205,67 @@ cublasLtContext *Gpu::cublasLt() {
   return blas;
 }
 
+namespace {
+/// Zeroed memory of the current GPU for a while; null where there is too little
+/// left, or nothing was asked for.
+class Scratch {
+public:
+  explicit Scratch(int64_t bytes) : wanted(bytes > 0) {
+    void *memory = nullptr;
+    if (!wanted ||
+        cudaMalloc(&memory, static_cast<size_t>(bytes)) != cudaSuccess) {
+      cudaGetLastError(); // not sticky: clears it
+      return;
+    }
+    pointer = static_cast<float *>(memory);
+    check(cudaMemset(pointer, 0, static_cast<size_t>(bytes)),
+          "clearing memory");
+  }
+  Scratch(const Scratch &) = delete;
+  ~Scratch() { cudaFree(pointer); }
+
+  bool isThere() const { return pointer || !wanted; }
+  float *data() const { return pointer; }
+
+private:
+  bool wanted;
+  float *pointer = nullptr;
+};
+} // namespace
+
+static int64_t bytesOf(const Quad &dims) {
+  int64_t elements = 1;
+  for (int64_t extent : dims)
+    elements *= extent;
+  return elements * int64_t(sizeof(float));
+}
+
+void Gpu::warmUp(const std::function<void()> &first) {
+  int64_t before = bytesFree();
+  first();
+  bytesOfLibraries += std::max<int64_t>(0, before - bytesFree());
+}
+
 const ConvPlan *Gpu::planOf(const ConvShape &shape, std::string *reason) {
   auto [at, isNew] = plans->convolutions.try_emplace(shape);
   if (isNew) {
     use();
-    at->second =
-        buildConvPlan(PlanTarget(cudnn()), shape, &plans->refusals[shape]);
+    auto tryOut = [&](const ConvPlan &plan) {
+      warmUp([&] {
+        Scratch x(bytesOf(shape.x)), w(bytesOf(shape.w)), y(bytesOf(shape.y)),
+            bias(bytesOf({1, shape.y[1], 1, 1})),
+            workspace(plan.workspaceBytes());
+        for (const Scratch *each : {&x, &w, &y, &bias, &workspace})
+          if (!each->isThere())
+            return; // the first time will be in the program
+        cudnnSetStream(cudnn(), nullptr);
+        plan.execute(cudnn(), x.data(), w.data(), y.data(), bias.data(),
+                     workspace.data());
+        check(cudaDeviceSynchronize(), "running it for the first time");
+      });
+    };
+    at->second = buildConvPlan(PlanTarget(cudnn()), shape,
+                               &plans->refusals[shape], tryOut);
   }
   if (!at->second && reason)
     *reason = plans->refusals[shape];
@@ -222,6 +277,21 @@ const GemmPlan &Gpu::planOf(const GemmShape &shape) {
   if (at == plans->products.end()) {
     use();
     at = plans->products.emplace(shape, buildGemmPlan(cublasLt(), shape)).first;
+    const GemmPlan &plan = at->second;
+    warmUp([&] {
+      auto matrices = [&](int64_t rows, int64_t columns) {
+        return shape.batches * rows * columns * int64_t(sizeof(float));
+      };
+      Scratch a(matrices(shape.m, shape.k)), b(matrices(shape.k, shape.n)),
+          c(matrices(shape.m, shape.n)), bias(matrices(1, shape.n)),
+          workspace(plan.workspaceBytes);
+      for (const Scratch *each : {&a, &b, &c, &bias, &workspace})
+        if (!each->isThere())
+          return;
+      plan.execute(cublasLt(), nullptr, c.data(), a.data(), b.data(),
+                   bias.data(), workspace.data());
+      check(cudaDeviceSynchronize(), "running it for the first time");
+    });
   }
   return at->second;
 }

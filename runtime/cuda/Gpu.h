@@ -13,6 +13,7 @@
 #include "runtime/core/Ops.h"
 #include "runtime/cuda/Check.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,14 +48,20 @@ public:
   /// cuDNN.
   cudnnContext *cudnn();
   cublasLtContext *cublasLt();
-  /// Device memory that those two took when they started.
+  /// Device memory that those two took when they started or loaded code.
   int64_t libraryBytes() const { return bytesOfLibraries; }
 
-  /// The plan for a convolution, or null where cuDNN has none; built once.
+  /// The plan for a convolution, or null where cuDNN has none; built once, and
+  /// run once on zeros: libraries load code when they first do something, which
+  /// they must not while a graph is captured, and an engine that fails makes
+  /// room for the next one.
   const ConvPlan *planOf(const ConvShape &shape, std::string *reason = nullptr);
   const GemmPlan &planOf(const GemmShape &shape);
 
 private:
+  /// `first` does something with a library for the first time.
+  void warmUp(const std::function<void()> &first);
+
   struct Plans;
   std::unique_ptr<Plans> plans;
   cudnnContext *dnn = nullptr;

@@ -94,6 +94,24 @@ TEST_P(ConvPlans, WorkspacesAreModest) {
       }
 }
 
+TEST_P(ConvPlans, AnEngineThatFailsMakesRoomForTheNext) {
+  PlanTarget target = targetOf(GetParam());
+  ConvShape shape = shapeOf({64, 64, 224, 224}, {64, 64, 3, 3}, {1, 1, 1, 1});
+  int tried = 0, failing = 2;
+  auto tryOut = [&](const ConvPlan &) {
+    if (tried++ < failing)
+      throw CudnnRefusal(CUDNN_STATUS_EXECUTION_FAILED, "trying it");
+  };
+  std::string reason;
+  EXPECT_TRUE(buildConvPlan(target, shape, &reason, tryOut)) << reason;
+  EXPECT_EQ(tried, 3);
+  // Those with large workspaces, too, before it is given up.
+  failing = 1000;
+  EXPECT_FALSE(buildConvPlan(target, shape, &reason, tryOut));
+  EXPECT_GT(tried, 6);
+  EXPECT_NE(reason.find("trying it"), std::string::npos) << reason;
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ConvPlans,
                          testing::Values("sm_80", "sm_90", "sm_100"),
                          [](const auto &info) { return info.param; });
