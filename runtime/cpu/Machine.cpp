@@ -78,6 +78,8 @@ private:
   void fail(uint64_t number, std::exception_ptr exception);
   void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
   CpuLane &laneOn(int device);
+  /// Copies in the device's lane; the ticket.
+  int64_t postCopy(int device, Tensor to, Tensor from, bool isRead);
   int deviceOf(const void *address) const;
 
   std::vector<Arena> arenas;
@@ -405,7 +407,7 @@ void CpuMachine::runObserved(Sequence *sequence, const Observer &after) {
 //===----------------------------------------------------------------------===//
 
 /// `tensor` with the row-major layout that host memory has.
-static Tensor onHost(const Tensor &tensor, void *host) {
+static Tensor rowMajor(const Tensor &tensor, void *host) {
   return Tensor(host, tensor.type, tensor.dim.data(), tensor.rank,
                 Layout::dense);
 }
@@ -422,34 +424,34 @@ CpuLane &CpuMachine::laneOn(int device) {
 // decides how long the lanes' threads wait before they sleep, and the many
 // short parallel loops of a step would pay for waking them.
 
+int64_t CpuMachine::postCopy(int device, Tensor to, Tensor from, bool isRead) {
+  CpuLane &lane = laneOn(device);
+  Item item;
+  item.actionLane = lane.index;
+  item.isRead = isRead;
+  item.action = [&lane, to, from] { copyTensor(lane.threads, to, from); };
+  return static_cast<int64_t>(post(std::move(item)));
+}
+
 void CpuMachine::read(Tensor source, int device, void *host) {
-  wait(readAsync(source, device, host));
+  wait(postCopy(device, rowMajor(source, host), source, true));
 }
 
 void CpuMachine::write(Tensor target, int device, const void *host) {
-  writeAsync(target, device, host);
+  postCopy(device, target, rowMajor(target, const_cast<void *>(host)), false);
   synchronize();
 }
 
 void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
-  CpuLane &lane = laneOn(device);
-  Item item;
-  item.actionLane = lane.index;
-  item.action = [&lane, target, host] {
-    copyTensor(lane.threads, target, onHost(target, const_cast<void *>(host)));
-  };
-  post(std::move(item));
+  Tensor source = target;
+  source.data = const_cast<void *>(host);
+  postCopy(device, target, source, false);
 }
 
 int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
-  CpuLane &lane = laneOn(device);
-  Item item;
-  item.actionLane = lane.index;
-  item.isRead = true;
-  item.action = [&lane, source, host] {
-    copyTensor(lane.threads, onHost(source, host), source);
-  };
-  return static_cast<int64_t>(post(std::move(item)));
+  Tensor target = source;
+  target.data = host;
+  return postCopy(device, target, source, true);
 }
 
 // Says when the lane had read, not when this thread woke up: the lanes' threads
