@@ -111,9 +111,17 @@ def KernelOp : ExecOp<"kernel", [Symbol, HasParent<"ProgramOp">]> {
 
 def SequenceOp : ExecOp<"sequence", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
   let summary = "work in the order in which it is appended to the lanes";
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let description = [{
+    `meaning`: what the calls, one after the other, leave in the persistent
+    buffers, in the order of their declarations; a number each, 0 for what they
+    leave alone (passes/verify/Meaning.h).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<DenseI64ArrayAttr>:$meaning);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name), [{
+    build($_builder, $_state, name, ::mlir::DenseI64ArrayAttr());
+  }]>];
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body (`means` $meaning^)?";
 }
 
 def CallOp : ExecOp<"call", [HasParent<"SequenceOp">]> {

@@ -17,6 +17,7 @@
 #include "passes/schedule/Storage.h"
 #include "passes/schedule/Synchronize.h"
 #include "passes/schedule/Views.h"
+#include "passes/verify/Meaning.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_TOEXEC
@@ -266,6 +267,7 @@ struct ToExec : lwcc::impl::ToExecBase<ToExec> {
           SymbolTable::lookupSymbolIn(program, func.getSymName()));
       if (failed(FunctionBuilder(declarations, func, storage).run(sequence)))
         return signalPassFailure();
+      sequence.setMeaning(meaningOf(func));
     }
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<func::FuncOp, train::ParameterOp>(op))

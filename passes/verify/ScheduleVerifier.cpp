@@ -19,6 +19,7 @@
 #include "passes/Passes.h"
 #include "passes/verify/Copies.h"
 #include "passes/verify/HappensBefore.h"
+#include "passes/verify/Meaning.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -291,6 +292,7 @@ void Verifier::checkSequence(SequenceOp sequence) {
           written.back().bytes += piece.end - start;
     }
   ok &= succeeded(verifyCopies(sequence, written));
+  ok &= succeeded(verifyMeaning(sequence));
 }
 
 void Verifier::checkCall(CallOp call, HappensBefore &order,

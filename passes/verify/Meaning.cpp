@@ -1,0 +1,317 @@
+//===- Meaning.cpp - What an operation means ------------------------------===//
+//
+// Movements are resolved into the bytes that they move, by arithmetic of their
+// own (the compiler's is in passes/schedule/Views.cpp, which this is to judge);
+// every other operation makes new values, named by their hash.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/verify/Meaning.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::meaning;
+
+//===----------------------------------------------------------------------===//
+// Contents
+//===----------------------------------------------------------------------===//
+
+void meaning::append(Content &content, Piece piece) {
+  if (piece.bytes == 0)
+    return;
+  if (!content.empty() && content.back().value == piece.value &&
+      content.back().first + content.back().bytes == piece.first)
+    content.back().bytes += piece.bytes;
+  else
+    content.push_back(piece);
+}
+
+void meaning::append(Content &content, ArrayRef<Piece> pieces) {
+  for (const Piece &piece : pieces)
+    append(content, piece);
+}
+
+Content meaning::rangeOf(ArrayRef<Piece> content, int64_t first,
+                         int64_t bytes) {
+  Content range;
+  int64_t at = 0, end = first + bytes;
+  for (const Piece &piece : content) {
+    int64_t from = std::max(first, at), to = std::min(end, at + piece.bytes);
+    if (from < to)
+      append(range, {piece.value, piece.first + from - at, to - from});
+    at += piece.bytes;
+  }
+  return range;
+}
+
+/// Dimensions from the one whose neighbours are furthest apart in memory.
+static SmallVector<int64_t> storageOrder(RankedTensorType type) {
+  if (exec::isChannelsLast(type))
+    return {0, 2, 3, 1};
+  return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+}
+
+std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
+                                           ArrayRef<int64_t> start,
+                                           ArrayRef<int64_t> step,
+                                           RankedTensorType part) {
+  auto rank = static_cast<size_t>(whole.getRank());
+  if (whole.getElementType() != part.getElementType() ||
+      part.getRank() != whole.getRank() || start.size() != rank ||
+      step.size() != rank)
+    return std::nullopt;
+  // From outside to inside: one element, then a range, then everything.
+  int64_t first = 0;
+  bool one = true;
+  for (int64_t d : storageOrder(whole)) {
+    int64_t extent = part.getDimSize(d), all = whole.getDimSize(d);
+    if (start[d] < 0 || start[d] > all - extent ||
+        (extent != 1 && step[d] != 1) || (!one && extent != all))
+      return std::nullopt;
+    one &= extent == 1;
+    first = first * all + start[d];
+  }
+  return first * whole.getElementTypeBitWidth() / 8;
+}
+
+/// Whether the same bytes are the same elements in logical order. Where at most
+/// one of channels and pixels has an extent, channels-last is row-major.
+static bool samePlaces(RankedTensorType from, RankedTensorType to) {
+  auto layout = [](RankedTensorType type) -> std::array<int64_t, 3> {
+    if (exec::isChannelsLast(type)) {
+      int64_t channels = type.getDimSize(1);
+      int64_t pixels = type.getDimSize(2) * type.getDimSize(3);
+      if (channels != 1 && pixels != 1)
+        return {type.getDimSize(0), channels, pixels};
+    }
+    return {type.getNumElements(), 1, 1};
+  };
+  return from.getElementType() == to.getElementType() &&
+         layout(from) == layout(to);
+}
+
+/// Whether the same bytes are the elements with their dimensions permuted.
+static bool samePlaces(RankedTensorType from, RankedTensorType to,
+                       ArrayRef<int64_t> perm) {
+  auto size = perm.size();
+  if (size != static_cast<size_t>(from.getRank()) ||
+      from.getRank() != to.getRank() ||
+      from.getElementType() != to.getElementType() ||
+      !llvm::all_of(perm,
+                    [&](int64_t d) { return d >= 0 && d < from.getRank(); }))
+    return false;
+  SmallVector<int64_t> before, after; // dimensions of `from`
+  for (int64_t d : storageOrder(from))
+    if (from.getDimSize(d) != 1)
+      before.push_back(d);
+  for (int64_t d : storageOrder(to)) {
+    if (to.getDimSize(d) != from.getDimSize(perm[d]))
+      return false;
+    if (to.getDimSize(d) != 1)
+      after.push_back(perm[d]);
+  }
+  return before == after;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static uint64_t hashOfText(T printable) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printable.print(stream);
+  return llvm::xxh3_64bits(text);
+}
+
+uint64_t Evaluator::textHash(Attribute attribute) {
+  uint64_t &hash = texts[attribute.getAsOpaquePointer()];
+  return hash ? hash : hash = attribute ? hashOfText(attribute) : 0;
+}
+
+uint64_t Evaluator::textHash(Type type) {
+  uint64_t &hash = texts[type.getAsOpaquePointer()];
+  return hash ? hash : hash = hashOfText(type);
+}
+
+namespace lwcc::meaning {
+/// The words that a value's number is made of.
+class Hash {
+public:
+  Hash(Evaluator &evaluator, StringRef kind) : evaluator(evaluator) {
+    add(kind);
+  }
+  void add(uint64_t word) { words.push_back(word); }
+  void add(StringRef text) { add(llvm::xxh3_64bits(text)); }
+  void add(Attribute attribute) { add(evaluator.textHash(attribute)); }
+  void add(RankedTensorType type) { add(evaluator.textHash(Type(type))); }
+  void add(const Tensor &tensor) {
+    if (!tensor.type)
+      return add(uint64_t(0));
+    add(tensor.type);
+    add(uint64_t(Evaluator::numberOf(tensor.content)));
+  }
+  uint64_t finish() const {
+    return llvm::xxh3_64bits(
+        ArrayRef(reinterpret_cast<const uint8_t *>(words.data()),
+                 words.size() * sizeof(uint64_t)));
+  }
+
+private:
+  Evaluator &evaluator;
+  llvm::SmallVector<uint64_t, 24> words;
+};
+} // namespace lwcc::meaning
+
+int64_t Evaluator::numberOf(ArrayRef<Piece> content) {
+  return static_cast<int64_t>(llvm::xxh3_64bits(
+      ArrayRef(reinterpret_cast<const uint8_t *>(content.data()),
+               content.size() * sizeof(Piece))));
+}
+
+static Content wholeValue(uint64_t value, RankedTensorType type) {
+  return {{value, 0, exec::bytesOf(type)}};
+}
+
+Content Evaluator::initial(size_t number, RankedTensorType type,
+                           ArrayRef<Attribute> properties) {
+  Hash hash(*this, "initial");
+  hash.add(number);
+  hash.add(type);
+  for (Attribute property : properties)
+    hash.add(property);
+  return wholeValue(hash.finish(), type);
+}
+
+Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
+                        ArrayRef<int64_t> step, RankedTensorType type) {
+  if (auto first = denseRange(whole.type, start, step, type))
+    return rangeOf(whole.content, *first, exec::bytesOf(type));
+  Hash hash(*this, "slice");
+  hash.add(whole);
+  hash.add(type);
+  for (auto [d, begin] : llvm::enumerate(start))
+    hash.add(uint64_t(begin));
+  // Of one element no step is ever taken.
+  for (auto [d, distance] : llvm::enumerate(step)) {
+    bool moot = d < size_t(type.getRank()) && type.getDimSize(d) == 1;
+    hash.add(uint64_t(moot ? 1 : distance));
+  }
+  return wholeValue(hash.finish(), type);
+}
+
+/// A list among the fields, empty if there is none.
+static ArrayRef<int64_t> listOf(const meaning::Operation &operation,
+                                StringRef name) {
+  auto list = operation.fields ? operation.fields.getAs<DenseI64ArrayAttr>(name)
+                               : DenseI64ArrayAttr();
+  return list ? list.asArrayRef() : ArrayRef<int64_t>();
+}
+
+/// The dimension that a concat or split works along, if the operation has one
+/// that fits the type.
+static std::optional<int64_t> axisOf(const meaning::Operation &operation,
+                                     RankedTensorType type) {
+  auto axis = operation.fields ? operation.fields.getAs<IntegerAttr>("axis")
+                               : IntegerAttr();
+  if (!axis || axis.getInt() < 0 || axis.getInt() >= type.getRank())
+    return std::nullopt;
+  return axis.getInt();
+}
+
+/// The parts behind each other, if each is stored densely in the result.
+static std::optional<Content> join(const meaning::Operation &operation) {
+  RankedTensorType whole = operation.results[0];
+  std::optional<int64_t> axis = axisOf(operation, whole);
+  if (!axis)
+    return std::nullopt;
+  SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
+  Content content;
+  int64_t end = 0;
+  for (const Tensor &operand : operation.operands) {
+    if (!operand.type ||
+        denseRange(whole, start, step, operand.type) != std::optional(end))
+      return std::nullopt;
+    append(content, operand.content);
+    end += exec::bytesOf(operand.type);
+    start[*axis] += operand.type.getDimSize(*axis);
+  }
+  return end == exec::bytesOf(whole) ? std::optional(content) : std::nullopt;
+}
+
+SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
+  StringRef callee = operation.callee;
+  ArrayRef<Tensor> operands = operation.operands;
+  SmallVector<Content> contents(operation.results.size());
+  RankedTensorType from, to;
+  if (!operands.empty())
+    from = operands[0].type;
+  if (!operation.results.empty())
+    to = operation.results[0];
+
+  // What moves bytes and changes none.
+  if (callee == "transfer" && operands.size() == operation.results.size() &&
+      llvm::all_of(llvm::zip_equal(operands, operation.results), [](auto pair) {
+        return std::get<0>(pair).type == std::get<1>(pair);
+      })) {
+    for (auto [content, operand] : llvm::zip_equal(contents, operands))
+      content = operand.content;
+    return contents;
+  }
+  if (from && to && operands.size() == 1 && operation.results.size() == 1 &&
+      ((callee == "reshape" && samePlaces(from, to)) ||
+       (callee == "transpose" &&
+        samePlaces(from, to, listOf(operation, "perm"))))) {
+    contents[0] = operands[0].content;
+    return contents;
+  }
+  if (callee == "slice" && from && to) {
+    contents[0] = part(operands[0], listOf(operation, "start"),
+                       listOf(operation, "step"), to);
+    return contents;
+  }
+  if (auto axis =
+          callee == "split" && from ? axisOf(operation, from) : std::nullopt) {
+    SmallVector<int64_t> start(from.getRank(), 0), step(from.getRank(), 1);
+    ArrayRef<int64_t> sizes = listOf(operation, "sizes");
+    for (auto [content, type, size] :
+         llvm::zip(contents, operation.results, sizes)) {
+      if (type)
+        content = part(operands[0], start, step, type);
+      start[*axis] += size;
+    }
+    return contents;
+  }
+  if (callee == "concat" && to)
+    if (std::optional<Content> joined = join(operation)) {
+      contents[0] = *joined;
+      return contents;
+    }
+
+  Hash hash(*this, callee);
+  hash.add(operation.expression);
+  hash.add(uint64_t(operation.inputs));
+  hash.add(operation.fields);
+  // Optional tensors stand last; absent ones may or may not be listed.
+  size_t present = operands.size();
+  while (present && !operands[present - 1].type)
+    --present;
+  for (const Tensor &operand : operands.take_front(present))
+    hash.add(operand);
+  for (auto [number, type] : llvm::enumerate(operation.results)) {
+    if (!type)
+      continue;
+    Hash result = hash;
+    result.add(number);
+    result.add(type);
+    contents[number] = wholeValue(result.finish(), type);
+  }
+  return contents;
+}
