@@ -60,6 +60,7 @@ struct MachineSpec {
 /// What the person who starts the program may choose.
 struct MachineOptions {
   int threads = 0;            ///< CPU threads over all lanes; 0: all cores
+  bool yielding = false;      ///< CPU: of all cores only those that are free
   bool deterministic = false; ///< bitwise equal from run to run
 };
 

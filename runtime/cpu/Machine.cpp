@@ -89,6 +89,7 @@ private:
   std::vector<Arena> hostMemory;
   std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
   int allThreads = 1;                   ///< over all lanes
+  int mostThreads = 1;                  ///< if no core were busy
 
   std::mutex mutex;
   std::condition_variable changed; ///< posted, completed or stopping
@@ -167,7 +168,11 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
   for (const DeviceSpec &device : spec.devices)
     arenas.emplace_back(device.arenaBytes);
 
-  allThreads = threadCount(options.threads);
+  allThreads = mostThreads = threadCount(options.threads);
+  // Whoever names a number means it.
+  if (options.yielding && options.threads == 0 &&
+      !std::getenv("OMP_NUM_THREADS"))
+    allThreads = threadsWithCore(mostThreads);
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
     lanes.push_back(std::make_unique<CpuLane>(
@@ -505,6 +510,10 @@ std::string CpuMachine::describe() const {
   if (allThreads > omp_get_num_procs())
     text += " on " + std::to_string(omp_get_num_procs()) +
             (omp_get_num_procs() == 1 ? " core" : " cores");
+  if (allThreads < mostThreads)
+    text += ", as other work keeps " +
+            std::to_string(mostThreads - allThreads) + " of " +
+            std::to_string(mostThreads) + " cores busy";
   if (lanes.size() > 1)
     text += " in " + std::to_string(lanes.size()) + " lanes";
   return text + " (" + describeOnednn() + ")";

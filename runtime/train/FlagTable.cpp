@@ -96,9 +96,10 @@ const std::vector<FlagSection> &flagTable() {
       {"Machine",
        {
            {"threads", "N", &O::threads,
-            "CPU threads; 0: all cores, or OMP_NUM_THREADS. Another number "
-            "rounds differently, with --deterministic, too, where checkpoints "
-            "remember it",
+            "CPU threads; 0: one for each core that other work leaves free "
+            "(with --deterministic for each core), or OMP_NUM_THREADS. Another "
+            "number rounds differently, with --deterministic, too, where "
+            "checkpoints remember it",
             true, 0, 4096},
            {"deterministic", nullptr, &O::deterministic,
             "bitwise equal results from run to run with as many CPU threads",
