@@ -96,6 +96,24 @@ bool BufferOp::isPersistent() {
   }
 }
 
+/// Whether the buffer lies in the tensor that it is a part of. Without extents
+/// it is the whole of it, without a first element it begins at the start.
+static bool liesInItsTensor(BufferOp buffer) {
+  ArrayRef<int64_t> part = buffer.getTensorType().getShape(), whole = part;
+  if (auto dims = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
+    whole = dims.asArrayRef();
+  SmallVector<int64_t> zeros(part.size(), 0);
+  ArrayRef<int64_t> begin = zeros;
+  if (auto list = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin"))
+    begin = list.asArrayRef();
+  if (begin.size() != part.size() || whole.size() != part.size())
+    return false;
+  for (auto [first, extent, all] : llvm::zip_equal(begin, part, whole))
+    if (first < 0 || first > all - extent)
+      return false;
+  return true;
+}
+
 LogicalResult BufferOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
@@ -114,6 +132,10 @@ LogicalResult BufferOp::verify() {
   if (auto dims = (*this)->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
     if (!lwcc::elementCount(dims.asArrayRef()))
       return emitOpError("is part of a tensor of impossible extents: ") << dims;
+  if (!liesInItsTensor(*this))
+    return emitOpError("of type ")
+           << type << " does not lie in its tensor (exec.dims) from its first "
+           << "element there (exec.begin)";
   int64_t offset = getOffset();
   if (offset > lwcc::maxBytes)
     return emitOpError("has the offset ") << offset << ", beyond any arena";

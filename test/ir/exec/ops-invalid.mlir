@@ -261,3 +261,35 @@ exec.program @p {
   // expected-error @+1 {{is part of a tensor of impossible extents}}
   exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
 }
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{of type 'tensor<4xf32>' does not lie in its tensor}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{does not lie in its tensor}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{does not lie in its tensor}}
+  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{does not lie in its tensor}}
+  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 16>}
+}

@@ -16,6 +16,10 @@ static std::vector<Tag> resultsOf(const SymbolicProgram &program,
   std::vector<Tag> result;
   for (const Kept &kept : program.kept)
     result.push_back(readCell(image, kept.cell));
+  // The next step may find the same input there.
+  result.push_back(llvm::all_of(program.given, [&](Cell cell) {
+    return readCell(image, cell) == readCell(program.start, cell);
+  }));
   return result;
 }
 

@@ -5,8 +5,8 @@
 // appending with a memory of its own for every root buffer, which is what the
 // program means, and mutants with their real offsets, in the order of appending
 // and in many interleavings of their lanes, which is what may happen. What a
-// run leaves in the persistent buffers is its result; a mutant with any other
-// result is wrong.
+// run leaves in the persistent buffers is its result, by the tensor and element
+// that the trainer takes it for; a mutant with any other result is wrong.
 //
 // One run of each sequence says it all: it begins with tags of which nothing is
 // known, as after any number of runs, but that copies of an element are equal.

@@ -170,6 +170,48 @@ bool otherOperand(CallOp call, ProgramOp program, Random &random) {
   return other != nullptr;
 }
 
+/// A part of some tensor instead of an operand, as large as the operand.
+bool partAsOperand(CallOp call, ProgramOp program, Random &random) {
+  if (call.getIns().empty())
+    return false;
+  size_t index = below(call.getIns().size(), random);
+  auto name = dyn_cast<FlatSymbolRefAttr>(call.getIns()[index]);
+  if (!name)
+    return false;
+  SymbolTable symbols(program);
+  auto old = symbols.lookup<BufferOp>(name.getAttr());
+  RankedTensorType type = old.getTensorType();
+  std::vector<BufferOp> wholes;
+  for (BufferOp other : all<BufferOp>(program)) {
+    RankedTensorType whole = other.getTensorType();
+    if (other.getDevice() == old.getDevice() && !other.getWindow() &&
+        whole.getElementType() == type.getElementType() &&
+        whole.getRank() == type.getRank() && whole != type &&
+        llvm::all_of(
+            llvm::zip_equal(whole.getShape(), type.getShape()),
+            [](auto pair) { return std::get<0>(pair) >= std::get<1>(pair); }))
+      wholes.push_back(other);
+  }
+  if (wholes.empty())
+    return false;
+  BufferOp whole = pick(wholes, random);
+  std::vector<int64_t> begin;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    begin.push_back(below(
+        whole.getTensorType().getDimSize(d) - type.getDimSize(d) + 1, random));
+  auto part = cast<BufferOp>(whole->clone());
+  part.setSymName("part");
+  part.setType(type);
+  part.setViewOf(whole.getSymName());
+  part.setWindow(begin);
+  part.setOffset(byteOf(whole.getTensorType(), begin));
+  for (StringRef attribute : {"exec.tensor", "exec.begin", "exec.dims"})
+    part->removeAttr(attribute);
+  whole->getBlock()->getOperations().insertAfter(whole->getIterator(), part);
+  call.setInsAttr(replaced(call.getIns(), index, ref(part)));
+  return true;
+}
+
 bool otherResult(CallOp call, ProgramOp program, Random &random) {
   if (call.getOuts().empty())
     return false;
@@ -402,6 +444,7 @@ const std::vector<Mutation> &test::mutations() {
       atEach<CallOp>("drop call", drop<CallOp>),
       atEach<CallOp>("double call", runTwice, 2),
       atEach<CallOp>("other operand", otherOperand, 4),
+      atEach<CallOp>("part as operand", partAsOperand),
       atEach<CallOp>("other result", otherResult, 3),
       atEach<CallOp>("swap operands",
                      exchangeTensors<&CallOp::getIns, &CallOp::setInsAttr>, 2),
@@ -417,7 +460,7 @@ const std::vector<Mutation> &test::mutations() {
       atEach<BufferOp>("other arena", toOtherDevice),
       atEach<DeviceOp>("cut arena", cutArena),
       atEach<BufferOp>("other extents", otherExtents, 2),
-      atEach<BufferOp>("other window", otherWindow, 2),
+      atEach<BufferOp>("other window", otherWindow, 4),
       atEach<BufferOp>("other whole", otherWhole, 2),
       atEach<BufferOp>("other part", otherPart, 2),
       atEach<BufferOp>("other role", otherRole, 2),

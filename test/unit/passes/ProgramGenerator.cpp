@@ -5,6 +5,7 @@
 #include "ir/exec/Kernels.h"
 #include "passes/memory/PlanMemory.h"
 #include "passes/schedule/Synchronize.h"
+#include "passes/verify/Meaning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -362,10 +363,14 @@ void Generator::twoViews() {
 /// Windows are read by what reads parts where they are stored.
 void Generator::parts() {
   BufferOp whole = anyValue();
+  if (whole.getTensorType().getNumElements() < 4) {
+    whole = fresh({3, 4});
+    emit("lrn", {anyValue()}, {whole});
+  }
   Dims to(shape(whole)), begin;
   for (int64_t &extent : to) {
     int64_t all = extent;
-    extent = std::max<int64_t>(1, extent - below(3));
+    extent = std::max<int64_t>(1, all - 1 - below(2));
     begin.push_back(below(all - extent + 1));
   }
   BufferOp part = view(whole, to, byteOf(whole.getTensorType(), begin));
@@ -521,7 +526,7 @@ void Generator::fillSequence(StringRef name, int length, bool training) {
   values = persistent;
   unread.clear();
   for (int c = 0; c < length; ++c) {
-    switch (below(14)) {
+    switch (below(16)) {
     case 0:
     case 1:
     case 2:
@@ -545,15 +550,17 @@ void Generator::fillSequence(StringRef name, int length, bool training) {
       twoViews();
       break;
     case 9:
-      parts();
-      break;
-    case 10:
       oneHot();
       break;
-    case 11:
+    case 10:
       pooling();
       break;
+    case 11:
     case 12:
+    case 13:
+      parts();
+      break;
+    case 14:
       transferOfSeveral();
       break;
     default:
@@ -590,6 +597,8 @@ OwningOpRef<ModuleOp> Generator::make() {
   synchronize(program);
   if (failed(planMemory(program)))
     return {};
+  for (auto sequence : program.getBody().getOps<SequenceOp>())
+    sequence.setMeaning(meaningOf(sequence));
   return module;
 }
 

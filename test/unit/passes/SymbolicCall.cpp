@@ -64,7 +64,13 @@ private:
   template <typename F>
   bool gather(const View &y, const View &x, double otherwise, F from);
   void copy(Cell to, Cell from) {
-    result.groups.push_back({0, true, {from}, {{to, 0}}});
+    result.ins.push_back(from);
+    result.outs.push_back({to, 0});
+    result.endGroup(0, /*copies=*/true);
+  }
+  void write(const View &to, Cell cell, double value) {
+    result.outs.push_back({cell, 0});
+    result.endGroup(constantOf(to.type.getElementType(), value));
   }
 
   std::vector<int64_t> listOf(StringRef name) const {
@@ -115,10 +121,7 @@ bool Describer::gather(const View &y, const View &x, double otherwise, F from) {
     if (within)
       copy(to, x.cells[*source]);
     else
-      result.groups.push_back({constantOf(y.type.getElementType(), otherwise),
-                               false,
-                               {},
-                               {{to, 0}}});
+      write(y, to, otherwise);
   }
   return true;
 }
@@ -268,7 +271,6 @@ bool Describer::map() {
     return false;
   for (auto [i, to] : llvm::enumerate(y->cells)) {
     std::vector<int64_t> at = coordinatesOf(dims, i);
-    Group group{mix(6, tagOf(kernel.getExprAttr())), false, {}, {{to, 7}}};
     for (const View *x : ins.take_front(inputs)) {
       ArrayRef<int64_t> from = x->type.getShape();
       if (from.size() > dims.size())
@@ -279,13 +281,13 @@ bool Describer::map() {
           c = 0;
         else if (extent != dims[&c - source.data() + dims.size() - from.size()])
           return false;
-      group.ins.push_back(x->cells[*indexOf(from, source)]);
+      result.ins.push_back(x->cells[*indexOf(from, source)]);
     }
     int64_t index = 0;
     for (size_t d = 0; random && d < dims.size(); ++d)
       index = index * whole[d] + begin[d] + at[d];
-    group.seed = mix(group.seed, index);
-    result.groups.push_back(std::move(group));
+    result.outs.push_back({to, 7});
+    result.endGroup(mix(mix(6, tagOf(kernel.getExprAttr())), index));
   }
   return true;
 }
@@ -298,10 +300,11 @@ bool Describer::sum() {
   if (ins.empty())
     return false;
   for (auto [i, to] : llvm::enumerate(y->cells)) {
-    Group group{8, ins.size() == 1, {}, {{to, ins.size() == 1 ? 0 : 9}}};
     for (const View *x : ins)
-      group.ins.push_back(x->cells[i]);
-    result.groups.push_back(std::move(group));
+      result.ins.push_back(x->cells[i]);
+    bool copies = ins.size() == 1;
+    result.outs.push_back({to, copies ? 0 : 9});
+    result.endGroup(8, copies);
   }
   return true;
 }
@@ -317,11 +320,13 @@ bool Describer::sgd() {
   for (const View *view : ins.slice(2, 2))
     llvm::append_range(result.shared, view->cells);
   for (auto [i, w] : llvm::enumerate(ins[0]->cells)) {
-    Group group{12, false, {w, ins[1]->cells[i]}, {}};
+    result.ins.push_back(w);
+    result.ins.push_back(ins[1]->cells[i]);
     for (const View *g : ins.drop_front(4))
-      group.ins.push_back(g->cells[i]);
-    group.outs = {{outs[0]->cells[i], 1}, {outs[1]->cells[i], 2}};
-    result.groups.push_back(std::move(group));
+      result.ins.push_back(g->cells[i]);
+    result.outs.push_back({outs[0]->cells[i], 1});
+    result.outs.push_back({outs[1]->cells[i], 2});
+    result.endGroup(12);
   }
   return true;
 }
@@ -343,11 +348,7 @@ bool Describer::describeKnown() {
     return movement(callee);
   if (callee == "fill" && outs[0]) {
     for (Cell to : outs[0]->cells)
-      result.groups.push_back(
-          {constantOf(outs[0]->type.getElementType(), numberOf("value")),
-           false,
-           {},
-           {{to, 0}}});
+      write(*outs[0], to, numberOf("value"));
     return true;
   }
   if (callee == "transfer") {
@@ -366,26 +367,23 @@ bool Describer::describeKnown() {
 
 /// Every result depends on everything that is read.
 void Describer::anything(bool torn) {
-  Group group;
-  group.seed = mix(tagOf(call.getCalleeAttr()), torn);
+  Tag seed = mix(tagOf(call.getCalleeAttr()), torn);
   if (kernel)
-    group.seed = mix(group.seed, tagOf(kernel.getExprAttr()));
-  group.seed = mix(group.seed, tagOf(params));
-  auto shape = [&](const View *view) {
-    group.seed =
-        mix(group.seed, view ? tagOf(TypeAttr::get(view->type)) : Tag(4));
-  };
+    seed = mix(seed, tagOf(kernel.getExprAttr()));
+  seed = mix(seed, tagOf(params));
   for (const View *view : ins) {
-    shape(view);
+    seed = mix(seed, view ? tagOf(TypeAttr::get(view->type)) : Tag(4));
     if (view)
-      llvm::append_range(group.ins, view->cells);
+      llvm::append_range(result.ins, view->cells);
   }
   for (auto [number, view] : llvm::enumerate(outs)) {
-    shape(view);
-    for (size_t i = 0; view && i < view->cells.size(); ++i)
-      group.outs.push_back({view->cells[i], mix(13 + number, i)});
+    if (!view)
+      continue;
+    Tag which = mix(13 + number, tagOf(TypeAttr::get(view->type)));
+    for (auto [i, cell] : llvm::enumerate(view->cells))
+      result.outs.push_back({cell, mix(which, i)});
   }
-  result.groups.push_back(std::move(group));
+  result.endGroup(seed);
 }
 
 /// Whether a kernel reads element i of the operand before it writes element i
@@ -428,7 +426,7 @@ bool Describer::overwritesItself() {
       if (outs[o] && common(*outs[r], *outs[o]))
         return true;
     for (size_t i = 0; i < ins.size(); ++i)
-      if (ins[i] && common(*outs[r], *ins[i]) && !mayOverwrite(r, i))
+      if (ins[i] && !mayOverwrite(r, i) && common(*outs[r], *ins[i]))
         return true;
   }
   return false;

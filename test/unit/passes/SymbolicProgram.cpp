@@ -5,8 +5,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
@@ -46,19 +44,18 @@ void test::run(const Call &call, Image &image) {
     shared = mix(shared, readCell(image, cell));
   std::vector<Tag> tags;
   tags.reserve(call.groups.size());
-  for (const Group &group : call.groups) {
-    if (group.copies) {
-      tags.push_back(readCell(image, group.ins.front()));
-      continue;
-    }
+  const Cell *in = call.ins.data();
+  for (const Call::Group &group : call.groups) {
     Tag tag = call.shared.empty() ? group.seed : mix(group.seed, shared);
-    for (Cell cell : group.ins)
-      tag = mix(tag, readCell(image, cell));
+    for (const Cell *end = call.ins.data() + group.insEnd; in != end; ++in)
+      tag =
+          group.copies ? readCell(image, *in) : mix(tag, readCell(image, *in));
     tags.push_back(tag);
   }
+  const auto *out = call.outs.data();
   for (auto [group, tag] : llvm::zip_equal(call.groups, tags))
-    for (auto [cell, difference] : group.outs)
-      writeCell(image, cell, difference ? mix(tag, difference) : tag);
+    for (const auto *end = call.outs.data() + group.outsEnd; out != end; ++out)
+      writeCell(image, out->first, out->second ? mix(tag, out->second) : tag);
 }
 
 /// Channels-last where the rank is 4, else row-major.
@@ -101,7 +98,7 @@ private:
   llvm::StringMap<std::string> memoryOf;
   llvm::StringMap<int> lanes;
   llvm::StringMap<KernelOp> kernels;
-  std::map<std::string, View> views;
+  llvm::StringMap<View> views;
 };
 
 } // namespace
@@ -125,7 +122,7 @@ void Reader::addBuffer(BufferOp buffer) {
   StringRef name = buffer.getSymName();
   int64_t offset = buffer.getOffset();
   if (auto parent = buffer.getViewOf()) {
-    const View &whole = views.at(parent->str());
+    const View &whole = views.at(*parent);
     memoryOf[name] = memoryOf[*parent];
     view.first = view.declared = whole.declared + offset;
     if (auto window = buffer.getWindow()) { // where it lies in the whole
@@ -153,21 +150,26 @@ void Reader::addBuffer(BufferOp buffer) {
   }
   if (!buffer.getViewOf() && buffer.isPersistent())
     addPersistent(buffer, view);
-  views.emplace(name.str(), std::move(view));
+  views.try_emplace(name, std::move(view));
 }
 
-/// The trainer loads and saves elements of tensors, wherever they lie.
+/// The trainer loads and saves elements of tensors, wherever they lie. It knows
+/// loss and metric by their roles.
 void Reader::addPersistent(BufferOp buffer, const View &view) {
   if (!view.inside) {
     result.mistake = "a persistent buffer is outside its memory";
     return;
   }
-  auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
-  auto begin = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin");
-  auto dims = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
-  Tag tensor = tagOf(name ? name : buffer.getSymNameAttr());
-  if (dims)
-    tensor = mix(tensor, tagOf(dims));
+  Tag tensor = 10;
+  DenseI64ArrayAttr begin;
+  if (!llvm::is_contained({Role::Loss, Role::Metric}, buffer.getRole())) {
+    auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
+    tensor = tagOf(name ? name : buffer.getSymNameAttr());
+    tensor = mix(tensor, tagOf(buffer->getAttr("exec.dims")));
+    begin = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin");
+  }
+  bool given = llvm::is_contained({Role::Input, Role::Labels, Role::Scalars},
+                                  buffer.getRole());
   for (auto [i, cell] : llvm::enumerate(view.cells)) {
     Tag element = tensor;
     for (auto [d, c] : llvm::enumerate(coordinatesOf(view.type.getShape(), i)))
@@ -175,6 +177,10 @@ void Reader::addPersistent(BufferOp buffer, const View &view) {
                                  ? begin[d] + c
                                  : c);
     writeCell(result.start, cell, element);
+    if (given) {
+      result.given.push_back(cell);
+      continue;
+    }
     result.kept.push_back(
         {mix(element, static_cast<Tag>(buffer.getRole())), cell});
   }
@@ -204,7 +210,7 @@ std::vector<Item> Reader::itemsOf(SequenceOp sequence) {
       auto viewsOf = [&](ArrayAttr list) {
         return llvm::map_to_vector(list, [&](Attribute a) -> const View * {
           auto name = dyn_cast<FlatSymbolRefAttr>(a);
-          return name ? &views.at(name.getValue().str()) : nullptr;
+          return name ? &views.at(name.getValue()) : nullptr;
         });
       };
       item.what = describeCall(

@@ -57,17 +57,23 @@ struct View {
   bool inside = true;           ///< its memory, with all its cells
 };
 
-struct Group {
-  Tag seed = 0;
-  bool copies = false; ///< the tag of the only cell that it reads
+/// What a call does, all groups behind each other.
+struct Call {
+  struct Group {
+    Tag seed = 0;
+    bool copies = false; ///< the tag of the only cell that it reads
+    size_t insEnd = 0, outsEnd = 0;
+  };
+  std::vector<Group> groups;
+  std::vector<Cell> shared; ///< read for each group
   std::vector<Cell> ins;
   std::vector<std::pair<Cell, Tag>> outs; ///< with what tells them apart
-};
-
-struct Call {
-  std::vector<Cell> shared; ///< read for all groups
-  std::vector<Group> groups;
   std::string mistake; ///< what is wrong whatever the memory holds
+
+  /// Ends the group of what was added to `ins` and `outs` since the last one.
+  void endGroup(Tag seed, bool copies = false) {
+    groups.push_back({seed, copies, ins.size(), outs.size()});
+  }
 };
 /// All groups read before one writes.
 void run(const Call &call, Image &image);
@@ -79,7 +85,7 @@ struct Item {
   Call what;
 };
 
-/// An element of a buffer that keeps its value from run to run.
+/// An element of a buffer that the trainer reads after a run.
 struct Kept {
   Tag key; ///< which element of which tensor, for the trainer
   Cell cell;
@@ -87,8 +93,9 @@ struct Kept {
 
 struct SymbolicProgram {
   int lanes = 0;
-  Image start;            ///< garbage, and the persistent values
-  std::vector<Kept> kept; ///< by their keys
+  Image start;             ///< garbage, and the persistent values
+  std::vector<Kept> kept;  ///< by their keys
+  std::vector<Cell> given; ///< input, labels, scalars: to be left alone
   std::vector<std::pair<std::string, std::vector<Item>>> sequences;
   std::string mistake;
 };
