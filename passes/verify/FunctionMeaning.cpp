@@ -59,6 +59,29 @@ static meaning::Operation translate(mlir::Operation *op) {
   return operation;
 }
 
+static exec::Role roleOf(train::ParameterKind kind) {
+  switch (kind) {
+  case train::ParameterKind::Trainable:
+  case train::ParameterKind::Frozen:
+    return exec::Role::Parameter;
+  case train::ParameterKind::Statistic:
+    return exec::Role::Statistic;
+  case train::ParameterKind::Optimizer:
+    return exec::Role::Optimizer;
+  case train::ParameterKind::Constant:
+    return exec::Role::Constant;
+  }
+  llvm_unreachable("all kinds covered");
+}
+
+/// Of an argument: input, labels and scalars have elements of their own.
+static exec::Role roleOf(RankedTensorType type) {
+  Type element = type.getElementType();
+  return element.isF32()         ? exec::Role::Input
+         : element.isInteger(32) ? exec::Role::Labels
+                                 : exec::Role::Scalars;
+}
+
 SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
   auto module = func->getParentOfType<ModuleOp>();
   Block &body = func.getBody().front();
@@ -70,14 +93,15 @@ SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
   llvm::DenseMap<Attribute, size_t> parameters; ///< by symbol
   SmallVector<RankedTensorType> types;
   llvm::DenseMap<Value, Content> contents;
-  auto addTensor = [&](StringRef name, Type type, DictionaryAttr attributes,
-                       ArrayRef<Attribute> more) {
+  auto addTensor = [&](exec::Role role, StringRef name, Type type,
+                       DictionaryAttr attributes, ArrayRef<Attribute> more) {
     ArrayRef<int64_t> shape = typeOf(type).getShape();
     auto attributeOr = [&](StringRef key, Attribute whole) {
       Attribute part = attributes ? attributes.get(key) : Attribute();
       return part ? part : whole;
     };
     SmallVector<Attribute> properties = {
+        exec::RoleAttr::get(func.getContext(), role),
         attributeOr(train::tensorAttr, builder.getStringAttr(name)),
         attributeOr(train::dimsAttr, builder.getDenseI64ArrayAttr(shape)),
         attributeOr(train::beginAttr,
@@ -90,8 +114,8 @@ SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
   };
   for (auto parameter : module.getOps<train::ParameterOp>()) {
     parameters[parameter.getSymNameAttr()] = before.size();
-    addTensor(parameter.getSymName(), parameter.getType(),
-              parameter->getDiscardableAttrDictionary(),
+    addTensor(roleOf(parameter.getKind()), parameter.getSymName(),
+              parameter.getType(), parameter->getDiscardableAttrDictionary(),
               {parameter.getKindAttr(), parameter.getInitAttr(),
                parameter.getFreshAttr()});
   }
@@ -99,7 +123,7 @@ SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
     std::string name = train::nameOf(argument).str();
     if (name.empty())
       name = "arg" + std::to_string(argument.getArgNumber());
-    addTensor(name, argument.getType(),
+    addTensor(roleOf(typeOf(argument.getType())), name, argument.getType(),
               func.getArgAttrDict(argument.getArgNumber()), {});
     contents[argument] = before.back();
   }
@@ -141,11 +165,16 @@ SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
   }
 
   SmallVector<int64_t> numbers;
-  for (auto [first, last] : llvm::zip_equal(before, after)) {
-    int64_t number = Evaluator::numberOf(last);
-    numbers.push_back(number == Evaluator::numberOf(first) ? 0 : number);
+  for (auto [first, last] : llvm::zip_equal(before, after))
+    numbers.push_back(Evaluator::numberOf(first, last));
+  for (Value result : body.getTerminator()->getOperands()) {
+    RankedTensorType type = typeOf(result.getType());
+    auto role = exec::RoleAttr::get(func.getContext(),
+                                    type.getRank() == 0 ? exec::Role::Loss
+                                                        : exec::Role::Metric);
+    numbers.push_back(
+        Evaluator::numberOf(evaluator.initial(numbers.size(), type, {role}),
+                            contents.lookup(result)));
   }
-  for (Value result : body.getTerminator()->getOperands())
-    numbers.push_back(Evaluator::numberOf(contents.lookup(result)));
   return numbers;
 }
