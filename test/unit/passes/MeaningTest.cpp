@@ -239,6 +239,10 @@ TEST_F(MeaningTest, splitsAndConcatsAreSlicesOfTheWhole) {
           auto parts = evaluator.evaluate(split);
           for (auto [part, places] : llvm::zip_equal(parts, sources))
             check(part, places, consecutive(places));
+          // What does not fit is another operation, with results of its own.
+          split.results[1] = type(whole);
+          EXPECT_NE(Evaluator::numberOf(evaluator.evaluate(split)[0]),
+                    Evaluator::numberOf(parts[0]));
           meaning::Operation concat{
               "concat",
               "",
