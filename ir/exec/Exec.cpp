@@ -96,6 +96,37 @@ bool BufferOp::isPersistent() {
   }
 }
 
+/// Where a buffer says which part of a tensor it is: that it may be, so that
+/// tables, the trainer and other passes can add up begins and extents.
+static LogicalResult checkPart(BufferOp buffer) {
+  ArrayRef<int64_t> part = buffer.getTensorType().getShape();
+  // Nobody has to say how large the whole is.
+  SmallVector<int64_t> whole(part.size(), lwcc::maxElements);
+  if (Attribute attribute = buffer->getAttr("exec.dims")) {
+    auto dims = dyn_cast<DenseI64ArrayAttr>(attribute);
+    if (!dims || !lwcc::elementCount(dims.asArrayRef()))
+      return buffer.emitOpError("is part of a tensor of impossible extents: ")
+             << attribute;
+    whole.assign(dims.asArrayRef().begin(), dims.asArrayRef().end());
+  }
+  Attribute attribute = buffer->getAttr("exec.begin");
+  auto list = dyn_cast_if_present<DenseI64ArrayAttr>(attribute);
+  SmallVector<int64_t> begin(part.size(), 0);
+  if (list)
+    begin.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+  bool inside = begin.size() == part.size() && whole.size() == part.size() &&
+                (list || !attribute);
+  for (size_t d = 0; inside && d < part.size(); ++d)
+    inside = begin[d] >= 0 && begin[d] <= whole[d] - part[d];
+  if (inside)
+    return success();
+  InFlightDiagnostic diag = buffer.emitOpError("of type ");
+  diag << buffer.getType();
+  if (attribute)
+    diag << ", at " << attribute << ",";
+  return diag << " is no part of a tensor of extents [" << whole << "]";
+}
+
 LogicalResult BufferOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
@@ -110,10 +141,8 @@ LogicalResult BufferOp::verify() {
     return emitOpError("has the shape of more than ")
            << (lwcc::maxBytes >> 40) << " TiB or " << lwcc::maxTensorRank
            << " dimensions: " << type;
-  // Of the tensor that it is a part of, which tables and the trainer add up.
-  if (auto dims = (*this)->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
-    if (!lwcc::elementCount(dims.asArrayRef()))
-      return emitOpError("is part of a tensor of impossible extents: ") << dims;
+  if (failed(checkPart(*this)))
+    return failure();
   int64_t offset = getOffset();
   if (offset > lwcc::maxBytes)
     return emitOpError("has the offset ") << offset << ", beyond any arena";
