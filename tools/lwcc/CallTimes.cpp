@@ -1,13 +1,13 @@
 //===- CallTimes.cpp - What a trace says about calls ----------------------===//
 
 #include "tools/lwcc/CallTimes.h"
+#include "ir/InputFile.h"
 #include "passes/plan/ParseJson.h"
 #include "tools/lwcc/Build.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,9 +18,10 @@ using llvm::StringRef;
 namespace json = llvm::json;
 
 Expected<CallTimes> CallTimes::read(StringRef traceFile) {
-  auto buffer = llvm::MemoryBuffer::getFile(traceFile, /*IsText=*/true);
+  auto buffer = readInput(traceFile, mostJsonBytes);
   if (!buffer)
-    return failed("cannot read the trace: " + buffer.getError().message());
+    return failed("cannot read the trace: " +
+                  llvm::toString(buffer.takeError()));
   std::vector<std::string> mistakes;
   json::Value value = nullptr;
   const json::Object *object =

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/verify/Meaning.h"
+#include "Shapes.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,52 +19,17 @@
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::meaning;
+using namespace lwcc::test;
 
 namespace {
 
-using Shape = std::vector<int64_t>;
 /// By address in a result: the address in the operand.
 using Places = std::vector<int64_t>;
 
-int64_t elementsOf(const Shape &shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
-                         std::multiplies<>());
-}
-
-/// Channels-last for rank 4, else row-major.
-int64_t addressOf(const Shape &shape, const Shape &index) {
-  if (shape.size() == 4)
-    return ((index[0] * shape[2] + index[2]) * shape[3] + index[3]) * shape[1] +
-           index[1];
-  int64_t address = 0;
-  for (auto [extent, i] : llvm::zip_equal(shape, index))
-    address = address * extent + i;
-  return address;
-}
-
 void forEachIndex(const Shape &shape,
                   llvm::function_ref<void(const Shape &)> visit) {
-  for (int64_t i = 0; i < elementsOf(shape); ++i) {
-    Shape index(shape.size());
-    int64_t rest = i;
-    for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
-      index[d] = rest % shape[d];
-    visit(index);
-  }
-}
-
-std::vector<Shape> shapesOf(size_t rank) {
-  std::vector<Shape> shapes = {{}};
-  for (size_t d = 0; d < rank; ++d) {
-    std::vector<Shape> longer;
-    for (const Shape &shape : shapes)
-      for (int64_t extent : {1, 2, 3}) {
-        longer.push_back(shape);
-        longer.back().push_back(extent);
-      }
-    shapes = longer;
-  }
-  return shapes;
+  for (int64_t i = 0; i < elementsOf(shape); ++i)
+    visit(indexOf(shape, i));
 }
 
 class MeaningTest : public ::testing::Test {
