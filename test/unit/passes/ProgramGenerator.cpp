@@ -141,6 +141,11 @@ BufferOp Generator::state(Role role, StringRef tensor, ArrayRef<int64_t> dims,
   made->setAttr("exec.tensor", builder.getStringAttr(tensor));
   made->setAttr("exec.begin", list(begin));
   made->setAttr("exec.dims", list(whole));
+  if (role == Role::Parameter || role == Role::Optimizer) {
+    // Nobody looks into these.
+    made->setAttr("exec.kind", builder.getStringAttr(stringifyRole(role)));
+    made->setAttr("exec.init", builder.getStringAttr("of " + tensor));
+  }
   return made;
 }
 
