@@ -67,7 +67,7 @@ llvm::Expected<Buffer> lwcc::readInput(StringRef path, int64_t most) {
   int descriptor = open(path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return systemError(errno);
-  auto closed = llvm::make_scope_exit([&] { close(descriptor); });
+  llvm::scope_exit closed([&] { close(descriptor); });
   struct stat info;
   if (fstat(descriptor, &info) != 0)
     return systemError(errno);

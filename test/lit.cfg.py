@@ -21,6 +21,8 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["LWCC_DEPS"] = config.deps
 # What someone has probed here must not make plans others.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+# Nor must what else runs make trainers take fewer threads.
+config.environment["OMP_NUM_THREADS"] = str(len(os.sched_getaffinity(0)))
 for name in ("HOME", "CCACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

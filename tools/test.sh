@@ -30,6 +30,8 @@ models=$build/models
 data=$build/digits
 logs=$build/test-logs
 export PATH=$build/bin:$PATH LWCC_DEPS=$deps PYTHONDONTWRITEBYTECODE=1
+# Trainers take as many threads whatever else runs.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(nproc)}
 
 setup=1
 sections=()

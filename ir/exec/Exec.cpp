@@ -100,8 +100,8 @@ bool BufferOp::isPersistent() {
 /// tables, the trainer and other passes can add up begins and extents.
 static LogicalResult checkPart(BufferOp buffer) {
   ArrayRef<int64_t> part = buffer.getTensorType().getShape();
-  // Nobody has to say how large the whole is.
-  SmallVector<int64_t> whole(part.size(), lwcc::maxElements);
+  // Without extents it is the whole, without a first element it begins at 0.
+  SmallVector<int64_t> whole(part);
   if (Attribute attribute = buffer->getAttr("exec.dims")) {
     auto dims = dyn_cast<DenseI64ArrayAttr>(attribute);
     if (!dims || !lwcc::elementCount(dims.asArrayRef()))

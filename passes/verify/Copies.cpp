@@ -2,6 +2,7 @@
 
 #include "passes/verify/Copies.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -27,6 +28,50 @@ static bool overlap(BufferOp a, BufferOp b) {
         begin(b, d) + second[d] <= begin(a, d))
       return false;
   return true;
+}
+
+/// In what two parts of a tensor differ that must not, empty if in nothing.
+static StringRef differenceOf(BufferOp a, BufferOp b) {
+  auto extentsOf = [](BufferOp buffer) {
+    auto list = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
+    return list ? list.asArrayRef() : buffer.getTensorType().getShape();
+  };
+  if (a.getRole() != b.getRole())
+    return "role";
+  if (a.getTensorType().getElementType() != b.getTensorType().getElementType())
+    return "element type";
+  if (extentsOf(a) != extentsOf(b))
+    return "extents";
+  for (StringRef name : {"exec.tensor", "exec.kind", "exec.init", "exec.fresh"})
+    if (a->getAttr(name) != b->getAttr(name))
+      return name;
+  return "";
+}
+
+LogicalResult lwcc::verifyParts(ProgramOp program) {
+  bool good = true;
+  llvm::DenseMap<Attribute, BufferOp> firsts;
+  for (auto buffer : program.getBody().getOps<BufferOp>()) {
+    auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
+    // Loss and metric are whole. Input, labels and scalars are what their role
+    // says: a parameter may have the same name.
+    Role role = buffer.getRole();
+    if (!tensor || role == Role::Loss || role == Role::Metric)
+      continue;
+    Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
+    BufferOp first = firsts.try_emplace(whole, buffer).first->second;
+    StringRef difference = differenceOf(first, buffer);
+    if (difference.empty())
+      continue;
+    good = false;
+    (buffer.emitOpError() << "is a part of '" << tensor.getValue()
+                          << "', but differs from another part, @"
+                          << first.getSymName() << ", in the tensor's "
+                          << difference)
+            .attachNote(first->getLoc())
+        << "the other part";
+  }
+  return success(good);
 }
 
 LogicalResult lwcc::verifyCopies(SequenceOp sequence,

@@ -114,6 +114,7 @@ public:
   LogicalResult run() {
     number();
     checkLayout();
+    ok &= succeeded(verifyParts(program));
     if (ok)
       for (auto sequence : program.getBody().getOps<SequenceOp>())
         checkSequence(sequence);

@@ -60,6 +60,7 @@ struct MachineSpec {
 /// What the person who starts the program may choose.
 struct MachineOptions {
   int threads = 0;            ///< CPU threads over all lanes; 0: all cores
+  bool yielding = false;      ///< CPU: of all cores only those that are free
   bool deterministic = false; ///< bitwise equal from run to run
 };
 
@@ -126,22 +127,22 @@ public:
   /// memory, waiting for earlier runs and for the copy.
   virtual void read(Tensor source, int device, void *host) = 0;
   virtual void write(Tensor target, int device, const void *host) = 0;
-  /// Like write, but in order with runs and without waiting where the backend
-  /// can; `host` is pinned memory from hostAlloc and stays valid until the
-  /// next synchronize or the wait for a later ticket.
+  /// In order with runs and without waiting: the copy may arrive while the run
+  /// before is at work. `host` is pinned memory from hostAlloc that holds the
+  /// elements as `target` stores them, and stays valid until the next
+  /// synchronize or the wait for a later ticket.
   virtual void writeAsync(Tensor target, int device, const void *host) = 0;
-  /// Like read, but in order with runs and without waiting where the backend
-  /// can; `host` is from hostAlloc. wait(ticket) returns when the copy and all
-  /// that was started before it are done, and says when that was, as far as the
-  /// backend knows (else, when it returned). A backend without such copies
-  /// reads at once and gives 0; waiting for that returns at once.
-  virtual int64_t readAsync(Tensor source, int device, void *host) {
-    read(source, device, host);
-    return 0;
-  }
-  virtual Clock::time_point wait([[maybe_unused]] int64_t ticket) {
-    return Clock::now();
-  }
+  /// Makes ready for many writeAsync to this tensor. Throws Error: too little
+  /// memory.
+  virtual void expectWrites([[maybe_unused]] Tensor target,
+                            [[maybe_unused]] int device) {}
+  /// The other way: in order with runs and without waiting, into memory from
+  /// hostAlloc, the elements as `source` stores them. wait(ticket) returns when
+  /// the copy and all that was started before it are done, and says when that
+  /// was, as far as the backend knows (else, when it returned). Ticket 0: the
+  /// backend has waited.
+  virtual int64_t readAsync(Tensor source, int device, void *host) = 0;
+  virtual Clock::time_point wait(int64_t ticket) = 0;
   virtual void *hostAlloc(int64_t bytes) = 0;
 
   /// What the transfers of all runs so far moved, after waiting for them; only

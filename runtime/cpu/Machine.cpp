@@ -78,6 +78,8 @@ private:
   void fail(uint64_t number, std::exception_ptr exception);
   void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
   CpuLane &laneOn(int device);
+  /// Copies in the device's lane; the ticket.
+  int64_t postCopy(int device, Tensor to, Tensor from, bool isRead);
   int deviceOf(const void *address) const;
 
   std::vector<Arena> arenas;
@@ -87,6 +89,7 @@ private:
   std::vector<Arena> hostMemory;
   std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
   int allThreads = 1;                   ///< over all lanes
+  int mostThreads = 1;                  ///< if no core were busy
 
   std::mutex mutex;
   std::condition_variable changed; ///< posted, completed or stopping
@@ -165,7 +168,11 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
   for (const DeviceSpec &device : spec.devices)
     arenas.emplace_back(device.arenaBytes);
 
-  allThreads = threadCount(options.threads);
+  allThreads = mostThreads = threadCount(options.threads);
+  // Whoever names a number means it.
+  if (options.yielding && options.threads == 0 &&
+      !std::getenv("OMP_NUM_THREADS"))
+    allThreads = threadsWithCore(mostThreads);
   int count = static_cast<int>(spec.lanes.size());
   for (int i = 0; i < count; ++i) {
     lanes.push_back(std::make_unique<CpuLane>(
@@ -405,7 +412,7 @@ void CpuMachine::runObserved(Sequence *sequence, const Observer &after) {
 //===----------------------------------------------------------------------===//
 
 /// `tensor` with the row-major layout that host memory has.
-static Tensor onHost(const Tensor &tensor, void *host) {
+static Tensor rowMajor(const Tensor &tensor, void *host) {
   return Tensor(host, tensor.type, tensor.dim.data(), tensor.rank,
                 Layout::dense);
 }
@@ -422,34 +429,34 @@ CpuLane &CpuMachine::laneOn(int device) {
 // decides how long the lanes' threads wait before they sleep, and the many
 // short parallel loops of a step would pay for waking them.
 
+int64_t CpuMachine::postCopy(int device, Tensor to, Tensor from, bool isRead) {
+  CpuLane &lane = laneOn(device);
+  Item item;
+  item.actionLane = lane.index;
+  item.isRead = isRead;
+  item.action = [&lane, to, from] { copyTensor(lane.threads, to, from); };
+  return static_cast<int64_t>(post(std::move(item)));
+}
+
 void CpuMachine::read(Tensor source, int device, void *host) {
-  wait(readAsync(source, device, host));
+  wait(postCopy(device, rowMajor(source, host), source, true));
 }
 
 void CpuMachine::write(Tensor target, int device, const void *host) {
-  writeAsync(target, device, host);
+  postCopy(device, target, rowMajor(target, const_cast<void *>(host)), false);
   synchronize();
 }
 
 void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
-  CpuLane &lane = laneOn(device);
-  Item item;
-  item.actionLane = lane.index;
-  item.action = [&lane, target, host] {
-    copyTensor(lane.threads, target, onHost(target, const_cast<void *>(host)));
-  };
-  post(std::move(item));
+  Tensor source = target;
+  source.data = const_cast<void *>(host);
+  postCopy(device, target, source, false);
 }
 
 int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
-  CpuLane &lane = laneOn(device);
-  Item item;
-  item.actionLane = lane.index;
-  item.isRead = true;
-  item.action = [&lane, source, host] {
-    copyTensor(lane.threads, onHost(source, host), source);
-  };
-  return static_cast<int64_t>(post(std::move(item)));
+  Tensor target = source;
+  target.data = host;
+  return postCopy(device, target, source, true);
 }
 
 // Says when the lane had read, not when this thread woke up: the lanes' threads
@@ -503,6 +510,10 @@ std::string CpuMachine::describe() const {
   if (allThreads > omp_get_num_procs())
     text += " on " + std::to_string(omp_get_num_procs()) +
             (omp_get_num_procs() == 1 ? " core" : " cores");
+  if (allThreads < mostThreads)
+    text += ", as other work keeps " +
+            std::to_string(mostThreads - allThreads) + " of " +
+            std::to_string(mostThreads) + " cores busy";
   if (lanes.size() > 1)
     text += " in " + std::to_string(lanes.size()) + " lanes";
   return text + " (" + describeOnednn() + ")";

@@ -14,11 +14,14 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 #include <omp.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace lwcc::rt {
@@ -46,6 +49,44 @@ int threadCount(int wanted) {
                 ": OMP_THREAD_LIMIT allows " + std::to_string(limit) +
                 "; take fewer, or unset it");
   return wanted > 0 ? wanted : std::min(omp_get_max_threads(), limit);
+}
+
+/// Seconds of processor time that the calling thread has had.
+static double threadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+int threadsWithCore(int most) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto window = std::chrono::milliseconds(30);
+  constexpr int windows = 5;
+  constexpr double ownCore = 0.85; // interrupts and short visitors allowed
+  int best = 1;
+  for (int i = 0; i < windows && best < most; ++i) {
+    std::atomic<int> alone = 0;
+    std::vector<std::thread> threads;
+    try {
+      for (int t = 0; t < most; ++t)
+        threads.emplace_back([&] {
+          double before = threadSeconds();
+          auto begin = Clock::now(), now = begin;
+          while (now - begin < window)
+            now = Clock::now();
+          std::chrono::duration<double> passed = now - begin;
+          alone += threadSeconds() - before > ownCore * passed.count();
+        });
+    } catch (const std::exception &e) {
+      for (std::thread &thread : threads)
+        thread.join();
+      refuseThread(most, e);
+    }
+    for (std::thread &thread : threads)
+      thread.join();
+    best = std::max(best, alone.load());
+  }
+  return best;
 }
 
 void checkThreadsStart(int count) {

@@ -16,6 +16,7 @@
 #include "runtime/core/Machine.h"
 #include "runtime/core/Ops.h"
 #include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/Upload.h"
 
 #include <deque>
 #include <map>
@@ -167,6 +168,7 @@ public:
   void read(Tensor source, int device, void *host) override;
   void write(Tensor target, int device, const void *host) override;
   void writeAsync(Tensor target, int device, const void *host) override;
+  void expectWrites(Tensor target, int device) override;
   int64_t readAsync(Tensor source, int device, void *host) override;
   Clock::time_point wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
@@ -190,11 +192,13 @@ private:
     /// the others do is ordered before and after what it does.
     cudaStream_t stream = nullptr;
     cudaEvent_t order = nullptr;
+    /// What arrives during a run for the next.
+    cudaStream_t uploads = nullptr;
+    std::vector<DeviceBuffer> uploadBuffers;
     int64_t graphBytes = 0; ///< device memory that the graphs took
   };
   /// Runs `transfer` on a device's stream in order with the runs.
   void inOrder(int device, const std::function<void(cudaStream_t)> &transfer);
-  void copyAsync(Tensor target, Tensor source, int device);
   int deviceOf(const void *address) const;
   void enablePeerAccess();
   void loadKernels(Sequence &sequence);
@@ -216,6 +220,7 @@ private:
   std::vector<std::unique_ptr<Sequence>> sequences;
   Sequence *recording = nullptr;
   std::vector<void *> pinned;
+  std::map<void *, Upload> uploads;     ///< by the target's address
   std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
   /// tickets[t % size] is recorded behind the transfer with ticket t + 1.
   std::vector<cudaEvent_t> tickets;
@@ -226,9 +231,6 @@ inline CudaLane &cudaLane(Lane &lane) { return static_cast<CudaLane &>(lane); }
 
 /// Launches a copy between two views of the same shape on a lane.
 void launchCopy(CudaLane &lane, const Tensor &to, const Tensor &from);
-/// Copies between two views of the same shape on any stream; either may be
-/// pinned host memory.
-void copyStrided(cudaStream_t stream, Tensor target, Tensor source);
 
 } // namespace lwcc::rt::cuda
 

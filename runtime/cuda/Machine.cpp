@@ -183,6 +183,8 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
                                 "program's tensors");
     check(cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking),
           "making a stream");
+    check(cudaStreamCreateWithFlags(&device.uploads, cudaStreamNonBlocking),
+          "making a stream");
     check(cudaEventCreateWithFlags(&device.order, cudaEventDisableTiming),
           "making an event");
   }
@@ -195,11 +197,12 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
 }
 
 CudaMachine::~CudaMachine() {
-  for (Device &device : devices) {
-    if (device.stream)
-      cudaStreamSynchronize(device.stream);
-  }
+  for (Device &device : devices)
+    for (cudaStream_t stream : {device.uploads, device.stream})
+      if (stream)
+        cudaStreamSynchronize(stream);
   sequences.clear();
+  uploads.clear();
   for (cudaEvent_t ticket : tickets)
     cudaEventDestroy(ticket);
   for (void *memory : pinned)
@@ -207,8 +210,9 @@ CudaMachine::~CudaMachine() {
   for (Device &device : devices) {
     if (device.order)
       cudaEventDestroy(device.order);
-    if (device.stream)
-      cudaStreamDestroy(device.stream);
+    for (cudaStream_t stream : {device.uploads, device.stream})
+      if (stream)
+        cudaStreamDestroy(stream);
   }
 }
 
@@ -225,6 +229,8 @@ std::string CudaMachine::describe() const {
 int64_t CudaMachine::bytesHeld(int index) const {
   const Device &device = devices.at(index);
   int64_t bytes = device.arena.bytes() + device.graphBytes;
+  for (const DeviceBuffer &buffer : device.uploadBuffers)
+    bytes += buffer.bytes();
   for (const auto &lane : lanes)
     if (lane->device == index)
       for (const DeviceBuffer &workspace : lane->workspaces)

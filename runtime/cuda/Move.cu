@@ -78,48 +78,26 @@ static bool widen(LoopNest<2> &nest, const Tensor &to, const Tensor &from) {
   return true;
 }
 
-/// Calls launch(kernel, items, to, from) for the element type that suits.
-template <typename Launch>
-static void withCopyKernel(LoopNest<2> &nest, const Tensor &to,
-                           const Tensor &from, const Launch &launch) {
-  const bool wide = widen(nest, to, from);
-  const int64_t items = iterations(nest);
-  if (items == 0)
-    return;
-  if (wide)
-    launch(copyLoops<uint4>, items, to.as<uint4>(), from.as<const uint4>());
-  else if (sizeOf(to.type) == 1)
-    launch(copyLoops<uint8_t>, items, to.as<uint8_t>(),
-           from.as<const uint8_t>());
-  else
-    launch(copyLoops<uint32_t>, items, to.as<uint32_t>(),
-           from.as<const uint32_t>());
-}
-
 static void launchCopy(CudaLane &lane, LoopNest<2> nest, const Tensor &to,
                        const Tensor &from) {
-  withCopyKernel(nest, to, from,
-                 [&](auto kernel, int64_t items, auto *target, auto *source) {
-                   if (items == 0) // of padding that meets nothing
-                     return;
-                   lane.launch(kernel, lane.blocksFor(items, 256), 256, nest,
-                               items, target, source);
-                 });
+  const bool wide = widen(nest, to, from);
+  const int64_t items = iterations(nest);
+  if (items == 0) // of padding that meets nothing
+    return;
+  auto launch = [&](auto kernel, auto *target, auto *source) {
+    lane.launch(kernel, lane.blocksFor(items, 256), 256, nest, items, target,
+                source);
+  };
+  if (wide)
+    launch(copyLoops<uint4>, to.as<uint4>(), from.as<const uint4>());
+  else if (sizeOf(to.type) == 1)
+    launch(copyLoops<uint8_t>, to.as<uint8_t>(), from.as<const uint8_t>());
+  else
+    launch(copyLoops<uint32_t>, to.as<uint32_t>(), from.as<const uint32_t>());
 }
 
 void cuda::launchCopy(CudaLane &lane, const Tensor &to, const Tensor &from) {
   ::launchCopy(lane, copyNest(to, from), to, from);
-}
-
-void cuda::copyStrided(cudaStream_t stream, Tensor target, Tensor source) {
-  LoopNest<2> nest = copyNest(target, source);
-  withCopyKernel(nest, target, source,
-                 [&](auto kernel, int64_t items, auto *to, auto *from) {
-                   const auto blocks = static_cast<unsigned>(
-                       std::min<int64_t>((items + 255) / 256, 4096));
-                   kernel<<<blocks, 256, 0, stream>>>(nest, items, to, from);
-                   check(cudaGetLastError(), "copying a tensor");
-                 });
 }
 
 static void launchFill(CudaLane &lane, const Tensor &box, float value) {

@@ -1,13 +1,12 @@
 //===- Transfer.cpp - Copies between the host and the devices -------------===//
 //
-// The host's side is always row-major over logical indices; a device's rank-4
-// tensors are channels-last. Copies that wait convert on the host. Those that
-// do not wait are made by a kernel that reaches into the pinned memory, unless
-// both sides lie alike.
+// A device's rank-4 tensors are channels-last. Copies that wait have row-major
+// tensors on the host's side, and convert there. Those that do not wait convert
+// nothing; large ones go ahead of their run (Upload.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/StridedCopy.h"
+#include "runtime/core/HostCopy.h"
 #include "runtime/cuda/CudaMachine.h"
 
 #include <algorithm>
@@ -30,27 +29,6 @@ static bool lieAlike(const Tensor &a, const Tensor &b) {
   LoopNest<2> nest = copyNest(a, b);
   return nest.rank == 1 && nest.stride[0][0] == nest.stride[1][0] &&
          (nest.stride[0][0] == 1 || nest.extent[0] == 1);
-}
-
-template <typename T>
-static void copyOnHost(const LoopNest<2> &nest, T *to, const T *from) {
-  int inner = nest.rank - 1;
-  int64_t extent = nest.extent[inner];
-  for (int64_t i = 0, n = iterations(nest); i < n; i += extent) {
-    int64_t at[2];
-    offsetsAt(nest, i, at);
-    for (int64_t k = 0; k < extent; ++k)
-      to[at[0] + k * nest.stride[0][inner]] =
-          from[at[1] + k * nest.stride[1][inner]];
-  }
-}
-
-static void copyOnHost(const Tensor &to, const Tensor &from) {
-  LoopNest<2> nest = copyNest(to, from);
-  if (sizeOf(to.type) == 1)
-    copyOnHost(nest, to.as<uint8_t>(), from.as<uint8_t>());
-  else
-    copyOnHost(nest, to.as<uint32_t>(), from.as<uint32_t>());
 }
 
 void CudaMachine::read(Tensor source, int device, void *host) {
@@ -109,24 +87,42 @@ void CudaMachine::inOrder(int index,
   }
 }
 
-void CudaMachine::copyAsync(Tensor target, Tensor source, int device) {
-  inOrder(device, [&](cudaStream_t stream) {
-    if (lieAlike(target, source))
-      check(cudaMemcpyAsync(target.data, source.data,
-                            static_cast<size_t>(target.bytes()),
-                            cudaMemcpyDefault, stream),
-            "copying a tensor");
-    else
-      copyStrided(stream, target, source);
-  });
+void CudaMachine::expectWrites(Tensor target, int index) {
+  if (target.bytes() < Upload::leastBytes || uploads.count(target.data))
+    return;
+  Device &device = devices.at(index);
+  device.gpu->use();
+  std::array<void *, Upload::bufferCount> memory;
+  for (void *&buffer : memory)
+    buffer = device.uploadBuffers
+                 .emplace_back(*device.gpu, target.bytes(),
+                               "batches that are sent ahead")
+                 .data();
+  uploads.try_emplace(target.data, target.data, target.bytes(), memory);
 }
 
-void CudaMachine::writeAsync(Tensor target, int device, const void *host) {
-  copyAsync(target, hostView(target, const_cast<void *>(host)), device);
+void CudaMachine::writeAsync(Tensor target, int index, const void *host) {
+  Device &device = devices.at(index);
+  auto upload = uploads.find(target.data);
+  if (upload == uploads.end())
+    return inOrder(index, [&](cudaStream_t stream) {
+      check(cudaMemcpyAsync(target.data, host,
+                            static_cast<size_t>(target.bytes()),
+                            cudaMemcpyHostToDevice, stream),
+            "writing a tensor");
+    });
+  device.gpu->use();
+  upload->second.begin(host, device.uploads);
+  inOrder(index, [&](cudaStream_t stream) { upload->second.finish(stream); });
 }
 
 int64_t CudaMachine::readAsync(Tensor source, int device, void *host) {
-  copyAsync(hostView(source, host), source, device);
+  inOrder(device, [&](cudaStream_t stream) {
+    check(cudaMemcpyAsync(host, source.data,
+                          static_cast<size_t>(source.bytes()),
+                          cudaMemcpyDeviceToHost, stream),
+          "reading a tensor");
+  });
   Device &origin = devices.at(0);
   origin.gpu->use();
   if (tickets.size() < ticketCount) {
@@ -142,11 +138,22 @@ int64_t CudaMachine::readAsync(Tensor source, int device, void *host) {
   return ++lastTicket;
 }
 
+/// Looks for a while, then sleeps: to be woken costs as long as many a step.
+static cudaError_t waitFor(cudaEvent_t event) {
+  constexpr auto patience = std::chrono::microseconds(100);
+  const auto begin = Clock::now();
+  do {
+    cudaError_t status = cudaEventQuery(event);
+    if (status != cudaErrorNotReady)
+      return status;
+  } while (Clock::now() - begin < patience);
+  return cudaEventSynchronize(event);
+}
+
 Clock::time_point CudaMachine::wait(int64_t ticket) {
   assert(ticket <= lastTicket && "no such ticket");
   if (ticket > 0)
-    check(cudaEventSynchronize(
-              tickets[static_cast<size_t>(ticket - 1) % ticketCount]),
+    check(waitFor(tickets[static_cast<size_t>(ticket - 1) % ticketCount]),
           "running the program");
   return Clock::now();
 }

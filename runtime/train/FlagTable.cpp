@@ -96,15 +96,17 @@ const std::vector<FlagSection> &flagTable() {
       {"Machine",
        {
            {"threads", "N", &O::threads,
-            "CPU threads; 0: all cores, or OMP_NUM_THREADS. Another number "
-            "rounds differently, with --deterministic, too, where checkpoints "
-            "remember it",
+            "CPU threads; 0: one for each core that other work leaves free "
+            "(with --deterministic for each core), or OMP_NUM_THREADS. Another "
+            "number rounds differently, with --deterministic, too, where "
+            "checkpoints remember it",
             true, 0, 4096},
            {"deterministic", nullptr, &O::deterministic,
             "bitwise equal results from run to run with as many CPU threads",
             true},
            {"benchmark", "N", &O::benchmark,
-            "time N steps on synthetic data that is already on the device",
+            "time N steps on synthetic data that is already on the device, "
+            "behind N/2 that are not timed",
             false, 0, 1e6},
            {"trace", "FILE", &O::trace,
             "write when every call ran, one track a lane, for chrome://tracing "

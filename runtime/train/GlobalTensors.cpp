@@ -2,6 +2,8 @@
 
 #include "runtime/train/GlobalTensors.h"
 
+#include "runtime/core/HostCopy.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -120,31 +122,66 @@ void writeGlobal(Machine &machine, const GlobalTensor &tensor,
   }
 }
 
+/// The shard that holds the same elements, in the same order, and comes first.
+static size_t firstReplica(const GlobalTensor &tensor, size_t shard) {
+  auto same = [&](const Shard &other) {
+    const Shard &mine = tensor.shards[shard];
+    return other.begin == mine.begin && other.ref.dims == mine.ref.dims &&
+           other.ref.layout == mine.ref.layout;
+  };
+  return std::find_if(tensor.shards.begin(), tensor.shards.end(), same) -
+         tensor.shards.begin();
+}
+
 StagedTensor::StagedTensor(Machine &machine, const GlobalTensor &tensor)
-    : tensor(&tensor),
-      host(static_cast<char *>(machine.hostAlloc(bytesOf(tensor)))) {
-  for (const Shard &shard : tensor.shards) {
-    int64_t offset = contiguousOffset(tensor, shard);
-    shards.push_back(offset >= 0 ? host + offset
-                                 : static_cast<char *>(
-                                       machine.hostAlloc(shardBytes(shard))));
+    : tensor(&tensor) {
+  for (size_t i = 0; i < tensor.shards.size(); ++i) {
+    const Shard &shard = tensor.shards[i];
+    machine.expectWrites(shard.ref.on(machine), shard.ref.device);
+    size_t first = firstReplica(tensor, i);
+    memory.push_back(
+        first < i ? memory[first]
+                  : static_cast<char *>(machine.hostAlloc(shardBytes(shard))));
   }
 }
 
-void StagedTensor::pack() {
-  for (size_t i = 0; i < shards.size(); ++i) {
-    const Shard &shard = tensor->shards[i];
-    if (contiguousOffset(*tensor, shard) < 0)
-      forEachRun(*tensor, shard, [&](int64_t from, int64_t to, int64_t bytes) {
-        std::memcpy(shards[i] + to, host + from, bytes);
-      });
+StagedTensor::Views StagedTensor::viewsOf(size_t number, int64_t index,
+                                          void *elements) const {
+  const Shard &shard = tensor->shards[number];
+  std::vector<int64_t> whole = tensor->dims, part = shard.ref.dims,
+                       inShard(part.size(), 0), inPart = shard.begin;
+  inShard[0] = index - shard.begin[0];
+  inPart[0] = 0;
+  if (inShard[0] < 0 || inShard[0] >= part[0])
+    return {};
+  whole[0] = part[0] = 1;
+  int rank = static_cast<int>(whole.size());
+  Tensor stored(memory[number], shard.ref.type, shard.ref.dims.data(), rank,
+                shard.ref.layout);
+  Tensor rowMajor(elements, shard.ref.type, whole.data(), rank, Layout::dense);
+  return {windowOf(stored, inShard.data(), part.data()),
+          windowOf(rowMajor, inPart.data(), part.data())};
+}
+
+void StagedTensor::put(int64_t index, const void *elements) {
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (firstReplica(*tensor, i) != i)
+      continue;
+    if (Views at = viewsOf(i, index, const_cast<void *>(elements)); at.inShard)
+      copyOnHost(at.inShard, at.inPart);
   }
+}
+
+void StagedTensor::get(int64_t index, void *elements) const {
+  for (size_t i = 0; i < memory.size(); ++i)
+    if (Views at = viewsOf(i, index, elements); at.inShard)
+      copyOnHost(at.inPart, at.inShard);
 }
 
 void StagedTensor::writeAsync(Machine &machine) const {
-  for (size_t i = 0; i < shards.size(); ++i) {
+  for (size_t i = 0; i < memory.size(); ++i) {
     const Shard &shard = tensor->shards[i];
-    machine.writeAsync(shard.ref.on(machine), shard.ref.device, shards[i]);
+    machine.writeAsync(shard.ref.on(machine), shard.ref.device, memory[i]);
   }
 }
 

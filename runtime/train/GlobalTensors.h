@@ -24,26 +24,32 @@ void readGlobal(Machine &machine, const GlobalTensor &tensor, void *host);
 void writeGlobal(Machine &machine, const GlobalTensor &tensor,
                  const void *host);
 
-/// Pinned host memory for one global tensor that is written in every step. A
-/// shard that is not contiguous in it gets memory of its own, into which
-/// pack() copies; pack may run on any thread.
+/// Pinned host memory for one global tensor that is written in every step: of
+/// each shard its elements as they are stored on the device, so that sending
+/// them is a plain copy. Replicas share theirs.
 class StagedTensor {
 public:
+  /// Throws Error: too little memory.
   StagedTensor(Machine &machine, const GlobalTensor &tensor);
 
-  template <typename T>
-  T *as() {
-    return reinterpret_cast<T *>(host);
-  }
-  void pack();
+  /// The part with this index in the first dimension, row-major; any thread
+  /// may put or get parts of a tensor that no other works on.
+  void put(int64_t index, const void *elements);
+  void get(int64_t index, void *elements) const;
   /// In order with runs; the memory is in use until the next synchronize or
   /// the wait for a later ticket.
   void writeAsync(Machine &machine) const;
 
 private:
+  /// Where a part's elements are in a shard, and in a row-major copy of the
+  /// part; neither if the shard has none of them.
+  struct Views {
+    Tensor inShard, inPart;
+  };
+  Views viewsOf(size_t shard, int64_t index, void *elements) const;
+
   const GlobalTensor *tensor;
-  char *host;
-  std::vector<char *> shards; ///< where each shard's elements lie, densely
+  std::vector<char *> memory; ///< of each shard
 };
 
 } // namespace lwcc::rt::train

@@ -72,7 +72,7 @@ void Loader::release(Batch &batch) {
 }
 
 void Loader::work() {
-  std::vector<float> scratch;
+  std::vector<float> image(source.format().elements()), sample(sampleElements);
   std::unique_lock lock(mutex);
   while (true) {
     // After a failure no batch is begun; those under way come before it.
@@ -86,8 +86,7 @@ void Loader::work() {
     lock.unlock();
     std::exception_ptr problem;
     try {
-      scratch.resize(source.format().elements());
-      prepare(*batch, number, scratch);
+      prepare(*batch, number, image, sample);
     } catch (...) {
       problem = std::current_exception();
     }
@@ -114,8 +113,8 @@ Loader::Order Loader::orderOf(int64_t epoch) {
   return result;
 }
 
-void Loader::prepare(Batch &batch, int64_t number,
-                     std::vector<float> &scratch) {
+void Loader::prepare(Batch &batch, int64_t number, std::vector<float> &image,
+                     std::vector<float> &sample) {
   batch.epoch = number / perEpoch;
   batch.index = number % perEpoch;
   Order order = orderOf(batch.epoch);
@@ -123,18 +122,19 @@ void Loader::prepare(Batch &batch, int64_t number,
   int64_t count = std::min<int64_t>(batchSize, int64_t(order->size()) - first);
   batch.images.assign(order->begin() + first, order->begin() + first + count);
 
-  float *input = batch.input.as<float>();
-  int32_t *labels = batch.labels.as<int32_t>();
   for (int64_t i = 0; i < count; ++i) {
-    source.read(batch.images[i], scratch.data());
-    transform.apply(scratch.data(), input + i * sampleElements);
-    labels[i] = source.label(batch.images[i]);
+    source.read(batch.images[i], image.data());
+    transform.apply(image.data(), sample.data());
+    batch.input.put(i, sample.data());
+    int32_t label = source.label(batch.images[i]);
+    batch.labels.put(i, &label);
   }
-  std::fill(input + count * sampleElements, input + batchSize * sampleElements,
-            0.0f);
-  std::fill(labels + count, labels + batchSize, -1);
-  batch.input.pack();
-  batch.labels.pack();
+  std::fill(sample.begin(), sample.end(), 0.0f);
+  for (int64_t i = count; i < batchSize; ++i) {
+    const int32_t none = -1;
+    batch.input.put(i, sample.data());
+    batch.labels.put(i, &none);
+  }
 }
 
 } // namespace lwcc::rt::train

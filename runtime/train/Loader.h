@@ -1,8 +1,9 @@
 //===- Loader.h - Batches, prepared in the background -----------*- C++ -*-===//
 //
-// Worker threads read, transform and pack batches into pinned memory while the
-// device works. The stream of batches never ends: epoch follows epoch, in the
-// order that DataOrder decides, and does not depend on the number of workers.
+// Worker threads read and transform images and put them into pinned memory, as
+// the devices store them, while these work. The stream of batches never ends:
+// epoch follows epoch, in the order that DataOrder decides, and does not depend
+// on the number of workers.
 //
 // In training an incomplete last batch is dropped. In evaluation it is filled
 // up with label -1, which counts neither in the loss nor as correct.
@@ -60,7 +61,10 @@ private:
   using Order = std::shared_ptr<const std::vector<uint32_t>>;
   void work();
   void stop();
-  void prepare(Batch &batch, int64_t number, std::vector<float> &scratch);
+  /// Memory for an image as it is read, and for the sample that it becomes, is
+  /// the worker's.
+  void prepare(Batch &batch, int64_t number, std::vector<float> &image,
+               std::vector<float> &sample);
   Order orderOf(int64_t epoch);
 
   const DataSource &source;

@@ -35,6 +35,8 @@ static std::unique_ptr<Machine> createMachine(const Program &program,
                                               const Options &options) {
   MachineOptions choice;
   choice.threads = static_cast<int>(options.threads);
+  // Neither a measurement nor equal bits may depend on what else runs.
+  choice.yielding = !options.deterministic && options.benchmark == 0;
   choice.deterministic = options.deterministic;
   return Machine::create(program.machine, choice);
 }

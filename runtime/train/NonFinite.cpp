@@ -32,12 +32,13 @@ static int deviceOf(Machine &machine, const Program &program,
 std::string explainNonFinite(Machine &machine, const Program &program,
                              Sequence *sequence, const StepResult &result) {
   Batch &batch = *result.batch;
-  int64_t elements = elementsOf(program.input);
-  if (int64_t bad = firstBad(batch.input.as<float>(), elements); bad >= 0) {
-    int64_t image = bad / (elements / program.batch);
-    return format("image %u of the training data holds a value that is not "
-                  "finite",
-                  batch.images[image]);
+  std::vector<float> sample(elementsOf(program.input) / program.batch);
+  for (size_t i = 0; i < batch.images.size(); ++i) {
+    batch.input.get(i, sample.data());
+    if (firstBad(sample.data(), sample.size()) >= 0)
+      return format("image %u of the training data holds a value that is not "
+                    "finite",
+                    batch.images[i]);
   }
 
   machine.synchronize();

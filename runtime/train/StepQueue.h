@@ -27,8 +27,9 @@ struct StepResult {
 
 class StepQueue {
 public:
-  /// Batches that may be in use at a time.
-  static constexpr int depth = 2;
+  /// Batches that may be in use at a time: while a device is at work on one,
+  /// another waits for it, and there is time to notice that the first is over.
+  static constexpr int depth = 3;
 
   StepQueue(Machine &machine, const Program &program);
 

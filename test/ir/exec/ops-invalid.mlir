@@ -266,6 +266,14 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is no part of a tensor of extents [8]}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor of extents [8]}}
   exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
 }
@@ -274,8 +282,32 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is no part of a tensor}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor}}
   exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.begin = array<i64: 9223372036854775807>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is no part of a tensor}}
+  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is no part of a tensor}}
+  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 16>}
 }
 
 // -----

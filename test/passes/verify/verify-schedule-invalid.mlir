@@ -206,13 +206,36 @@ exec.program @p {
   exec.lane @l on @d
   exec.buffer parameter @w.d : tensor<2x64xf32> on @d at 0 {exec.tensor = "w"}
   exec.buffer activation @part : tensor<1x64xf32> on @d view @w.d at 256
-  exec.buffer parameter @v.d : tensor<4xf32> on @d at 512 {exec.tensor = "v"}
-  exec.buffer parameter @v.e : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.tensor = "v"}
-  exec.buffer parameter @rest : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.tensor = "v"}
+  exec.buffer parameter @v.d : tensor<4xf32> on @d at 512 {exec.dims = array<i64: 6>, exec.tensor = "v"}
+  exec.buffer parameter @v.e : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.dims = array<i64: 6>, exec.tensor = "v"}
+  exec.buffer parameter @rest : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.dims = array<i64: 6>, exec.tensor = "v"}
   // expected-error @+2 {{writes 256 bytes of @w.d, which has 512}}
   // expected-error @+1 {{writes @v.d, but not @v.e, which holds elements of 'v', too}}
   exec.sequence @train_step {
     exec.call "fill" [] -> [@part] on @l for "a" "update"
     exec.call "fill" [] -> [@v.d] on @l for "b" "update"
+  }
+}
+
+// -----
+
+// E9: parts that do not fit together. Of what rank is @v?
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 2048
+  exec.lane @l on @d
+  // expected-note @+1 {{the other part}}
+  exec.buffer parameter @v : tensor<4xf32> on @d at 0 {exec.tensor = "v"}
+  // expected-error @+1 {{is a part of 'v', but differs from another part, @v, in the tensor's extents}}
+  exec.buffer parameter @w : tensor<4x1xf32> on @d at 256 {exec.tensor = "v"}
+  // expected-note @+1 {{the other part}}
+  exec.buffer parameter @a : tensor<4xf32> on @d at 512 {exec.tensor = "a"}
+  // expected-error @+1 {{differs from another part, @a, in the tensor's role}}
+  exec.buffer statistic @b : tensor<4xf32> on @d at 768 {exec.tensor = "a"}
+  // expected-note @+1 {{the other part}}
+  exec.buffer input @x : tensor<4xf32> on @d at 1024 {exec.tensor = "x"}
+  // expected-error @+1 {{differs from another part, @x, in the tensor's element type}}
+  exec.buffer input @y : tensor<4xi32> on @d at 1280 {exec.tensor = "x"}
+  exec.sequence @train_step {
+    exec.call "fill" [] -> [@v] on @l for "b" "update"
   }
 }

@@ -44,6 +44,16 @@ protected:
     return {std::make_unique<Numbered>(images, broken),
             Transform({1, 2, 2, true}, {1, 2, 2}, {}, {})};
   }
+  static std::vector<float> imageOf(const Batch &batch, int64_t number) {
+    std::vector<float> image(4);
+    batch.input.get(number, image.data());
+    return image;
+  }
+  static int32_t labelOf(const Batch &batch, int64_t number) {
+    int32_t label = 99;
+    batch.labels.get(number, &label);
+    return label;
+  }
   Program program;
   FakeMachine machine;
 };
@@ -69,8 +79,8 @@ TEST_F(LoaderTest, FollowsTheOrderOfTheEpochs) {
       for (int i = 0; i < 4; ++i) {
         uint32_t image = order[number % 4 * 4 + i];
         EXPECT_EQ(batch.images[i], image);
-        EXPECT_EQ(batch.input.as<float>()[i * 4 + 3], image);
-        EXPECT_EQ(batch.labels.as<int32_t>()[i], int32_t(image % 4));
+        EXPECT_THAT(imageOf(batch, i), Each(float(image)));
+        EXPECT_EQ(labelOf(batch, i), int32_t(image % 4));
       }
       loader.release(batch);
     }
@@ -86,11 +96,10 @@ TEST_F(LoaderTest, EvaluationFillsTheLastBatchUp) {
   loader.release(loader.next());
   Batch &batch = loader.next();
   EXPECT_EQ(batch.images, (std::vector<uint32_t>{4, 5}));
-  const int32_t *labels = batch.labels.as<int32_t>();
-  EXPECT_THAT(std::vector<int32_t>(labels, labels + 4),
-              testing::ElementsAre(0, 1, -1, -1));
-  const float *padding = batch.input.as<float>() + 8;
-  EXPECT_THAT(std::vector<float>(padding, padding + 8), Each(0.0f));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(labelOf(batch, i), i < 2 ? i : -1);
+    EXPECT_THAT(imageOf(batch, i), Each(i < 2 ? 4.0f + i : 0.0f));
+  }
   loader.release(batch);
   EXPECT_EQ(loader.next().index, 0); // ready for the next evaluation
 }

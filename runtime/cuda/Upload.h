@@ -1,0 +1,55 @@
+//===- Upload.h - Input that arrives during the run before ------*- C++ -*-===//
+//
+// A tensor that the host writes before every run must keep its value until the
+// run before is over. So what the host sends goes, over a stream of its own and
+// beside that run, to one of two buffers on the device, and from there to the
+// tensor in order with the runs: a copy within the device's memory, some twenty
+// times quicker than the bus.
+//
+// Which memory there is, and when runs begin, is CudaMachine's business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CUDA_UPLOAD_H
+#define LWCC_RUNTIME_CUDA_UPLOAD_H
+
+#include <array>
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+namespace lwcc::rt::cuda {
+
+class Upload {
+public:
+  /// Below this a copy in order with the runs costs no more than its start.
+  static constexpr int64_t leastBytes = 64 << 10;
+  static constexpr int bufferCount = 2;
+
+  /// Both buffers and the target have `bytes` bytes, on the device that is
+  /// current.
+  Upload(void *target, int64_t bytes,
+         const std::array<void *, bufferCount> &buffers);
+  Upload(const Upload &) = delete;
+  ~Upload();
+
+  /// Sends pinned memory, which must keep its value until what comes after
+  /// finish() on its stream is over.
+  void begin(const void *host, cudaStream_t uploads);
+  /// Brings what was sent last to the target.
+  void finish(cudaStream_t inOrder);
+
+private:
+  struct Buffer {
+    void *memory = nullptr;
+    cudaEvent_t filled = nullptr;  ///< the host's copy has arrived
+    cudaEvent_t emptied = nullptr; ///< it was brought to the target
+  };
+  void *target;
+  size_t bytes;
+  std::array<Buffer, bufferCount> buffers;
+  int current = 0;
+};
+
+} // namespace lwcc::rt::cuda
+
+#endif // LWCC_RUNTIME_CUDA_UPLOAD_H
