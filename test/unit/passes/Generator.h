@@ -17,8 +17,9 @@ using Dims = llvm::SmallVector<int64_t>;
 
 class Generator {
 public:
-  Generator(mlir::MLIRContext *context, unsigned seed)
-      : builder(context), calls(context), random(seed) {}
+  Generator(mlir::MLIRContext *context, unsigned seed, bool onlyMovements)
+      : onlyMovements(onlyMovements), builder(context), calls(context),
+        random(seed) {}
   mlir::OwningOpRef<mlir::ModuleOp> make();
 
 private:
@@ -40,6 +41,11 @@ private:
   void transferOfSeveral();
   void update();
   void foldIntoLoss();
+  void save(exec::BufferOp value);
+  void saveAll();
+
+  void randomMovement();
+  void randomCall(bool training);
 
   int below(int n) { return static_cast<int>(random() % n); }
   std::string deviceName(int d) { return "gpu" + std::to_string(d); }
@@ -59,7 +65,7 @@ private:
   }
   exec::BufferOp view(exec::BufferOp of, mlir::ArrayRef<int64_t> dims,
                       int64_t offset = 0) {
-    return buffer(of.getRole(), dims, deviceOf(of), {}, of, offset);
+    return buffer(exec::Role::Activation, dims, deviceOf(of), {}, of, offset);
   }
   exec::BufferOp state(exec::Role role, mlir::StringRef tensor,
                        mlir::ArrayRef<int64_t> dims,
@@ -77,6 +83,8 @@ private:
              : mlir::Attribute();
   }
   exec::BufferOp anyValue() { return values[below(values.size())]; }
+  /// Something to read.
+  void compute(exec::BufferOp result);
   /// A value that has these extents, maybe a new one.
   exec::BufferOp valueLike(mlir::ArrayRef<int64_t> dims);
 
@@ -106,6 +114,7 @@ private:
     return builder.getDenseI64ArrayAttr(items);
   }
 
+  const bool onlyMovements;
   mlir::OpBuilder builder, calls;
   std::mt19937 random;
   int devices = 1, count = 0;

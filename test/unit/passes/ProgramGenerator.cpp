@@ -4,6 +4,7 @@
 #include "Generator.h"
 
 #include "ir/exec/Kernels.h"
+#include "ir/train/Train.h"
 #include "passes/memory/PlanMemory.h"
 #include "passes/schedule/Synchronize.h"
 #include "passes/verify/Meaning.h"
@@ -33,10 +34,17 @@ BufferOp Generator::state(Role role, StringRef tensor, ArrayRef<int64_t> dims,
   made->setAttr("exec.tensor", builder.getStringAttr(tensor));
   made->setAttr("exec.begin", list(begin));
   made->setAttr("exec.dims", list(whole));
-  if (role == Role::Parameter || role == Role::Optimizer) {
-    // Nobody looks into these.
-    made->setAttr("exec.kind", builder.getStringAttr(stringifyRole(role)));
-    made->setAttr("exec.init", builder.getStringAttr("of " + tensor));
+  if (role == Role::Parameter || role == Role::Optimizer ||
+      role == Role::Statistic) {
+    auto kind = role == Role::Parameter   ? train::ParameterKind::Trainable
+                : role == Role::Optimizer ? train::ParameterKind::Optimizer
+                                          : train::ParameterKind::Statistic;
+    MLIRContext *context = builder.getContext();
+    made->setAttr("exec.kind", train::ParameterKindAttr::get(context, kind));
+    made->setAttr("exec.init",
+                  train::InitAttr::get(context, "constant", 0,
+                                       APFloat(double(tensor.back())),
+                                       APFloat(0.0)));
   }
   return made;
 }
@@ -86,13 +94,21 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
   }
 }
 
+void Generator::compute(BufferOp result) {
+  if (onlyMovements)
+    emit("fill", {}, {result},
+         with({{"value", builder.getF32FloatAttr(below(3))}}));
+  else
+    emit("lrn", {anyValue()}, {result},
+         with({{"alpha", builder.getF32FloatAttr(1 + below(9))}}));
+}
+
 BufferOp Generator::valueLike(ArrayRef<int64_t> dims) {
   for (int tries = 0; tries < 4; ++tries)
     if (BufferOp value = anyValue(); shape(value) == dims)
       return value;
   BufferOp made = fresh(dims);
-  emit("lrn", {anyValue()}, {made},
-       with({{"alpha", builder.getF32FloatAttr(1 + below(9))}}));
+  compute(made);
   return made;
 }
 
@@ -161,6 +177,64 @@ void Generator::declareState() {
   persistent.push_back(statistic);
 }
 
+void Generator::randomMovement() {
+  switch (below(8)) {
+  case 0:
+    return twoViews();
+  case 1:
+    return transferOfSeveral();
+  case 2:
+  case 3:
+    return parts();
+  default:
+    return movement();
+  }
+}
+
+void Generator::randomCall(bool training) {
+  switch (below(16)) {
+  case 0:
+  case 1:
+  case 2:
+    anyKernel();
+    break;
+  case 3:
+    elementwise();
+    break;
+  case 4:
+    if (training)
+      randomNumbers();
+    break;
+  case 5:
+    inPlace();
+    break;
+  case 6:
+  case 7:
+    movement();
+    break;
+  case 8:
+    twoViews();
+    break;
+  case 9:
+    oneHot();
+    break;
+  case 10:
+    pooling();
+    break;
+  case 11:
+  case 12:
+  case 13:
+    parts();
+    break;
+  case 14:
+    transferOfSeveral();
+    break;
+  default:
+    if (training)
+      update();
+  }
+}
+
 void Generator::fillSequence(StringRef name, int length, bool training) {
   auto sequence = SequenceOp::create(builder, builder.getUnknownLoc(), name);
   OpBuilder::InsertionGuard guard(builder);
@@ -169,55 +243,22 @@ void Generator::fillSequence(StringRef name, int length, bool training) {
   values = persistent;
   unread.clear();
   for (int c = 0; c < length; ++c) {
-    switch (below(16)) {
-    case 0:
-    case 1:
-    case 2:
-      anyKernel();
-      break;
-    case 3:
-      elementwise();
-      break;
-    case 4:
-      if (training)
-        randomNumbers();
-      break;
-    case 5:
-      inPlace();
-      break;
-    case 6:
-    case 7:
-      movement();
-      break;
-    case 8:
-      twoViews();
-      break;
-    case 9:
-      oneHot();
-      break;
-    case 10:
-      pooling();
-      break;
-    case 11:
-    case 12:
-    case 13:
-      parts();
-      break;
-    case 14:
-      transferOfSeveral();
-      break;
-    default:
-      if (training)
-        update();
-    }
+    if (onlyMovements)
+      randomMovement();
+    else
+      randomCall(training);
     // Values die, so that there is something to reuse.
     while (values.size() > 9) {
-      auto dead = values.begin() + below(values.size());
-      if (unread.contains(ref(*dead)))
-        emit("lrn_grad", {*dead, values.front()}, {fresh({2, 2})});
-      values.erase(llvm::find(values, *dead));
+      BufferOp dead = values[below(values.size())];
+      if (unread.contains(ref(dead)) && !onlyMovements)
+        emit("lrn_grad", {dead, values.front()}, {fresh({2, 2})});
+      else if (unread.contains(ref(dead)))
+        save(dead);
+      values.erase(llvm::find(values, dead));
     }
   }
+  if (onlyMovements)
+    return saveAll();
   if (training) {
     update();
     emit("map", {statistic, valueLike({3})}, {statistic}, {}, "add");
@@ -245,7 +286,7 @@ OwningOpRef<ModuleOp> Generator::make() {
   return module;
 }
 
-OwningOpRef<ModuleOp> test::generateProgram(MLIRContext *context,
-                                            unsigned seed) {
-  return Generator(context, seed).make();
+OwningOpRef<ModuleOp> test::generateProgram(MLIRContext *context, unsigned seed,
+                                            bool onlyMovements) {
+  return Generator(context, seed, onlyMovements).make();
 }

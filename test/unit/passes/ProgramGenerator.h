@@ -17,9 +17,11 @@
 
 namespace lwcc::test {
 
-/// Null if the compiler fails.
+/// Null if the compiler fails. A program of `onlyMovements` can be run: it
+/// moves elements of the parameters, and numbers, to results of their own.
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext *context,
-                                                  unsigned seed);
+                                                  unsigned seed,
+                                                  bool onlyMovements = false);
 
 } // namespace lwcc::test
 

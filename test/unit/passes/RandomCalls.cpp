@@ -78,10 +78,8 @@ void Generator::inPlace() {
     if (other != value && deviceOf(other) == deviceOf(value) &&
         !other.getViewOf() && !value.getViewOf())
       emit("sum", {value, other}, {value});
-  } else if (!value.getViewOf()) { // a new value in an old buffer
-    BufferOp other = anyValue();
-    if (!other.getViewOf() && other != value)
-      emit("lrn", {other}, {value});
+  } else { // a new value in an old buffer
+    emit("one_hot", {labels[deviceOf(value)]}, {value});
   }
 }
 
@@ -132,8 +130,8 @@ void Generator::movement() {
   }
   case 4: {
     Dims low = zeros, to = from;
-    low[d] = below(2);
-    to[d] += 1;
+    low[d] = below(3) - 1;
+    to[d] += 1 + below(2);
     emit("pad", {x}, {fresh(to)},
          with({{"low", list(low)},
                {"value", builder.getF32FloatAttr(below(2))}}));
@@ -144,8 +142,10 @@ void Generator::movement() {
       return;
     Dims start = zeros, step = ones, to = from;
     to[d] = 2;
-    start[d] = below(2);
-    step[d] = from[d] == 4 || start[d] == 0 ? 1 + below(2) : 1;
+    start[d] = below(from[d]);
+    step[d] = start[d] < 2 ? 1 : -1;
+    if (start[d] + 2 * step[d] >= 0 && start[d] + 2 * step[d] < from[d])
+      step[d] *= 1 + below(2);
     DictionaryAttr params =
         with({{"start", list(start)}, {"step", list(step)}});
     if (below(2))
@@ -164,8 +164,11 @@ void Generator::movement() {
 void Generator::twoViews() {
   BufferOp whole = fresh({64 + 16});
   BufferOp low = view(whole, {64}), high = view(whole, {4, 4}, 256);
-  emit("lrn", {anyValue()}, {low});
-  emit("lrn_grad", {low, anyValue()}, {high});
+  compute(low);
+  if (onlyMovements)
+    emit("reshape", {valueLike({16})}, {high});
+  else
+    emit("lrn_grad", {low, anyValue()}, {high});
   unread.insert(ref(whole));
   values.push_back(whole);
   values.push_back(view(whole, {80, 1}));
@@ -176,7 +179,7 @@ void Generator::parts() {
   BufferOp whole = anyValue();
   if (whole.getTensorType().getNumElements() < 4) {
     whole = fresh({3, 4});
-    emit("lrn", {anyValue()}, {whole});
+    compute(whole);
   }
   Dims to(shape(whole)), begin;
   for (int64_t &extent : to) {
@@ -189,7 +192,7 @@ void Generator::parts() {
   unread.erase(ref(whole));
   if (below(3) == 0)
     emit("transfer", {part}, {fresh(to)});
-  else if (below(2))
+  else if (below(2) && !onlyMovements)
     emit("sum", {part, valueLike(to)}, {fresh(to)});
   else
     emit("concat", {part}, {fresh(to)},
@@ -262,4 +265,19 @@ void Generator::foldIntoLoss() {
   emit("cross_entropy", {sum, labels[0], BufferOp()}, {loss, BufferOp()},
        with({{"ignore_index", builder.getI64IntegerAttr(-100)}}));
   emit("accuracy", {sum, labels[0]}, {metric});
+}
+
+/// To a buffer that the trainer can read.
+void Generator::save(BufferOp value) {
+  Dims begin(shape(value).size(), 0);
+  BufferOp saved = state(Role::Statistic, "saved" + std::to_string(count),
+                         shape(value), begin, shape(value), deviceOf(value));
+  emit("reshape", {value}, {saved});
+}
+
+void Generator::saveAll() {
+  for (BufferOp value : std::vector<BufferOp>(values))
+    if (unread.contains(ref(value)))
+      save(value);
+  compute(loss);
 }

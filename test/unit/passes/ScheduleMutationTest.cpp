@@ -123,7 +123,7 @@ void print(const Scores &scores) {
 
 TEST(ScheduleVerifier, rejectsEveryMutantOfARandomProgramThatGoesWrong) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<ExecDialect>();
+  context.loadDialect<ExecDialect, train::TrainDialect>();
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) {});
   Scores scores;

@@ -26,11 +26,14 @@ std::optional<int64_t> test::indexOf(ArrayRef<int64_t> dims,
   return index;
 }
 
-/// A number has a tag by its value alone.
+Tag test::tagOfNumber(Type type, double value) {
+  return mix(mix(5, tagOf(TypeAttr::get(type))),
+             llvm::bit_cast<uint64_t>(value));
+}
+
 void Describer::write(const View &to, Cell cell, double value) {
   result.outs.push_back({cell, 0});
-  result.endGroup(mix(mix(5, tagOf(TypeAttr::get(to.type.getElementType()))),
-                      llvm::bit_cast<uint64_t>(value)));
+  result.endGroup(tagOfNumber(to.type.getElementType(), value));
 }
 
 template <typename F>
@@ -115,8 +118,7 @@ bool Describer::movement(StringRef callee) {
            });
   }
   std::vector<int64_t> start = listOf("start"), step = listOf("step");
-  if (start.size() != rank || step.size() != rank ||
-      llvm::is_contained(step, 0))
+  if (start.size() != rank || step.size() != rank)
     return false;
   if (callee == "slice")
     return gather(y, x, 0, [&](std::vector<int64_t> &at) {
@@ -125,10 +127,15 @@ bool Describer::movement(StringRef callee) {
       return true;
     });
   assert(callee == "slice_grad");
-  for (size_t d = 0; d < rank; ++d) // all of dy lies in dx
+  for (size_t d = 0; d < rank; ++d) {
+    if (dims[d] == 1)
+      step[d] = 1; // never taken
+    if (step[d] == 0)
+      return false;
     for (int64_t end : {start[d], start[d] + step[d] * (dims[d] - 1)})
-      if (end < 0 || end >= to[d])
+      if (end < 0 || end >= to[d]) // all of dy lies in dx
         return false;
+  }
   return gather(y, x, 0, [&](std::vector<int64_t> &at) {
     for (size_t d = 0; d < rank; ++d) {
       if ((at[d] - start[d]) % step[d] != 0)

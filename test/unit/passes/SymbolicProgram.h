@@ -35,6 +35,9 @@ inline Tag tagOf(mlir::Attribute attribute) {
   return mix(1, reinterpret_cast<uintptr_t>(attribute.getAsOpaquePointer()));
 }
 
+/// Of a number that a program writes, as an element of this type.
+Tag tagOfNumber(mlir::Type type, double value);
+
 /// A program's memory: the tags of all its bytes.
 using Image = std::vector<Tag>;
 
