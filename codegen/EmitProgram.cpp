@@ -8,6 +8,7 @@
 
 #include "codegen/EmitProgram.h"
 #include "codegen/EmitSequence.h"
+#include "codegen/ProgramTables.h"
 #include "ir/train/Expression.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -152,5 +153,7 @@ FailureOr<std::string> Emitter::run() {
 }
 
 FailureOr<std::string> lwcc::emitProgram(ProgramOp program) {
+  if (failed(checkTables(program)))
+    return failure();
   return Emitter(program).run();
 }

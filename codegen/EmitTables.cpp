@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/ProgramNames.h"
+#include "codegen/ProgramTables.h"
 #include "ir/train/Expression.h"
 #include "ir/train/Train.h"
 
@@ -61,14 +62,6 @@ struct Global {
   std::vector<BufferOp> tiles;
 };
 
-/// Of the whole tensor, dense: its raw_data in the exported file.
-int64_t bytesOfGlobal(const Global &global) {
-  BufferOp first = global.tiles.front();
-  ArrayRef<int64_t> dims =
-      arrayOf(first, "exec.dims", first.getTensorType().getShape());
-  return 4 * llvm::product_of(dims);
-}
-
 class TableEmitter {
 public:
   TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
@@ -112,8 +105,7 @@ void TableEmitter::tables() {
     auto init = first->getAttrOfType<train::InitAttr>("exec.init");
     auto fresh = first->getAttrOfType<train::InitAttr>("exec.fresh");
     assert(init && "a state tensor has an initial value");
-    ArrayRef<int64_t> dims =
-        arrayOf(first, "exec.dims", first.getTensorType().getShape());
+    ArrayRef<int64_t> dims = globalDims(first);
     out.row({quoted(name), ("StateKind::" + kindOf(first.getRole())).str(),
              braced(dims), initText(init), initText(fresh ? fresh : init)});
   }
@@ -155,7 +147,7 @@ void TableEmitter::exportTable() {
     if (auto name = dyn_cast<StringAttr>(piece)) {
       const Global &global = state.find(name.getValue())->second;
       out.row({std::to_string(rowOf.at(name.getValue())), "0",
-               std::to_string(bytesOfGlobal(global))});
+               std::to_string(bytesOfState(global.tiles.front()))});
     } else {
       ArrayRef<int64_t> literal = cast<DenseI64ArrayAttr>(piece).asArrayRef();
       out.row({"-1", std::to_string(literal[0]), std::to_string(literal[1])});
@@ -171,8 +163,7 @@ void TableEmitter::globalTensor(StringRef field, Role role, StringRef type) {
     BufferOp first = global.tiles.front();
     if (first.getRole() != role)
       continue;
-    ArrayRef<int64_t> dims =
-        arrayOf(first, "exec.dims", first.getTensorType().getShape());
+    ArrayRef<int64_t> dims = globalDims(first);
     out.assignment(("program." + field + ".name").str(), quoted(name));
     out.assignment(("program." + field + ".dims").str(), braced(dims));
     for (BufferOp tile : global.tiles)

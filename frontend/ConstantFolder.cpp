@@ -298,8 +298,10 @@ std::optional<HostTensor> lwcc::foldReduce(const NodeView &node, Inputs inputs,
   SmallVector<int64_t> first(count, -1);
   BroadcastReader target(kept, x.shape);
   StringRef op = node.op();
-  if (op != "ReduceSum" && op != "ReduceProd" && x.size() == 0)
+  if (op != "ReduceSum" && op != "ReduceProd" && x.size() == 0) {
+    error = "reduces an empty tensor";
     return std::nullopt;
+  }
   if (result.isReal())
     result.reals.assign(count, op == "ReduceProd" ? 1.0f : 0.0f);
   else

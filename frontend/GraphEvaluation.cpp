@@ -141,8 +141,13 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
     return define(node.output(), Imported()), true;
   if (value)
     return done(std::move(*value));
-  if (error.empty())
+  // What is too large to be folded is left to the program, which has no kernel
+  // for the ops that are only ever folded.
+  if (error.empty() && row.import)
     return false;
+  if (error.empty())
+    error = "makes a constant of more than " + std::to_string(foldLimit) +
+            " elements, which is not computed while compiling";
   reporter.error(node.proto()) << error;
   return define(node.output(), Imported()), true;
 }

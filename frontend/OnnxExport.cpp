@@ -240,13 +240,14 @@ std::vector<ExportPiece> lwcc::exportRecipe(OnnxFile &file,
         fieldHead(GraphProto::kInitializerFieldNumber, body.size() + bytes) +
             body,
         &imported.parameters.find(name)->second, bytes};
-    graphBytes += hole.before.size() + bytes;
+    graphBytes =
+        SaturatingAdd<uint64_t>(graphBytes, hole.before.size() + bytes);
     holes.push_back(std::move(hole));
   }
   makeInferenceForm(file, imported);
   std::string graphRest = serialize(file.model.graph());
   file.model.clear_graph();
-  graphBytes += graphRest.size();
+  graphBytes = SaturatingAdd<uint64_t>(graphBytes, graphRest.size());
   std::string head = serialize(file.model) +
                      fieldHead(ModelProto::kGraphFieldNumber, graphBytes) +
                      graphRest;

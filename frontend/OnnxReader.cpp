@@ -8,6 +8,7 @@
 
 #include "frontend/OnnxReader.h"
 #include "frontend/HostTensor.h"
+#include "ir/InputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -103,10 +104,12 @@ std::unique_ptr<OnnxFile> OnnxFile::open(StringRef path, Reporter &reporter) {
     reporter.error() << "is a directory; name the .onnx file in it";
     return nullptr;
   }
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
-                                      /*RequiresNullTerminator=*/false);
+  // What is wrong with a file that is too large, its parser knows.
+  auto buffer = readInput(path, sys::fs::is_regular_file(path)
+                                    ? std::numeric_limits<int64_t>::max()
+                                    : mostOnnxBytes);
   if (!buffer) {
-    reporter.error() << "cannot be read: " << buffer.getError().message();
+    reporter.error() << "cannot be read: " << toString(buffer.takeError());
     return nullptr;
   }
   StringRef bytes = (*buffer)->getBuffer();

@@ -161,8 +161,9 @@ lwcc::sliceBounds(ArrayRef<int64_t> shape, ArrayRef<int64_t> starts,
     int64_t distance = step > 0 ? last - first : first - last;
     int64_t stride = step > 0 ? step : -step;
     bounds.start[*d] = first;
-    bounds.step[*d] = step;
     bounds.extent[*d] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+    // One element has no step, however far the file would go for another.
+    bounds.step[*d] = bounds.extent[*d] > 1 ? step : 1;
   }
   return bounds;
 }

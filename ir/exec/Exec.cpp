@@ -96,22 +96,35 @@ bool BufferOp::isPersistent() {
   }
 }
 
-/// Whether the buffer lies in the tensor that it is a part of. Without extents
-/// it is the whole of it, without a first element it begins at the start.
-static bool liesInItsTensor(BufferOp buffer) {
-  ArrayRef<int64_t> part = buffer.getTensorType().getShape(), whole = part;
-  if (auto dims = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
-    whole = dims.asArrayRef();
-  SmallVector<int64_t> zeros(part.size(), 0);
-  ArrayRef<int64_t> begin = zeros;
-  if (auto list = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin"))
-    begin = list.asArrayRef();
-  if (begin.size() != part.size() || whole.size() != part.size())
-    return false;
-  for (auto [first, extent, all] : llvm::zip_equal(begin, part, whole))
-    if (first < 0 || first > all - extent)
-      return false;
-  return true;
+/// Where a buffer says which part of a tensor it is: that it may be, so that
+/// tables, the trainer and other passes can add up begins and extents.
+static LogicalResult checkPart(BufferOp buffer) {
+  ArrayRef<int64_t> part = buffer.getTensorType().getShape();
+  // Without extents it is the whole, without a first element it begins at 0.
+  SmallVector<int64_t> whole(part);
+  if (Attribute attribute = buffer->getAttr("exec.dims")) {
+    auto dims = dyn_cast<DenseI64ArrayAttr>(attribute);
+    if (!dims || !lwcc::elementCount(dims.asArrayRef()))
+      return buffer.emitOpError("is part of a tensor of impossible extents: ")
+             << attribute;
+    whole.assign(dims.asArrayRef().begin(), dims.asArrayRef().end());
+  }
+  Attribute attribute = buffer->getAttr("exec.begin");
+  auto list = dyn_cast_if_present<DenseI64ArrayAttr>(attribute);
+  SmallVector<int64_t> begin(part.size(), 0);
+  if (list)
+    begin.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+  bool inside = begin.size() == part.size() && whole.size() == part.size() &&
+                (list || !attribute);
+  for (size_t d = 0; inside && d < part.size(); ++d)
+    inside = begin[d] >= 0 && begin[d] <= whole[d] - part[d];
+  if (inside)
+    return success();
+  InFlightDiagnostic diag = buffer.emitOpError("of type ");
+  diag << buffer.getType();
+  if (attribute)
+    diag << ", at " << attribute << ",";
+  return diag << " is no part of a tensor of extents [" << whole << "]";
 }
 
 LogicalResult BufferOp::verify() {
@@ -128,14 +141,8 @@ LogicalResult BufferOp::verify() {
     return emitOpError("has the shape of more than ")
            << (lwcc::maxBytes >> 40) << " TiB or " << lwcc::maxTensorRank
            << " dimensions: " << type;
-  // Of the tensor that it is a part of, which tables and the trainer add up.
-  if (auto dims = (*this)->getAttrOfType<DenseI64ArrayAttr>("exec.dims"))
-    if (!lwcc::elementCount(dims.asArrayRef()))
-      return emitOpError("is part of a tensor of impossible extents: ") << dims;
-  if (!liesInItsTensor(*this))
-    return emitOpError("of type ")
-           << type << " does not lie in its tensor (exec.dims) from its first "
-           << "element there (exec.begin)";
+  if (failed(checkPart(*this)))
+    return failure();
   int64_t offset = getOffset();
   if (offset > lwcc::maxBytes)
     return emitOpError("has the offset ") << offset << ", beyond any arena";

@@ -113,8 +113,8 @@ def SequenceOp : ExecOp<"sequence", [Symbol, HasParent<"ProgramOp">, NoTerminato
   let summary = "work in the order in which it is appended to the lanes";
   let description = [{
     `meaning`: what the calls, one after the other, leave in the persistent
-    buffers, in the order of their declarations; a number each, 0 for what they
-    leave alone (passes/verify/Meaning.h).
+    buffers, and what the trainer is told that they are; a number each, in the
+    order of their declarations (passes/verify/Meaning.h).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<DenseI64ArrayAttr>:$meaning);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name), [{

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/train/Train.h"
+#include "ir/Size.h"
 #include "ir/train/Elementwise.h"
 #include "ir/train/Expression.h"
 
@@ -74,6 +75,9 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
   if (kind == "blob") {
     if (parser.parseKeyword("at") || parser.parseInteger(offset))
       return {};
+    if (offset < 0 || offset > maxBytes)
+      return parser.emitError(loc, "no weights have a byte ") << offset,
+             Attribute();
   } else if (kind == "constant") {
     if (parser.parseFloat(a))
       return {};
@@ -105,6 +109,33 @@ void InitAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t n, int64_t c, int64_t h, int64_t w,
+                                 int64_t k, ArrayRef<PlaceAttr> places,
+                                 DictionaryAttr sizes) {
+  int64_t tiles = 1;
+  for (int64_t degree : {n, c, h, w, k})
+    if (degree < 1 || llvm::MulOverflow(tiles, degree, tiles))
+      return emitError() << "a tiling cuts into " << n << " x " << c << " x "
+                         << h << " x " << w << " x " << k << " tiles";
+  if (tiles != static_cast<int64_t>(places.size()))
+    return emitError() << tiles << " tiles have " << places.size() << " places";
+  const int64_t degrees[] = {n, c, h, w, k};
+  for (NamedAttribute entry :
+       sizes ? sizes.getValue() : ArrayRef<NamedAttribute>()) {
+    size_t dim = StringRef("nchwk").find(entry.getName().getValue());
+    auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    bool good = entry.getName().size() == 1 && dim != StringRef::npos && list &&
+                list.size() == degrees[dim];
+    for (int64_t sum = 0, i = 0; good && i < list.size(); sum += list[i++])
+      good = list[i] > 0 && list[i] <= maxElements - sum;
+    if (!good)
+      return emitError() << "sizes of a tiling are not those of its parts: "
+                         << entry.getName() << " = " << entry.getValue();
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Layers, phases and names
 //===----------------------------------------------------------------------===//
@@ -124,6 +155,12 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
     auto names = dyn_cast<ArrayAttr>(attr.getValue());
     if (!names || names.size() != op->getNumResults())
       return op->emitOpError("needs one entry of train.names per result");
+  }
+  if (name == dimsAttr || name == beginAttr) {
+    auto list = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!list || !elementCount(list.asArrayRef()))
+      return op->emitOpError("has ")
+             << name << " of no tensor: " << attr.getValue();
   }
   return success();
 }

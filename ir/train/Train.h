@@ -29,6 +29,16 @@ namespace lwcc::train {
 /// Marks ops that are one runtime call of the same name (see TrainOps.td).
 template <typename ConcreteOp>
 class KernelOp : public mlir::OpTrait::TraitBase<ConcreteOp, KernelOp> {};
+
+llvm::LogicalResult verifySizes(mlir::Operation *op);
+/// Of every op: its values have sizes (see TrainOps.td).
+template <typename ConcreteOp>
+class SizedOp : public mlir::OpTrait::TraitBase<ConcreteOp, SizedOp> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return verifySizes(op);
+  }
+};
 } // namespace lwcc::train
 
 #include "ir/train/TrainInterfaces.h.inc"

@@ -72,6 +72,7 @@ def TilingAttr : TrainAttr<"Tiling", "tiling"> {
     `<` `n` `=` $n `c` `=` $c `h` `=` $h `w` `=` $w `k` `=` $k `on` `[` $places `]`
     (`sizes` `=` $sizes^)? `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 def InitAttr : TrainAttr<"Init", "init"> {
@@ -112,8 +113,14 @@ def KernelTrait : NativeOpTrait<"KernelOp"> {
   let cppNamespace = "::lwcc::train";
 }
 
+/// Every value has a size that may be multiplied (ir/Size.h); checked ahead of
+/// an op's own verifier.
+def SizedTrait : NativeOpTrait<"SizedOp"> {
+  let cppNamespace = "::lwcc::train";
+}
+
 class TrainOp<string mnemonic, list<Trait> traits = []>
-    : Op<TrainDialect, mnemonic, traits>;
+    : Op<TrainDialect, mnemonic, !listconcat([SizedTrait], traits)>;
 
 /// Pure: no memory effects, freely moved by passes.
 class PureOp<string mnemonic, list<Trait> traits = []>
@@ -241,11 +248,13 @@ def ConvGradInputOp : Kernel<"conv_grad_input"> {
   let summary = "gradient of a convolution's data";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$w), ConvAttrs<>.args);
   let results = (outs FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 def ConvGradWeightOp : Kernel<"conv_grad_weight"> {
   let summary = "gradient of a convolution's weights and bias";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$x), ConvAttrs<>.args);
   let results = (outs FloatTensor:$dw, Optional<FloatTensor>:$dbias);
+  let hasVerifier = 1;
 }
 
 def MatMulOp : Kernel<"matmul", [Differentiable]> {
@@ -281,6 +290,7 @@ def MaxPoolGradOp : Kernel<"max_pool_grad"> {
   let summary = "gradient of max_pool";
   let arguments = !con((ins FloatTensor:$dy, TapTensor:$index), PoolAttrs<>.args);
   let results = (outs FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 def AvgPoolOp : Kernel<"avg_pool", [Differentiable]> {
   let summary = "mean of each window";
@@ -292,6 +302,7 @@ def AvgPoolGradOp : Kernel<"avg_pool_grad"> {
   let summary = "gradient of avg_pool";
   let arguments = !con((ins FloatTensor:$dy, BoolAttr:$count_include_pad), PoolAttrs<>.args);
   let results = (outs FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -362,6 +373,7 @@ def SoftmaxGradOp : Kernel<"softmax_grad"> {
   let summary = "gradient of softmax";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$y), SoftmaxAttrs<>.args);
   let results = (outs FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 
 class LossAttrs {
@@ -411,6 +423,7 @@ def OneHotOp : Kernel<"one_hot"> {
   let arguments = (ins LabelTensor:$labels, DefaultValuedAttr<I64Attr, "0">:$first_class,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
 }
 def LabelRankOp : Kernel<"label_rank"> {
   let summary = "how many logits rank before the label's own";
@@ -421,6 +434,7 @@ def LabelRankOp : Kernel<"label_rank"> {
   let arguments = (ins FloatTensor:$logits, FloatTensor:$own, LabelTensor:$labels,
                        DefaultValuedAttr<I64Attr, "0">:$first_class);
   let results = (outs FloatTensor:$rank);
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -437,6 +451,7 @@ def ReduceMaxOp : Kernel<"reduce_max"> {
   let summary = "the largest element along an axis, which is kept with extent 1";
   let arguments = (ins FloatTensor:$x, I64Attr:$axis);
   let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
 }
 def ReshapeOp : Kernel<"reshape", [Differentiable]> {
   let summary = "the same elements in row-major order, another shape";
@@ -480,6 +495,7 @@ def SliceGradOp : Kernel<"slice_grad"> {
   let summary = "zeros, with dy at the elements that slice took";
   let arguments = (ins FloatTensor:$dy, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 def SumOp : Kernel<"sum", [DeclareOpInterfaceMethods<TiedOpInterface, ["mayOverwrite"]>]> {
   let summary = "the sum of tensors of one shape, in their order";

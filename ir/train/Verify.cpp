@@ -1,128 +1,21 @@
 //===- Verify.cpp - What one train op can check by itself -----------------===//
 //
-// Shapes and attributes of single ops. What concerns a whole function or
-// module (names, phases, parameters) is checked per form in passes/verify.
+// Sizes of values, shapes and attributes of single ops; those with windows are
+// in VerifyWindows.cpp. What concerns a whole function or module (names,
+// phases, parameters) is checked per form in passes/verify.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/train/Elementwise.h"
+#include "ir/train/Expect.h"
 #include "ir/train/Expression.h"
-#include "ir/train/Train.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
+using namespace lwcc::train::expect;
 
 namespace {
-
-using Shape = SmallVector<int64_t>;
-
-ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-std::string text(ArrayRef<int64_t> shape) {
-  std::string result = "[";
-  llvm::raw_string_ostream os(result);
-  llvm::interleaveComma(shape, os);
-  return result + "]";
-}
-
-LogicalResult expectShape(Operation *op, StringRef what, Value value,
-                          ArrayRef<int64_t> expected) {
-  if (shapeOf(value) == expected)
-    return success();
-  return op->emitOpError() << what << " has shape " << text(shapeOf(value))
-                           << "; expected " << text(expected);
-}
-
-LogicalResult expectRank(Operation *op, StringRef what, Value value,
-                         int64_t expected) {
-  int64_t rank = shapeOf(value).size();
-  if (rank == expected)
-    return success();
-  return op->emitOpError() << what << " has rank " << rank << "; expected "
-                           << expected;
-}
-
-LogicalResult expectSize(Operation *op, StringRef what, ArrayRef<int64_t> list,
-                         size_t expected) {
-  if (list.size() == expected)
-    return success();
-  return op->emitOpError() << what << " has " << list.size()
-                           << " entries; expected " << expected;
-}
-
-LogicalResult expectPositive(Operation *op, StringRef what,
-                             ArrayRef<int64_t> list) {
-  for (int64_t entry : list)
-    if (entry <= 0)
-      return op->emitOpError()
-             << what << " is " << text(list) << "; expected positive numbers";
-  return success();
-}
-
-/// Windows over two spatial dimensions.
-struct Windows {
-  ArrayRef<int64_t> kernel, dilation, pad, stride;
-
-  LogicalResult check(Operation *op) const {
-    return success(succeeded(expectSize(op, "kernel", kernel, 2)) &&
-                   succeeded(expectSize(op, "dilation", dilation, 2)) &&
-                   succeeded(expectSize(op, "pad", pad, 4)) &&
-                   succeeded(expectSize(op, "stride", stride, 2)) &&
-                   succeeded(expectPositive(op, "kernel", kernel)) &&
-                   succeeded(expectPositive(op, "dilation", dilation)) &&
-                   succeeded(expectPositive(op, "stride", stride)));
-  }
-
-  /// Positions of the window along a dimension, counted with floor or ceil. A
-  /// window that is larger than the input overhangs as the last one may: that
-  /// is all that some tiles have.
-  int64_t positions(int dim, int64_t extent, bool ceil) const {
-    int64_t room = extent + pad[dim] + pad[dim + 2] -
-                   (dilation[dim] * (kernel[dim] - 1) + 1);
-    if (room < 0)
-      return ceil ? 1 : 0;
-    return (room + (ceil ? stride[dim] - 1 : 0)) / stride[dim] + 1;
-  }
-};
-
-/// Result of a pooling: with ceil_mode the last window may overhang.
-template <typename Pool>
-LogicalResult verifyPool(Pool op) {
-  Windows windows{op.getKernel(), op.getDilation(), op.getPad(),
-                  op.getStride()};
-  if (failed(expectRank(op, "input", op.getX(), 4)) ||
-      failed(windows.check(op)))
-    return failure();
-  ArrayRef<int64_t> x = shapeOf(op.getX()), y = shapeOf(op.getY());
-  Shape floor{x[0], x[1]}, ceil{x[0], x[1]};
-  for (int dim : {0, 1}) {
-    floor.push_back(windows.positions(dim, x[2 + dim], false));
-    ceil.push_back(windows.positions(dim, x[2 + dim], true));
-  }
-  bool fits = y.size() == 4 && y[0] == x[0] && y[1] == x[1];
-  for (int dim : {2, 3})
-    fits = fits && y[dim] >= 1 && y[dim] >= floor[dim] && y[dim] <= ceil[dim];
-  if (fits)
-    return success();
-  InFlightDiagnostic diag = op.emitOpError() << "result has shape " << text(y)
-                                             << "; expected " << text(floor);
-  if (ceil != floor)
-    diag << " or, with ceil_mode, " << text(ceil);
-  return diag;
-}
-
-LogicalResult expectAxis(Operation *op, int64_t axis, Value x) {
-  int64_t rank = shapeOf(x).size();
-  if (axis >= 0 && axis < rank)
-    return success();
-  return op->emitOpError() << "axis is " << axis << "; expected 0 to "
-                           << rank - 1;
-}
 
 /// labels [n, ...] and weight [c] for scores [n, c, ...].
 LogicalResult verifyLoss(Operation *op, Value scores, Value labels,
@@ -138,7 +31,68 @@ LogicalResult verifyLoss(Operation *op, Value scores, Value labels,
   return weight ? expectShape(op, "weight", weight, {shape[1]}) : success();
 }
 
+/// `part` is what a slice takes of `whole`.
+LogicalResult verifySlice(Operation *op, Value whole, ArrayRef<int64_t> start,
+                          ArrayRef<int64_t> step, Value part) {
+  ArrayRef<int64_t> x = shapeOf(whole), y = shapeOf(part);
+  if (failed(expectSize(op, "start", start, x.size())) ||
+      failed(expectSize(op, "step", step, x.size())) ||
+      failed(expectRank(op, "part", part, x.size())) ||
+      failed(expectModest(op, "start", start)) ||
+      failed(expectModest(op, "step", step)))
+    return failure();
+  for (auto [dim, extent] : llvm::enumerate(x)) {
+    if (step[dim] == 0)
+      return op->emitOpError() << "step is 0 along dimension " << dim;
+    int64_t first = start[dim], reach = 0, last = 0;
+    if (y[dim] == 0)
+      continue;
+    if (llvm::MulOverflow(y[dim] - 1, step[dim], reach) ||
+        llvm::AddOverflow(first, reach, last))
+      return op->emitOpError()
+             << "takes " << y[dim] << " elements by steps of " << step[dim]
+             << " of dimension " << dim << ", which has " << extent;
+    if (std::min(first, last) < 0 || std::max(first, last) >= extent)
+      return op->emitOpError()
+             << "takes elements " << first << " to " << last << " of dimension "
+             << dim << "; expected 0 to " << extent - 1;
+  }
+  return success();
+}
+
+/// The classes that an op knows, of all those that there are.
+LogicalResult verifyFirstClass(Operation *op, int64_t first) {
+  if (first >= 0 && first <= maxElements)
+    return success();
+  return op->emitOpError() << "first_class is " << first << "; expected 0 to "
+                           << maxElements;
+}
+
 } // namespace
+
+/// Rule (A1) as far as one value goes. Ahead of the op's own verifier, which
+/// may multiply and add the extents.
+LogicalResult lwcc::train::verifySizes(Operation *op) {
+  auto check = [&](Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || (elementCount(tensor.getShape()) &&
+                    size_t(tensor.getRank()) <= maxTensorRank))
+      return success();
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "has a value of type " << type << ": ";
+    if (tensor.hasStaticShape())
+      return diag << "more than " << (maxBytes >> 40) << " TiB or "
+                  << maxTensorRank << " dimensions";
+    return diag << "an extent that is not known";
+  };
+  if (auto parameter = dyn_cast<ParameterOp>(op))
+    return check(parameter.getType());
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (failed(check(type)))
+      return failure();
+  return success();
+}
 
 LogicalResult ConstantOp::verify() {
   if (isa<SplatElementsAttr>(getValue()))
@@ -177,26 +131,6 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
-LogicalResult ConvOp::verify() {
-  if (failed(expectRank(*this, "input", getX(), 4)) ||
-      failed(expectRank(*this, "weights", getW(), 4)))
-    return failure();
-  ArrayRef<int64_t> x = shapeOf(getX()), w = shapeOf(getW());
-  Windows windows{w.drop_front(2), getDilation(), getPad(), getStride()};
-  if (failed(windows.check(*this)))
-    return failure();
-  int64_t group = getGroup();
-  if (group <= 0 || x[1] % group || w[0] % group || w[1] != x[1] / group)
-    return emitOpError() << "weights " << text(w) << " in " << group
-                         << " groups do not fit an input of " << x[1]
-                         << " channels";
-  if (getBias() && failed(expectShape(*this, "bias", getBias(), {w[0]})))
-    return failure();
-  return expectShape(*this, "result", getY(),
-                     {x[0], w[0], windows.positions(0, x[2], false),
-                      windows.positions(1, x[3], false)});
-}
-
 LogicalResult MatMulOp::verify() {
   Shape a(shapeOf(getA())), b(shapeOf(getB()));
   if (a.size() < 2 || b.size() < 2)
@@ -231,45 +165,16 @@ LogicalResult TransferOp::verify() {
   return success();
 }
 
-LogicalResult MaxPoolOp::verify() {
-  if (failed(verifyPool(*this)))
-    return failure();
-  bool bytes = getKernel()[0] * getKernel()[1] <= 256;
-  auto index = cast<RankedTensorType>(getIndex().getType());
-  if (index.getElementType().isInteger(8) != bytes)
-    return emitOpError() << "index has elements of type "
-                         << index.getElementType() << "; expected "
-                         << (bytes ? "ui8" : "i32") << " for windows of "
-                         << getKernel()[0] * getKernel()[1] << " taps";
-  return expectShape(*this, "index", getIndex(), shapeOf(getY()));
-}
-
-LogicalResult AvgPoolOp::verify() { return verifyPool(*this); }
-
-LogicalResult BatchNormOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX());
-  if (x.size() < 2)
-    return emitOpError() << "input has rank " << x.size()
-                         << "; expected at least 2";
-  const std::pair<StringRef, Value> perChannel[] = {
-      {"scale", getScale()},
-      {"bias", getBias()},
-      {"running_mean", getRunningMean()},
-      {"running_variance", getRunningVariance()},
-      {"mean", getMean()},
-      {"invstd", getInvstd()},
-      {"new_mean", getNewMean()},
-      {"new_variance", getNewVariance()}};
-  for (auto [what, value] : perChannel)
-    if (failed(expectShape(*this, what, value, {x[1]})))
-      return failure();
-  return expectShape(*this, "result", getY(), x);
-}
-
 LogicalResult SoftmaxOp::verify() {
   if (failed(expectAxis(*this, getAxis(), getX())))
     return failure();
   return expectShape(*this, "result", getY(), shapeOf(getX()));
+}
+
+LogicalResult SoftmaxGradOp::verify() {
+  if (failed(expectAxis(*this, getAxis(), getY())))
+    return failure();
+  return expectShape(*this, "result", getDx(), shapeOf(getY()));
 }
 
 LogicalResult CrossEntropyOp::verify() {
@@ -280,6 +185,14 @@ LogicalResult CrossEntropyOp::verify() {
 
 LogicalResult NllLossOp::verify() {
   return verifyLoss(*this, getLogprobs(), getLabels(), getWeight());
+}
+
+LogicalResult OneHotOp::verify() {
+  return verifyFirstClass(*this, getFirstClass());
+}
+
+LogicalResult LabelRankOp::verify() {
+  return verifyFirstClass(*this, getFirstClass());
 }
 
 LogicalResult ReduceOp::verify() {
@@ -301,6 +214,10 @@ LogicalResult ReduceOp::verify() {
   if (shapeOf(getY()) == ArrayRef<int64_t>(kept))
     return success();
   return expectShape(*this, "result", getY(), dropped);
+}
+
+LogicalResult ReduceMaxOp::verify() {
+  return expectAxis(*this, getAxis(), getX());
 }
 
 LogicalResult ReshapeOp::verify() {
@@ -337,9 +254,11 @@ LogicalResult ConcatOp::verify() {
   for (auto [i, x] : llvm::enumerate(getXs())) {
     Shape expected(y);
     if (shapeOf(x).size() == y.size())
-      total += expected[axis] = shapeOf(x)[axis];
+      expected[axis] = shapeOf(x)[axis];
     if (failed(expectShape(*this, "operand " + std::to_string(i), x, expected)))
       return failure();
+    if (llvm::AddOverflow(total, expected[axis], total))
+      return emitOpError() << "joins more than any tensor has";
   }
   Shape expected(y);
   expected[axis] = total;
@@ -364,9 +283,11 @@ LogicalResult SplitOp::verify() {
   Shape expected(shapeOf(getX()));
   int64_t total = 0;
   for (auto [i, y] : llvm::enumerate(getYs())) {
-    total += expected[axis] = getSizes()[i];
+    expected[axis] = getSizes()[i];
     if (failed(expectShape(*this, "result " + std::to_string(i), y, expected)))
       return failure();
+    if (llvm::AddOverflow(total, expected[axis], total))
+      return emitOpError() << "gives more than any tensor has";
   }
   if (total == shapeOf(getX())[axis])
     return success();
@@ -375,27 +296,16 @@ LogicalResult SplitOp::verify() {
 }
 
 LogicalResult PadOp::verify() {
-  if (failed(expectSize(*this, "low", getLow(), shapeOf(getX()).size())))
+  if (failed(expectSize(*this, "low", getLow(), shapeOf(getX()).size())) ||
+      failed(expectModest(*this, "low", getLow())))
     return failure();
   return expectRank(*this, "result", getY(), shapeOf(getX()).size());
 }
 
 LogicalResult SliceOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
-  if (failed(expectSize(*this, "start", getStart(), x.size())) ||
-      failed(expectSize(*this, "step", getStep(), x.size())) ||
-      failed(expectRank(*this, "result", getY(), x.size())))
-    return failure();
-  for (auto [dim, extent] : llvm::enumerate(x)) {
-    int64_t first = getStart()[dim], step = getStep()[dim];
-    int64_t last = first + (y[dim] - 1) * step;
-    if (step == 0)
-      return emitOpError() << "step is 0 along dimension " << dim;
-    if (y[dim] > 0 &&
-        (std::min(first, last) < 0 || std::max(first, last) >= extent))
-      return emitOpError() << "takes elements " << first << " to " << last
-                           << " of dimension " << dim << "; expected 0 to "
-                           << extent - 1;
-  }
-  return success();
+  return verifySlice(*this, getX(), getStart(), getStep(), getY());
+}
+
+LogicalResult SliceGradOp::verify() {
+  return verifySlice(*this, getDx(), getStart(), getStep(), getDy());
 }

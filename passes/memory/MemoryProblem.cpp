@@ -94,12 +94,20 @@ using Conflicts = std::vector<llvm::BitVector>;
 static Conflicts conflictsOf(const MemoryProblem &problem) {
   int n = problem.buffers.size();
   Conflicts conflicts(n, llvm::BitVector(n));
-  for (int a = 0; a < n; ++a)
-    for (int b = a + 1; b < n; ++b)
-      if (problem.conflict(a, b)) {
-        conflicts[a].set(b);
-        conflicts[b].set(a);
-      }
+  std::vector<std::pair<int, int>> spans; // close together
+  for (const Buffer &buffer : problem.buffers)
+    spans.push_back({buffer.lifetime.first, buffer.lifetime.end});
+  // Rows by the block, so that they stay in the cache.
+  constexpr int block = 64;
+  for (int from = 0; from < n; from += block)
+    for (int b = from + 1; b < n; ++b)
+      for (int a = from, e = std::min(from + block, b); a < e; ++a)
+        if ((spans[a].first < spans[b].second &&
+             spans[b].first < spans[a].second) ||
+            problem.conflict(a, b)) {
+          conflicts[a].set(b);
+          conflicts[b].set(a);
+        }
   return conflicts;
 }
 
@@ -156,7 +164,10 @@ namespace {
 class Placer {
 public:
   Placer(const MemoryProblem &problem, const Conflicts &conflicts)
-      : problem(problem), conflicts(conflicts) {}
+      : conflicts(conflicts) {
+    for (int b = 0, e = problem.buffers.size(); b < e; ++b)
+      costs.push_back(problem.cost(b));
+  }
 
   /// Each buffer goes where it wishes to, if that is free, else into the
   /// smallest gap that holds it between the placed buffers that it conflicts
@@ -167,22 +178,24 @@ public:
     solution.offsets.assign(order.size(), 0);
     std::vector<int> placed; // by offset
     for (int b : order) {
-      int64_t cost = problem.cost(b);
+      int64_t cost = costs[b];
       int64_t wish = wishes.empty() ? -1 : wishes[b];
       bool granted = wish >= 0;
       int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max();
       int64_t end = 0; // of the conflicting buffers passed so far
+      const llvm::BitVector &conflicting = conflicts[b];
       for (int other : placed) {
-        if (!conflicts[b].test(other))
+        if (!conflicting.test(other))
           continue;
-        granted &= solution.offsets[other] >= wish + cost ||
-                   solution.offsets[other] + problem.cost(other) <= wish;
-        int64_t gap = solution.offsets[other] - end;
+        int64_t otherBegin = solution.offsets[other];
+        int64_t otherEnd = otherBegin + costs[other];
+        granted &= otherBegin >= wish + cost || otherEnd <= wish;
+        int64_t gap = otherBegin - end;
         if (gap >= cost && gap < bestGap) {
           best = end;
           bestGap = gap;
         }
-        end = std::max(end, solution.offsets[other] + problem.cost(other));
+        end = std::max(end, otherEnd);
       }
       int64_t offset = granted ? wish : best >= 0 ? best : end;
       solution.offsets[b] = offset;
@@ -197,8 +210,8 @@ public:
   }
 
 private:
-  const MemoryProblem &problem;
   const Conflicts &conflicts;
+  std::vector<int64_t> costs;
 };
 } // namespace
 

@@ -1,11 +1,11 @@
 //===- Machine.cpp - What a plan runs on ----------------------------------===//
 
 #include "passes/plan/Machine.h"
+#include "ir/InputFile.h"
 #include "passes/plan/JsonFields.h"
 #include "passes/plan/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <charconv>
@@ -198,8 +198,7 @@ std::vector<std::string> lwcc::plan::findDevices(llvm::StringRef nameOrFile,
   bool isDefault = nameOrFile.empty();
   if (const Machine *known = findMachine(isDefault ? "h200x8" : nameOrFile)) {
     machine = *known;
-  } else if (auto buffer =
-                 llvm::MemoryBuffer::getFile(nameOrFile, /*IsText=*/true)) {
+  } else if (auto buffer = readInput(nameOrFile, mostJsonBytes)) {
     std::vector<std::string> mistakes =
         machineFromJson((*buffer)->getBuffer(), machine);
     for (std::string &mistake : mistakes)
@@ -209,7 +208,7 @@ std::vector<std::string> lwcc::plan::findDevices(llvm::StringRef nameOrFile,
   } else {
     std::string text =
         llvm::formatv("no machine '{0}': {1}; built in:", nameOrFile,
-                      buffer.getError().message());
+                      llvm::toString(buffer.takeError()));
     for (const Machine &row : knownMachines())
       text += " " + row.name;
     return {text};

@@ -13,7 +13,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
-#include <numeric>
 #include <utility>
 
 using namespace lwcc::plan;
@@ -24,6 +23,16 @@ int64_t Tiling::tiles() const {
     if (llvm::MulOverflow(tiles, degree, tiles))
       return std::numeric_limits<int64_t>::max();
   return tiles;
+}
+
+/// Of the sizes of parts, which are positive; at most the largest number there
+/// is.
+static int64_t sumOf(const std::vector<int64_t> &sizes) {
+  int64_t sum = 0;
+  for (int64_t size : sizes)
+    if (llvm::AddOverflow(sum, size, sum))
+      return std::numeric_limits<int64_t>::max();
+  return sum;
 }
 
 std::string Task::text() const {
@@ -40,7 +49,7 @@ Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
   constexpr size_t samples = 0, channels = 1, reduction = 4;
   if (int64_t parts = std::exchange(wanted[reduction], 1); parts > 1)
     for (size_t d : {channels, samples})
-      if (parts > 1 && wanted[d] * parts <= follower.extents[d]) {
+      if (parts > 1 && wanted[d] <= follower.extents[d] / parts) {
         wanted[d] *= std::exchange(parts, 1);
         tiling.sizes[d].clear();
       }
@@ -49,9 +58,7 @@ Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
     bool fits = wanted[d] <= follower.extents[d];
     tiling.degrees[d] = fits ? wanted[d] : 1;
     // Sizes that are not the follower's are proportions no longer.
-    int64_t sum = std::accumulate(tiling.sizes[d].begin(),
-                                  tiling.sizes[d].end(), int64_t(0));
-    if (!fits || sum != follower.extents[d])
+    if (!fits || sumOf(tiling.sizes[d]) != follower.extents[d])
       tiling.sizes[d].clear();
   }
   tiling.places.resize(tiling.tiles());
@@ -133,19 +140,15 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     for (auto [d, name] : llvm::enumerate(dimensions)) {
       int64_t degree = tiling.degrees[d], extent = layer.extents[d];
       const std::vector<int64_t> &sizes = tiling.sizes[d];
-      int64_t sum = 0;
-      for (int64_t size : sizes)
-        if (llvm::AddOverflow(sum, size, sum))
-          sum = std::numeric_limits<int64_t>::max();
       if (degree > 1 && extent == 1)
         object("layer \"{0}\" cannot be cut along {1}; it can be along {2}",
                layer.name, name, legalCuts(layer));
       else if (degree > extent)
         object("layer \"{0}\" is cut into {1} along {2}, which has {3}",
                layer.name, degree, name, extent);
-      else if (!sizes.empty() && sum != extent)
+      else if (!sizes.empty() && sumOf(sizes) != extent)
         object("the parts of layer \"{0}\" along {1} add up to {2}, not {3}",
-               layer.name, name, sum, extent);
+               layer.name, name, sumOf(sizes), extent);
     }
     if (tiling.tiles() > mostTiles && mistakes.size() == before)
       object("layer \"{0}\" is cut into {1} tiles; there may be {2}",

@@ -1,11 +1,11 @@
 //===- Profile.cpp - Measured times of runtime calls ----------------------===//
 
 #include "passes/plan/Profile.h"
+#include "ir/InputFile.h"
 #include "passes/plan/JsonFields.h"
 #include "passes/plan/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -140,10 +140,10 @@ std::vector<std::string> lwcc::plan::readProfile(llvm::StringRef path,
                                                  llvm::StringRef precision,
                                                  llvm::StringRef target,
                                                  Profile &profile) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readInput(path, mostJsonBytes);
   if (!buffer)
     return {llvm::formatv("cannot read costs '{0}': {1}", path,
-                          buffer.getError().message())};
+                          llvm::toString(buffer.takeError()))};
   std::vector<std::string> mistakes =
       profileFromJson((*buffer)->getBuffer(), profile);
   if (mistakes.empty() && profile.precision != precision)

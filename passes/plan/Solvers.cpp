@@ -1,6 +1,7 @@
 //===- Solvers.cpp - The table of planning strategies ---------------------===//
 
 #include "passes/plan/Solvers.h"
+#include "passes/plan/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,17 +27,6 @@ static Plan solveSingle(const Problem &problem) {
   return plan;
 }
 
-/// As many parts along one dimension as there are GPUs, or as there can be if
-/// those are fewer.
-static Tiling spread(size_t dimension, const LayerGraph::Layer &layer,
-                     const Machine &machine) {
-  Tiling tiling;
-  tiling.degrees[dimension] =
-      std::min(machine.devices(), layer.extents[dimension]);
-  tiling.places = machine.placesInTurn(tiling.tiles());
-  return tiling;
-}
-
 static constexpr size_t samples = 0, channels = 1;
 
 /// Every layer's samples over all GPUs.
@@ -44,7 +34,7 @@ static Plan solveData(const Problem &problem) {
   Plan plan = planFor(problem, "data");
   for (const LayerGraph::Layer &layer : problem.graph.layers)
     plan.layers.push_back(
-        {layer.name, spread(samples, layer, problem.machine)});
+        {layer.name, spread(samples, layer.extents, problem.machine)});
   return plan;
 }
 
@@ -55,7 +45,7 @@ static Plan solveModel(const Problem &problem) {
   Plan plan = planFor(problem, "model");
   std::vector<double> load(machine.devices(), 0);
   for (const LayerGraph::Layer &layer : problem.graph.layers) {
-    Tiling tiling = spread(channels, layer, machine);
+    Tiling tiling = spread(channels, layer.extents, machine);
     // Fewer tiles than GPUs go to those with the smallest loads.
     std::vector<int64_t> order(load.size());
     std::iota(order.begin(), order.end(), 0);
@@ -81,9 +71,9 @@ static Plan solveModel(const Problem &problem) {
 static Plan solveOneWeirdTrick(const Problem &problem) {
   Plan plan = planFor(problem, "owt");
   for (const LayerGraph::Layer &layer : problem.graph.layers) {
-    Tiling tiling = spread(samples, layer, problem.machine);
+    Tiling tiling = spread(samples, layer.extents, problem.machine);
     if (layer.rank != 4 && layer.hasParameters)
-      tiling = spread(channels, layer, problem.machine);
+      tiling = spread(channels, layer.extents, problem.machine);
     else if (layer.rank != 4 && layer.producer >= 0) {
       const Tiling &before = plan.layers[layer.producer].tiling;
       bool fits = true;

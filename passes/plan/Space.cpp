@@ -42,6 +42,14 @@ static void enumerate(const Extents &extents, int64_t devices, size_t d,
   degrees[d] = 1;
 }
 
+Tiling lwcc::plan::spread(size_t dimension, const Extents &extents,
+                          const Machine &machine) {
+  Tiling tiling;
+  tiling.degrees[dimension] = std::min(machine.devices(), extents[dimension]);
+  tiling.places = machine.placesInTurn(tiling.tiles());
+  return tiling;
+}
+
 std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
                                              const Machine &machine,
                                              llvm::StringRef along) {
@@ -54,12 +62,10 @@ std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
   enumerate(extents, machine.devices(), 0, degrees, all);
   // Data parallelism and One Weird Trick use every device, also where a layer
   // has no part for each: so that no search is behind them.
-  for (size_t d : {0, 1}) {
-    Extents spread = {1, 1, 1, 1, 1};
-    spread[d] = std::min(machine.devices(), extents[d]);
-    if (!llvm::is_contained(all, spread))
-      all.push_back(spread);
-  }
+  for (size_t d : {0, 1})
+    if (Extents widest = spread(d, extents, machine).degrees;
+        !llvm::is_contained(all, widest))
+      all.push_back(widest);
   std::vector<Tiling> tilings;
   for (const Extents &each : all) {
     Tiling tiling;

@@ -17,6 +17,10 @@ std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// Of a layer whose group's leader is cut like this.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 
+/// As many parts along one dimension as there are devices, or as there can be
+/// if those are fewer, part i on device i.
+Tiling spread(size_t dimension, const Extents &extents, const Machine &machine);
+
 /// All tilings of a layer into equal parts along some dimensions, part i on
 /// device i: as many as a divisor of the devices, and along samples or channels
 /// alone as many as there can be. The first is not cut.

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/InputFile.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/differentiate/Nodes.h"
@@ -22,7 +23,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
 
@@ -255,10 +255,10 @@ private:
         diagnostic << " " << row.name;
       return std::nullopt;
     }
-    auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+    auto buffer = readInput(file, mostJsonBytes);
     if (!buffer) {
       fail("cannot read plan '")
-          << file << "': " << buffer.getError().message();
+          << file << "': " << llvm::toString(buffer.takeError());
       return std::nullopt;
     }
     plan::Plan read;

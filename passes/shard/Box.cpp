@@ -106,8 +106,8 @@ Interval shard::partOf(int64_t extent, const std::vector<int64_t> &sizes,
     return std::accumulate(sizes.begin(), sizes.begin() + count, int64_t(0));
   };
   int64_t total = sum(sizes.size());
-  auto cut = [&](int64_t before) {
-    return (before * extent + total / 2) / total; // rounded
+  auto cut = [&](int64_t before) { // rounded; a product of two extents
+    return int64_t((__int128(before) * extent + total / 2) / total);
   };
   return {cut(sum(index)), cut(sum(index + 1))};
 }

@@ -13,8 +13,8 @@
 
 namespace lwcc {
 
-/// Fails, with diagnostics, where two buffers are parts of one global tensor but
-/// differ in its role, element type, extents or initial value.
+/// Fails, with diagnostics, where two buffers are parts of one global tensor
+/// but differ in its role, element type, extents or initial value.
 mlir::LogicalResult verifyParts(exec::ProgramOp program);
 
 /// What a sequence wrote of a persistent buffer.

@@ -59,93 +59,154 @@ static meaning::Operation translate(mlir::Operation *op) {
   return operation;
 }
 
-SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
-  auto module = func->getParentOfType<ModuleOp>();
-  Block &body = func.getBody().front();
-  Builder builder(func.getContext());
-  Evaluator evaluator;
+static exec::Role roleOf(train::ParameterKind kind) {
+  switch (kind) {
+  case train::ParameterKind::Trainable:
+  case train::ParameterKind::Frozen:
+    return exec::Role::Parameter;
+  case train::ParameterKind::Statistic:
+    return exec::Role::Statistic;
+  case train::ParameterKind::Optimizer:
+    return exec::Role::Optimizer;
+  case train::ParameterKind::Constant:
+    return exec::Role::Constant;
+  }
+  llvm_unreachable("all kinds covered");
+}
 
-  // Parameters, arguments, results: what they hold at first, and in the end.
-  SmallVector<Content> before, after;
+/// Of an argument: input, labels and scalars have elements of their own.
+static exec::Role roleOf(RankedTensorType type) {
+  Type element = type.getElementType();
+  return element.isF32()         ? exec::Role::Input
+         : element.isInteger(32) ? exec::Role::Labels
+                                 : exec::Role::Scalars;
+}
+
+namespace {
+
+class FunctionReader {
+public:
+  explicit FunctionReader(func::FuncOp func)
+      : func(func), builder(func.getContext()) {}
+
+  SmallVector<int64_t> run();
+
+private:
+  /// A tensor that outlives the step.
+  void addTensor(exec::Role role, StringRef name, Type type,
+                 DictionaryAttr attributes, ArrayRef<Attribute> more = {});
+  void addParametersAndArguments();
+  void evaluate(mlir::Operation *op);
+  void write(train::WriteOp write);
+  size_t numberOf(FlatSymbolRefAttr parameter) const {
+    return parameters.lookup(parameter.getAttr());
+  }
+
+  func::FuncOp func;
+  Builder builder;
+  Evaluator evaluator;
   llvm::DenseMap<Attribute, size_t> parameters; ///< by symbol
+  // Of parameters, then of arguments: what they hold at first, in the end.
   SmallVector<RankedTensorType> types;
+  SmallVector<Content> before, after;
   llvm::DenseMap<Value, Content> contents;
-  auto addTensor = [&](StringRef name, Type type, DictionaryAttr attributes,
-                       ArrayRef<Attribute> more) {
-    ArrayRef<int64_t> shape = typeOf(type).getShape();
-    auto attributeOr = [&](StringRef key, Attribute whole) {
-      Attribute part = attributes ? attributes.get(key) : Attribute();
-      return part ? part : whole;
-    };
-    SmallVector<Attribute> properties = {
-        attributeOr(train::tensorAttr, builder.getStringAttr(name)),
-        attributeOr(train::dimsAttr, builder.getDenseI64ArrayAttr(shape)),
-        attributeOr(train::beginAttr,
-                    builder.getDenseI64ArrayAttr(
-                        SmallVector<int64_t>(shape.size(), 0)))};
-    properties.append(more.begin(), more.end());
-    types.push_back(typeOf(type));
-    before.push_back(
-        evaluator.initial(before.size(), types.back(), properties));
+};
+
+} // namespace
+
+void FunctionReader::addTensor(exec::Role role, StringRef name, Type type,
+                               DictionaryAttr attributes,
+                               ArrayRef<Attribute> more) {
+  types.push_back(typeOf(type));
+  ArrayRef<int64_t> shape = types.back().getShape();
+  auto attributeOr = [&](StringRef key, Attribute whole) {
+    Attribute part = attributes ? attributes.get(key) : Attribute();
+    return part ? part : whole;
   };
+  SmallVector<int64_t> zeros(shape.size(), 0);
+  SmallVector<Attribute> properties = {
+      exec::RoleAttr::get(func.getContext(), role),
+      attributeOr(train::tensorAttr, builder.getStringAttr(name)),
+      attributeOr(train::dimsAttr, builder.getDenseI64ArrayAttr(shape)),
+      attributeOr(train::beginAttr, builder.getDenseI64ArrayAttr(zeros))};
+  properties.append(more.begin(), more.end());
+  before.push_back(evaluator.initial(before.size(), types.back(), properties));
+}
+
+void FunctionReader::addParametersAndArguments() {
+  auto module = func->getParentOfType<ModuleOp>();
   for (auto parameter : module.getOps<train::ParameterOp>()) {
     parameters[parameter.getSymNameAttr()] = before.size();
-    addTensor(parameter.getSymName(), parameter.getType(),
-              parameter->getDiscardableAttrDictionary(),
+    addTensor(roleOf(parameter.getKind()), parameter.getSymName(),
+              parameter.getType(), parameter->getDiscardableAttrDictionary(),
               {parameter.getKindAttr(), parameter.getInitAttr(),
                parameter.getFreshAttr()});
   }
-  for (BlockArgument argument : body.getArguments()) {
+  for (BlockArgument argument : func.getArguments()) {
     std::string name = train::nameOf(argument).str();
     if (name.empty())
       name = "arg" + std::to_string(argument.getArgNumber());
-    addTensor(name, argument.getType(),
-              func.getArgAttrDict(argument.getArgNumber()), {});
+    addTensor(roleOf(typeOf(argument.getType())), name, argument.getType(),
+              func.getArgAttrDict(argument.getArgNumber()));
     contents[argument] = before.back();
   }
+}
+
+void FunctionReader::write(train::WriteOp write) {
+  size_t number = numberOf(write.getParameterAttr());
+  RankedTensorType whole = types[number];
+  RankedTensorType part = typeOf(write.getValue().getType());
+  SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
+  if (auto begin = write.getBegin())
+    start.assign(begin->begin(), begin->end());
+  // Only what is stored densely can be written; train-to-exec says so.
+  int64_t first = denseRange(whole, start, step, part).value_or(0);
+  int64_t end = first + exec::bytesOf(part);
+  Content now = rangeOf(after[number], 0, first);
+  append(now, contents.lookup(write.getValue()));
+  append(now, rangeOf(after[number], end, exec::bytesOf(whole) - end));
+  after[number] = now;
+}
+
+void FunctionReader::evaluate(mlir::Operation *op) {
+  meaning::Operation operation = translate(op);
+  for (Value operand : op->getOperands())
+    operation.operands.push_back(
+        {typeOf(operand.getType()), contents.lookup(operand)});
+  for (Type type : op->getResultTypes())
+    operation.results.push_back(typeOf(type));
+  for (auto [result, content] :
+       llvm::zip_equal(op->getResults(), evaluator.evaluate(operation)))
+    contents[result] = content;
+}
+
+SmallVector<int64_t> FunctionReader::run() {
+  addParametersAndArguments();
   after = before;
-
+  Block &body = func.getBody().front();
   for (mlir::Operation &op : body.without_terminator()) {
-    if (auto read = dyn_cast<train::ReadOp>(op)) {
-      contents[read.getValue()] =
-          before[parameters.lookup(read.getParameterAttr().getAttr())];
-      continue;
-    }
-    if (auto write = dyn_cast<train::WriteOp>(op)) {
-      size_t number = parameters.lookup(write.getParameterAttr().getAttr());
-      Content &target = after[number];
-      const Content &value = contents[write.getValue()];
-      RankedTensorType whole = types[number];
-      RankedTensorType part = typeOf(write.getValue().getType());
-      SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
-      if (auto begin = write.getBegin())
-        start.assign(begin->begin(), begin->end());
-      // Only what is stored densely can be written; train-to-exec says so.
-      int64_t first = denseRange(whole, start, step, part).value_or(0);
-      int64_t end = first + exec::bytesOf(part);
-      Content now = rangeOf(target, 0, first);
-      append(now, value);
-      append(now, rangeOf(target, end, exec::bytesOf(whole) - end));
-      target = now;
-      continue;
-    }
-    meaning::Operation operation = translate(&op);
-    for (Value operand : op.getOperands())
-      operation.operands.push_back(
-          {typeOf(operand.getType()), contents.lookup(operand)});
-    for (Type type : op.getResultTypes())
-      operation.results.push_back(typeOf(type));
-    for (auto [result, content] :
-         llvm::zip_equal(op.getResults(), evaluator.evaluate(operation)))
-      contents[result] = content;
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      contents[read.getValue()] = before[numberOf(read.getParameterAttr())];
+    else if (auto write = dyn_cast<train::WriteOp>(op))
+      this->write(write);
+    else
+      evaluate(&op);
   }
-
   SmallVector<int64_t> numbers;
-  for (auto [first, last] : llvm::zip_equal(before, after)) {
-    int64_t number = Evaluator::numberOf(last);
-    numbers.push_back(number == Evaluator::numberOf(first) ? 0 : number);
+  for (auto [first, last] : llvm::zip_equal(before, after))
+    numbers.push_back(Evaluator::numberOf(func.getSymName(), first, last));
+  for (Value result : body.getTerminator()->getOperands()) {
+    RankedTensorType type = typeOf(result.getType());
+    auto role = exec::RoleAttr::get(func.getContext(),
+                                    type.getRank() == 0 ? exec::Role::Loss
+                                                        : exec::Role::Metric);
+    numbers.push_back(Evaluator::numberOf(
+        func.getSymName(), evaluator.initial(numbers.size(), type, {role}),
+        contents.lookup(result)));
   }
-  for (Value result : body.getTerminator()->getOperands())
-    numbers.push_back(Evaluator::numberOf(contents.lookup(result)));
   return numbers;
+}
+
+SmallVector<int64_t> lwcc::meaningOf(func::FuncOp func) {
+  return FunctionReader(func).run();
 }

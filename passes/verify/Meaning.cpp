@@ -176,6 +176,15 @@ int64_t Evaluator::numberOf(ArrayRef<Piece> content) {
                content.size() * sizeof(Piece))));
 }
 
+int64_t Evaluator::numberOf(StringRef sequence, ArrayRef<Piece> before,
+                            ArrayRef<Piece> after) {
+  uint64_t all[] = {llvm::xxh3_64bits(sequence),
+                    static_cast<uint64_t>(numberOf(before)),
+                    static_cast<uint64_t>(numberOf(after))};
+  return static_cast<int64_t>(llvm::xxh3_64bits(
+      ArrayRef(reinterpret_cast<const uint8_t *>(all), sizeof(all))));
+}
+
 static Content wholeValue(uint64_t value, RankedTensorType type) {
   return {{value, 0, exec::bytesOf(type)}};
 }
@@ -246,6 +255,35 @@ static std::optional<Content> join(const meaning::Operation &operation) {
   return end == exec::bytesOf(whole) ? std::optional(content) : std::nullopt;
 }
 
+/// The parts of a split, if its sizes are those of its results.
+static std::optional<SmallVector<Content>>
+cut(const meaning::Operation &operation, Evaluator &evaluator) {
+  const Tensor &whole = operation.operands[0];
+  ArrayRef<int64_t> sizes = listOf(operation, "sizes");
+  std::optional<int64_t> axis;
+  if (whole.type)
+    axis = axisOf(operation, whole.type);
+  if (!axis || sizes.size() != operation.results.size())
+    return std::nullopt;
+  SmallVector<int64_t> start(whole.type.getRank(), 0);
+  SmallVector<int64_t> step(whole.type.getRank(), 1);
+  SmallVector<int64_t> shape(whole.type.getShape());
+  SmallVector<Content> contents;
+  int64_t &begin = start[*axis], all = whole.type.getDimSize(*axis);
+  for (auto [type, size] : llvm::zip_equal(operation.results, sizes)) {
+    if (size < 0 || size > all - begin)
+      return std::nullopt;
+    shape[*axis] = size;
+    if (type && (type.getShape() != ArrayRef(shape) ||
+                 type.getElementType() != whole.type.getElementType()))
+      return std::nullopt;
+    contents.push_back(type ? evaluator.part(whole, start, step, type)
+                            : Content());
+    begin += size;
+  }
+  return begin == all ? std::optional(contents) : std::nullopt;
+}
+
 SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
   StringRef callee = operation.callee;
   ArrayRef<Tensor> operands = operation.operands;
@@ -277,18 +315,9 @@ SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
                        listOf(operation, "step"), to);
     return contents;
   }
-  if (auto axis =
-          callee == "split" && from ? axisOf(operation, from) : std::nullopt) {
-    SmallVector<int64_t> start(from.getRank(), 0), step(from.getRank(), 1);
-    ArrayRef<int64_t> sizes = listOf(operation, "sizes");
-    for (auto [content, type, size] :
-         llvm::zip(contents, operation.results, sizes)) {
-      if (type)
-        content = part(operands[0], start, step, type);
-      start[*axis] += size;
-    }
-    return contents;
-  }
+  if (callee == "split")
+    if (std::optional<SmallVector<Content>> parts = cut(operation, *this))
+      return *parts;
   if (callee == "concat" && to)
     if (std::optional<Content> joined = join(operation)) {
       contents[0] = *joined;

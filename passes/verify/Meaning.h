@@ -28,14 +28,14 @@
 
 namespace lwcc {
 
-/// What a sequence leaves in the persistent buffers, in the order in which they
-/// are declared: a number each, 0 where it leaves what was there. The program's
-/// layout must be legal (E2, E3).
+/// What a sequence leaves in the persistent buffers, and what the trainer is
+/// told that they are, in the order in which they are declared: a number each.
+/// The program's layout must be legal (E2, E3).
 llvm::SmallVector<int64_t> meaningOf(exec::SequenceOp sequence);
 
-/// What a function of the form `scheduled` writes to the module's parameters,
-/// to its arguments (nothing: 0) and its results, in this order, which is that
-/// of the buffers that become of them.
+/// What a function of the form `scheduled` leaves in the module's parameters,
+/// in its arguments and in its results, in this order, which is that of the
+/// buffers that become of them.
 llvm::SmallVector<int64_t> meaningOf(mlir::func::FuncOp func);
 
 /// Checks a sequence against the meaning that it carries, if it carries one.
@@ -83,11 +83,16 @@ public:
   /// value of a slice.
   Content part(const Tensor &whole, llvm::ArrayRef<int64_t> start,
                llvm::ArrayRef<int64_t> step, mlir::RankedTensorType type);
-  /// What is in the `number`-th persistent buffer before the first call.
+  /// What is in the `number`-th persistent buffer before the first call; the
+  /// properties are what the trainer is told of it.
   Content initial(size_t number, mlir::RankedTensorType type,
                   llvm::ArrayRef<mlir::Attribute> properties);
-  /// The number of what a buffer holds in the end.
   static int64_t numberOf(llvm::ArrayRef<Piece> content);
+  /// The number of a buffer that holds this before the first call (that is what
+  /// it is) and that in the end of a sequence of this name.
+  static int64_t numberOf(llvm::StringRef sequence,
+                          llvm::ArrayRef<Piece> before,
+                          llvm::ArrayRef<Piece> after);
 
 private:
   friend class Hash;

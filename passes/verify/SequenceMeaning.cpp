@@ -66,11 +66,13 @@ private:
 
 class Interpreter {
 public:
-  explicit Interpreter(ProgramOp program) : symbols(program) {
+  explicit Interpreter(SequenceOp sequence)
+      : sequence(sequence), symbols(sequence->getParentOp()) {
+    auto program = sequence->getParentOfType<ProgramOp>();
     for (auto buffer : program.getBody().getOps<BufferOp>()) {
       if (buffer.getViewOf() || !buffer.isPersistent())
         continue;
-      SmallVector<Attribute> properties;
+      SmallVector<Attribute> properties = {buffer.getRoleAttr()};
       if (buffer.getRole() != Role::Loss && buffer.getRole() != Role::Metric)
         for (StringRef key : {"exec.tensor", "exec.dims", "exec.begin"})
           properties.push_back(buffer->getAttr(key));
@@ -86,11 +88,10 @@ public:
 
   void run(CallOp call);
   SmallVector<int64_t> result() {
-    return llvm::map_to_vector(persistent, [&](auto &entry) -> int64_t {
+    return llvm::map_to_vector(persistent, [&](auto &entry) {
       auto &[buffer, first] = entry;
-      int64_t number =
-          Evaluator::numberOf(memories[buffer].read(0, buffer.getBytes()));
-      return number == Evaluator::numberOf(first) ? 0 : number;
+      return Evaluator::numberOf(sequence.getSymName(), first,
+                                 memories[buffer].read(0, buffer.getBytes()));
     });
   }
 
@@ -98,6 +99,7 @@ private:
   Tensor read(Attribute operand);
   void write(Attribute result, const Content &content);
 
+  SequenceOp sequence;
   SymbolTable symbols;
   Evaluator evaluator;
   SmallVector<std::pair<BufferOp, Content>> persistent;
@@ -156,7 +158,7 @@ void Interpreter::run(CallOp call) {
 }
 
 SmallVector<int64_t> lwcc::meaningOf(SequenceOp sequence) {
-  Interpreter interpreter(sequence->getParentOfType<ProgramOp>());
+  Interpreter interpreter(sequence);
   for (auto call : sequence.getBody().getOps<CallOp>())
     interpreter.run(call);
   return interpreter.result();
@@ -166,7 +168,11 @@ LogicalResult lwcc::verifyMeaning(SequenceOp sequence) {
   std::optional<ArrayRef<int64_t>> expected = sequence.getMeaning();
   if (!expected)
     return success();
-  SmallVector<int64_t> found = meaningOf(sequence);
+  Interpreter interpreter(sequence);
+  SmallVector<int64_t> before = interpreter.result();
+  for (auto call : sequence.getBody().getOps<CallOp>())
+    interpreter.run(call);
+  SmallVector<int64_t> found = interpreter.result();
   if (expected->size() != found.size())
     return sequence.emitOpError("says the meaning of ")
            << expected->size() << " buffers; the program keeps "
@@ -178,15 +184,15 @@ LogicalResult lwcc::verifyMeaning(SequenceOp sequence) {
     if (buffer.getViewOf() || !buffer.isPersistent())
       continue;
     int64_t wanted = (*expected)[number], is = found[number];
-    ++number;
+    int64_t was = before[number++];
     if (wanted == is)
       continue;
     good = false;
     InFlightDiagnostic diagnostic = sequence.emitOpError();
-    if (is == 0)
+    if (is == was)
       diagnostic << "leaves @" << buffer.getSymName()
-                 << " as it was, where it was to be written";
-    else if (wanted == 0)
+                 << " as it was, which is not what was to be there";
+    else if (wanted == was)
       diagnostic << "writes @" << buffer.getSymName()
                  << ", which was to be left as it was";
     else

@@ -54,7 +54,7 @@ void runBenchmark(Machine &machine, const Program &program,
               machine.describe().c_str());
   Batch &batch = loader.next();
   StepQueue queue(machine, program);
-  int64_t warmup = std::clamp<int64_t>(options.benchmark / 5, 2, 20);
+  int64_t warmup = std::max<int64_t>(options.benchmark / 2, 2);
   int64_t total = warmup + options.benchmark;
   Trace trace(machine, program, options.trace, warmup + 1, options.benchmark);
   std::vector<Clock::time_point> ends;

@@ -1,8 +1,8 @@
 //===- Benchmark.h - How long a step takes ----------------------*- C++ -*-===//
 //
 // --benchmark=N: training steps on one synthetic batch that stays on the
-// device, after a warm-up; median, extremes and spread of the time from the
-// end of one step to the end of the next, and memory.
+// device, after a warm-up of half as many; median, extremes and spread of the
+// time from the end of one step to the end of the next, and memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_BENCHMARK_H

@@ -105,7 +105,8 @@ const std::vector<FlagSection> &flagTable() {
             "bitwise equal results from run to run with as many CPU threads",
             true},
            {"benchmark", "N", &O::benchmark,
-            "time N steps on synthetic data that is already on the device",
+            "time N steps on synthetic data that is already on the device, "
+            "behind N/2 that are not timed",
             false, 0, 1e6},
            {"trace", "FILE", &O::trace,
             "write when every call ran, one track a lane, for chrome://tracing "

@@ -7,6 +7,7 @@
 #include "passes/Pipeline.h"
 #include "passes/plan/Machine.h"
 #include "passes/plan/Solvers.h"
+#include "runtime/core/CheckedMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -36,7 +37,7 @@ static std::optional<int64_t> parseBytes(StringRef text) {
     scale *= 1024;
     if (!unit.empty() && llvm::toUpper(unit[0]) == letter &&
         (unit.size() == 1 || unit.drop_front().equals_insensitive("iB")))
-      return number * scale;
+      return rt::checkedProduct(number, scale);
   }
   return unit.empty() ? std::optional<int64_t>(number) : std::nullopt;
 }

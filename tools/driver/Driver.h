@@ -58,10 +58,9 @@ struct CompileFlags : private ForgetLibraryOptions {
           "Who plans for several devices: data (the samples are spread over "
           "them), model (the channels are), owt (convolutions by samples, "
           "fully connected layers by channels), layerwise (each layer's own "
-          "way, by "
-          "an exact search over predicted costs), mcmc (the same by chance, "
-          "over simulated steps), dfs (layerwise by depth-first search), "
-          "single, or auto, the best of all (default)"),
+          "way, by an exact search over predicted costs), mcmc (the same by "
+          "chance, over simulated steps), dfs (layerwise by depth-first "
+          "search), single, or auto, the best of all (default)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),

@@ -7,6 +7,7 @@
 
 #include "tools/lwcc-run/LoadProgram.h"
 #include "codegen/ProgramNames.h"
+#include "codegen/ProgramTables.h"
 #include "ir/train/Train.h"
 #include "tools/lwcc-run/Interpreter.h"
 #include "tools/lwcc-run/Registry.h"
@@ -72,7 +73,7 @@ rt::GlobalTensor &Loader::globalOf(rt::GlobalTensor &global, BufferOp buffer) {
   };
   rt::TensorRef ref = refOf(buffer);
   global.name = buffer->getAttrOfType<StringAttr>("exec.tensor").str();
-  global.dims = buffer->hasAttr("exec.dims") ? list("exec.dims") : ref.dims;
+  global.dims = globalDims(buffer).vec();
   std::vector<int64_t> begin = list("exec.begin");
   begin.resize(ref.dims.size());
   global.shards.push_back({ref, begin});
@@ -167,6 +168,7 @@ LogicalResult Loader::load(rt::Program &program) {
   }
 
   llvm::MapVector<StringRef, rt::StateTensor> state;
+  llvm::StringMap<int64_t> bytes;
   for (BufferOp buffer : names.buffers) {
     switch (buffer.getRole()) {
     case Role::Input:
@@ -191,6 +193,7 @@ LogicalResult Loader::load(rt::Program &program) {
       auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
       rt::StateTensor &entry = state[name.getValue()];
       globalOf(entry.tensor, buffer);
+      bytes[name.getValue()] = bytesOfState(buffer);
       entry.kind = static_cast<rt::StateKind>(buffer.getRole());
       entry.init = initOf(buffer->getAttrOfType<train::InitAttr>("exec.init"));
       auto fresh = buffer->getAttrOfType<train::InitAttr>("exec.fresh");
@@ -206,9 +209,8 @@ LogicalResult Loader::load(rt::Program &program) {
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))
     for (Attribute piece : pieces) {
       if (auto name = dyn_cast<StringAttr>(piece)) {
-        int row = rowOf.at(name.getValue());
-        int64_t bytes = 4 * llvm::product_of(program.state[row].tensor.dims);
-        program.onnxExport.push_back({row, 0, bytes});
+        program.onnxExport.push_back(
+            {rowOf.at(name.getValue()), 0, bytes.at(name.getValue())});
       } else {
         program.onnxExport.push_back({-1, cast<DenseI64ArrayAttr>(piece)[0],
                                       cast<DenseI64ArrayAttr>(piece)[1]});

@@ -10,12 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/train/Train.h"
+#include "codegen/ProgramTables.h"
+#include "ir/InputFile.h"
+#include "ir/Size.h"
+#include "passes/Passes.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc-run/LoadProgram.h"
 
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
@@ -35,25 +39,15 @@ struct Flags : CompileFlags {
 };
 } // namespace
 
-/// How many bytes of weights a program reads; those that only the exported ONNX
-/// file takes if there is one.
-static int64_t weightsNeeded(exec::ProgramOp program, bool exports) {
-  int64_t needed = 0;
-  for (auto buffer : program.getBody().getOps<exec::BufferOp>())
-    for (StringRef name : {"exec.init", "exec.fresh"})
-      if (auto init = buffer->getAttrOfType<train::InitAttr>(name);
-          init && init.getKind() == "blob") {
-        auto dims = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
-        int64_t bytes = dims ? 4 * llvm::product_of(dims.asArrayRef())
-                             : static_cast<int64_t>(buffer.getBytes());
-        needed = std::max(needed, init.getOffset() + bytes);
-      }
-  if (auto pieces = program->getAttrOfType<ArrayAttr>("exec.export");
-      pieces && exports)
-    for (auto piece : pieces.getAsRange<Attribute>())
-      if (auto literal = dyn_cast<DenseI64ArrayAttr>(piece))
-        needed = std::max(needed, literal[0] + literal[1]);
-  return needed;
+/// What `lwcc` has proven of its programs holds of this one, too, which a
+/// person may have changed.
+static LogicalResult checkProgram(ModuleOp module) {
+  PassManager manager(module.getContext());
+  manager.addPass(createVerifyForm({.form = "exec"}));
+  manager.addPass(createVerifySchedule());
+  if (failed(manager.run(module)))
+    return failure();
+  return checkTables(*module.getOps<exec::ProgramOp>().begin());
 }
 
 /// Reads an exec module and its weights.
@@ -68,6 +62,8 @@ static FailureOr<CompiledModel> readProgram(const Flags &flags, bool exports,
     return complain(flags.input +
                     ": holds no exec.program; stop after the form exec"),
            failure();
+  if (failed(checkProgram(*model.module)))
+    return failure();
   model.program = *programs.begin();
   const int64_t needed = weightsNeeded(model.program, exports);
   if (flags.weights.empty()) {
@@ -79,10 +75,12 @@ static FailureOr<CompiledModel> readProgram(const Flags &flags, bool exports,
              failure();
     return model;
   }
-  auto weights = llvm::MemoryBuffer::getFile(flags.weights);
+  auto weights = readInput(
+      flags.weights,
+      llvm::sys::fs::is_regular_file(flags.weights) ? maxBytes : needed);
   if (!weights)
     return complain("cannot read " + flags.weights + ": " +
-                    weights.getError().message()),
+                    llvm::toString(weights.takeError())),
            failure();
   StringRef bytes = (*weights)->getBuffer();
   if (static_cast<int64_t>(bytes.size()) < needed)

@@ -1,13 +1,13 @@
 //===- CallTimes.cpp - What a trace says about calls ----------------------===//
 
 #include "tools/lwcc/CallTimes.h"
+#include "ir/InputFile.h"
 #include "passes/plan/ParseJson.h"
 #include "tools/lwcc/Build.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,36 +17,102 @@ using llvm::Expected;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-Expected<CallTimes> CallTimes::read(StringRef traceFile) {
-  auto buffer = llvm::MemoryBuffer::getFile(traceFile, /*IsText=*/true);
-  if (!buffer)
-    return failed("cannot read the trace: " + buffer.getError().message());
-  std::vector<std::string> mistakes;
-  json::Value value = nullptr;
-  const json::Object *object =
-      plan::parseObject((*buffer)->getBuffer(), value, mistakes);
-  if (!object)
-    return failed("cannot read the trace: " + llvm::join(mistakes, "; "));
+namespace {
+/// Takes a trace apart. Of a file with many events, the first mistake is
+/// enough.
+class Reader {
+public:
+  llvm::Error read(const json::Object &trace);
   CallTimes times;
-  const json::Object &trace = *object;
-  const json::Object &about = *trace.getObject("otherData");
-  times.device = about.getString("device")->str();
+
+private:
+  llvm::Error readCall(const json::Object &event);
+  llvm::Error readDescription(const json::Object &about);
+};
+} // namespace
+
+llvm::Error Reader::readDescription(const json::Object &about) {
+  for (auto [name, field] :
+       {std::pair<StringRef, std::string *>{"target", &times.target},
+        {"device", &times.device},
+        {"hash", &times.hash},
+        {"precision", &times.precision}}) {
+    std::optional<StringRef> text = about.getString(name);
+    if (!text)
+      return failed("otherData: expected a text for \"" + name + "\"");
+    *field = text->str();
+  }
+  std::optional<int64_t> batch = about.getInteger("batch");
+  if (!batch)
+    return failed("otherData: expected a whole number for \"batch\"");
+  times.batch = *batch;
   if (const json::Array *threads = about.getArray("threads"))
     for (const json::Value &lane : *threads)
-      times.threads += *lane.getAsInteger();
-  for (const json::Value &event : *trace.getArray("traceEvents"))
-    if (const json::Object &call = *event.getAsObject();
-        call.getString("ph") == "X") {
-      const json::Object &about = *call.getObject("args");
-      times.calls.push_back(
-          {call.getString("name")->str(), about.getString("layer")->str(),
-           call.getString("cat")->str(),
-           static_cast<size_t>(*call.getInteger("tid")),
-           static_cast<size_t>(*about.getInteger("call")),
-           *about.getInteger("step"), *call.getNumber("ts") * 1e-6,
-           *call.getNumber("dur") * 1e-6});
-    }
-  return times;
+      times.threads += lane.getAsInteger().value_or(0);
+  return llvm::Error::success();
+}
+
+llvm::Error Reader::readCall(const json::Object &event) {
+  const json::Object *about = event.getObject("args");
+  auto name = event.getString("name"), phase = event.getString("cat");
+  auto begin = event.getNumber("ts"), duration = event.getNumber("dur");
+  auto lane = event.getInteger("tid");
+  if (!about || !name || !phase || !begin || !duration || !lane)
+    return failed("expected \"name\", \"cat\", \"tid\", \"ts\", \"dur\" and "
+                  "\"args\"");
+  auto layer = about->getString("layer");
+  auto step = about->getInteger("step"), call = about->getInteger("call");
+  if (!layer || !step || !call)
+    return failed("args: expected \"layer\", \"step\" and \"call\"");
+  if (*lane < 0 || *call < 0 || *duration < 0)
+    return failed("\"tid\", \"call\" and \"dur\" cannot be below 0");
+  times.calls.push_back({name->str(), layer->str(), phase->str(),
+                         static_cast<size_t>(*lane), static_cast<size_t>(*call),
+                         *step, *begin * 1e-6, *duration * 1e-6});
+  return llvm::Error::success();
+}
+
+llvm::Error Reader::read(const json::Object &trace) {
+  const json::Object *about = trace.getObject("otherData");
+  const json::Array *events = trace.getArray("traceEvents");
+  if (!about || !events)
+    return failed("it is no trace of a trainer: expected \"traceEvents\" and "
+                  "\"otherData\"");
+  if (llvm::Error error = readDescription(*about))
+    return error;
+  for (auto [i, value] : llvm::enumerate(*events)) {
+    const json::Object *event = value.getAsObject();
+    llvm::Error error = !event ? failed("expected an object")
+                        : event->getString("ph") == "X"
+                            ? readCall(*event)
+                            : llvm::Error::success();
+    if (error)
+      return failed("traceEvents[" + llvm::Twine(i) +
+                    "]: " + llvm::toString(std::move(error)));
+  }
+  if (times.calls.empty())
+    return failed("it has no calls");
+  return llvm::Error::success();
+}
+
+Expected<CallTimes> CallTimes::read(StringRef traceFile) {
+  auto wrong = [&](const llvm::Twine &why) {
+    return failed("trace '" + traceFile + "': " + why);
+  };
+  auto buffer = readInput(traceFile, mostJsonBytes);
+  if (!buffer)
+    return failed("cannot read trace '" + traceFile +
+                  "': " + llvm::toString(buffer.takeError()));
+  std::vector<std::string> mistakes;
+  json::Value value = nullptr;
+  const json::Object *trace =
+      plan::parseObject((*buffer)->getBuffer(), value, mistakes);
+  if (!trace)
+    return wrong(llvm::join(mistakes, "; "));
+  Reader reader;
+  if (llvm::Error error = reader.read(*trace))
+    return wrong(llvm::toString(std::move(error)));
+  return std::move(reader.times);
 }
 
 double CallTimes::seconds() const {

@@ -7,6 +7,9 @@
 // traces (the trainer's --trace) tell when each call was at work. Of equal
 // calls of all runs, steps, layers and devices, the median counts.
 //
+// A machine that has a GPU need not have lwcc: with --trace, the traces come
+// from elsewhere, of trainers of one program, the one that the flags give.
+//
 // A file that is there already is extended: other models and batches, and other
 // numbers of devices, find in it what they have in common.
 //
@@ -55,6 +58,13 @@ struct ProfileFlags : CompileFlags {
   cl::opt<int> rounds{"rounds", cl::init(3), cl::value_desc("N"),
                       cl::desc("Runs of each program, in turns"),
                       cl::cat(category)};
+  cl::list<std::string> traces{
+      "trace", cl::value_desc("FILE"),
+      cl::desc("Take the times from this trace instead of running anything: of "
+               "a trainer that was compiled with the same flags and run "
+               "elsewhere (./trainer --benchmark=N --trace=FILE); may be given "
+               "several times"),
+      cl::cat(category)};
 };
 
 class Profiler {
@@ -67,6 +77,8 @@ public:
   bool run();
 
 private:
+  bool runPrograms();
+  bool readTraces();
   bool findTilings();
   plan::Plan planWith(const plan::Tiling &tiling) const;
   struct Program {
@@ -95,9 +107,6 @@ private:
 
 /// The layers, and all ways to cut any of them.
 bool Profiler::findTilings() {
-  for (const std::string &mistake :
-       plan::findDevices(flags.machine, flags.gpus, machine))
-    return complain(mistake);
   flags.stopAfter = "differentiated";
   Stopwatch quiet(false);
   FailureOr<CompiledModel> model = compileModel(flags, context, quiet);
@@ -197,17 +206,8 @@ static plan::Profile::Entry summarize(CallSamples &calls) {
           static_cast<int64_t>(seconds.size())};
 }
 
-bool Profiler::run() {
-  profile.target = flags.platform;
-  profile.precision = flags.precision;
-  if (llvm::sys::fs::is_regular_file(flags.output)) {
-    std::vector<std::string> mistakes = plan::readProfile(
-        flags.output, flags.precision, flags.platform, profile);
-    for (const std::string &mistake : mistakes)
-      complain(mistake);
-    if (!mistakes.empty())
-      return false;
-  }
+/// Makes and runs a program for each way to cut.
+bool Profiler::runPrograms() {
   if (!findTilings())
     return false;
   std::vector<Program> programs;
@@ -227,6 +227,53 @@ bool Profiler::run() {
     for (Program &program : programs)
       if (Error error = measure(program))
         return complain(llvm::toString(std::move(error)));
+  return true;
+}
+
+/// Takes the times of one program from the traces, or says what is wrong with
+/// any of them.
+bool Profiler::readTraces() {
+  Stopwatch quiet(false);
+  FailureOr<CompiledModel> model = compileModel(flags, context, quiet);
+  if (failed(model))
+    return false;
+  TracedProgram program(model->program);
+  bool good = true;
+  for (const std::string &file : flags.traces) {
+    Expected<CallTimes> times = CallTimes::read(file);
+    if (!times) {
+      good = complain(llvm::toString(times.takeError()));
+      continue;
+    }
+    if (times->target != flags.platform)
+      good =
+          complain("trace '" + file + "': it is of --target=" + times->target +
+                   ", not " + flags.platform);
+    else if (Error error = program.addTo(samples, *times))
+      good =
+          complain("trace '" + file + "': " + llvm::toString(std::move(error)) +
+                   "; give the flags that its trainer was compiled with");
+    profile.device = times->device;
+  }
+  return good;
+}
+
+bool Profiler::run() {
+  profile.target = flags.platform;
+  profile.precision = flags.precision;
+  if (llvm::sys::fs::is_regular_file(flags.output)) {
+    std::vector<std::string> mistakes = plan::readProfile(
+        flags.output, flags.precision, flags.platform, profile);
+    for (const std::string &mistake : mistakes)
+      complain(mistake);
+    if (!mistakes.empty())
+      return false;
+  }
+  for (const std::string &mistake :
+       plan::findDevices(flags.machine, flags.gpus, machine))
+    return complain(mistake);
+  if (!(flags.traces.empty() ? runPrograms() : readTraces()))
+    return false;
   int64_t share = machine.oneProcessor ? machine.devices() : 1;
   size_t measured = 0; // nothing waits on one device
   for (auto &[key, calls] : samples)
@@ -257,6 +304,12 @@ int lwcc::profileMain(int argc, char **argv) {
     fail("no output given; add -o costs.json");
   if (flags.steps < 1 || flags.rounds < 1)
     fail("--steps and --rounds: at least one is needed");
+  if (!flags.traces.empty())
+    for (const cl::Option *option : {static_cast<cl::Option *>(&flags.steps),
+                                     static_cast<cl::Option *>(&flags.rounds)})
+      if (option->getNumOccurrences())
+        fail("--" + option->ArgStr +
+             ": nothing is run with --trace; leave one of them out");
   if (!good || !target)
     return 1;
   flags.platform = nameOf(*target);
@@ -264,8 +317,9 @@ int lwcc::profileMain(int argc, char **argv) {
     flags.machine = thisMachine(*target, flags.gpus);
   if (Error error = checkOutput(flags.output))
     return complain(std::move(error));
-  if (auto compiler = findCompiler(*target); !compiler)
-    return complain(compiler.takeError());
+  if (flags.traces.empty())
+    if (auto compiler = findCompiler(*target); !compiler)
+      return complain(compiler.takeError());
   std::unique_ptr<MLIRContext> context = makeContext();
   auto folder = TemporaryFolder::make();
   if (!folder)

@@ -1,10 +1,10 @@
 //===- ThisMachine.cpp - Plans without --machine --------------------------===//
 
 #include "tools/lwcc/ThisMachine.h"
+#include "ir/InputFile.h"
 #include "passes/plan/Machine.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <cstdlib>
@@ -32,9 +32,11 @@ std::string lwcc::thisMachine(Target target, int64_t gpus) {
   std::string file = probedFile(target);
   if (file.empty() || !llvm::sys::fs::exists(file))
     return builtIn;
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+  auto buffer = readInput(file, mostJsonBytes);
   plan::Machine machine;
   bool readable =
       buffer && plan::machineFromJson((*buffer)->getBuffer(), machine).empty();
+  if (!buffer)
+    llvm::consumeError(buffer.takeError());
   return readable && machine.devices() < gpus ? builtIn : file;
 }

@@ -1,6 +1,7 @@
 //===- TracedProgram.cpp - What a trace says of a program's calls ---------===//
 
 #include "tools/lwcc/TracedProgram.h"
+#include "codegen/ProgramNames.h"
 #include "ir/train/Train.h"
 #include "passes/plan/Call.h"
 #include "passes/plan/Profile.h"
@@ -8,11 +9,15 @@
 
 #include <limits>
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace lwcc;
 
-TracedProgram::TracedProgram(exec::ProgramOp program) {
+TracedProgram::TracedProgram(exec::ProgramOp program)
+    : hash(textOf(program, "exec.hash")),
+      precision(textOf(program, "exec.precision")),
+      batch(numberOf(program, "exec.batch")) {
   SymbolTable symbols(program);
   llvm::DenseMap<StringAttr, size_t> numbers;
   for (auto lane : program.getBody().getOps<exec::LaneOp>())
@@ -56,19 +61,48 @@ void TracedProgram::addWaking(CallSamples &samples, const Step &step) const {
     }
 }
 
+llvm::Error TracedProgram::check(const CallTimes &times) const {
+  if (times.hash != hash)
+    return failed("it is of another model");
+  if (times.batch != batch)
+    return failed("it is of --batch=" + llvm::Twine(times.batch) +
+                  ", the program of " + llvm::Twine(batch));
+  if (times.precision != precision)
+    return failed("it is of --precision=" + times.precision +
+                  ", the program of " + precision);
+  size_t all = 0;
+  for (const std::vector<Call> &lane : lanes)
+    all += lane.size();
+  std::map<int64_t, std::set<std::pair<size_t, size_t>>> seen; // by step
+  for (const CallTimes::Call &traced : times.calls) {
+    const std::vector<Call> *lane =
+        traced.lane < lanes.size() ? &lanes[traced.lane] : nullptr;
+    if (!lane || traced.number >= lane->size() ||
+        (*lane)[traced.number].function != traced.function ||
+        !seen[traced.step].insert({traced.lane, traced.number}).second)
+      return failed("call " + llvm::Twine(traced.number) + " of lane " +
+                    llvm::Twine(traced.lane) + " in step " +
+                    llvm::Twine(traced.step) + ", " + traced.function +
+                    ", is not the program's");
+  }
+  for (const auto &[step, calls] : seen)
+    if (calls.size() != all)
+      return failed("step " + llvm::Twine(step) + " has " +
+                    llvm::Twine(calls.size()) + " calls, the program " +
+                    llvm::Twine(all));
+  return llvm::Error::success();
+}
+
 llvm::Error TracedProgram::addTo(llvm::StringMap<CallSamples> &samples,
                                  const CallTimes &times) const {
+  if (llvm::Error error = check(times))
+    return error;
   Step none;
   for (const std::vector<Call> &lane : lanes)
     none.emplace_back(lane.size());
   std::map<int64_t, Step> steps;
   for (const CallTimes::Call &traced : times.calls) {
-    const std::vector<Call> *lane =
-        traced.lane < lanes.size() ? &lanes[traced.lane] : nullptr;
-    if (!lane || traced.number >= lane->size() ||
-        (*lane)[traced.number].function != traced.function)
-      return failed("the trace is not that of the program");
-    const Call &call = (*lane)[traced.number];
+    const Call &call = lanes[traced.lane][traced.number];
     CallSamples &known = samples[call.key];
     known.work = call.work;
     known.seconds.push_back(traced.seconds);

@@ -28,7 +28,8 @@ public:
   explicit TracedProgram(exec::ProgramOp program);
 
   /// Adds what `times` tells to the samples of keyOf (Call.h) and to those of
-  /// Profile's own keys; fails if it is not of this program.
+  /// Profile's own keys. If they are not of all calls of this program, of each
+  /// step once, an error says what differs, and nothing is added.
   llvm::Error addTo(llvm::StringMap<CallSamples> &samples,
                     const CallTimes &times) const;
 
@@ -46,8 +47,11 @@ private:
   };
   using Step = std::vector<std::vector<Interval>>; ///< by lane and number
 
+  llvm::Error check(const CallTimes &times) const;
   void addWaking(CallSamples &samples, const Step &step) const;
 
+  std::string hash, precision;
+  int64_t batch = 0;
   std::vector<std::vector<Call>> lanes;
 };
 

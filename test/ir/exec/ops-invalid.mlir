@@ -266,7 +266,7 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  // expected-error @+1 {{of type 'tensor<4xf32>' does not lie in its tensor}}
+  // expected-error @+1 {{is no part of a tensor of extents [8]}}
   exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
 }
 
@@ -274,7 +274,15 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  // expected-error @+1 {{does not lie in its tensor}}
+  // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor of extents [8]}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is no part of a tensor}}
   exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
 }
 
@@ -282,7 +290,15 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  // expected-error @+1 {{does not lie in its tensor}}
+  // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.begin = array<i64: 9223372036854775807>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{is no part of a tensor}}
   exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
 }
 
@@ -290,6 +306,14 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  // expected-error @+1 {{does not lie in its tensor}}
+  // expected-error @+1 {{is no part of a tensor}}
   exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 16>}
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{at "first", is no part of a tensor}}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.begin = "first"}
 }

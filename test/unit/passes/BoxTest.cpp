@@ -29,6 +29,14 @@ TEST(Box, partsCoverTheExtentInOrder) {
     }
 }
 
+TEST(Box, largeExtentsAreCutInProportion) {
+  // Of a layer of 2^44 elements, an op of as many: the product has 88 bits.
+  const int64_t quarter = int64_t(1) << 42;
+  const std::vector<int64_t> sizes = {quarter, 3 * quarter};
+  EXPECT_EQ(partOf(4 * quarter, sizes, 0), (Interval{0, quarter}));
+  EXPECT_EQ(partOf(4 * quarter, sizes, 1), (Interval{quarter, 4 * quarter}));
+}
+
 TEST(Box, whatIsSubtractedAndTheRestAreTheWhole) {
   Box from = {{0, 5}, {2, 6}};
   for (int64_t a = -1; a < 6; ++a)

@@ -10,6 +10,8 @@
 
 #include "gtest/gtest.h"
 
+#include <limits>
+
 using namespace lwcc::plan;
 
 namespace {
@@ -219,6 +221,20 @@ TEST(Plan, whatNoModelHasRoomForIsRefusedBeforeAnythingIsAllocated) {
             (std::vector<std::string>{"layer \"conv1\" is cut into 16777216 "
                                       "tiles; there may be 4096"}));
   EXPECT_TRUE(mistakes(R"("conv1": {"c": 64, "h": 64})").empty());
+}
+
+TEST(Plan, proportionsOfAnySizeAreAddedUp) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  LayerGraph::Layer follower;
+  follower.extents = {8, int64_t(1) << 39, 1, 1, 1};
+  Tiling leader;
+  leader.degrees = {2, 1, 1, 1, 1};
+  leader.sizes[0] = {most, most};
+  EXPECT_TRUE(followerTiling(follower, leader).sizes[0].empty());
+  // What is summed over is cut along channels, where that many parts fit.
+  leader.degrees = {1, int64_t(1) << 40, 1, 1, int64_t(1) << 40};
+  Extents wanted = followerTiling(follower, leader).degrees;
+  EXPECT_EQ(wanted, (Extents{1, 1, 1, 1, 1}));
 }
 
 TEST(Plan, aDeviceHasSixteenLanes) {

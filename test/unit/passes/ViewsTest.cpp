@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Views.h"
+#include "Shapes.h"
 #include "passes/schedule/Names.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,10 +14,9 @@
 
 using namespace mlir;
 using namespace lwcc;
+using namespace lwcc::test;
 
 namespace {
-
-using Shape = std::vector<int64_t>;
 
 class Views : public ::testing::Test {
 protected:
@@ -26,59 +26,16 @@ protected:
   MLIRContext context;
 };
 
-int64_t elements(const Shape &shape) {
-  int64_t n = 1;
-  for (int64_t extent : shape)
-    n *= extent;
-  return n;
-}
-
-/// Address of an element: channels-last for rank 4, else row-major.
-int64_t addressOf(const Shape &shape, const Shape &index) {
-  Shape order(shape.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (shape.size() == 4)
-    order = {0, 2, 3, 1};
-  int64_t address = 0;
-  for (int64_t dim : order)
-    address = address * shape[dim] + index[dim];
-  return address;
-}
-
-Shape indexOf(const Shape &shape, int64_t rowMajor) {
-  Shape index(shape.size());
-  for (size_t dim = shape.size(); dim-- > 0;) {
-    index[dim] = rowMajor % shape[dim];
-    rowMajor /= shape[dim];
-  }
-  return index;
-}
-
-/// All shapes of a rank with extents 1 to 3.
-std::vector<Shape> shapesOf(size_t rank) {
-  std::vector<Shape> shapes = {{}};
-  for (size_t dim = 0; dim < rank; ++dim) {
-    std::vector<Shape> longer;
-    for (const Shape &shape : shapes)
-      for (int64_t extent : {1, 2, 3}) {
-        longer.push_back(shape);
-        longer.back().push_back(extent);
-      }
-    shapes = longer;
-  }
-  return shapes;
-}
-
 TEST_F(Views, reshapesMoveNothingExactlyWhereAllAddressesAgree) {
   int views = 0, moves = 0;
   for (size_t rank = 1; rank <= 5; ++rank)
     for (const Shape &from : shapesOf(rank))
       for (size_t otherRank : {2, 4})
         for (const Shape &to : shapesOf(otherRank)) {
-          if (elements(from) != elements(to))
+          if (elementsOf(from) != elementsOf(to))
             continue;
           bool same = true;
-          for (int64_t i = 0; i < elements(from); ++i)
+          for (int64_t i = 0; i < elementsOf(from); ++i)
             same &= addressOf(from, indexOf(from, i)) ==
                     addressOf(to, indexOf(to, i));
           EXPECT_EQ(isReshapeView(type(from), type(to)), same);
@@ -98,7 +55,7 @@ TEST_F(Views, transposesMoveNothingExactlyWhereAllAddressesAgree) {
         for (int64_t dim : perm)
           to.push_back(from[dim]);
         bool same = true;
-        for (int64_t i = 0; i < elements(to); ++i) {
+        for (int64_t i = 0; i < elementsOf(to); ++i) {
           Shape index = indexOf(to, i), source(rank);
           for (size_t dim = 0; dim < rank; ++dim)
             source[perm[dim]] = index[dim];
@@ -123,7 +80,7 @@ TEST_F(Views, partsAreViewsExactlyWhereTheyAreDenseAndAligned) {
         begin[axis] = at;
         int64_t offset = addressOf(whole, begin) * 4;
         bool dense = offset % exec::arenaAlignment == 0;
-        for (int64_t i = 0; i < elements(part); ++i) {
+        for (int64_t i = 0; i < elementsOf(part); ++i) {
           Shape index = indexOf(part, i), source = index;
           source[axis] += at;
           dense &= addressOf(whole, source) * 4 ==

@@ -88,18 +88,29 @@ std::vector<ConvCase> convCases() {
   };
 }
 
-class ConvolutionTest : public testing::TestWithParam<ConvCase> {};
+/// With what both directions need: data, perhaps with a NaN, and weights.
+class ConvolutionTest : public testing::TestWithParam<ConvCase> {
+protected:
+  void prepare(bool poisoned) {
+    x = poisonedIf(poisoned, randomValues(product(xDims), 1));
+    w = randomValues(product(wDims), 2);
+    tx = bench.tensor(xDims, x);
+    tw = bench.tensor(wDims, w);
+  }
+
+  const ConvCase &p = GetParam();
+  const Dims xDims = {p.n, p.c, p.h, p.w};
+  const Dims yDims = {p.n, p.m, p.outH(), p.outW()};
+  const Dims wDims = {p.m, p.c / p.params.group, p.kh, p.kw};
+  Workbench bench;
+  Floats x, w;
+  Tensor tx, tw;
+};
 
 TEST_P(ConvolutionTest, Forward) {
   for (bool poisoned : {false, true}) {
-    const ConvCase &p = GetParam();
-    Workbench bench;
-    Dims xDims = {p.n, p.c, p.h, p.w}, yDims = {p.n, p.m, p.outH(), p.outW()};
-    Dims wDims = {p.m, p.c / p.params.group, p.kh, p.kw};
-    Floats x = poisonedIf(poisoned, randomValues(product(xDims), 1)),
-           w = randomValues(product(wDims), 2);
+    prepare(poisoned);
     Floats bias = randomValues(p.m, 3);
-    Tensor tx = bench.tensor(xDims, x), tw = bench.tensor(wDims, w);
     Tensor tb = bench.tensor({p.m}, bias);
     Tensor plain = bench.tensor(yDims), fused = bench.tensor(yDims);
     ConvParams relu = p.params;
@@ -121,14 +132,8 @@ TEST_P(ConvolutionTest, Forward) {
 
 TEST_P(ConvolutionTest, Gradients) {
   for (bool poisoned : {false, true}) {
-    const ConvCase &p = GetParam();
-    Workbench bench;
-    Dims xDims = {p.n, p.c, p.h, p.w}, yDims = {p.n, p.m, p.outH(), p.outW()};
-    Dims wDims = {p.m, p.c / p.params.group, p.kh, p.kw};
-    Floats x = poisonedIf(poisoned, randomValues(product(xDims), 1)),
-           w = randomValues(product(wDims), 2);
+    prepare(poisoned);
     Floats dy = poisonedIf(poisoned, randomValues(product(yDims), 4));
-    Tensor tx = bench.tensor(xDims, x), tw = bench.tensor(wDims, w);
     Tensor tdy = bench.tensor(yDims, dy);
     Tensor tdx = bench.tensor(xDims), tdw = bench.tensor(wDims);
     Tensor tdb = bench.tensor({p.m}), tdwAlone = bench.tensor(wDims);
