@@ -194,15 +194,15 @@ SmallVector<int64_t> FunctionReader::run() {
   }
   SmallVector<int64_t> numbers;
   for (auto [first, last] : llvm::zip_equal(before, after))
-    numbers.push_back(Evaluator::numberOf(first, last));
+    numbers.push_back(Evaluator::numberOf(func.getSymName(), first, last));
   for (Value result : body.getTerminator()->getOperands()) {
     RankedTensorType type = typeOf(result.getType());
     auto role = exec::RoleAttr::get(func.getContext(),
                                     type.getRank() == 0 ? exec::Role::Loss
                                                         : exec::Role::Metric);
-    numbers.push_back(
-        Evaluator::numberOf(evaluator.initial(numbers.size(), type, {role}),
-                            contents.lookup(result)));
+    numbers.push_back(Evaluator::numberOf(
+        func.getSymName(), evaluator.initial(numbers.size(), type, {role}),
+        contents.lookup(result)));
   }
   return numbers;
 }

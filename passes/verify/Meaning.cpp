@@ -176,11 +176,13 @@ int64_t Evaluator::numberOf(ArrayRef<Piece> content) {
                content.size() * sizeof(Piece))));
 }
 
-int64_t Evaluator::numberOf(ArrayRef<Piece> before, ArrayRef<Piece> after) {
-  uint64_t both[] = {static_cast<uint64_t>(numberOf(before)),
-                     static_cast<uint64_t>(numberOf(after))};
+int64_t Evaluator::numberOf(StringRef sequence, ArrayRef<Piece> before,
+                            ArrayRef<Piece> after) {
+  uint64_t all[] = {llvm::xxh3_64bits(sequence),
+                    static_cast<uint64_t>(numberOf(before)),
+                    static_cast<uint64_t>(numberOf(after))};
   return static_cast<int64_t>(llvm::xxh3_64bits(
-      ArrayRef(reinterpret_cast<const uint8_t *>(both), sizeof(both))));
+      ArrayRef(reinterpret_cast<const uint8_t *>(all), sizeof(all))));
 }
 
 static Content wholeValue(uint64_t value, RankedTensorType type) {

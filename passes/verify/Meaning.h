@@ -89,8 +89,9 @@ public:
                   llvm::ArrayRef<mlir::Attribute> properties);
   static int64_t numberOf(llvm::ArrayRef<Piece> content);
   /// The number of a buffer that holds this before the first call (that is what
-  /// it is) and that in the end.
-  static int64_t numberOf(llvm::ArrayRef<Piece> before,
+  /// it is) and that in the end of a sequence of this name.
+  static int64_t numberOf(llvm::StringRef sequence,
+                          llvm::ArrayRef<Piece> before,
                           llvm::ArrayRef<Piece> after);
 
 private:

@@ -66,7 +66,9 @@ private:
 
 class Interpreter {
 public:
-  explicit Interpreter(ProgramOp program) : symbols(program) {
+  explicit Interpreter(SequenceOp sequence)
+      : sequence(sequence), symbols(sequence->getParentOp()) {
+    auto program = sequence->getParentOfType<ProgramOp>();
     for (auto buffer : program.getBody().getOps<BufferOp>()) {
       if (buffer.getViewOf() || !buffer.isPersistent())
         continue;
@@ -88,7 +90,7 @@ public:
   SmallVector<int64_t> result() {
     return llvm::map_to_vector(persistent, [&](auto &entry) {
       auto &[buffer, first] = entry;
-      return Evaluator::numberOf(first,
+      return Evaluator::numberOf(sequence.getSymName(), first,
                                  memories[buffer].read(0, buffer.getBytes()));
     });
   }
@@ -97,6 +99,7 @@ private:
   Tensor read(Attribute operand);
   void write(Attribute result, const Content &content);
 
+  SequenceOp sequence;
   SymbolTable symbols;
   Evaluator evaluator;
   SmallVector<std::pair<BufferOp, Content>> persistent;
@@ -155,7 +158,7 @@ void Interpreter::run(CallOp call) {
 }
 
 SmallVector<int64_t> lwcc::meaningOf(SequenceOp sequence) {
-  Interpreter interpreter(sequence->getParentOfType<ProgramOp>());
+  Interpreter interpreter(sequence);
   for (auto call : sequence.getBody().getOps<CallOp>())
     interpreter.run(call);
   return interpreter.result();
@@ -165,7 +168,7 @@ LogicalResult lwcc::verifyMeaning(SequenceOp sequence) {
   std::optional<ArrayRef<int64_t>> expected = sequence.getMeaning();
   if (!expected)
     return success();
-  Interpreter interpreter(sequence->getParentOfType<ProgramOp>());
+  Interpreter interpreter(sequence);
   SmallVector<int64_t> before = interpreter.result();
   for (auto call : sequence.getBody().getOps<CallOp>())
     interpreter.run(call);

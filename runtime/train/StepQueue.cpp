@@ -49,7 +49,9 @@ void StepQueue::launch(Sequence *sequence, Batch &batch,
 }
 
 bool StepQueue::mustRetire() const {
-  return !running.empty() && (idle.empty() || running.front()->ticket == 0);
+  size_t enough = wasShort ? depth : depth - 1;
+  return !running.empty() &&
+         (running.size() >= enough || running.front()->ticket == 0);
 }
 
 StepResult StepQueue::retire() {
@@ -57,6 +59,8 @@ StepResult StepQueue::retire() {
   Slot *slot = running.front();
   running.pop_front();
   Clock::time_point end = machine.wait(slot->ticket);
+  wasShort = end - lastEnd < shortStep;
+  lastEnd = end;
   idle.push_back(slot);
   return {slot->batch,
           *slot->scalars,

@@ -30,15 +30,18 @@ public:
   /// Batches that may be in use at a time: while a device is at work on one,
   /// another waits for it, and there is time to notice that the first is over.
   static constexpr int depth = 3;
+  /// A longer step leaves that time by itself: then two are enough, and who
+  /// stops the training waits for no third.
+  static constexpr auto shortStep = std::chrono::milliseconds(10);
 
   StepQueue(Machine &machine, const Program &program);
 
   /// `resident`: the batch is on the device already. `traced`: the result
-  /// has the run's spans. Not while mustRetire().
+  /// has the run's spans. Not while `depth` steps are under way.
   void launch(Sequence *sequence, Batch &batch, const StepScalars &scalars,
               bool resident = false, bool traced = false);
   bool empty() const { return running.empty(); }
-  /// Whether the oldest step is known to be over, or no other may start.
+  /// Whether the oldest step is known to be over, or no other should start.
   bool mustRetire() const;
   /// Waits for the oldest step. The caller releases the batch.
   StepResult retire();
@@ -57,6 +60,8 @@ private:
   const Program &program;
   std::vector<Slot> slots;
   std::deque<Slot *> idle, running;
+  Clock::time_point lastEnd; ///< of the step that was retired last ...
+  bool wasShort = false;     ///< ... and whether it was
 };
 
 /// Writes a batch and its scalars in order with runs.

@@ -8,6 +8,8 @@ import tempfile
 import time
 
 name, checkpoints, *command = sys.argv[1:]
+# Children inherit what is ignored, as nohup ignores SIGHUP.
+signal.signal(getattr(signal, "SIG" + name), signal.SIG_DFL)
 with tempfile.TemporaryDirectory() as folder:
     log = os.path.join(folder, "log")
     trainer = subprocess.Popen(command + [f"--log={log}"])

@@ -155,6 +155,9 @@ std::string Judge::findMistake(exec::ProgramOp mutant, const Effort &effort,
   for (auto [a, b] : llvm::zip_equal(program.kept, original.kept))
     if (a.key != b.key)
       return "the trainer sees other parts of tensors";
+  for (auto [a, b] : llvm::zip_equal(program.sequences, original.sequences))
+    if (a.first != b.first)
+      return "the trainer runs other sequences";
   for (auto [sequence, expected] : llvm::zip_equal(program.sequences, results))
     if (runInOrder(program, sequence.second) != expected)
       return "another result of @" + sequence.first;

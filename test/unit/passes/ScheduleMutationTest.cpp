@@ -127,10 +127,10 @@ TEST(ScheduleVerifier, rejectsEveryMutantOfARandomProgramThatGoesWrong) {
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) {});
   Scores scores;
-  for (unsigned seed = 0; seed < 30; ++seed) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
     OwningOpRef<ModuleOp> module = test::generateProgram(&context, seed);
     ASSERT_TRUE(module) << "seed " << seed;
-    judgeMutants(*module, "seed " + std::to_string(seed), 20, {}, seed, scores);
+    judgeMutants(*module, "seed " + std::to_string(seed), 16, {}, seed, scores);
     if (HasFatalFailure())
       return;
   }
@@ -179,7 +179,7 @@ TEST(ScheduleVerifier, rejectsEveryMutantOfACompiledProgramThatGoesWrong) {
     std::string name = by.network + " by " + by.strategy + by.plan;
     OwningOpRef<ModuleOp> module = compile(&context, by);
     ASSERT_TRUE(module) << name;
-    judgeMutants(*module, name, 20, {/*calls=*/12, /*random=*/4}, 1, scores);
+    judgeMutants(*module, name, 16, {/*calls=*/12, /*random=*/4}, 1, scores);
     if (HasFatalFailure())
       return;
   }

@@ -165,7 +165,8 @@ void Reader::addPersistent(BufferOp buffer, const View &view) {
   if (!llvm::is_contained({Role::Loss, Role::Metric}, buffer.getRole())) {
     auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
     tensor = tagOf(name ? name : buffer.getSymNameAttr());
-    tensor = mix(tensor, tagOf(buffer->getAttr("exec.dims")));
+    for (StringRef property : {"exec.dims", "exec.init", "exec.fresh"})
+      tensor = mix(tensor, tagOf(buffer->getAttr(property)));
     begin = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin");
   }
   bool given = llvm::is_contained({Role::Input, Role::Labels, Role::Scalars},
@@ -240,6 +241,8 @@ SymbolicProgram Reader::read() {
   for (auto sequence : program.getBody().getOps<SequenceOp>())
     result.sequences.push_back(
         {sequence.getSymName().str(), itemsOf(sequence)});
+  llvm::sort(result.sequences,
+             [](auto &a, auto &b) { return a.first < b.first; });
   return std::move(result);
 }
 

@@ -96,7 +96,7 @@ struct SymbolicProgram {
   Image start;             ///< garbage, and the persistent values
   std::vector<Kept> kept;  ///< by their keys
   std::vector<Cell> given; ///< input, labels, scalars: to be left alone
-  std::vector<std::pair<std::string, std::vector<Item>>> sequences;
+  std::vector<std::pair<std::string, std::vector<Item>>> sequences; ///< by name
   std::string mistake;
 };
 

@@ -44,6 +44,7 @@ protected:
   }
   /// A program that gets a signal in step 13.
   static Program raising(int signal) {
+    ::signal(signal, SIG_DFL); // nohup, for one, lets tests ignore SIGHUP
     Program program = makeFakeProgram(), result = program;
     result.trainStep = [=](Machine &machine) {
       program.trainStep(machine);

@@ -1,0 +1,130 @@
+//===- Generator.h - The state of the program generator ---------*- C++ -*-===//
+//
+// Private to ProgramGenerator.cpp (programs, buffers, state) and
+// RandomCalls.cpp (what sequences are made of).
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TEST_UNIT_PASSES_GENERATOR_H
+#define LWCC_TEST_UNIT_PASSES_GENERATOR_H
+
+#include "ir/exec/Exec.h"
+
+#include <random>
+
+namespace lwcc::test {
+
+using Dims = llvm::SmallVector<int64_t>;
+
+class Generator {
+public:
+  Generator(mlir::MLIRContext *context, unsigned seed)
+      : builder(context), calls(context), random(seed) {}
+  mlir::OwningOpRef<mlir::ModuleOp> make();
+
+private:
+  void declareMachine();
+  void declareKernels();
+  void declareState();
+  void fillSequence(mlir::StringRef name, int count, bool training);
+
+  // Of random calls, by what they need.
+  void anyKernel();
+  void elementwise();
+  void randomNumbers();
+  void inPlace();
+  void movement();
+  void twoViews();
+  void parts();
+  void oneHot();
+  void pooling();
+  void transferOfSeveral();
+  void update();
+  void foldIntoLoss();
+
+  int below(int n) { return static_cast<int>(random() % n); }
+  std::string deviceName(int d) { return "gpu" + std::to_string(d); }
+  Dims dims() {
+    Dims result;
+    for (int rank = 1 + below(4); rank > 0; --rank)
+      result.push_back(1 + below(rank > 2 ? 2 : 4));
+    return result;
+  }
+
+  exec::BufferOp buffer(exec::Role role, mlir::ArrayRef<int64_t> dims,
+                        int device, mlir::Type element = {},
+                        exec::BufferOp parent = {}, int64_t offset = -1);
+  exec::BufferOp fresh(mlir::ArrayRef<int64_t> dims, int device = -1) {
+    return buffer(exec::Role::Activation, dims,
+                  device < 0 ? below(devices) : device);
+  }
+  exec::BufferOp view(exec::BufferOp of, mlir::ArrayRef<int64_t> dims,
+                      int64_t offset = 0) {
+    return buffer(of.getRole(), dims, deviceOf(of), {}, of, offset);
+  }
+  exec::BufferOp state(exec::Role role, mlir::StringRef tensor,
+                       mlir::ArrayRef<int64_t> dims,
+                       mlir::ArrayRef<int64_t> begin,
+                       mlir::ArrayRef<int64_t> whole, int device,
+                       mlir::Type element = {});
+  int deviceOf(exec::BufferOp buffer) {
+    return buffer.getDevice().back() - '0'; // gpu0, gpu1, ...
+  }
+  static mlir::ArrayRef<int64_t> shape(exec::BufferOp buffer) {
+    return mlir::cast<mlir::RankedTensorType>(buffer.getType()).getShape();
+  }
+  static mlir::Attribute ref(exec::BufferOp b) {
+    return b ? mlir::Attribute(mlir::FlatSymbolRefAttr::get(b.getSymNameAttr()))
+             : mlir::Attribute();
+  }
+  exec::BufferOp anyValue() { return values[below(values.size())]; }
+  /// A value that has these extents, maybe a new one.
+  exec::BufferOp valueLike(mlir::ArrayRef<int64_t> dims);
+
+  /// A call on the device of its results. What lies elsewhere is brought there
+  /// first, unless its kernel may read it where it lies.
+  void emit(mlir::StringRef callee, mlir::ArrayRef<exec::BufferOp> ins,
+            mlir::ArrayRef<exec::BufferOp> outs,
+            mlir::DictionaryAttr params = {}, mlir::StringRef kernel = {});
+  void append(mlir::StringRef callee, mlir::StringRef lane,
+              mlir::ArrayRef<exec::BufferOp> ins,
+              mlir::ArrayRef<exec::BufferOp> outs,
+              mlir::DictionaryAttr params = {}, mlir::StringRef kernel = {});
+  std::string anyLane(int device) {
+    return lanes[device + devices * below(lanesOf(device))];
+  }
+  int lanesOf(int device) {
+    return (static_cast<int>(lanes.size()) - device + devices - 1) / devices;
+  }
+  mlir::DictionaryAttr
+  with(mlir::ArrayRef<std::pair<mlir::StringRef, mlir::Attribute>> fields) {
+    llvm::SmallVector<mlir::NamedAttribute> list;
+    for (auto [name, value] : fields)
+      list.push_back(builder.getNamedAttr(name, value));
+    return builder.getDictionaryAttr(list);
+  }
+  mlir::Attribute list(mlir::ArrayRef<int64_t> items) {
+    return builder.getDenseI64ArrayAttr(items);
+  }
+
+  mlir::OpBuilder builder, calls;
+  std::mt19937 random;
+  int devices = 1, count = 0;
+  std::vector<std::string> lanes;
+  exec::BufferOp loss, metric;
+  std::vector<exec::BufferOp> scalars, labels; ///< per device
+
+  struct Trained {
+    std::vector<exec::BufferOp> weights, momenta; ///< a part or a copy each
+    bool copies = false;
+    bool updated = false;
+  };
+  std::vector<Trained> trained;
+  exec::BufferOp statistic;
+  std::vector<exec::BufferOp> persistent; ///< f32, to be read
+  std::vector<exec::BufferOp> values;     ///< f32, of this sequence
+  llvm::DenseSet<mlir::Attribute> unread; ///< values of this sequence
+};
+
+} // namespace lwcc::test
+
+#endif // LWCC_TEST_UNIT_PASSES_GENERATOR_H
