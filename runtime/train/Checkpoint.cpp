@@ -3,10 +3,11 @@
 #include "runtime/train/Checkpoint.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/train/Files.h"
 #include "runtime/train/GlobalTensors.h"
 #include "runtime/train/Json.h"
+#include "runtime/train/OutputFiles.h"
 #include "runtime/train/Safetensors.h"
+#include "runtime/train/SystemError.h"
 #include "runtime/train/Temporaries.h"
 #include "runtime/train/Text.h"
 

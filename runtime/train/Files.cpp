@@ -1,18 +1,12 @@
-//===- Files.cpp - Files that are read or written as a whole --------------===//
+//===- Files.cpp - Files that are read as a whole -------------------------===//
 
 #include "runtime/train/Files.h"
 
-#include "runtime/core/Error.h"
 #include "runtime/train/Temporaries.h"
 
-#include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,15 +14,6 @@
 #include <unistd.h>
 
 namespace lwcc::rt::train {
-
-void throwSystemError(const std::string &path, const char *verb) {
-  throw Error(path + ": cannot " + verb + ": " +
-              std::generic_category().message(errno));
-}
-
-//===----------------------------------------------------------------------===//
-// Input
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// What the handler of SIGBUS has to know of a mapping.
@@ -128,134 +113,6 @@ MappedFile::~MappedFile() {
     return;
   removeMapping(bytes);
   ::munmap(const_cast<char *>(bytes), length);
-}
-
-//===----------------------------------------------------------------------===//
-// Output
-//===----------------------------------------------------------------------===//
-
-FileWriter::FileWriter(const std::string &path, const std::string &shownAs)
-    : path(shownAs) {
-  descriptor =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    throwSystemError(shownAs, "write");
-}
-
-FileWriter::~FileWriter() {
-  if (descriptor >= 0)
-    ::close(descriptor);
-}
-
-void FileWriter::write(const void *data, int64_t bytes) {
-  const char *next = static_cast<const char *>(data);
-  while (bytes > 0) {
-    // One call moves at most 2 GiB.
-    ssize_t written =
-        ::write(descriptor, next, std::min<int64_t>(bytes, int64_t(1) << 30));
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      throwSystemError(path, "write");
-    next += written;
-    bytes -= written;
-  }
-}
-
-void FileWriter::finish() {
-  if (::fsync(descriptor) != 0 && errno != EINVAL) // EINVAL: a pipe or device
-    throwSystemError(path, "write");
-  int closing = descriptor;
-  descriptor = -1;
-  if (::close(closing) != 0)
-    throwSystemError(path, "write");
-}
-
-/// Whether something is there that cannot be replaced, only written to.
-static bool isSpecial(const std::string &path) {
-  struct stat info;
-  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
-         !S_ISDIR(info.st_mode);
-}
-
-/// The file behind symbolic links, even where it does not exist yet.
-static std::string behindLinks(const std::string &path) {
-  namespace fs = std::filesystem;
-  fs::path place(path);
-  std::error_code error;
-  for (int links = 0; fs::is_symlink(place, error); ++links) {
-    if (links == 40) { // the system's own limit
-      errno = ELOOP;
-      throwSystemError(path, "write");
-    }
-    place = place.parent_path() / fs::read_symlink(place, error);
-  }
-  return place.string();
-}
-
-/// Beside `path`, so that the rename stays inside one file system.
-static std::string temporaryName(const std::string &path) {
-  return path + ".tmp-" + std::to_string(::getpid());
-}
-
-void writeAtomically(const std::string &path,
-                     const std::function<void(FileWriter &)> &fill) {
-  if (isSpecial(path)) {
-    FileWriter writer(path);
-    fill(writer);
-    writer.finish();
-    return;
-  }
-  std::string place = behindLinks(path);
-  Temporary temporary(temporaryName(place));
-  FileWriter writer(temporary.path(), path);
-  fill(writer);
-  struct stat old;
-  if (::stat(place.c_str(), &old) == 0)
-    ::chmod(temporary.path().c_str(), old.st_mode & 07777);
-  writer.finish();
-  if (::rename(temporary.path().c_str(), place.c_str()) != 0) {
-    if (errno != EBUSY)
-      throwSystemError(path, "write");
-    // A file that is mounted by itself, as containers do, cannot be replaced.
-    MappedFile whole(temporary.path());
-    FileWriter through(place, path);
-    through.write(whole.text());
-    through.finish();
-    return;
-  }
-  temporary.keep();
-  syncDirectory(parentOf(place));
-}
-
-void checkWritable(const std::string &path) {
-  if (std::error_code error; std::filesystem::is_directory(path, error))
-    throw Error(path + ": cannot write: is a directory");
-  if (isSpecial(path)) { // has nothing beside it
-    if (::access(path.c_str(), W_OK) != 0)
-      throwSystemError(path, "write");
-    return;
-  }
-  Temporary temporary(temporaryName(behindLinks(path)));
-  int file =
-      ::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0)
-    throwSystemError(path, "write");
-  ::close(file);
-}
-
-void syncDirectory(const std::string &path) {
-  int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0)
-    throwSystemError(path, "open");
-  // Some network file systems cannot; the rename itself has happened.
-  ::fsync(directory);
-  ::close(directory);
-}
-
-std::string parentOf(const std::string &path) {
-  std::string parent = std::filesystem::path(path).parent_path().string();
-  return parent.empty() ? "." : parent;
 }
 
 } // namespace lwcc::rt::train

@@ -6,7 +6,8 @@
 // its reader: no name twice in an object, no bottomless nesting, no tree that
 // is a hundred times its text, and numbers that keep their text. What we add to
 // its writer: the digits of a float, null for what is not finite, and objects
-// that are built member by member without a tree.
+// that are built member by member without a tree. The compiler has its own
+// (passes/plan/ParseJson.h says why).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_JSON_H

@@ -1,8 +1,8 @@
 //===- Log.cpp - A line of JSON for every step ----------------------------===//
 
 #include "runtime/train/Log.h"
+#include "runtime/train/SystemError.h"
 
-#include "runtime/train/Files.h"
 
 #include <cerrno>
 

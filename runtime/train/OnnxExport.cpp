@@ -2,8 +2,8 @@
 
 #include "runtime/train/OnnxExport.h"
 
-#include "runtime/train/Files.h"
 #include "runtime/train/GlobalTensors.h"
+#include "runtime/train/OutputFiles.h"
 
 #include <algorithm>
 #include <cassert>

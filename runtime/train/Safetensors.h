@@ -11,6 +11,7 @@
 
 #include "runtime/core/Tensor.h"
 #include "runtime/train/Files.h"
+#include "runtime/train/OutputFiles.h"
 
 #include <cstdint>
 #include <string>

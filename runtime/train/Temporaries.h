@@ -2,7 +2,8 @@
 //
 // A file or folder under a temporary name goes away again unless it is kept:
 // when its scope is left, and when a signal ends the program. What a kill -9
-// leaves is found by its name and removed by the next run (Checkpoint.h).
+// leaves is found by its name and removed by the next run (OutputFiles.h,
+// Checkpoint.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_TEMPORARIES_H

@@ -2,8 +2,8 @@
 
 #include "runtime/train/Trace.h"
 
-#include "runtime/train/Files.h"
 #include "runtime/train/Json.h"
+#include "runtime/train/OutputFiles.h"
 #include "runtime/train/Text.h"
 
 #include <algorithm>

@@ -14,6 +14,13 @@ FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 CLASSES = 5
 
 
+def text(value):
+    """Of a value, as it stands in the name of a case."""
+    if isinstance(value, (list, tuple)):
+        return "x".join(text(v) for v in value)
+    return str(value).replace("-", "m")
+
+
 class Case:
     """One model under construction; `last` is the value to continue from."""
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/driver/Interrupt.h"
+#include "runtime/train/Temporaries.h"
 #include "tools/driver/Output.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -25,12 +26,10 @@ namespace fs = llvm::sys::fs;
 
 static constexpr int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
 static constexpr int slots = 8; ///< more are not open at a time
-static std::atomic<char *> paths[slots];
+static std::atomic<char *> folders[slots];
 static std::atomic<pid_t> runningChild;
 
-static void removeAll(const char *path) {
-  if (unlink(path) == 0)
-    return;
+static void removeFolder(const char *path) {
   pid_t child = fork();
   if (child == 0) {
     execl("/bin/rm", "rm", "-rf", "--", path, static_cast<char *>(nullptr));
@@ -47,9 +46,10 @@ static void onSignal(int signal) {
     waitpid(child, nullptr, 0);
     kill(-child, SIGKILL);
   }
-  for (std::atomic<char *> &slot : paths)
+  rt::train::removeTemporaries();
+  for (std::atomic<char *> &slot : folders)
     if (const char *path = slot.exchange(nullptr))
-      removeAll(path);
+      removeFolder(path);
   // The system's answer to the signal: its sender sees what ended lwcc.
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -61,7 +61,7 @@ static void onSignal(int signal) {
   sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
 }
 
-static void installHandlers() {
+void lwcc::removeTemporariesOnSignal() {
   static bool installed = [] {
     struct sigaction action = {}, before;
     action.sa_handler = onSignal;
@@ -74,21 +74,6 @@ static void installHandlers() {
     return true;
   }();
   (void)installed;
-}
-
-RemovedOnSignal::RemovedOnSignal(llvm::StringRef path) : slot(0) {
-  installHandlers();
-  char *copy = strdup(path.str().c_str());
-  for (slot = 0; slot < slots; ++slot) {
-    char *none = nullptr;
-    if (paths[slot].compare_exchange_strong(none, copy))
-      return;
-  }
-  llvm_unreachable("as many slots as there are guards at a time");
-}
-
-RemovedOnSignal::~RemovedOnSignal() {
-  std::free(paths[slot].exchange(nullptr));
 }
 
 void lwcc::setRunningChild(pid_t child) { runningChild = child; }
@@ -105,4 +90,18 @@ TemporaryFolder::make(llvm::StringRef parent) {
   return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(path));
 }
 
-TemporaryFolder::~TemporaryFolder() { fs::remove_directories(path); }
+TemporaryFolder::TemporaryFolder(llvm::StringRef path) : path(path) {
+  removeTemporariesOnSignal();
+  char *copy = strdup(path.str().c_str());
+  for (slot = 0; slot < slots; ++slot) {
+    char *none = nullptr;
+    if (folders[slot].compare_exchange_strong(none, copy))
+      return;
+  }
+  llvm_unreachable("as many slots as there are folders at a time");
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  fs::remove_directories(path);
+  std::free(folders[slot].exchange(nullptr));
+}

@@ -2,7 +2,8 @@
 //
 // Files and folders that are no result yet, and the program that is being run:
 // when a signal ends lwcc (Ctrl-C, kill, a closed terminal or pipe), they end
-// with it.
+// with it. Files are the runtime's Temporaries.h; what is here beside them is a
+// folder that others write into, and a child.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_DRIVER_INTERRUPT_H
@@ -16,17 +17,8 @@
 
 namespace lwcc {
 
-/// As long as it lives, a signal removes the file or folder, too. Whoever made
-/// the file removes it, or moves it to its place.
-class RemovedOnSignal {
-public:
-  explicit RemovedOnSignal(llvm::StringRef path);
-  RemovedOnSignal(const RemovedOnSignal &) = delete;
-  ~RemovedOnSignal();
-
-private:
-  int slot;
-};
+/// From now on a signal removes the runtime's temporary files.
+void removeTemporariesOnSignal();
 
 /// A child process that a signal ends, too, with its own children: it leads a
 /// process group. 0 for none.
@@ -38,6 +30,7 @@ public:
   /// Within `parent`, or where the system has its temporary files.
   static llvm::Expected<std::unique_ptr<TemporaryFolder>>
   make(llvm::StringRef parent = "");
+  TemporaryFolder(const TemporaryFolder &) = delete;
   ~TemporaryFolder();
 
   std::string file(const llvm::Twine &name) const {
@@ -46,10 +39,10 @@ public:
   llvm::StringRef name() const { return path; }
 
 private:
-  explicit TemporaryFolder(llvm::StringRef path) : path(path), guard(path) {}
+  explicit TemporaryFolder(llvm::StringRef path);
 
   llvm::SmallString<128> path;
-  RemovedOnSignal guard;
+  int slot = 0; ///< where a signal finds it
 };
 
 } // namespace lwcc

@@ -1,7 +1,7 @@
 //===- Output.h - What lwcc writes ------------------------------*- C++ -*-===//
 //
-// Files appear whole or not at all. What is no file (a device, a pipe) is
-// written into and stays; a link stays, too, its target is replaced.
+// Files appear whole or not at all, by the runtime's OutputFiles.h, as LLVM's
+// errors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_DRIVER_OUTPUT_H

@@ -2,6 +2,7 @@
 // RUN: not lwcc-opt %t/one.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/one.mlir
 // RUN: not lwcc-opt %t/sum.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/sum.mlir
 // RUN: not lwcc-opt %t/one.mlir --lwcc-verify-form=form=differentiated 2>&1 | FileCheck %t/one.mlir
+// RUN: not lwcc-opt %t/unknown.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/unknown.mlir
 // RUN: not lwcc-opt %t/parts.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/parts.mlir
 // RUN: not lwcc-opt %t/shards.mlir --lwcc-verify-form=form=sharded 2>&1 | FileCheck %t/shards.mlir
 // Sizes that passes could not multiply and add.
@@ -15,6 +16,11 @@ func.func @model(%x: tensor<16777216x4x16777216x16777216xf32> {train.name = "x"}
 // CHECK: error: breaks rule (A1): the values of the program have more than 256 TiB
 func.func @model(%x: tensor<35184372088832xf32> {train.name = "x"}, %y: tensor<35184372088832xf32> {train.name = "y"}, %z: tensor<35184372088832xf32> {train.name = "z"}) -> tensor<35184372088832xf32> {
   return %x : tensor<35184372088832xf32>
+}
+//--- unknown.mlir
+// CHECK: error: breaks rule (A1): a value of type 'tensor<?x4xf32>' has an extent that is not known
+func.func @model(%x: tensor<?x4xf32> {train.name = "x"}) -> tensor<?x4xf32> {
+  return %x : tensor<?x4xf32>
 }
 //--- parts.mlir
 train.parameter statistic @s : tensor<8xf32> init<constant 0.0>

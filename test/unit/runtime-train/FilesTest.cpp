@@ -2,14 +2,17 @@
 
 #include "runtime/train/Files.h"
 #include "TestFiles.h"
+#include "runtime/train/OutputFiles.h"
 #include "runtime/train/Temporaries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace lwcc::rt;
@@ -50,6 +53,113 @@ static int entriesOf(const std::string &folder) {
 static void writeNew(const std::string &path) {
   checkWritable(path);
   writeAtomically(path, [](FileWriter &file) { file.write("new"); });
+}
+
+/// A process that is no more.
+static pid_t deadProcess() {
+  pid_t child = fork();
+  if (child == 0)
+    _exit(0);
+  waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST(Files, WhatAKilledProcessLeftGoesWithTheNextWrite) {
+  for (bool asked : {true, false}) { // by checkWritable, too
+    TempFolder folder;
+    const std::string dead = std::to_string(deadProcess());
+    const std::string stale = "out.lwcc-tmp-" + dead;
+    const std::vector<std::string> others = {
+        "out.lwcc-tmp-1",        // a process that lives
+        "out.lwcc-tmp-0" + dead, // no name of ours
+        "out.lwcc-tmp-" + dead + "x",
+        "out.lwcc-tmp-",
+        "out.tmp-" + dead,
+        "other.lwcc-tmp-" + dead, // of another output
+    };
+    writeFile(folder / stale, "half");
+    for (const std::string &name : others)
+      writeFile(folder / name, "mine");
+    if (asked)
+      checkWritable(folder / "out");
+    else
+      writeAtomically(folder / "out",
+                      [](FileWriter &file) { file.write("x"); });
+    EXPECT_FALSE(std::filesystem::exists(folder / stale));
+    for (const std::string &name : others)
+      EXPECT_EQ(readFile(folder / name), "mine") << name;
+  }
+}
+
+TEST(Files, WhatSomebodyWritesElsewhereStays) {
+  TempFolder folder;
+  // In a container processes have numbers of their own.
+  std::string name = "out.lwcc-tmp-" + std::to_string(deadProcess());
+  writeFile(folder / name, "half");
+  int file = open((folder / name).c_str(), O_WRONLY);
+  ASSERT_EQ(flock(file, LOCK_EX | LOCK_NB), 0);
+  checkWritable(folder / "out");
+  EXPECT_EQ(readFile(folder / name), "half");
+  close(file);
+  checkWritable(folder / "out");
+  EXPECT_EQ(entriesOf(folder.path()), 0);
+  // Neither a link nor a folder is a file of ours.
+  std::filesystem::create_directory(folder / name);
+  checkWritable(folder / "out");
+  EXPECT_TRUE(std::filesystem::is_directory(folder / name));
+}
+
+TEST(Files, NobodysLinkIsFollowed) {
+  TempFolder folder;
+  writeFile(folder / "victim", "mine");
+  std::string name = "out.lwcc-tmp-" + std::to_string(getpid());
+  std::filesystem::create_symlink("victim", folder / name);
+  writeNew(folder / "out");
+  EXPECT_EQ(readFile(folder / "victim"), "mine");
+  EXPECT_EQ(readFile(folder / "out"), "new");
+  EXPECT_EQ(entriesOf(folder.path()), 2);
+}
+
+TEST(Files, ALongNameIsShortenedForAWhile) {
+  TempFolder folder;
+  std::string path = folder / std::string(255, 'x');
+  writeNew(path);
+  EXPECT_EQ(readFile(path), "new");
+  EXPECT_EQ(entriesOf(folder.path()), 1);
+}
+
+TEST(Files, AProgramMayBeRun) {
+  TempFolder folder;
+  auto modeOf = [&](const std::string &name, bool program, bool exists) {
+    if (exists) {
+      writeFile(folder / name, "old");
+      chmod((folder / name).c_str(), 0640);
+    }
+    writeAtomically(folder / name, [](FileWriter &file) { file.write("x"); },
+                    {.program = program});
+    struct stat info;
+    stat((folder / name).c_str(), &info);
+    return info.st_mode & 0777;
+  };
+  mode_t mask = umask(022);
+  EXPECT_EQ(modeOf("data", false, false), 0644u);
+  EXPECT_EQ(modeOf("program", true, false), 0755u);
+  EXPECT_EQ(modeOf("oldData", false, true), 0640u);
+  EXPECT_EQ(modeOf("oldProgram", true, true), 0750u);
+  umask(mask);
+}
+
+TEST(Files, AFileInAFolderThatMayNotBeWrittenToIsWrittenThrough) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "root may write everywhere";
+  TempFolder folder;
+  writeFile(folder / "in/out", "old");
+  chmod((folder / "in").c_str(), 0555);
+  writeNew(folder / "in/out");
+  EXPECT_EQ(readFile(folder / "in/out"), "new");
+  EXPECT_THAT(errorOf([&] { writeNew(folder / "in/more"); }),
+              HasSubstr("more: cannot write: Permission denied"));
+  chmod((folder / "in").c_str(), 0755);
 }
 
 TEST(Files, ALinkStaysAndItsTargetIsReplaced) {

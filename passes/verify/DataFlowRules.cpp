@@ -1,0 +1,271 @@
+//===- DataFlowRules.cpp - The rules of values ----------------------------===//
+//
+// Of every form: sizes. Of the forms imported and differentiated, which every
+// later one keeps: signatures, parameters, phases, updates.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/Size.h"
+#include "passes/verify/FormRules.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+using namespace lwcc::forms;
+
+//===----------------------------------------------------------------------===//
+// Every form
+//===----------------------------------------------------------------------===//
+
+/// What every pass relies on when it multiplies and adds sizes. (Of the form
+/// exec, its own verifiers hold buffers to the same.)
+void FormRules::sizes() {
+  int64_t values = 0;
+  auto check = [&](Operation *op, Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return;
+    if (!type.hasStaticShape()) {
+      broken(op, "A1") << "a value of type " << type
+                       << " has an extent that is not known";
+      return;
+    }
+    std::optional<int64_t> count = elementCount(type.getShape());
+    int64_t bytes = count.value_or(0) *
+                    int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    if (!count || size_t(type.getRank()) > maxTensorRank)
+      broken(op, "A1") << "a value of type " << type << " has more than "
+                       << (maxBytes >> 40) << " TiB or " << maxTensorRank
+                       << " dimensions";
+    else if (!addBytes(values, bytes)) {
+      broken(op, "A1") << "the values of the program have more than "
+                       << (maxBytes >> 40) << " TiB";
+      values = 0;
+    }
+  };
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    values = 0;
+    for (Value argument : func.getArguments())
+      check(func, argument);
+    for (Operation &op : func.getBody().front())
+      for (Value result : op.getResults())
+        check(&op, result);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// imported
+//===----------------------------------------------------------------------===//
+
+void FormRules::imported() {
+  func::FuncOp func = only(modelFunc, "I1");
+  noOtherFunctions({modelFunc}, "I1");
+  if (!func)
+    return;
+  checkSignature(func, "I1");
+  TypeRange results = func.getResultTypes();
+  if (results.size() < 1 || results.size() > 2 ||
+      (results.size() == 2 && !isScalar(results[0])))
+    broken(func, "I2") << "the results are not the logits, or loss and logits";
+  for (Operation &op : opsOf(func)) {
+    if (isGradientOrUpdate(&op) || phaseOf(&op) != "forward")
+      broken(&op, "I3") << "'" << op.getName() << "' is no forward op";
+    if (layerOf(&op).empty())
+      broken(&op, "I3") << "the op has no " << layerAttr;
+    if (op.getNumResults() > 0 && !op.hasAttr(namesAttr))
+      broken(&op, "I3") << "the results have no " << namesAttr;
+    if (auto norm = dyn_cast<BatchNormOp>(op))
+      for (Value result : norm->getResults().drop_front())
+        if (!result.use_empty())
+          broken(&op, "I4") << "more than y of batch_norm is used";
+  }
+  checkParameters(func);
+}
+
+/// (input, labels, scalars); in `imported` labels may be missing, and from
+/// `sharded` on each may be there in several parts.
+void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
+  Block &body = func.getBody().front();
+  bool mayLack = rule == "I1";
+  auto types = llvm::map_to_vector(body.getArgumentTypes(), plainType);
+  auto count = [&](auto isKind) {
+    return llvm::count_if(
+        types, [&](RankedTensorType type) { return type && isKind(type); });
+  };
+  auto inputs = count([](auto type) { return type.getElementType().isF32(); });
+  auto labels =
+      count([](auto type) { return type.getElementType().isInteger(32); });
+  auto scalars =
+      count([&](auto type) { return type == scalarsType(func.getContext()); });
+  bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
+    return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
+  });
+  bool good = inputs + labels + scalars == static_cast<long>(types.size());
+  if (parts)
+    good = good && inputs > 0 && labels > 0 && scalars > 0;
+  else
+    good = good && inputs == 1 && scalars == 1 &&
+           (labels == 1 || (mayLack && labels == 0));
+  if (!good)
+    broken(func, rule) << "the arguments are not (input, labels, scalars)";
+  for (BlockArgument argument : body.getArguments())
+    if (nameOf(argument).empty())
+      broken(func, rule) << "argument " << argument.getArgNumber() << " has no "
+                         << argNameAttr;
+}
+
+/// The part lies in the parameter, and in none of `others`, which it joins.
+void FormRules::checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others) {
+  auto parameter = symbols.lookup<ParameterOp>(write.getParameter());
+  if (!parameter) {
+    broken(write, "I5") << "there is no parameter @" << write.getParameter();
+    return;
+  }
+  ArrayRef<int64_t> begin = *write.getBegin();
+  auto whole = cast<RankedTensorType>(parameter.getType());
+  auto type = cast<RankedTensorType>(write.getValue().getType());
+  bool inside = whole.getRank() == type.getRank() &&
+                static_cast<int64_t>(begin.size()) == type.getRank();
+  for (int64_t d = 0; inside && d < type.getRank(); ++d)
+    inside =
+        begin[d] >= 0 && begin[d] <= whole.getDimSize(d) - type.getDimSize(d);
+  if (!inside) {
+    broken(write, "I5") << "a part of type " << type << " at [" << begin
+                        << "] is not inside parameter @" << write.getParameter()
+                        << " of type " << whole;
+    return;
+  }
+  for (WriteOp other : others) {
+    bool apart = false;
+    auto otherType = cast<RankedTensorType>(other.getValue().getType());
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      apart |= begin[d] + type.getDimSize(d) <= (*other.getBegin())[d] ||
+               (*other.getBegin())[d] + otherType.getDimSize(d) <= begin[d];
+    if (!apart)
+      broken(write, "I5")
+              .append("a part of @", write.getParameter(), " is written twice")
+              .attachNote(other->getLoc())
+          << "first here";
+  }
+  others.push_back(write);
+}
+
+/// Reads and writes name parameters of their type, at most once each.
+void FormRules::checkParameters(func::FuncOp func) {
+  auto check = [&](Operation *op, StringRef name, Value value,
+                   llvm::SmallDenseMap<StringRef, Operation *> &seen) {
+    auto parameter = symbols.lookup<ParameterOp>(name);
+    if (!parameter)
+      broken(op, "I5") << "there is no parameter @" << name;
+    else if (plainType(parameter.getType()) != plainType(value.getType()))
+      broken(op, "I5") << "parameter @" << name << " is a "
+                       << parameter.getType() << ", not a " << value.getType();
+    auto [first, isNew] = seen.try_emplace(name, op);
+    if (!isNew)
+      broken(op, "I5")
+              .append("@", name, " is touched twice in the same way")
+              .attachNote(first->second->getLoc())
+          << "first here";
+  };
+  llvm::SmallDenseMap<StringRef, Operation *> reads, writes;
+  llvm::StringMap<SmallVector<WriteOp>> parts;
+  for (Operation &op : opsOf(func)) {
+    if (auto read = dyn_cast<ReadOp>(op))
+      check(&op, read.getParameter(), read.getValue(), reads);
+    auto write = dyn_cast<WriteOp>(op);
+    if (!write)
+      continue;
+    if (!write.getBegin())
+      check(&op, write.getParameter(), write.getValue(), writes);
+    else
+      checkPart(write, parts[write.getParameter()]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// differentiated
+//===----------------------------------------------------------------------===//
+
+void FormRules::differentiated() {
+  func::FuncOp step = only(trainStepFunc, "D1");
+  func::FuncOp evaluate = only(evaluateFunc, "D1");
+  noOtherFunctions({trainStepFunc, evaluateFunc}, "D1");
+  if (!step || !evaluate)
+    return;
+  for (func::FuncOp func : {step, evaluate}) {
+    checkSignature(func, "D1");
+    RankedTensorType counts = tensorOf(func.getContext(), {2});
+    TypeRange results = func.getResultTypes();
+    if (results.size() != 2 || !isScalar(results[0]) ||
+        plainType(results[1]) != counts)
+      broken(func, "D1") << "the results are not (loss, counts)";
+    checkParameters(func);
+    checkPhases(func);
+    for (Operation &op : opsOf(func))
+      if (isa<BatchNormOp, BatchNormGradOp, DropoutOp>(op))
+        broken(&op, "D4") << "'" << op.getName() << "' is not decomposed";
+  }
+  auto plain = [](TypeRange types) {
+    return llvm::map_to_vector(types, plainType);
+  };
+  if (plain(step.getArgumentTypes()) != plain(evaluate.getArgumentTypes()))
+    broken(evaluate, "D1") << "@" << evaluateFunc << " and @" << trainStepFunc
+                           << " have different arguments";
+  checkUpdates(step);
+  for (Operation &op : opsOf(evaluate)) {
+    if (isa<WriteOp>(op))
+      broken(&op, "D3") << "@" << evaluateFunc << " writes a parameter";
+    if (auto map = dyn_cast<MapOp>(op); map && map.getScalars())
+      broken(&op, "D3") << "@" << evaluateFunc << " draws random numbers";
+  }
+}
+
+/// Forward, backward and update follow from each other in this order.
+void FormRules::checkPhases(func::FuncOp func) {
+  auto rank = [](Operation *op) {
+    return llvm::StringSwitch<int>(phaseOf(op))
+        .Case("forward", 0)
+        .Case("backward", 1)
+        .Default(2);
+  };
+  for (Operation &op : opsOf(func)) {
+    if (phaseOf(&op) == "forward" && isGradientOrUpdate(&op) &&
+        !isa<WriteOp>(op)) // running statistics
+      broken(&op, "D2") << "'" << op.getName() << "' in the forward phase";
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (rank(producer) > rank(&op))
+          broken(&op, "D2")
+                  .append("a ", phaseOf(&op), " op uses a value of the phase ",
+                          phaseOf(producer))
+                  .attachNote(producer->getLoc())
+              << "made here";
+  }
+}
+
+/// Every trainable parameter that the loss depends on is written.
+void FormRules::checkUpdates(func::FuncOp step) {
+  llvm::SmallDenseSet<StringRef> written;
+  for (auto write : step.getOps<WriteOp>())
+    written.insert(write.getParameter());
+  llvm::SetVector<Value> slice;
+  if (terminatorOf(step)->getNumOperands() > 0)
+    slice.insert(terminatorOf(step)->getOperand(0));
+  for (size_t i = 0; i < slice.size(); ++i) {
+    Operation *op = slice[i].getDefiningOp();
+    if (!op)
+      continue;
+    slice.insert_range(op->getOperands());
+    auto read = dyn_cast<ReadOp>(op);
+    if (!read || written.contains(read.getParameter()))
+      continue;
+    auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
+    if (parameter && parameter.getKind() == ParameterKind::Trainable)
+      broken(read, "D2") << "trainable parameter @" << read.getParameter()
+                         << " is never updated";
+  }
+}

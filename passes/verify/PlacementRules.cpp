@@ -1,0 +1,111 @@
+//===- PlacementRules.cpp - The rules of tiles and places -----------------===//
+//
+// Of the forms planned, sharded and scheduled: what each of them adds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/Readers.h"
+#include "passes/verify/FormRules.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+using namespace lwcc::forms;
+
+//===----------------------------------------------------------------------===//
+// planned, sharded, scheduled
+//===----------------------------------------------------------------------===//
+
+void FormRules::planned() {
+  for (func::FuncOp func : both())
+    for (Operation &op : opsOf(func)) {
+      if (!op.getAttrOfType<TilingAttr>(tilingAttr))
+        broken(&op, "P1") << "the op has no " << tilingAttr;
+    }
+}
+
+/// Part and whole of a tensor fit together, where `attributes` speak of them.
+void FormRules::checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
+                            const Twine &what) {
+  if (!attributes || !attributes.get(tensorAttr))
+    return;
+  auto dims = attributes.getAs<DenseI64ArrayAttr>(dimsAttr);
+  auto begin = attributes.getAs<DenseI64ArrayAttr>(beginAttr);
+  ArrayRef<int64_t> part = cast<RankedTensorType>(type).getShape();
+  bool good = dims && begin && dims.size() == begin.size() &&
+              dims.size() == static_cast<int64_t>(part.size());
+  for (size_t d = 0; good && d < part.size(); ++d)
+    good = dims[d] >= part[d] && begin[d] >= 0 && begin[d] <= dims[d] - part[d];
+  if (!good)
+    broken(op, "S2") << what << " is no part of the tensor that it names";
+}
+
+void FormRules::sharded() {
+  for (auto parameter : module.getOps<ParameterOp>())
+    checkPartOf(parameter, parameter.getType(),
+                parameter->getDiscardableAttrDictionary(), "the parameter");
+  auto placeOf = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? dyn_cast_or_null<PlaceAttr>(type.getEncoding()) : PlaceAttr();
+  };
+  for (func::FuncOp func : both()) {
+    for (BlockArgument argument : func.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      if (!placeOf(argument))
+        broken(func, "S1") << "argument " << number << " has no place";
+      checkPartOf(func, argument.getType(), func.getArgAttrDict(number),
+                  "argument " + Twine(number));
+    }
+    for (Operation &op : opsOf(func)) {
+      auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
+      if (!tiling || tiling.getPlaces().size() != 1) {
+        broken(&op, "S1") << "the op is not one tile";
+        continue;
+      }
+      PlaceAttr here = tiling.getPlaces().front();
+      for (Value result : op.getResults())
+        if (placeOf(result) != here)
+          broken(&op, "S1")
+              << "a result does not lie where the op runs (" << here << ")";
+      if (isa<TransferOp>(op))
+        continue;
+      for (Value operand : op.getOperands()) {
+        PlaceAttr there = placeOf(operand);
+        if (!there || there.getNode() != here.getNode() ||
+            there.getGpu() != here.getGpu())
+          broken(&op, "S1") << "operand '" << nameOf(operand)
+                            << "' lies on another device than " << here;
+      }
+    }
+  }
+}
+
+void FormRules::scheduled() {
+  for (func::FuncOp func : both()) {
+    // Who overwrites a parameter: its write, and what works in place on it.
+    auto after = [&](Value old, Operation *overwriter,
+                     const llvm::SetVector<Operation *> &readers) {
+      for (Operation *reader : readers)
+        if (overwriter->isBeforeInBlock(reader))
+          broken(overwriter, "C1")
+                  .append("overwrites '", nameOf(old),
+                          "', whose old value is read later")
+                  .attachNote(reader->getLoc())
+              << "read here";
+    };
+    llvm::StringMap<ReadOp> reads;
+    for (auto read : func.getOps<ReadOp>())
+      reads[read.getParameter()] = read;
+    for (Operation &op : opsOf(func)) {
+      if (auto write = dyn_cast<WriteOp>(op))
+        if (ReadOp read = reads.lookup(write.getParameter()))
+          after(read.getValue(), write,
+                readersOfPart(read, write.getValue(), write.getBegin()));
+      if (auto tied = dyn_cast<TiedOpInterface>(op))
+        for (unsigned r = 0; r < op.getNumResults(); ++r)
+          if (std::optional<unsigned> operand = tied.tiedOperand(r))
+            after(op.getOperand(*operand), &op,
+                  readersOf(op.getOperand(*operand)));
+    }
+  }
+}
