@@ -27,7 +27,7 @@ if "devices" in name and os.environ["LWCC_DEVICES"] != "0,0,0": sys.exit("device
 if "trace" in flags: open(flags["trace"], "w").write("{}")
 with open(flags.get("log", os.devnull), "w") as log:
     if "benchmark" in flags:
-        print("  step  median 4.000 ms,")
+        print("  step  median 4.000 ms,\n  note  no graph")
         record = dict(benchmark=int(flags["benchmark"]), median_s=0.004,
                       held_bytes=1000000000)
         log.write(json.dumps(record) + "\n")
@@ -206,6 +206,7 @@ class GpuBundle(unittest.TestCase):
                 self.assertGreaterEqual(record["benchmark"] * 0.004, 2)
         self.assertIn("| good | 2,000 2,000 | 1,000 1,000 | NCHW | 2.00 | 1.00 | 2.00 |",
                       self.text)
+        self.assertIn("2.00 |\n    note  no graph\n", self.text)
         # Without PyTorch half of it is still there, and the next one has it again.
         self.assertIn("PyTorch's process ended: out of memory", self.text)
         self.assertIn("PyTorch: no answer within", self.text)
@@ -242,6 +243,7 @@ class GpuBundle(unittest.TestCase):
             with open(self.at("cmake.log")) as file:
                 configure, build = file.read().splitlines()
             self.assertIn(f"-G {generator}", configure)
+            self.assertIn("-DLWCC_CUDA_ARCHITECTURES=90", configure)
             self.assertTrue(build.endswith(go_on), build)
             os.remove(self.at("cmake.log"))
             self.assertIn("kernel.cu(3): error: no such thing", self.text)

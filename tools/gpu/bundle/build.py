@@ -97,7 +97,7 @@ def unpack(bundle, folder, capability, report, budget):
     return programs
 
 
-def build(bundle, folder, report, budget, jobs):
+def build(bundle, folder, capability, report, budget, jobs):
     """All that can be built within the budget."""
     folder = os.path.join(folder, "build")
     ninja = shutil.which("ninja") or shutil.which("ninja-build")
@@ -105,6 +105,8 @@ def build(bundle, folder, report, budget, jobs):
                  f"-DLWCC_PYTHON={sys.executable}"]
     configure += (["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja
                   else ["-G", "Unix Makefiles"])
+    if capability:
+        configure.append(f"-DLWCC_CUDA_ARCHITECTURES={capability}")
     go_on = ["-k", "0"] if ninja else ["-k"]
     programs = Programs(os.path.join(folder, "bin"), environment())
     for command in (configure, ["cmake", "--build", folder, "-j", str(jobs),
@@ -119,9 +121,11 @@ def build(bundle, folder, report, budget, jobs):
                       if re.search(r"error|FAILED|\*\*\*", line, re.I)]
             report.say("\n".join("    " + line for line in
                                  errors[:20] or result.output.splitlines()[-20:]))
+            if command is configure:
+                break
     return programs
 
 
 def prepare(bundle, folder, capability, report, budget, jobs):
     return (unpack(bundle, folder, capability, report, budget)
-            or build(bundle, folder, report, budget, jobs))
+            or build(bundle, folder, capability, report, budget, jobs))

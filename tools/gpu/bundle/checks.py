@@ -67,7 +67,7 @@ def losses_of(name, expected, bundle, programs, gpus, budget, flags=()):
     if len(losses) != expected["steps"]:
         raise Failed(f"{len(losses)} losses, not {expected['steps']}",
                      result.output)
-    return losses
+    return losses, result.notes()
 
 
 def distance(losses, reference):
@@ -82,8 +82,8 @@ def check_losses(name, expected, bundle, programs, gpus, report, budget):
     try:
         def losses(*flags):
             return losses_of(name, expected, bundle, programs, gpus, budget, flags)
-        got = losses()
-        bits = [losses("--deterministic") for _ in range(2)]
+        got, notes = losses()
+        bits = [losses("--deterministic")[0] for _ in range(2)]
     except Failed as failure:
         return report.fail("losses", name, *failure.args)
     truth = expected["double"]
@@ -96,10 +96,11 @@ def check_losses(name, expected, bundle, programs, gpus, report, budget):
     report.count(good)
     report.record("losses", name=name, precision=precision, good=good, first=first,
                   far=far, peer=peer, same_bits=same, losses=got,
-                  deterministic=bits)
+                  deterministic=bits, notes=notes)
     report.say(f"| {name} | {precision} | {first:.1e} | {far:.1e} | "
                f"{distance(expected['cpu'], truth):.1e} | {peer:.1e} | "
-               f"{'yes' if same else 'NO'} | {'pass' if good else '**FAIL**'} |")
+               f"{'yes' if same else 'NO'} | {'pass' if good else '**FAIL**'} |" + "".join(
+                   "\n    " + note.strip() for note in notes))
 
 
 def expectations(bundle):

@@ -104,7 +104,8 @@ def time_program(name, steps, programs, gpu, budget):
             if result.trouble():
                 raise Failed(result.trouble(), result.output)
             with open(log) as lines:
-                record = [json.loads(line) for line in lines][-1]
+                record = dict([json.loads(line) for line in lines][-1],
+                              notes=result.notes())
         if steps * record["median_s"] >= SECONDS or steps >= 1000000:
             return record
         steps = min(1000000, math.ceil(1.15 * SECONDS / record["median_s"]))
@@ -141,6 +142,8 @@ def compare(entry, programs, gpu, pytorch, report, budget):
     peer_memory = f"{peer['bytes'] / 1e9:.2f}" if "bytes" in peer else "-"
     report.say(f"| {name} | {cells[0]} | {cells[1]} | {peer.get('layout', '-')} | "
                f"{ratio} | {memory / 1e9:.2f} | {peer_memory} |")
+    for note in record["notes"]:
+        report.say("    " + note.strip())
     if "error" in peer:
         report.say(f"    PyTorch: {peer['error']}")
         report.record("speed", name=name, side="PyTorch", **peer)

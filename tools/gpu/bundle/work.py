@@ -5,6 +5,7 @@ is worth its time is decided by run.py, what it means by those who run it.
 """
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -33,6 +34,12 @@ class Result:
         self.output = output
         self.seconds = seconds
         self.timed_out = timed_out
+
+    def notes(self):
+        """What a program that succeeds has to say, such as that it runs without
+        a graph."""
+        return [line for line in self.output.splitlines()
+                if re.search(r"\b(note|warning)\b", line)]
 
     def trouble(self):
         """Why it is no success, "" if it is one."""
