@@ -1,15 +1,22 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in a folder that can be copied to one.
 #
-#   tools/gpu-test.sh [FOLDER]      (default: $LWCC_BUILD/gpu-test)
+#   tools/gpu-test.sh [--binaries[=ARCH]] [--networks=NAME,...] [FOLDER]
 #
-# Writes FOLDER, under 50 MB: the runtime, emitted CUDA programs, a little data,
-# the losses of the CPU target and of PyTorch, and run.py. On the GPU machine
-# (nvcc 13.0, CMake, a Python with PyTorch, torchvision for the comparison of
-# speed):  python3 FOLDER/run.py  builds and runs it in under 10 minutes. If this
-# machine has a GPU, it is run here at once.
+# Writes FOLDER (default: $LWCC_BUILD/gpu-test), under 64 MiB: the runtime, emitted
+# CUDA programs, a little data, the losses of the CPU target and of PyTorch, and
+# run.py. On the GPU machine (a Python; PyTorch and torchvision for the comparison
+# of speed):  python3 FOLDER/run.py  tests and measures as much as six minutes
+# allow; --help tells what. If this machine has a GPU, it is run here at once.
+#
+#   --binaries   take the programs along, too, compiled here by lwcc for ARCH (sm_90
+#                if not given) and as PTX for newer ones: the GPU machine then needs
+#                no compiler, only cuDNN 9 and cuBLASLt 13
+#   --networks   only these
 #
 # Not run on a GPU yet. Environment: LWCC_BUILD (default build/), LWCC_DEPS.
+# In braces: read whole before anything runs, so that it may be edited meanwhile.
+{
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${LWCC_BUILD:-$root/build}
@@ -19,26 +26,51 @@ models=$build/models
 digits=$build/digits
 export LWCC_DEPS=$deps PYTHONDONTWRITEBYTECODE=1
 
-case ${1:-} in
-  -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
-  -*) echo "gpu-test.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-esac
-folder=${1:-$build/gpu-test}
-for program in lwcc lwcc-run; do
-  [[ -x $build/bin/$program ]] || {
-    echo "gpu-test.sh: $build/bin/$program is missing; run tools/test.sh unit first" >&2
-    exit 1
-  }
+fail() {
+  echo "gpu-test.sh: $1" >&2
+  exit "${2:-1}"
+}
+architecture="" networks="" folder=""
+for argument in "$@"; do
+  case $argument in
+    -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    --binaries) architecture=sm_90 ;;
+    --binaries=sm_[0-9]*) architecture=${argument#*=} ;;
+    --networks=*) networks=,${argument#*=}, ;;
+    -*) fail "unknown option $argument (see --help)" 2 ;;
+    *)
+      [[ -z $folder ]] || fail "unexpected $argument behind $folder" 2
+      folder=$argument
+      ;;
+  esac
 done
-if [[ -e $folder && ! -e $folder/run.py ]]; then
-  echo "gpu-test.sh: $folder exists and was not made by this script" >&2
-  exit 1
-fi
+folder=${folder:-$build/gpu-test}
+needed=(lwcc lwcc-run)
+[[ -z $architecture ]] || needed+=(ops-check-cuda)
+for program in "${needed[@]}"; do
+  [[ -x $build/bin/$program ]] ||
+    fail "$build/bin/$program is missing; run tools/test.sh unit first"
+done
+[[ ! -e $folder || -e $folder/run.py ]] ||
+  fail "$folder exists and was not made by this script"
+
+# Networks for losses (small ones) and for speed: name, batch; most interesting
+# first. Of some, lwcc profile wants a trace.
+small=(mlp lenet5 alexnet2012 squeezenet1_1 mobilenet_v3_small googlenet resnet18 resnet_cifar)
+full=("resnet50 64 trace" "alexnet 256 trace" "vgg16 64 trace" "mobilenet_v2 64" "lenet5 64")
+# The same losses under plans for several devices, which one GPU stands for.
+plans=("lenet5 4 owt" "resnet18 4 data" "resnet18 3 model" "squeezenet1_1 2 data" "alexnet2012 4 mixed")
+for name in ${networks//,/ }; do
+  [[ " ${small[*]} ${full[*]} " == *" $name "* ]] || fail "there is no network $name" 2
+done
+wanted() { [[ -z $networks || $networks == *",$1,"* ]]; }
 
 rm -rf "$folder"
 mkdir -p "$folder"/{programs,expected,data,models,test/unit/runtime-cuda}
+folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/onnx"
 cp "$root"/tools/gpu/bundle/* "$folder"
 cp -r "$root/runtime" "$folder"
 cp -r /usr/include/nlohmann "$folder/runtime/third_party" # beside its licence
@@ -61,57 +93,80 @@ emit() { # NAME MODEL FLAG...
   mkdir "$folder/programs/$name"
   cp "$work/$name"/*.cu "$work/$name"/weights.* "$folder/programs/$name"
   rm -rf "${work:?}/$name"
-}
-
-small=(mlp lenet5 alexnet2012 squeezenet1_1 mobilenet_v3_small googlenet resnet18 resnet_cifar)
-"$oracle" "$root/test/models/make_models.py" "$models" --exporter=legacy "${small[@]}"
-for name in "${small[@]}"; do
-  "$oracle" "$root/tools/gpu/lighten.py" "$models/$name.legacy.onnx" "$work/$name.onnx"
-  emit "$name" "$work/$name.onnx" --batch=8
-  "$oracle" "$root/tools/gpu/expected.py" "$work/$name.onnx" --data="$folder/data" \
-    --lwcc-run="$build/bin/lwcc-run" --out="$folder/expected/$name.json"
-  echo "gpu-test.sh: $name"
-done
-
-# The same losses under plans for several devices, which one GPU stands for.
-plans=("lenet5 4 owt" "resnet18 4 data" "resnet18 3 model" "squeezenet1_1 2 data" "alexnet2012 4 mixed")
-for entry in "${plans[@]}"; do
-  read -r name gpus plan <<<"$entry"
-  flags=("--strategy=$plan")
-  if [[ $plan == mixed ]]; then
-    "$oracle" "$root/test/parity/mixed_plan.py" "$work/$name.onnx" "$gpus" >"$work/plan.json"
-    flags=("--plan=$work/plan.json")
+  if [[ -n $architecture ]]; then
+    "$build/bin/lwcc" "$model" --target=cuda --arch="$architecture" "$@" -o "$work/bin/$name"
   fi
-  emit "$name-$plan-$gpus" "$work/$name.onnx" --batch=8 --gpus="$gpus" "${flags[@]}"
+  echo "gpu-test.sh: $name" >&2
+}
+# What is expected of a network, of a program of it.
+expect() { # NETWORK NAME PRECISION DEVICES
   "$oracle" -c 'import json, sys
 expected = json.load(open(sys.argv[1]))
-expected["devices"] = int(sys.argv[3])
+expected.update(precision=sys.argv[3], devices=int(sys.argv[4]))
 json.dump(expected, open(sys.argv[2], "w"), indent=1)' \
-    "$folder/expected/$name.json" "$folder/expected/$name-$plan-$gpus.json" "$gpus"
-  echo "gpu-test.sh: $name, $plan on $gpus devices"
+    "$work/$1.json" "$folder/expected/$2.json" "$3" "$4"
+}
+
+chosen=()
+for name in "${small[@]}"; do
+  if wanted "$name"; then chosen+=("$name"); fi
+done
+((${#chosen[@]} == 0)) ||
+  "$oracle" "$root/test/models/make_models.py" "$models" --exporter=legacy "${chosen[@]}"
+for name in "${chosen[@]}"; do
+  "$oracle" "$root/tools/gpu/lighten.py" "$models/$name.legacy.onnx" "$work/onnx/$name.onnx"
+  "$oracle" "$root/tools/gpu/expected.py" "$work/onnx/$name.onnx" --data="$folder/data" \
+    --lwcc-run="$build/bin/lwcc-run" --out="$work/$name.json"
+  emit "$name" "$work/onnx/$name.onnx" --batch=8
+  expect "$name" "$name" fp32 1
+  emit "$name-tf32" "$work/onnx/$name.onnx" --batch=8 --precision=tf32
+  expect "$name" "$name-tf32" tf32 1
 done
 
-# Full networks for speed: program, network of networks.py, batch, precision.
-full=("lenet5 64" "alexnet 256" "resnet50 64" "mobilenet_v2 64" "vgg16 64")
+for entry in "${plans[@]}"; do
+  read -r name gpus plan <<<"$entry"
+  wanted "$name" || continue
+  flags=("--strategy=$plan")
+  if [[ $plan == mixed ]]; then
+    "$oracle" "$root/test/parity/mixed_plan.py" "$work/onnx/$name.onnx" "$gpus" >"$work/plan.json"
+    flags=("--plan=$work/plan.json")
+  fi
+  emit "$name-$plan-$gpus" "$work/onnx/$name.onnx" --batch=8 --gpus="$gpus" "${flags[@]}"
+  expect "$name" "$name-$plan-$gpus" fp32 "$gpus"
+done
+
+# The models stay: with one, lwcc profile reads its trace.
 separator=""
 {
   echo "["
   for entry in "${full[@]}"; do
-    read -r name batch <<<"$entry"
+    read -r name batch trace <<<"$entry"
+    wanted "$name" || continue
     "$oracle" "$root/test/models/make_models.py" "$work" --exporter=legacy --size=full "$name" >&2
-    "$oracle" "$root/tools/gpu/lighten.py" "$work/$name-full.legacy.onnx" "$work/$name-full.onnx"
+    "$oracle" "$root/tools/gpu/lighten.py" "$work/$name-full.legacy.onnx" \
+      "$folder/models/$name-full.onnx"
     rm -f "$work/$name-full.legacy.onnx"
-    for precision in fp32 tf32; do
-      emit "$name-$batch-$precision" "$work/$name-full.onnx" --batch="$batch" \
+    for precision in tf32 fp32; do
+      emit "$name-$batch-$precision" "$folder/models/$name-full.onnx" --batch="$batch" \
         --precision="$precision" >&2
-      printf '%s  {"program": "%s", "network": "%s", "batch": %d, "precision": "%s"}' \
-        "$separator" "$name-$batch-$precision" "$name" "$batch" "$precision"
+      traced=false
+      [[ -z $trace || $precision != fp32 ]] || traced=true
+      printf '%s  {"program": "%s", "network": "%s", "batch": %d, "precision": "%s", "model": "%s", "trace": %s}' \
+        "$separator" "$name-$batch-$precision" "$name" "$batch" "$precision" \
+        "$name-full.onnx" "$traced"
       separator=$',\n'
     done
-    echo "gpu-test.sh: $name (full)" >&2
   done
   printf '\n]\n'
 } >"$folder/speed.json"
+
+if [[ -n $architecture ]]; then
+  cp "$build/bin/ops-check-cuda" "$work/bin"
+  # They have the runtime in common: a dictionary that spans several.
+  tar -C "$work/bin" --sort=name -cf - . |
+    xz -T1 --lzma2=preset=1,dict=128MiB >"$folder/binaries.tar.xz"
+  echo "{\"architecture\": ${architecture#sm_}}" >"$folder/binaries.json"
+fi
 
 # cuDNN must take every graph of one device before anybody goes to a GPU.
 if [[ -x $build/bin/cudnn-plan-check ]]; then
@@ -119,12 +174,15 @@ if [[ -x $build/bin/cudnn-plan-check ]]; then
   for folder_of in "$folder"/programs/*; do
     grep -q '^using Gpus' "$folder_of"/*.cu || programs+=("$folder_of"/*.cu)
   done
-  python3 "$root/tools/gpu/conv-shapes.py" "${programs[@]}" | "$build/bin/cudnn-plan-check"
+  shapes=$(python3 "$root/tools/gpu/conv-shapes.py" "${programs[@]}")
+  [[ -z $shapes ]] || "$build/bin/cudnn-plan-check" <<<"$shapes"
 fi
 bytes=$(du -sb "$folder" | cut -f1)
 echo "gpu-test.sh: $folder, $((bytes / 1000000)) MB"
-((bytes < 50000000)) || { echo "gpu-test.sh: the folder is above 50 MB" >&2; exit 1; }
+((bytes < 64 << 20)) || fail "the folder is above 64 MiB"
 if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU; then
   exec python3 "$folder/run.py"
 fi
 echo "gpu-test.sh: no GPU here; copy the folder to one and run: python3 run.py"
+exit 0
+}

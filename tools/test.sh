@@ -13,8 +13,9 @@
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh)
 #   emitted     every model's emitted CPU program, against lwcc-run
-#   cuda        every model's emitted CUDA program compiles and links, and cuDNN
-#               takes every convolution of it (with nvcc; no GPU is needed)
+#   cuda        every model's emitted CUDA program compiles and links, cuDNN takes
+#               every convolution of it, and what is carried to a GPU machine
+#               starts (with nvcc; no GPU is needed)
 #
 # Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
 # What a section printed lies in $LWCC_BUILD/test-logs.
@@ -132,6 +133,24 @@ cudnn_plans() { # MODEL...
   [[ $line == *" 0 failed" ]]
 }
 
+# What is carried to a GPU machine, of one network: without a GPU its programs
+# must start and say so.
+gpu_bundle() {
+  local folder=$build/gpu-bundle code
+  rm -rf "$folder" "$folder-results"
+  "$root/tools/gpu-test.sh" --binaries --networks=mlp "$folder" &&
+    python3 "$folder/run.py" --seconds=120 --out="$folder-results"
+  code=$?
+  grep -q '^unpacked 3 programs$' "$folder-results/results.txt" || code=1
+  if ((code == 0 || code == 77)); then
+    rm -rf "$folder" "$folder-results"
+    echo "1 passed, 0 failed"
+  else
+    echo "0 passed, 1 failed"
+    return 1
+  fi
+}
+
 if ((setup)); then
   "$root/tools/setup.sh" || { echo "0 passed, 1 failed"; exit 1; }
 fi
@@ -192,6 +211,7 @@ for section in "${sections[@]}"; do
           --work="$build/emitted-cuda" --compile="--gpus=4 --strategy=owt --arch=sm_90" \
           "$root/examples/alexnet.onnx" "$models/lenet5.legacy.onnx"
         counted cudnn-plans cudnn_plans "${files[@]}"
+        counted gpu-bundle gpu_bundle
       else
         table+=("  cuda         skipped: no nvcc")
       fi

@@ -189,16 +189,23 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   if (cuda) {
     const std::string root =
         path::parent_path(path::parent_path(*compiler)).str();
+    // The last one also as code for newer GPUs, as in the runtime.
     for (const std::string &architecture : source.architectures) {
       std::string number = StringRef(architecture).substr(3).str();
-      command.push_back("-gencode=arch=compute_" + number +
-                        ",code=" + architecture);
+      bool isLast = &architecture == &source.architectures.back();
+      command.push_back("-gencode=arch=compute_" + number + ",code=" +
+                        (isLast
+                             ? "[" + architecture + ",compute_" + number + "]"
+                             : architecture));
     }
     for (std::string flag :
-         {std::string("--expt-relaxed-constexpr"), unit, in("weights.o"),
-          std::string("-o"), temporary, build + "/lib/liblwcc_rt_train.a",
-          build + "/lib/liblwcc_rt_cuda.a", build + "/lib/liblwcc_rt_train.a",
-          "-L" + root + "/lib64", "-L" + root + "/lib", std::string("-lcudnn"),
+         {std::string("--expt-relaxed-constexpr"),
+          std::string(
+              "-lineinfo"), // of sanitizers and profilers; costs no time
+          unit, in("weights.o"), std::string("-o"), temporary,
+          build + "/lib/liblwcc_rt_train.a", build + "/lib/liblwcc_rt_cuda.a",
+          build + "/lib/liblwcc_rt_train.a", "-L" + root + "/lib64",
+          "-L" + root + "/lib", std::string("-lcudnn"),
           std::string("-lcublasLt"), std::string("-lz"), std::string("-ldl"),
           std::string("-lpthread"),
           "-Xlinker=-rpath=$ORIGIN:" + root + "/lib64:" + root + "/lib"})

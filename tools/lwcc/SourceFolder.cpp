@@ -34,11 +34,13 @@ static std::string replaceAll(std::string text, StringRef key,
   return text;
 }
 
-/// The architecture of the .cu file's kernels as CMake spells it: 90-real.
+/// The architectures of kernels as CMake spells them: 80-real;90, of which the
+/// last is also there as code for newer GPUs.
 static std::string cmakeArchitectures(const TrainerSource &source) {
   std::vector<std::string> list;
   for (const std::string &name : source.architectures)
-    list.push_back(StringRef(name).substr(3).str() + "-real");
+    list.push_back(StringRef(name).substr(3).str() +
+                   (&name == &source.architectures.back() ? "" : "-real"));
   return llvm::join(list, ";");
 }
 

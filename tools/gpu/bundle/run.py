@@ -1,207 +1,156 @@
 #!/usr/bin/env python3
 """Runs a bundle of tools/gpu-test.sh on a GPU machine.
 
-  python3 run.py [--only=ops|losses|speed] [--jobs=N]
+  python3 run.py [--seconds=350] [--out=DIR] [--build=DIR] [--only=PART,...]
 
-Needs nvcc 13.0, CMake 3.24 or newer, make or ninja, and a Python with PyTorch (whose nvidia
-wheels hold cuDNN and cuBLAS). Builds everything, then
-  ops     every runtime operator against plain loops (ops-check-cuda)
-  losses  every program's losses against the recorded ones of the CPU target and
-          of PyTorch; twice with --deterministic, which must give the same bits.
-          Programs for several devices take the GPUs in turn (LWCC_DEVICES)
-  speed   images per second and device memory against PyTorch on this GPU
-          (NCHW and channels-last, the better one counts)
-Prints tables and a last line `N passed, M failed`; everything also goes to
-results.txt. Speed is reported, not judged.
+Takes the programs that came along, or builds them (nvcc 13.0, CMake 3.24, make
+or ninja, cuDNN and cuBLAS: of the toolkit or of PyTorch's wheels). Then, in this
+order, as far as the time goes:
+  checks  every runtime operator against plain loops (ops-check-cuda); every
+          program's losses, in fp32 and tf32, against recorded ones of PyTorch,
+          twice with --deterministic. Programs for several devices share the GPUs
+  traces  of some networks, for lwcc profile --trace
+  speed   images per second and memory beside PyTorch's on this GPU, in turns
+Results are appended to results.txt and results.jsonl in --out ($OUT, or
+gpu-results) as they come, beside the traces; nothing is written into the bundle.
+The last line is `N passed, M failed`; exit code 1 if any failed or none passed,
+77 without a GPU. Speed is reported, not judged.
 """
 
 import argparse
-import glob
-import json
-import math
 import os
-import re
-import subprocess
+import shutil
+import signal
 import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+
+import build  # noqa: E402
+import checks  # noqa: E402
+import machine  # noqa: E402
+import speed  # noqa: E402
+import work  # noqa: E402
+from report import Report  # noqa: E402
+
 ROOT = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.join(ROOT, "build")
-FIRST_LOSS, FACTOR, SLACK = 1e-5, 4.0, 1e-6
-report = []
+PARTS = ("checks", "traces", "speed")
+# Of the time that is left when a part begins: what comes behind it, and is
+# worth less, still gets some.
+SHARES = {"build": 0.5, "checks": 0.5, "traces": 0.4, "speed": 1.0}
+NO_GPU = 77
 
 
-def say(text):
-    print(text, flush=True)
-    report.append(text)
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=350,
+                        help="for everything together")
+    parser.add_argument("--out", default=os.environ.get("OUT") or "gpu-results",
+                        help="folder for results")
+    parser.add_argument("--build", help="folder to unpack and build in, and to "
+                        "keep (default: a temporary one)")
+    parser.add_argument("--only", type=lambda text: text.split(","),
+                        default=PARTS, metavar="PART,...",
+                        help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="compilers at a time (default: cores)")
+    args = parser.parse_args()
+    unknown = [part for part in args.only if part not in PARTS]
+    if unknown:
+        parser.error(f"--only: there is no part {', '.join(unknown)}")
+    return args
 
 
-def run(command, **options):
-    return subprocess.run(command, text=True, errors="replace",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          **options)
+def why_no_gpu(programs, seen, budget):
+    """"" if there is one: the runtime knows best."""
+    if programs.has("ops-check-cuda"):
+        result = programs.run("ops-check-cuda", "machine",
+                              timeout=min(60, budget.left()))
+        if result.code == NO_GPU:
+            return result.output.strip().splitlines()[-1]
+        return ""
+    return "" if seen.gpus else "nvidia-smi shows none"
 
 
-def build(jobs):
-    start = time.time()
-    for command in (["cmake", "-S", ROOT, "-B", BUILD,
-                     f"-DLWCC_PYTHON={sys.executable}"],
-                    ["cmake", "--build", BUILD, "-j", str(jobs)]):
-        result = run(command)
-        if result.returncode:
-            sys.exit(result.stdout + f"\n{' '.join(command)} failed")
-    say(f"built in {time.time() - start:.0f} s")
+def processes_at_a_time(seen):
+    """Of small networks, each of which may take two gigabytes of a GPU."""
+    free = [int(cell.split()[0]) for row in seen.gpus[:1]
+            for cell in row.split(", ")[4:5] if cell.split()[0].isdigit()]
+    return max(1, min([8, os.cpu_count()] + [mib // 2048 for mib in free]))
 
 
-def ops():
-    result = run([os.path.join(BUILD, "bin", "ops-check-cuda")])
-    say(result.stdout.rstrip())
-    counts = re.search(r"^(\d+) checks, (\d+) failed$", result.stdout, re.M)
-    if not counts:
-        return 0, 1
-    total, failed = map(int, counts.groups())
-    return total - failed, failed + (result.returncode != 0 and failed == 0)
+def perform(args, report, folder):
+    budget = work.Budget(args.seconds)
+    report.say(f"== {time.strftime('%Y-%m-%d %H:%M:%S')}, {args.seconds:.0f} s for "
+               "all")
+    environment = build.environment()
+    pytorch = speed.PyTorch(ROOT) if "speed" in args.only else None
+    seen = machine.look(environment, report)
+    programs = build.prepare(ROOT, folder, seen.capability, report,
+                             budget.share(SHARES["build"]), args.jobs)
+    reason = why_no_gpu(programs, seen, budget)
+    if reason:
+        report.record("no GPU", reason=reason)
+        report.say(f"run.py: no GPU here, nothing was tested: {reason}")
+        return NO_GPU
+    gpus = max(1, len(seen.gpus))
+    if os.environ.get("CUDA_VISIBLE_DEVICES"):
+        gpus = min(gpus, len(os.environ["CUDA_VISIBLE_DEVICES"].split(",")))
+    jobs = processes_at_a_time(seen)
 
+    def begin(part):
+        share = budget.share(SHARES[part])
+        report.say(f"\n== {part}: {share.left():.0f} of {budget.left():.0f} s")
+        return share
 
-def gpu_count():
-    listed = run(["nvidia-smi", "-L"]).stdout
-    return max(1, len(re.findall(r"^GPU \d+", listed, re.M)))
-
-
-def losses_of(name, expected, flags=()):
-    with tempfile.TemporaryDirectory() as folder:
-        log = os.path.join(folder, "log.jsonl")
-        devices = expected.get("devices", 1)
-        environment = dict(os.environ, LWCC_DEVICES=",".join(
-            str(d % gpu_count()) for d in range(devices)))
-        result = run([os.path.join(BUILD, "bin", name),
-                      f"--data={ROOT}/data", f"--steps={expected['steps']}",
-                      "--no-shuffle", f"--lr={expected['lr']}",
-                      f"--momentum={expected['momentum']}",
-                      f"--weight-decay={expected['weight_decay']}",
-                      f"--seed={expected['seed']}", f"--log={log}", *flags],
-                     env=environment)
-        if result.returncode:
-            say(f"{name}: exit code {result.returncode}\n{result.stdout}")
-            return None
-        with open(log) as lines:
-            records = [json.loads(line) for line in lines]
-    return [r["loss"] for r in records if "loss" in r and "lr" in r]
-
-
-def distance(losses, reference):
-    return max((abs(a - b) / max(abs(b), 1e-30) if math.isfinite(a) else math.inf)
-               for a, b in zip(losses, reference))
-
-
-def losses():
-    passed = failed = 0
-    say("\n| model | first loss | losses | CPU target | PyTorch f32 | same bits | result |")
-    say("|---|---|---|---|---|---|---|")
-    for path in sorted(glob.glob(os.path.join(ROOT, "expected", "*.json"))):
-        name = os.path.basename(path)[:-len(".json")]
-        with open(path) as file:
-            expected = json.load(file)
-        got = losses_of(name, expected)
-        bits = [losses_of(name, expected, ["--deterministic"]) for _ in range(2)]
-        if not got or len(got) != expected["steps"] or not bits[0]:
-            failed += 1
-            say(f"| {name} | - | - | - | - | - | **FAIL** |")
-            continue
-        first = abs(got[0] / expected["double"][0] - 1)
-        far = distance(got, expected["double"])
-        single = distance(expected["single"], expected["double"])
-        cpu = distance(expected["cpu"], expected["double"])
-        good = (first <= FIRST_LOSS and far <= FACTOR * single + SLACK
-                and bits[0] == bits[1])
-        passed, failed = passed + good, failed + (not good)
-        say(f"| {name} | {first:.1e} | {far:.1e} | {cpu:.1e} | {single:.1e} | "
-            f"{'yes' if bits[0] == bits[1] else 'NO'} | "
-            f"{'pass' if good else '**FAIL**'} |")
-    return passed, failed
-
-
-def pytorch_speed(network, shape, batch, channels_last, tf32, steps=30):
-    import torch
-    torch.backends.cudnn.allow_tf32 = tf32
-    torch.backends.cuda.matmul.allow_tf32 = tf32
-    torch.backends.cudnn.benchmark = True
-    layout = torch.channels_last if channels_last else torch.contiguous_format
-    network = network.cuda().to(memory_format=layout)
-    images = torch.randn(batch, *shape, device="cuda").to(memory_format=layout)
-    labels = torch.zeros(batch, dtype=torch.int64, device="cuda")
-    optimizer = torch.optim.SGD(network.parameters(), lr=1e-4, momentum=0.9,
-                                weight_decay=5e-4, fused=True)
-    torch.cuda.reset_peak_memory_stats()
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        torch.nn.functional.cross_entropy(network(images), labels).backward()
-        optimizer.step()
-
-    for _ in range(10):
-        step()
-    torch.cuda.synchronize()
-    start = time.time()
-    for _ in range(steps):
-        step()
-    torch.cuda.synchronize()
-    rate = batch * steps / (time.time() - start)
-    return rate, torch.cuda.max_memory_reserved() / 1e9
-
-
-def speed():
-    sys.path.insert(0, os.path.join(ROOT, "models"))
-    with open(os.path.join(ROOT, "speed.json")) as file:
-        entries = json.load(file)
-    passed = failed = 0
-    say("\n| model | batch | precision | images/s | PyTorch | ratio | PyTorch's memory |")
-    say("|---|---|---|---|---|---|---|")
-    details = []
-    for entry in entries:
-        name, batch = entry["program"], entry["batch"]
-        result = run([os.path.join(BUILD, "bin", name), "--benchmark=50"])
-        details.append(f"{name}\n{result.stdout}")
-        rate = re.search(r"([\d.,]+) images/s", result.stdout)
-        if result.returncode or not rate:
-            failed += 1
-            say(f"| {name} | {batch} | - | **FAIL** |\n{result.stdout}")
-            continue
-        passed += 1
-        own = float(rate.group(1).replace(",", ""))
-        best, memory = 0.0, 0.0
-        try:
-            from networks import build as make
-            for channels_last in (False, True):
-                network, shape = make(entry["network"], "full")
-                found = pytorch_speed(network, shape, batch, channels_last,
-                                      entry["precision"] == "tf32")
-                best, memory = max((best, memory), found)
-        except Exception as error:  # no torchvision, too little memory, ...
-            say(f"PyTorch cannot run {entry['network']}: {error}")
-        say(f"| {name} | {batch} | {entry['precision']} | {own:,.0f} | "
-            f"{best:,.0f} | {own / best if best else float('nan'):.2f} | "
-            f"{memory:.2f} GB |")
-    say("\n" + "\n".join(details))
-    return passed, failed
+    if "checks" in args.only:
+        checks.run_checks(ROOT, programs, gpus, report, begin("checks"), jobs)
+    if "traces" in args.only:
+        speed.run_traces(ROOT, programs, "0", report, begin("traces"))
+    if "speed" in args.only:
+        share = begin("speed")
+        hello = pytorch.hello(min(60, budget.left()))
+        report.record("PyTorch", **hello)
+        report.say(" ".join(f"{key} {value}" for key, value in hello.items()))
+        speed.run_speeds(ROOT, programs, "0", pytorch, report, share)
+    report.record("end", passed=report.passed, failed=report.failed,
+                  left_out=report.left_out, seconds=args.seconds - budget.left())
+    report.say("")
+    if report.left_out:
+        report.say(f"no time was left for: {', '.join(report.left_out)}")
+    report.say(f"{args.seconds - budget.left():.0f} s")
+    report.say(f"{report.passed} passed, {report.failed} failed")
+    return 1 if report.failed or not report.passed else 0
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", choices=("ops", "losses", "speed"))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    args = parser.parse_args()
-    build(args.jobs)
-    passed = failed = 0
-    for name, part in (("ops", ops), ("losses", losses), ("speed", speed)):
-        if args.only in (None, name):
-            good, bad = part()
-            passed, failed = passed + good, failed + bad
-    say(f"{passed} passed, {failed} failed")
-    with open(os.path.join(ROOT, "results.txt"), "w") as file:
-        file.write("\n".join(report) + "\n")
-    return failed != 0
+    args = parse()
+
+    try:
+        report = Report(args.out)
+        own = tempfile.tempdir = tempfile.mkdtemp(prefix="lwcc-gpu-")
+        folder = args.build or own
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"run.py: {error}")
+
+    def clean():
+        work.stop_all()
+        shutil.rmtree(own, ignore_errors=True)
+
+    def end(number, _):
+        report.end(f"run.py: ended by signal {number}; what is above was measured")
+        clean()
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+    try:
+        return perform(args, report, folder)
+    finally:
+        clean()
 
 
 if __name__ == "__main__":

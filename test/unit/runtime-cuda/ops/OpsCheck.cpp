@@ -1,9 +1,10 @@
 //===- OpsCheck.cpp - Every runtime operator against plain loops ----------===//
 //
-//   ops-check [PART]
+//   ops-check [PART | --list]
 //
-// The bench and main. Exits with 0 if all comparisons hold, 1 if one fails or
-// cannot be made, 77 if the backend has no device here, 2 for an unknown part.
+// The bench and main; --list names the parts, a line each. Exits with 0 if all
+// comparisons hold, 1 if one fails or cannot be made, 77 if the backend has no
+// device here, 2 for an unknown part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -187,6 +188,11 @@ int main(int argc, char **argv) {
       {"normalization", checkNormalization},
       {"losses", checkLosses},
       {"optimizer", checkOptimizer}};
+  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
+    for (auto [name, check] : all)
+      std::puts(name);
+    return 0;
+  }
   std::vector<Part> parts;
   for (bool deterministic : {false, true})
     for (auto [name, check] : all) {
