@@ -304,6 +304,13 @@ class GpuBundle(unittest.TestCase):
             if is_alive(pid):
                 os.kill(int(pid), signal.SIGKILL)
 
+    def test_nobody_reads_the_output(self):
+        self.carry()
+        process = self.start("--only=traces")
+        process.stdout.close()
+        self.assertEqual(process.wait(), 1)
+        self.assertEqual(self.records("end")[-1]["passed"], 1)
+
     def test_results_cannot_be_written(self):
         self.carry()
         with open(self.out, "w"):

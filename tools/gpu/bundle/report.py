@@ -43,9 +43,13 @@ class Report:
 
     def say(self, text):
         with self._lock:
-            if not self._over:
+            if self._over:
+                return
+            self._append(self._text, text)
+            try:
                 print(text, flush=True)
-                self._append(self._text, text)
+            except OSError:  # nobody reads it any more; the file has it
+                pass
 
     def end(self, why):
         """The last line: what is still reported is the end's doing."""
