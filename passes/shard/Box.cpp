@@ -54,6 +54,14 @@ Box shard::intersect(const Box &a, const Box &b) {
   return both;
 }
 
+bool shard::overlap(const Box &a, const Box &b) {
+  assert(a.size() == b.size() && "regions of one tensor");
+  for (size_t d = 0; d < a.size(); ++d)
+    if (intersect(a[d], b[d]).empty())
+      return false;
+  return true;
+}
+
 Box shard::hullOf(const Box &a, const Box &b) {
   assert(a.size() == b.size() && "regions of one tensor");
   Box hull;
@@ -64,9 +72,9 @@ Box shard::hullOf(const Box &a, const Box &b) {
 }
 
 std::vector<Box> shard::subtract(const Box &from, const Box &hole) {
-  Box both = intersect(from, hole);
-  if (empty(both))
+  if (!overlap(from, hole))
     return {from};
+  Box both = intersect(from, hole);
   // Peel off what lies before and behind the hole, one dimension at a time.
   std::vector<Box> rest;
   Box core = from;

@@ -43,6 +43,8 @@ double volume(const Box &region); ///< how many elements it has
 /// Both of one rank.
 bool contains(const Box &outer, const Box &inner);
 Box intersect(const Box &a, const Box &b);
+/// Whether that has elements; asked of every two tiles, it makes no box.
+bool overlap(const Box &a, const Box &b);
 /// The smallest box that holds both.
 Box hullOf(const Box &a, const Box &b);
 /// What `hole` leaves of `from`: disjoint regions, ordered by dimension.

@@ -79,7 +79,7 @@ void Pieces::serve(Value value, Purpose wanted) {
 bool Pieces::anyOverlap(const std::vector<Piece> &parts) {
   for (auto [i, part] : llvm::enumerate(parts))
     for (size_t j = 0; j < i; ++j)
-      if (!empty(intersect(part.region, parts[j].region)))
+      if (overlap(part.region, parts[j].region))
         return true;
   return false;
 }
@@ -139,9 +139,10 @@ std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
   // before it moves.
   llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<Piece>> devices;
   for (const Piece &piece : source.pieces)
-    if (Box part = intersect(piece.region, region); !empty(part)) {
+    if (overlap(piece.region, region)) {
       PlaceAttr at = placeOf(piece.value);
-      devices[{at.getNode(), at.getGpu()}].push_back(cut(piece, part));
+      devices[{at.getNode(), at.getGpu()}].push_back(
+          cut(piece, intersect(piece.region, region)));
     }
   std::vector<Piece> parts;
   for (auto &[device, local] : devices) {

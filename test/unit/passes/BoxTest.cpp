@@ -37,6 +37,16 @@ TEST(Box, largeExtentsAreCutInProportion) {
   EXPECT_EQ(partOf(4 * quarter, sizes, 1), (Interval{quarter, 4 * quarter}));
 }
 
+TEST(Box, overlapMeansThatTheIntersectionIsNotEmpty) {
+  EXPECT_TRUE(overlap(Box(), Box())); // scalars have one element
+  for (int64_t begin = 0; begin < 6; ++begin)
+    for (int64_t end = 0; end < 6; ++end)
+      for (Interval second : {Interval{0, 2}, Interval{2, 4}, Interval{3, 3}}) {
+        Box a = {{2, 4}, {1, 3}}, b = {{begin, end}, second};
+        EXPECT_EQ(overlap(a, b), !empty(intersect(a, b)));
+      }
+}
+
 TEST(Box, whatIsSubtractedAndTheRestAreTheWhole) {
   Box from = {{0, 5}, {2, 6}};
   for (int64_t a = -1; a < 6; ++a)
