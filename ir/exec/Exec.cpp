@@ -218,6 +218,10 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   if (!parent->isBeforeInBlock(buffer))
     return buffer.emitOpError("is a view of ")
            << name << ", which is declared after it";
+  // Its elements have not the strides of its type.
+  if (parent.getWindow())
+    return buffer.emitOpError("is a view of ")
+           << name << ", which is a window itself";
   if (auto window = buffer.getWindow()) {
     RankedTensorType whole = parent.getTensorType();
     RankedTensorType part = buffer.getTensorType();

@@ -317,3 +317,13 @@ exec.program @p {
   // expected-error @+1 {{at "first", is no part of a tensor}}
   exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.begin = "first"}
 }
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.buffer activation @x : tensor<4x8xf32> on @d at -1
+  exec.buffer activation @part : tensor<4x4xf32> on @d view @x window [0, 2] at 8
+  // expected-error @+1 {{is a view of @part, which is a window itself}}
+  exec.buffer activation @inner : tensor<2x4xf32> on @d view @part window [1, 0] at 16
+}
