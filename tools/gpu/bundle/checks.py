@@ -16,6 +16,8 @@ import os
 import re
 import tempfile
 
+import work
+
 FACTOR = 4.0
 # A GPU may cut operands off where PyTorch's stand-in rounds them, which does not
 # average out: one in the last place of tf32 is allowed for that.
@@ -27,7 +29,7 @@ LONGEST = 90.0  # seconds of one process
 
 def check_operators(name, programs, report, budget):
     result = programs.run("ops-check-cuda", name,
-                          timeout=min(LONGEST, budget.left()))
+                          timeout=min(LONGEST, budget.left())).within(LONGEST)
     counts = re.search(r"^(\d+) checks, (\d+) failed$", result.output, re.M)
     total, failed = map(int, counts.groups()) if counts else (1, 1)
     if result.trouble() and not failed:
@@ -58,7 +60,8 @@ def losses_of(name, expected, bundle, programs, gpus, budget, flags=()):
             f"--momentum={expected['momentum']}",
             f"--weight-decay={expected['weight_decay']}",
             f"--seed={expected['seed']}", f"--log={log}", *flags,
-            timeout=min(LONGEST, budget.left()), LWCC_DEVICES=devices)
+            timeout=min(LONGEST, budget.left()), LWCC_DEVICES=devices
+        ).within(LONGEST)
         if result.trouble():
             raise Failed(result.trouble(), result.output)
         with open(log) as lines:
@@ -136,6 +139,8 @@ def run_checks(bundle, programs, gpus, report, budget, jobs):
             return report.omit(name)
         try:
             function(*arguments)
+        except work.OutOfTime:
+            report.omit(name)
         except Exception as error:  # of ours; the other checks go on
             report.fail("check", name, f"{type(error).__name__}: {error}")
 

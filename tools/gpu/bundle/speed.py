@@ -100,7 +100,7 @@ def time_program(name, steps, programs, gpu, budget):
             log = os.path.join(folder, "log.jsonl")
             result = programs.run(name, f"--benchmark={steps}", f"--log={log}",
                                   timeout=min(LONGEST, budget.left()),
-                                  LWCC_DEVICES=gpu)
+                                  LWCC_DEVICES=gpu).within(LONGEST)
             if result.trouble():
                 raise Failed(result.trouble(), result.output)
             with open(log) as lines:
@@ -176,6 +176,9 @@ def run_speeds(bundle, programs, gpu, pytorch, report, budget):
         except Failed as failure:
             report.fail("speed", name, *failure.args)
             pytorch.restart()
+        except work.OutOfTime:
+            report.omit(f"speed {name}")
+            pytorch.restart()
         except Exception as error:  # an answer or a log of another form
             report.fail("speed", name, f"{type(error).__name__}: {error}")
             pytorch.restart()
@@ -194,6 +197,11 @@ def run_traces(bundle, programs, gpu, report, budget):
         result = programs.run(name, f"--benchmark={TRACED_STEPS}",
                               f"--trace={path}", LWCC_DEVICES=gpu,
                               timeout=min(LONGEST, budget.left()))
+        try:
+            result.within(LONGEST)
+        except work.OutOfTime:
+            report.omit(f"trace {name}")
+            continue
         if result.trouble() or not os.path.exists(path):
             report.fail("trace", name, result.trouble() or "wrote no trace",
                         result.output)

@@ -28,6 +28,10 @@ class Budget:
         return Budget(part * self.left())
 
 
+class OutOfTime(Exception):
+    """The time for all was over before a program had had its own."""
+
+
 class Result:
     def __init__(self, code, output, seconds, timed_out):
         self.code = code  # below 0: the signal that ended it
@@ -40,6 +44,13 @@ class Result:
         a graph."""
         return [line for line in self.output.splitlines()
                 if re.search(r"\b(note|warning)\b", line)]
+
+    def within(self, longest):
+        """Itself. A program that was stopped though it had a right to more time
+        is not to blame: nothing is known of it."""
+        if self.timed_out and self.seconds < longest:
+            raise OutOfTime
+        return self
 
     def trouble(self):
         """Why it is no success, "" if it is one."""
