@@ -16,12 +16,20 @@ import unittest
 
 BUNDLE, WORK = map(os.path.abspath, sys.argv[1:3])
 
+# Until it is stopped, or the test is over: also if run.py is killed at its start.
+HANG = r'''
+import os, sys, time
+def hang():
+    with open(os.environ["PIDS"], "a") as file: file.write(f"{os.getpid()}\n")
+    while not os.path.exists(os.environ["PIDS"] + ".over"): time.sleep(0.1)
+    sys.exit(1)
+'''
 # Losses of 3 steps, a benchmark or a trace; what goes wrong is in the name.
-TRAINER = r'''
+TRAINER = HANG + r'''
 import json, os, sys, time
 name = os.path.basename(sys.argv[0])
 flags = dict(f.lstrip("-").partition("=")[::2] for f in sys.argv[1:])
-if "hangs" in name and "PIDS" in os.environ: open(os.environ["PIDS"], "a").write(f"{os.getpid()}\n"); time.sleep(600)
+if "hangs" in name and "PIDS" in os.environ: hang()
 if "crashes" in name: os.kill(os.getpid(), 11)
 if "devices" in name and os.environ["LWCC_DEVICES"] != "0,0,0": sys.exit("devices?")
 if "trace" in flags: open(flags["trace"], "w").write("{}")
@@ -37,7 +45,7 @@ with open(flags.get("log", os.devnull), "w") as log:
         if "random" in name and "deterministic" in flags: loss += os.getpid() * 1e-9
         log.write(json.dumps(dict(step=step, loss=loss, lr=0.1)) + "\n")
 '''
-OPS_CHECK = r'''
+OPS_CHECK = HANG + r'''
 import os, sys, time
 part = sys.argv[1]
 if os.environ.get("STARTS") == "no":
@@ -48,7 +56,7 @@ if part == "machine":
         print("ops-check: no NVIDIA driver", file=sys.stderr); sys.exit(77)
     print("4 checks, 0 failed")
 if part == "bad": print("FAILED conv\n5 checks, 2 failed"); sys.exit(1)
-if part == "hangs" and "PIDS" in os.environ: open(os.environ["PIDS"], "a").write(f"{os.getpid()}\n"); time.sleep(600)
+if part == "hangs" and "PIDS" in os.environ: hang()
 if part == "faults": os.kill(os.getpid(), 11)
 '''
 PYTORCH = r'''
@@ -135,6 +143,10 @@ class GpuBundle(unittest.TestCase):
             TMPDIR=self.at("tmp"))
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
         os.makedirs(self.at("tmp"))
+
+    def tearDown(self):
+        with open(self.at("pids.over"), "w"):
+            pass
 
     def at(self, path):
         return os.path.join(self.work, path)
@@ -319,9 +331,6 @@ class GpuBundle(unittest.TestCase):
         # What was said is written; the last line may be written and not yet said.
         with open(f"{self.out}/results.txt") as file:
             self.assertIn(self.text, file.read())
-        for pid in self.pids():
-            if is_alive(pid):
-                os.kill(int(pid), signal.SIGKILL)
 
     def test_nobody_reads_the_output(self):
         self.carry()
