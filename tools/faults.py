@@ -23,6 +23,7 @@ Prints a line for each failure, one for each part, and `N passed, M failed`.
 import argparse
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,7 @@ def main():
     for name in chosen:
         if name not in names:
             parser.error(f"no part {name}; there are {', '.join(names)}")
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup, for one
     random.seed(args.seed)
     print(f"seed {args.seed}", flush=True)
     report = Report()

@@ -48,8 +48,10 @@ class Report:
             self._append(self._text, text)
             try:
                 print(text, flush=True)
-            except OSError:  # nobody reads it any more; the file has it
-                pass
+            except OSError:
+                # Nobody reads it any more; the file has it. What is left in the
+                # buffer must not fail again when Python ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
     def end(self, why):
         """The last line: what is still reported is the end's doing."""
