@@ -4,10 +4,10 @@
 // they wait for each other: by its default 300,000 turns, some milliseconds.
 // On a machine with other work a thread then burns its share of a core waiting
 // for another that does not run, and LeNet-5's step of a millisecond takes a
-// hundred. 1,000 turns (tens of microseconds) bridge what lies between two
-// calls, so that an idle machine loses nothing (tools/bench/shared.py). libgomp
-// reads the number from the environment alone, and before anything of ours
-// runs: the program starts itself once more.
+// hundred. 20,000 turns (some hundred microseconds) bridge what lies between
+// two calls, so that an idle machine loses nothing (tools/bench/shared.py).
+// libgomp reads the number from the environment alone, and before anything of
+// ours runs: the program starts itself once more.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cpu/Threads.h"
@@ -34,7 +34,7 @@ namespace lwcc::rt {
     return;
   if (getauxval(AT_BASE) == 0) // started by the loader's own name
     return;
-  setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
+  setenv("GOMP_SPINCOUNT", "20000", /*overwrite=*/0);
   execv("/proc/self/exe", argv); // returns where there is no /proc: as well
 }
 #endif
