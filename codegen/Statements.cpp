@@ -1,8 +1,8 @@
 //===- Statements.cpp - What a device does, statement by statement --------===//
 
 #include "codegen/Statements.h"
-#include "ir/exec/Kernels.h"
 #include "ir/train/Expression.h"
+#include "ir/train/Interfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -118,35 +118,37 @@ FailureOr<Phrase> StatementBuilder::parameter(CallOp op, NamedAttribute attr) {
 }
 
 LogicalResult StatementBuilder::addCall(CallOp op) {
-  const KernelSignature *row = findKernel(op.getCallee());
-  assert(row && "verified");
+  const train::Kernel *kernel =
+      train::findKernel(op.getContext(), op.getCallee());
+  assert(kernel && "verified");
   Statement statement;
   statement.callee = op.getCallee().str();
   statement.lane = laneOf(op.getLane());
   statement.arguments.push_back({statement.lane, false, {}});
 
-  auto add = [&](ArrayRef<Attribute> list, int count) {
-    size_t single = count < 0 ? -count - 1 : list.size();
-    for (Attribute operand : list.take_front(single))
+  auto add = [&](ArrayRef<Attribute> list, train::Arity arity) {
+    for (Attribute operand : list.take_front(arity.single))
       statement.arguments.push_back({tensor(operand, false), false, {}});
-    if (count < 0)
-      statement.arguments.push_back(listOf(list.drop_front(single)));
+    if (arity.list)
+      statement.arguments.push_back(listOf(list.drop_front(arity.single)));
   };
   ArrayRef<Attribute> ins = op.getIns().getValue();
-  add(op.getOuts().getValue(), row->results);
+  train::Arity results = kernel->resultArity();
+  train::Arity operands = kernel->operandArity();
+  add(op.getOuts().getValue(), results);
   if (auto kernelName = op.getKernel()) {
     // A generated kernel: its inputs as a list, then the step's scalars if its
     // expression draws random numbers.
-    auto kernel = names.symbols.lookup<exec::KernelOp>(*kernelName);
+    auto generated = names.symbols.lookup<exec::KernelOp>(*kernelName);
     statement.callee += "<kernels::" + names.kernelName(*kernelName) + ">";
-    size_t inputs = kernel.getInputs();
+    unsigned inputs = generated.getInputs();
     statement.arguments.push_back(listOf(ins.take_front(inputs)));
-    add(ins.drop_front(inputs), ins.size() - inputs);
+    add(ins.drop_front(inputs), {unsigned(ins.size()) - inputs, false});
   } else {
-    add(ins, row->operands);
+    add(ins, operands);
   }
   // A transfer's targets are known by whose parts they get.
-  if (row->results == -1 && row->operands == -1) {
+  if (results.list && operands.list) {
     ItemList &to = statement.arguments[1].list;
     to.devices = statement.arguments[2].list.devices;
     setRange(to);
@@ -155,7 +157,8 @@ LogicalResult StatementBuilder::addCall(CallOp op) {
     Argument fields;
     fields.isList = true;
     for (NamedAttribute attr : params) {
-      if (isDefaultParameter(attr.getName(), attr.getValue()))
+      // A field at its default need not be said.
+      if (attr.getValue() == kernel->defaultOf(op.getContext(), attr.getName()))
         continue;
       FailureOr<Phrase> field = parameter(op, attr);
       if (failed(field))

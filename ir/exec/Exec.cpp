@@ -8,12 +8,13 @@
 
 #include "ir/exec/Exec.h"
 #include "ir/Size.h"
-#include "ir/exec/Kernels.h"
+#include "ir/train/Train.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace lwcc;
 using namespace lwcc::exec;
 
 #include "ir/exec/ExecDialect.cpp.inc"
@@ -176,30 +177,26 @@ llvm::StringRef lwcc::exec::localName(BufferOp buffer) {
 }
 
 LogicalResult CallOp::verify() {
-  const KernelSignature *row = findKernel(getCallee());
-  if (!row)
+  const train::Kernel *kernel = train::findKernel(getContext(), getCallee());
+  if (!kernel)
     return emitOpError("calls unknown runtime function '")
            << getCallee() << "'";
-  auto check = [&](ArrayAttr tensors, int count, StringRef what) {
+  auto check = [&](ArrayAttr tensors, train::Arity arity, StringRef what) {
     for (Attribute a : tensors)
       if (!isa<FlatSymbolRefAttr, UnitAttr>(a))
         return emitOpError("has ")
                    << "among its " << what
                    << "s what is neither a buffer nor unit: " << a,
                failure();
-    int size = static_cast<int>(tensors.size());
-    if (count >= 0 && size != count)
+    if (!arity.takes(tensors.size()))
       return emitOpError("has ")
-                 << size << " " << what << "s; expected " << count,
-             failure();
-    if (count < 0 && size < -count - 1)
-      return emitOpError("has ") << size << " " << what
-                                 << "s; expected at least " << -count - 1,
+                 << tensors.size() << " " << what << "s; expected "
+                 << (arity.list ? "at least " : "") << arity.single,
              failure();
     return success();
   };
-  if (failed(check(getOuts(), row->results, "result")) ||
-      failed(check(getIns(), row->operands, "operand")))
+  if (failed(check(getOuts(), kernel->resultArity(), "result")) ||
+      failed(check(getIns(), kernel->operandArity(), "operand")))
     return failure();
   if ((getCallee() == "map") != getKernel().has_value())
     return emitOpError("needs a kernel exactly when it calls map");
@@ -258,6 +255,8 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
   if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
     return failure();
   auto lane = symbols.lookup<LaneOp>(call.getLane());
+  const train::Kernel *kernel =
+      train::findKernel(call.getContext(), call.getCallee());
   for (ArrayAttr list : {call.getOuts(), call.getIns()})
     for (auto [number, a] : llvm::enumerate(list)) {
       auto name = dyn_cast<FlatSymbolRefAttr>(a);
@@ -266,8 +265,7 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
       if (failed(checkSymbol<BufferOp>(call, symbols, name, "buffer")))
         return failure();
       auto buffer = symbols.lookup<BufferOp>(name.getAttr());
-      bool elsewhere =
-          list == call.getIns() && mayLieElsewhere(call.getCallee(), number);
+      bool elsewhere = list == call.getIns() && kernel->mayLieElsewhere(number);
       if (buffer.getDeviceAttr() != lane.getDeviceAttr() && !elsewhere)
         return call.emitOpError("runs on ")
                << call.getLaneAttr() << " of " << lane.getDeviceAttr()

@@ -20,6 +20,8 @@ def ExecDialect : Dialect {
   let summary = "A scheduled program on devices, lanes and buffers";
   let cppNamespace = "::lwcc::exec";
   let useDefaultAttributePrinterParser = 1;
+  // Its ops say what the runtime functions are that calls name.
+  let dependentDialects = ["::lwcc::train::TrainDialect"];
 }
 
 class ExecOp<string mnemonic, list<Trait> traits = []> : Op<ExecDialect, mnemonic, traits>;
@@ -127,7 +129,8 @@ def SequenceOp : ExecOp<"sequence", [Symbol, HasParent<"ProgramOp">, NoTerminato
 def CallOp : ExecOp<"call", [HasParent<"SequenceOp">]> {
   let summary = "one runtime call";
   let description = [{
-    `callee` is a row of Kernels.def, or "map" with the `kernel` it launches.
+    `callee` is a runtime function: the name of a train op with the interface
+    KernelOpInterface. "map" comes with the `kernel` that it launches.
     `ins` and `outs` are buffers, in the order of the runtime function; an
     absent one is `unit`. `params` are the fields of its parameter struct.
     `layer` and `phase` say which layer the call serves.

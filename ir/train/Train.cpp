@@ -19,7 +19,6 @@ using namespace lwcc::train;
 
 #include "ir/train/TrainDialect.cpp.inc"
 #include "ir/train/TrainEnums.cpp.inc"
-#include "ir/train/TrainInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/train/TrainAttrs.cpp.inc"
 #define GET_OP_CLASSES
@@ -296,62 +295,4 @@ Value lwcc::train::reduceTo(OpBuilder &builder, Location loc, Value grad,
   if (cast<RankedTensorType>(sum.getType()).getShape() == type.getShape())
     return sum;
   return ReshapeOp::create(builder, loc, type, sum);
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-bool MapOp::mayOverwrite(unsigned, unsigned operand) {
-  return operand < getInputs().size() &&
-         getInputs()[operand].getType() == getY().getType();
-}
-
-bool SumOp::mayOverwrite(unsigned, unsigned operand) {
-  return operand == 0 && getXs()[0].getType() == getY().getType();
-}
-
-std::optional<unsigned> SgdOp::tiedOperand(unsigned result) {
-  return result; // w_new is w, m_new is m
-}
-
-std::optional<unsigned> MatMulSgdOp::tiedOperand(unsigned result) {
-  return result < 2 ? std::optional(result) : std::nullopt; // as SgdOp
-}
-
-//===----------------------------------------------------------------------===//
-// Folding
-//===----------------------------------------------------------------------===//
-
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
-
-OpFoldResult MapOp::fold(FoldAdaptor) {
-  if (getExpr() == "x0" && getInputs()[0].getType() == getY().getType())
-    return getInputs()[0];
-  return {};
-}
-
-OpFoldResult ReshapeOp::fold(FoldAdaptor) {
-  if (getX().getType() == getY().getType())
-    return getX();
-  if (auto inner = getX().getDefiningOp<ReshapeOp>()) {
-    getXMutable().assign(inner.getX());
-    return getY();
-  }
-  return {};
-}
-
-OpFoldResult TransposeOp::fold(FoldAdaptor) {
-  if (getX().getType() == getY().getType() &&
-      llvm::equal(getPerm(), llvm::seq<int64_t>(0, getPerm().size())))
-    return getX();
-  if (auto inner = getX().getDefiningOp<TransposeOp>()) {
-    SmallVector<int64_t> perm;
-    for (int64_t dim : getPerm())
-      perm.push_back(inner.getPerm()[dim]);
-    setPerm(perm);
-    getXMutable().assign(inner.getX());
-    return getY();
-  }
-  return {};
 }

@@ -8,6 +8,7 @@
 #define LWCC_IR_TRAIN_TRAIN_H
 
 #include "ir/train/Expression.h"
+#include "ir/train/Interfaces.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,10 +27,6 @@
 #include "ir/train/TrainEnums.h.inc"
 
 namespace lwcc::train {
-/// Marks ops that are one runtime call of the same name (see TrainOps.td).
-template <typename ConcreteOp>
-class KernelOp : public mlir::OpTrait::TraitBase<ConcreteOp, KernelOp> {};
-
 llvm::LogicalResult verifySizes(mlir::Operation *op);
 /// Of every op: its values have sizes (see TrainOps.td).
 template <typename ConcreteOp>
@@ -40,8 +37,6 @@ public:
   }
 };
 } // namespace lwcc::train
-
-#include "ir/train/TrainInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/train/TrainAttrs.h.inc"

@@ -1,13 +1,94 @@
-//===- TrainInterfaces.td - What passes ask of a train op --*- tablegen -*-===//
+//===- TrainInterfaces.td - What is asked of a train op ----*- tablegen -*-===//
 //
-// Two questions: what is your gradient, and which result lies in the memory of
-// which operand. Everything else about an operator is generic.
+// What an operator is, as the rest of lwcc sees it. No pass, no verifier and no
+// tool has a list of operators: they ask these interfaces, whose answers stand
+// in the op's record (TrainOps.td) and in its family's file (ops/).
+//
+//   KernelOpInterface          what is known of the runtime function by its name
+//                              alone: asked for ops of train and for exec.call
+//   TileableOpInterface        how an op is cut into tiles
+//   DifferentiableOpInterface  the gradient
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_INTERFACES
 #define LWCC_IR_TRAIN_INTERFACES
 
 include "mlir/IR/OpBase.td"
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An op that is one call of the runtime function of its name. All methods are
+    static: `findKernel` (Kernel.h) asks them of a name, without an op.
+  }];
+  let methods = [
+    StaticInterfaceMethod<"How many tensors the call makes.",
+      "::lwcc::train::Arity", "resultArity">,
+    StaticInterfaceMethod<"How many tensors the call reads.",
+      "::lwcc::train::Arity", "operandArity">,
+    StaticInterfaceMethod<[{
+      The fields of the function's parameter struct: the op's own attributes.
+    }],
+      "::llvm::ArrayRef<::llvm::StringRef>", "fields", (ins),
+      "", [{ return ConcreteOp::getAttributeNames(); }]>,
+    StaticInterfaceMethod<[{
+      The value that a field has in the struct if a call does not say it; null
+      for a field that is always said.
+    }],
+      "::mlir::Attribute", "defaultOf",
+      (ins "::mlir::MLIRContext *":$context, "::llvm::StringRef":$field),
+      "", [{ return defaultFieldOf<ConcreteOp>(context, field); }]>,
+    StaticInterfaceMethod<[{
+      The fields on which the time of a call depends, beside the sizes of its
+      tensors: part of a profile's key (passes/plan).
+    }],
+      "::llvm::ArrayRef<::llvm::StringRef>", "pricedFields", (ins),
+      "", [{ return {}; }]>,
+    StaticInterfaceMethod<[{
+      The arithmetic of a call. None, unless it is a product of matrices in some
+      form: the time of all else is that of the bytes which it reads and writes.
+    }],
+      "::lwcc::train::Arithmetic", "arithmetic",
+      (ins "const ::lwcc::train::CallShape &":$call), "", [{ return {}; }]>,
+    StaticInterfaceMethod<[{
+      Whether an operand may lie on another device than the one that the call
+      runs on: the kernel reads each of its elements once.
+    }],
+      "bool", "mayLieElsewhere", (ins "unsigned":$operand),
+      "", [{ return false; }]>,
+    StaticInterfaceMethod<[{
+      Whether a result may lie in the memory of an operand (the same bytes, the
+      same type). Otherwise they must not overlap.
+    }],
+      "::lwcc::train::Sharing", "sharing",
+      (ins "unsigned":$result, "unsigned":$operand),
+      "", [{ return Sharing::forbidden; }]>
+  ];
+}
+
+def TileableOpInterface : OpInterface<"TileableOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An op that can be cut into tiles along dimensions of its layer. One that
+    cannot has the layer's operands brought together on one device.
+  }];
+  let methods = [
+    InterfaceMethod<"The extents along which it can be cut, 1 where it cannot.",
+      "::lwcc::tiling::Grid", "extents">,
+    InterfaceMethod<[{
+      Whether it can be cut along `dim` as `cuts` say, the extents aside.
+    }],
+      "bool", "allows",
+      (ins "const ::lwcc::tiling::Cuts &":$cuts, "int":$dim),
+      "", [{ return true; }]>,
+    InterfaceMethod<[{
+      A tile of the op, cut along at least one dimension.
+    }],
+      "::lwcc::train::Tile", "tile",
+      (ins "const ::lwcc::tiling::Cuts &":$cuts,
+           "const ::lwcc::tiling::Grid &":$index)>
+  ];
+}
 
 def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::lwcc::train";
@@ -27,26 +108,6 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     (ins "::mlir::OpBuilder &":$builder,
          "::llvm::ArrayRef<::mlir::Value>":$resultGrads,
          "::llvm::ArrayRef<bool>":$needed)>
-  ];
-}
-
-def TiedOpInterface : OpInterface<"TiedOpInterface"> {
-  let cppNamespace = "::lwcc::train";
-  let description = [{
-    An op some of whose results may or must lie in an operand's memory.
-  }];
-  let methods = [
-    InterfaceMethod<[{
-      The operand in whose memory the result must lie (an update in place).
-    }],
-    "::std::optional<unsigned>", "tiedOperand", (ins "unsigned":$result),
-    "", [{ return std::nullopt; }]>,
-    InterfaceMethod<[{
-      Whether the result may overwrite the operand if nobody reads it later and
-      both have the same type.
-    }],
-    "bool", "mayOverwrite", (ins "unsigned":$result, "unsigned":$operand),
-    "", [{ return false; }]>
   ];
 }
 

@@ -1,20 +1,26 @@
 //===- TrainOps.td - The train dialect ---------------------*- tablegen -*-===//
 //
-// A training step on values: forward, backward and update. See README.md for
-// the forms and their invariants. Long because it is a list: one declaration an
-// op and no code, looked up by name.
+// A training step on values: forward, backward and update. README.md has the
+// forms and their invariants. Long because it is a list: one record an op, looked
+// up by name, and no code.
 //
-// Conventions that other parts rely on:
-//   - An op marked `Kernel` is one call of the runtime function of the same
-//     name: its attributes are the fields of that function's parameter struct
-//     (runtime/core/Ops.h), its results and operands the function's tensors in
-//     order. Optional operands and results stand last. The lowering, the
-//     printer and lwcc-run need no code of their own for such an op.
-//   - Tensors have static shapes, f32 unless said otherwise; images are
-//     [n, c, h, w]. After sharding, a type's encoding is #train.place.
-//   - Discardable attributes kept by every pass: train.layer (the ONNX node
-//     that the op serves), train.phase ("forward", "backward", "update") and
-//     train.names (one name per result, from the ONNX file).
+// An op marked `Kernel` is one call of the runtime function of the same name
+// (runtime/core/Ops.h). Its record says of that function:
+//   - its tensors: the op's results, then its operands, in order; optional ones
+//     stand last;
+//   - the fields of its parameter struct: the op's attributes. A field that is
+//     DefaultValuedAttr has that default in the struct, too; others are always
+//     said;
+//   - what a call may do with memory, and what its time depends on (`Kernel`
+//     below).
+// How it is cut, differentiated and verified is in its family's file in ops/.
+//
+// Tensors have static shapes, f32 unless said otherwise; images are
+// [n, c, h, w]. After sharding, a type's encoding is #train.place.
+//
+// Every pass keeps the discardable attributes train.layer (the ONNX node that
+// the op serves), train.phase ("forward", "backward", "update") and train.names
+// (one name per result, from the ONNX file).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_OPS
@@ -108,11 +114,6 @@ def TapTensor : RankedTensorOf<[UI8, I32]>;
 def ScalarTensor : 0DTensorOf<[F32]>;
 def ScalarsTensor : RankedTensorOf<[UI8]>; // tensor<64xui8>: StepScalars
 
-/// One runtime call of the same name.
-def KernelTrait : NativeOpTrait<"KernelOp"> {
-  let cppNamespace = "::lwcc::train";
-}
-
 /// Every value has a size that may be multiplied (ir/Size.h); checked ahead of
 /// an op's own verifier.
 def SizedTrait : NativeOpTrait<"SizedOp"> {
@@ -127,9 +128,53 @@ class PureOp<string mnemonic, list<Trait> traits = []>
     : TrainOp<mnemonic, !listconcat([Pure], traits)> {
   let assemblyFormat = "`(` operands `)` attr-dict `:` functional-type(operands, results)";
 }
-class Kernel<string mnemonic, list<Trait> traits = []>
-    : PureOp<mnemonic, !listconcat([KernelTrait], traits)>;
 
+/// The tensors among an op's arguments or results, as an Arity in C++: so many,
+/// then perhaps a list of any length.
+class ArityOf<dag values> {
+  defvar tensors = !filter(i, !range(!size(values)),
+      !initialized(!getdagarg<TypeConstraint>(values, i)));
+  defvar single = !filter(i, tensors,
+      !not(!isa<Variadic>(!getdagarg<TypeConstraint>(values, i))));
+  string text = "{" # !size(single) # ", " #
+      !if(!eq(!size(single), !size(tensors)), "false", "true") # "}";
+}
+
+/// One call of the runtime function of this name. What KernelOpInterface asks:
+class Kernel<string mnemonic, list<Trait> traits = []>
+    : PureOp<mnemonic, !listconcat([KernelOpInterface], traits)> {
+  string resultTensors = ArityOf<results>.text;
+  string operandTensors = ArityOf<arguments>.text;
+  /// The fields on which the time of a call depends, in the order of keys.
+  list<string> priced = [];
+  /// Whether ops/ defines arithmetic().
+  bit multiplies = false;
+  /// Whether `operand` may lie on another device: a condition in C++.
+  string elsewhere = "false";
+  /// How `result` may share the memory of `operand`: a Sharing in C++.
+  string shares = "Sharing::forbidden";
+
+  let extraClassDeclaration = "static Arity resultArity() { return " # resultTensors # "; }\n"
+    # "static Arity operandArity() { return " # operandTensors # "; }\n"
+    # !if(!empty(priced), "",
+        "static ::llvm::ArrayRef<::llvm::StringRef> pricedFields() {\n"
+        # "  static const ::llvm::StringRef list[] = {\"" # !interleave(priced, "\", \"")
+        # "\"};\n  return list;\n}\n")
+    # !if(multiplies, "static Arithmetic arithmetic(const CallShape &call);\n", "")
+    # "static bool mayLieElsewhere(unsigned operand) { return " # elsewhere # "; }\n"
+    # "static Sharing sharing(unsigned result, unsigned operand) { return " # shares # "; }\n";
+}
+
+/// Stands in the backward pass, or in the update of parameters.
+class TrainTrait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::lwcc::train";
+}
+def Gradient : TrainTrait<"GradientOp">;
+def Update : TrainTrait<"UpdateOp">;
+
+def Tileable : DeclareOpInterfaceMethods<TileableOpInterface>;
+/// One that cannot be cut along every dimension that it has.
+def TileableIfAllowed : DeclareOpInterfaceMethods<TileableOpInterface, ["allows"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 //===----------------------------------------------------------------------===//
@@ -189,8 +234,8 @@ def ConstantOp : PureOp<"constant", [ConstantLike, AllTypesMatch<["value", "resu
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-def MapOp : PureOp<"map", [AttrSizedOperandSegments, Differentiable,
-                           DeclareOpInterfaceMethods<TiedOpInterface, ["mayOverwrite"]>]> {
+def MapOp : PureOp<"map", [AttrSizedOperandSegments, KernelOpInterface, Differentiable,
+                           Tileable]> {
   let summary = "an elementwise expression with broadcasting";
   let description = [{
     `expr` is an expression (Expression.h) over x0, x1, ...: the inputs, each
@@ -214,6 +259,16 @@ def MapOp : PureOp<"map", [AttrSizedOperandSegments, Differentiable,
   let extraClassDeclaration = [{
     /// Whether it is a row of the table that has gradients.
     bool hasGradient();
+
+    // The call takes a generated kernel, a list of inputs and perhaps scalars.
+    static Arity resultArity() { return {1, false}; }
+    static Arity operandArity() { return {0, true}; }
+    static ::llvm::ArrayRef<::llvm::StringRef> fields();
+    static ::mlir::Attribute defaultOf(::mlir::MLIRContext *, ::llvm::StringRef) {
+      return {};
+    }
+    // Element i of the inputs is read before element i of the result is written.
+    static Sharing sharing(unsigned, unsigned) { return Sharing::allowed; }
   }];
 }
 
@@ -232,33 +287,43 @@ def DropoutOp : PureOp<"dropout", [Differentiable]> {
 // Convolution and matrix product
 //===----------------------------------------------------------------------===//
 
+def Steps : DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">;      // vertical, horizontal
+def Border : DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">; // top, left, bottom, right
+
 class ConvAttrs {
-  dag args = (ins DenseI64ArrayAttr:$dilation, I64Attr:$group,
-                  DenseI64ArrayAttr:$pad, DenseI64ArrayAttr:$stride);
+  dag args = (ins Steps:$dilation, DefaultValuedAttr<I64Attr, "1">:$group,
+                  Border:$pad, Steps:$stride);
+}
+class ConvKernel<string mnemonic, list<Trait> traits = []>
+    : Kernel<mnemonic, !listconcat([TileableIfAllowed], traits)> {
+  let priced = ["stride", "dilation", "group"];
+  let multiplies = true;
 }
 
-def ConvOp : Kernel<"conv", [Differentiable]> {
+def ConvOp : ConvKernel<"conv", [Differentiable]> {
   let summary = "ONNX Conv in two dimensions";
   let arguments = !con((ins FloatTensor:$x, FloatTensor:$w, Optional<FloatTensor>:$bias),
                        ConvAttrs<>.args, (ins DefaultValuedAttr<BoolAttr, "false">:$relu));
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ConvGradInputOp : Kernel<"conv_grad_input"> {
+def ConvGradInputOp : ConvKernel<"conv_grad_input", [Gradient]> {
   let summary = "gradient of a convolution's data";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$w), ConvAttrs<>.args);
   let results = (outs FloatTensor:$dx);
   let hasVerifier = 1;
 }
-def ConvGradWeightOp : Kernel<"conv_grad_weight"> {
+def ConvGradWeightOp : ConvKernel<"conv_grad_weight", [Gradient]> {
   let summary = "gradient of a convolution's weights and bias";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$x), ConvAttrs<>.args);
   let results = (outs FloatTensor:$dw, Optional<FloatTensor>:$dbias);
   let hasVerifier = 1;
 }
 
-def MatMulOp : Kernel<"matmul", [Differentiable]> {
+def MatMulOp : Kernel<"matmul", [Differentiable, Tileable]> {
   let summary = "op(a) * op(b) + bias over the last two dimensions";
+  let priced = ["transpose_a", "transpose_b"];
+  let multiplies = true;
   let description = [{
     Leading dimensions of a and b are equal, or b has rank 2 and serves every
     batch. bias is [n]. transpose_a and transpose_b swap the last two.
@@ -276,31 +341,34 @@ def MatMulOp : Kernel<"matmul", [Differentiable]> {
 //===----------------------------------------------------------------------===//
 
 class PoolAttrs {
-  dag args = (ins DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$kernel,
-                  DenseI64ArrayAttr:$pad, DenseI64ArrayAttr:$stride);
+  dag args = (ins Steps:$dilation, DenseI64ArrayAttr:$kernel, Border:$pad, Steps:$stride);
+}
+class PoolKernel<string mnemonic, list<Trait> traits = []>
+    : Kernel<mnemonic, !listconcat([Tileable], traits)> {
+  let priced = ["kernel", "stride", "dilation"];
 }
 
-def MaxPoolOp : Kernel<"max_pool", [Differentiable]> {
+def MaxPoolOp : PoolKernel<"max_pool", [Differentiable]> {
   let summary = "largest element of each window, and which tap it was";
   let arguments = !con((ins FloatTensor:$x), PoolAttrs<>.args);
   let results = (outs FloatTensor:$y, TapTensor:$index);
   let hasVerifier = 1;
 }
-def MaxPoolGradOp : Kernel<"max_pool_grad"> {
+def MaxPoolGradOp : PoolKernel<"max_pool_grad", [Gradient]> {
   let summary = "gradient of max_pool";
   let arguments = !con((ins FloatTensor:$dy, TapTensor:$index), PoolAttrs<>.args);
   let results = (outs FloatTensor:$dx);
   let hasVerifier = 1;
 }
-def AvgPoolOp : Kernel<"avg_pool", [Differentiable]> {
+def AvgPoolOp : PoolKernel<"avg_pool", [Differentiable]> {
   let summary = "mean of each window";
-  let arguments = !con((ins FloatTensor:$x, BoolAttr:$count_include_pad), PoolAttrs<>.args);
+  let arguments = !con((ins FloatTensor:$x, DefaultValuedAttr<BoolAttr, "false">:$count_include_pad), PoolAttrs<>.args);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def AvgPoolGradOp : Kernel<"avg_pool_grad"> {
+def AvgPoolGradOp : PoolKernel<"avg_pool_grad", [Gradient]> {
   let summary = "gradient of avg_pool";
-  let arguments = !con((ins FloatTensor:$dy, BoolAttr:$count_include_pad), PoolAttrs<>.args);
+  let arguments = !con((ins FloatTensor:$dy, DefaultValuedAttr<BoolAttr, "false">:$count_include_pad), PoolAttrs<>.args);
   let results = (outs FloatTensor:$dx);
   let hasVerifier = 1;
 }
@@ -324,19 +392,19 @@ def BatchNormOp : PureOp<"batch_norm", [Differentiable]> {
                       FloatTensor:$new_mean, FloatTensor:$new_variance);
   let hasVerifier = 1;
 }
-def BatchNormGradOp : PureOp<"batch_norm_grad"> {
+def BatchNormGradOp : PureOp<"batch_norm_grad", [Gradient]> {
   let summary = "gradient of batch_norm";
   let description = "Decomposes into batch_norm_grad_stats and a map.";
   let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$scale,
                        FloatTensor:$mean, FloatTensor:$invstd);
   let results = (outs FloatTensor:$dx, FloatTensor:$dscale, FloatTensor:$dbias);
 }
-def BatchNormStatsOp : Kernel<"batch_norm_stats"> {
+def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable]> {
   let summary = "mean, biased variance and 1/sqrt(variance + epsilon) per channel";
   let arguments = (ins FloatTensor:$x, F32Attr:$epsilon);
   let results = (outs FloatTensor:$mean, FloatTensor:$variance, FloatTensor:$invstd);
 }
-def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats"> {
+def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats", [Gradient, Tileable]> {
   let summary = "the two sums of the gradient of batch normalization";
   let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$mean, FloatTensor:$invstd);
   let results = (outs FloatTensor:$dscale, FloatTensor:$dbias);
@@ -345,12 +413,12 @@ def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats"> {
 class LrnAttrs {
   dag args = (ins F32Attr:$alpha, F32Attr:$beta, F32Attr:$bias, I64Attr:$size);
 }
-def LrnOp : Kernel<"lrn", [Differentiable]> {
+def LrnOp : Kernel<"lrn", [Differentiable, Tileable]> {
   let summary = "local response normalization across channels";
   let arguments = !con((ins FloatTensor:$x), LrnAttrs<>.args);
   let results = (outs FloatTensor:$y);
 }
-def LrnGradOp : Kernel<"lrn_grad"> {
+def LrnGradOp : Kernel<"lrn_grad", [Gradient, Tileable]> {
   let summary = "gradient of lrn";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$x), LrnAttrs<>.args);
   let results = (outs FloatTensor:$dx);
@@ -363,14 +431,16 @@ def LrnGradOp : Kernel<"lrn_grad"> {
 class SoftmaxAttrs {
   dag args = (ins I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
 }
-def SoftmaxOp : Kernel<"softmax", [Differentiable]> {
+def SoftmaxOp : Kernel<"softmax", [Differentiable, Tileable]> {
   let summary = "softmax or log-softmax along an axis";
+  let priced = ["axis"];
   let arguments = !con((ins FloatTensor:$x), SoftmaxAttrs<>.args);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def SoftmaxGradOp : Kernel<"softmax_grad"> {
+def SoftmaxGradOp : Kernel<"softmax_grad", [Gradient, Tileable]> {
   let summary = "gradient of softmax";
+  let priced = ["axis"];
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$y), SoftmaxAttrs<>.args);
   let results = (outs FloatTensor:$dx);
   let hasVerifier = 1;
@@ -380,44 +450,44 @@ class LossAttrs {
   dag args = (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                   DefaultValuedAttr<BoolAttr, "false">:$sum);
 }
-def CrossEntropyOp : Kernel<"cross_entropy", [Differentiable]> {
+def CrossEntropyOp : Kernel<"cross_entropy", [Differentiable, Tileable]> {
   let summary = "cross entropy of logits against class labels";
   let arguments = !con((ins FloatTensor:$logits, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs ScalarTensor:$loss, FloatTensor:$probs);
   let hasVerifier = 1;
 }
-def CrossEntropyGradOp : Kernel<"cross_entropy_grad"> {
+def CrossEntropyGradOp : Kernel<"cross_entropy_grad", [Gradient, Tileable]> {
   let summary = "gradient of cross_entropy";
   let arguments = !con((ins ScalarTensor:$dloss, FloatTensor:$probs, LabelTensor:$labels,
                             Optional<FloatTensor>:$weight), LossAttrs<>.args);
   let results = (outs FloatTensor:$dlogits);
 }
-def NllLossOp : Kernel<"nll_loss", [Differentiable]> {
+def NllLossOp : Kernel<"nll_loss", [Differentiable, Tileable]> {
   let summary = "negative log-likelihood of class labels";
   let arguments = !con((ins FloatTensor:$logprobs, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs ScalarTensor:$loss);
   let hasVerifier = 1;
 }
-def NllLossGradOp : Kernel<"nll_loss_grad"> {
+def NllLossGradOp : Kernel<"nll_loss_grad", [Gradient, Tileable]> {
   let summary = "gradient of nll_loss";
   let arguments = !con((ins ScalarTensor:$dloss, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs FloatTensor:$dlogprobs);
 }
-def LossWeightOp : Kernel<"loss_weight"> {
+def LossWeightOp : Kernel<"loss_weight", [Tileable]> {
   let summary = "what a mean of losses divides by: the sum of the labels' weights";
   let arguments = (ins LabelTensor:$labels, Optional<FloatTensor>:$weight,
                        I64Attr:$classes, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs ScalarTensor:$sum);
 }
-def AccuracyOp : Kernel<"accuracy"> {
+def AccuracyOp : Kernel<"accuracy", [Tileable]> {
   let summary = "how many labels are among the one and the five largest logits";
   let arguments = (ins FloatTensor:$logits, LabelTensor:$labels);
   let results = (outs FloatTensor:$counts);
 }
-def OneHotOp : Kernel<"one_hot"> {
+def OneHotOp : Kernel<"one_hot", [Tileable]> {
   let summary = "1 where a class is the label, else 0; of classes from first_class on";
   let description = "Labels are [n, ...], y is [n, classes, ...].";
   let arguments = (ins LabelTensor:$labels, DefaultValuedAttr<I64Attr, "0">:$first_class,
@@ -425,7 +495,7 @@ def OneHotOp : Kernel<"one_hot"> {
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def LabelRankOp : Kernel<"label_rank"> {
+def LabelRankOp : Kernel<"label_rank", [Tileable]> {
   let summary = "how many logits rank before the label's own";
   let description = [{
     Logits [n, classes, ...] are those of the classes from first_class on; `own`
@@ -441,70 +511,84 @@ def LabelRankOp : Kernel<"label_rank"> {
 // Reductions and data movement
 //===----------------------------------------------------------------------===//
 
-def ReduceOp : Kernel<"reduce", [Differentiable]> {
+def ReduceOp : Kernel<"reduce", [Differentiable, Tileable]> {
   let summary = "sum or mean over axes (kept with extent 1, or dropped)";
-  let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$axes, BoolAttr:$mean);
+  let priced = ["axes", "mean"];
+  let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$axes,
+                       DefaultValuedAttr<BoolAttr, "false">:$mean);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ReduceMaxOp : Kernel<"reduce_max"> {
+def ReduceMaxOp : Kernel<"reduce_max", [Tileable]> {
   let summary = "the largest element along an axis, which is kept with extent 1";
+  let priced = ["axis"];
   let arguments = (ins FloatTensor:$x, I64Attr:$axis);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ReshapeOp : Kernel<"reshape", [Differentiable]> {
+def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable]> {
   let summary = "the same elements in row-major order, another shape";
   let arguments = (ins FloatTensor:$x);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
-def TransposeOp : Kernel<"transpose", [Differentiable]> {
+def TransposeOp : Kernel<"transpose", [Differentiable, Tileable]> {
   let summary = "permutes dimensions: y's dimension d is x's dimension perm[d]";
+  let priced = ["perm"];
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
-def ConcatOp : Kernel<"concat", [Differentiable]> {
+def ConcatOp : Kernel<"concat", [Differentiable, Tileable]> {
   let summary = "joins tensors along an axis";
+  let priced = ["axis"];
+  let elsewhere = "true";
   let arguments = (ins Variadic<FloatTensor>:$xs, I64Attr:$axis);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def SplitOp : Kernel<"split", [Differentiable]> {
+def SplitOp : Kernel<"split", [Differentiable, Tileable]> {
   let summary = "cuts a tensor along an axis";
+  let priced = ["axis"];
   let arguments = (ins FloatTensor:$x, I64Attr:$axis, DenseI64ArrayAttr:$sizes);
   let results = (outs Variadic<FloatTensor>:$ys);
   let hasVerifier = 1;
 }
-def PadOp : Kernel<"pad", [Differentiable]> {
+def PadOp : Kernel<"pad", [Differentiable, Tileable]> {
   let summary = "constant border; negative `low` or a smaller result crops";
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$low, F32Attr:$value);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def SliceOp : Kernel<"slice", [Differentiable]> {
+def SliceOp : Kernel<"slice", [Differentiable, Tileable]> {
   let summary = "y[i] = x[start + i * step]";
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def SliceGradOp : Kernel<"slice_grad"> {
+def SliceGradOp : Kernel<"slice_grad", [Gradient, Tileable]> {
   let summary = "zeros, with dy at the elements that slice took";
   let arguments = (ins FloatTensor:$dy, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$dx);
   let hasVerifier = 1;
 }
-def SumOp : Kernel<"sum", [DeclareOpInterfaceMethods<TiedOpInterface, ["mayOverwrite"]>]> {
+def SumOp : Kernel<"sum"> {
   let summary = "the sum of tensors of one shape, in their order";
+  let elsewhere = "true";
+  // Element i of the operands is read before element i of the result is written.
+  let shares = "operand == 0 ? Sharing::allowed : Sharing::forbidden";
   let arguments = (ins Variadic<FloatTensor>:$xs);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
 def TransferOp : Kernel<"transfer"> {
   let summary = "x, which lies on another device, on the device of the result";
+  let elsewhere = "true";
+  // One call brings what several such ops do (passes/schedule/MergeTransfers.h).
+  let resultTensors = "{0, true}";
+  let operandTensors = "{0, true}";
   let arguments = (ins AnyRankedTensor:$x);
   let results = (outs AnyRankedTensor:$y);
   let hasVerifier = 1;
@@ -519,8 +603,11 @@ def FillOp : Kernel<"fill"> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {
+def SgdOp : Kernel<"sgd", [Update]> {
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
+  // In place: w_new is w, m_new is m.
+  let shares = "result < 2 && result == operand ? Sharing::required : Sharing::forbidden";
+  let elsewhere = "operand >= 4"; // gs
   let description = [{
     Learning rate, momentum, Nesterov and weight decay are read from `scalars`.
     Where `loss` is not finite nothing changes. The gradient is the sum of `gs`
@@ -531,8 +618,11 @@ def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOper
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
 }
 
-def MatMulSgdOp : Kernel<"matmul_sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {
+def MatMulSgdOp : Kernel<"matmul_sgd", [Update]> {
   let summary = "data gradient, weight gradient and update of y = x * transposed w";
+  // In place: w_new is w, m_new is m.
+  let shares = "result < 2 && result == operand ? Sharing::required : Sharing::forbidden";
+  let multiplies = true;
   let description = [{
     dx = dy * w, and w and m as `sgd` updates them with the gradient
     transposed dy * x, which is never stored. Made by `train-fuse-updates`.

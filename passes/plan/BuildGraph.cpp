@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
-using shard::Box;
+using tiling::Box;
 
 /// The layer that an op runs with: its own, else that of its first user, else
 /// that of what it reads.
@@ -256,19 +256,19 @@ plan::LayerTiles TileBuilder::build(int number,
     if (isLocal(value))
       box->insert(box->begin(), {part, part + 1});
     std::optional<Box> &known = list[found - values.begin()][tile];
-    known = known ? shard::hullOf(*known, *box) : *box;
+    known = known ? tiling::hullOf(*known, *box) : *box;
   };
 
-  shard::Cuts whole;
+  tiling::Cuts whole;
   whole.degrees = tiling.degrees;
   whole.sizes = tiling.sizes;
   for (Operation *op : layer.ops) {
     if (phaseOf(op) == "update" || op->getNumOperands() == 0)
       continue;
-    shard::Cuts cuts = shard::cutsOf(op, whole);
+    tiling::Cuts cuts = shard::cutsOf(op, whole);
     auto isLocalValue = [&](Value value) { return isLocal(value); };
     for (size_t t = 0; t < count; ++t) {
-      shard::Grid index;
+      tiling::Grid index;
       int64_t part = 0; // of the samples
       bool runs = true;
       for (size_t d = index.size(), rest = t; d-- > 0;
@@ -284,7 +284,7 @@ plan::LayerTiles TileBuilder::build(int number,
       }
       if (!runs)
         continue;
-      shard::Tile tile = shard::tileOf(op, cuts, index);
+      train::Tile tile = shard::tileOf(op, cuts, index);
       plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
       work.stage = stages.lookup(op);
       if (options.keys)

@@ -16,11 +16,13 @@
 namespace lwcc::plan {
 
 struct Call {
-  llvm::StringRef kernel;     ///< a row of ir/exec/Kernels.def
+  llvm::StringRef name; ///< of the runtime function
+  /// What it is; null for an op that is no call of its own.
+  const train::Kernel *kernel;
   llvm::StringRef expression; ///< of a map
   llvm::function_ref<mlir::Attribute(llvm::StringRef name)> parameter;
   /// What it reads and makes; absent tensors are left out.
-  const shard::Tile &tile;
+  const train::Tile &tile;
   /// Of each operand: whether it lies on another device. Empty: none does.
   llvm::ArrayRef<bool> elsewhere = {};
 };
@@ -28,14 +30,14 @@ struct Call {
 /// `bytes` is what the call reads and writes.
 Work workOf(const Call &call, double bytes);
 
-/// "conv stride=4x4 64x64x55x55 < 64x3x224x224 64x3x11x11": the kernel, the
-/// parameters that its time depends on (padding is not one), results and
-/// operands. An operand on another device has an @.
+/// "conv stride=4x4 64x64x55x55 < 64x3x224x224 64x3x11x11": the function, the
+/// fields on which its time depends (Kernel::pricedFields; padding is not one),
+/// results and operands. An operand on another device has an @.
 std::string keyOf(const Call &call);
 
 /// The work and the key of a tile of an op.
-Work workOf(mlir::Operation *op, const shard::Tile &tile);
-std::string keyOf(mlir::Operation *op, const shard::Tile &tile);
+Work workOf(mlir::Operation *op, const train::Tile &tile);
+std::string keyOf(mlir::Operation *op, const train::Tile &tile);
 
 /// What a call reads on another device.
 struct RemoteRead {

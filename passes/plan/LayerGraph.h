@@ -9,7 +9,7 @@
 #define LWCC_PASSES_PLAN_LAYERGRAPH_H
 
 #include "passes/plan/Plan.h"
-#include "passes/shard/Box.h"
+#include "ir/place/Box.h"
 
 #include <functional>
 #include <optional>
@@ -45,7 +45,7 @@ struct Tensor {
 /// The tiles of a layer. Regions are per tile, row-major like its places;
 /// nullopt where a tile has nothing to do with it.
 struct LayerTiles {
-  using Regions = std::vector<std::optional<shard::Box>>;
+  using Regions = std::vector<std::optional<tiling::Box>>;
   std::vector<std::vector<Work>> work;
   std::vector<Regions> made;   ///< of each tensor in Layer::made
   std::vector<Regions> read;   ///< of each tensor in Layer::read

@@ -80,7 +80,7 @@ static void synchronize(const LayerTiles::Regions &regions,
   for (const auto &[region, group] : holdersOf(regions, devices))
     for (int64_t from : group)
       for (int64_t to : group)
-        traffic.add(from, to, 2 * 4 * shard::volume(region) / group.size());
+        traffic.add(from, to, 2 * 4 * tiling::volume(region) / group.size());
 }
 
 Seconds Pricer::layer(int layer, const PlacedLayer &placed) {

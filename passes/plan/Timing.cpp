@@ -117,7 +117,7 @@ void Timing::synchronize(const LayerTiles::Regions &regions,
                          const std::vector<int64_t> &devices, TimedLayer &timed,
                          Flows &reduce, Flows &gather) const {
   for (const auto &[region, group] : holdersOf(regions, devices)) {
-    double bytes = 4 * shard::volume(region);
+    double bytes = 4 * tiling::volume(region);
     auto copies = static_cast<double>(group.size());
     bool allReduced =
         shard::isAllReduced(static_cast<int64_t>(bytes), group.size());
@@ -170,7 +170,7 @@ std::shared_ptr<const TimedLayer> Timing::layer(int layer,
     for (auto [region, device] : llvm::zip_equal(regions, devices))
       if (region && made.made == Stage::forward)
         (*timed)[TimedLayer::memory][device] += static_cast<int64_t>(
-            shard::volume(*region) * static_cast<double>(made.elementBytes));
+            tiling::volume(*region) * static_cast<double>(made.elementBytes));
   }
   for (const LayerTiles::Regions &regions : cut.read)
     timed->read.emplace_back(regions, devices, overlaps);

@@ -11,7 +11,7 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
-using shard::Interval;
+using tiling::Interval;
 
 SharedLoad::SharedLoad(const SharedLink &shared, int64_t devices)
     : shared(shared), in(llvm::divideCeil(devices, shared.devices)),
@@ -116,7 +116,7 @@ const AxisOverlaps::Table &AxisOverlaps::between(int readers, int makers) {
 RegionSet::RegionSet(const LayerTiles::Regions &tiles,
                      const std::vector<int64_t> &places,
                      AxisOverlaps &overlaps) {
-  std::vector<const shard::Box *> regions;
+  std::vector<const tiling::Box *> regions;
   for (auto [region, device] : llvm::zip_equal(tiles, places))
     if (region) {
       regions.push_back(&*region);
@@ -346,10 +346,10 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
     traffic.addOut(makers.devices[m], made[m]);
 }
 
-std::map<shard::Box, std::set<int64_t>>
+std::map<tiling::Box, std::set<int64_t>>
 lwcc::plan::holdersOf(const LayerTiles::Regions &regions,
                       const std::vector<int64_t> &devices) {
-  std::map<shard::Box, std::set<int64_t>> holders;
+  std::map<tiling::Box, std::set<int64_t>> holders;
   for (auto [region, device] : llvm::zip_equal(regions, devices))
     if (region)
       holders[*region].insert(device);

@@ -66,7 +66,7 @@ private:
 /// cut it; each pair of ways is looked at once.
 class AxisOverlaps {
 public:
-  using Intervals = std::vector<shard::Interval>;
+  using Intervals = std::vector<tiling::Interval>;
   struct Table {
     std::vector<double> common;            ///< [reader][maker]
     std::vector<double> ofReader, ofMaker; ///< sums of these
@@ -165,7 +165,7 @@ private:
 };
 
 /// The devices that hold each region of a parameter.
-std::map<shard::Box, std::set<int64_t>>
+std::map<tiling::Box, std::set<int64_t>>
 holdersOf(const LayerTiles::Regions &regions,
           const std::vector<int64_t> &devices);
 

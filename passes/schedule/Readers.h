@@ -8,7 +8,6 @@
 #ifndef LWCC_PASSES_SCHEDULE_READERS_H
 #define LWCC_PASSES_SCHEDULE_READERS_H
 
-#include "ir/exec/Kernels.h"
 #include "ir/train/Train.h"
 #include "passes/schedule/Views.h"
 
@@ -29,10 +28,9 @@ inline bool isReadElsewhere(train::TransferOp transfer) {
     // there.
     if (auto concat = mlir::dyn_cast<train::ConcatOp>(reader))
       return window || !partsOf(concat);
-    return reader->hasTrait<train::KernelOp>() &&
-           !mlir::isa<train::TransferOp>(reader) &&
-           exec::mayLieElsewhere(reader->getName().stripDialect(),
-                                 use.getOperandNumber());
+    auto kernel = mlir::dyn_cast<train::KernelOpInterface>(reader);
+    return kernel && !mlir::isa<train::TransferOp>(reader) &&
+           kernel.mayLieElsewhere(use.getOperandNumber());
   });
 }
 

@@ -160,10 +160,8 @@ LogicalResult StorageMap::run() {
 
 /// An update in place: nobody may want the old value afterwards.
 LogicalResult StorageMap::tie(Operation *op) {
-  auto tied = dyn_cast<TiedOpInterface>(op);
   for (OpResult result : op->getResults()) {
-    auto number =
-        tied ? tied.tiedOperand(result.getResultNumber()) : std::nullopt;
+    std::optional<unsigned> number = tiedOperand(op, result.getResultNumber());
     if (!number)
       continue;
     Value operand = op->getOperand(*number);
@@ -193,7 +191,6 @@ void StorageMap::bindToGiven(Value value, int given, WriteOp write) {
       isa<ConcatOp>(producer))
     return;
   unsigned result = cast<OpResult>(value).getResultNumber();
-  auto tied = dyn_cast<TiedOpInterface>(producer);
   if (ReadOp read = reads.lookup(given)) {
     for (Operation *reader : readersOfPart(read, value, write.getBegin()))
       if (position[producer] < position[reader])
@@ -201,8 +198,8 @@ void StorageMap::bindToGiven(Value value, int given, WriteOp write) {
     // The producer itself may read the old value where it writes the new one.
     for (auto [number, operand] : llvm::enumerate(producer->getOperands()))
       if (viewsOf(read.getValue()).contains(operand) &&
-          !(operand == read.getValue() && tied &&
-            tied.mayOverwrite(result, number)))
+          !(operand == read.getValue() &&
+            train::mayOverwrite(producer, result, number)))
         return;
   }
   attach(node, given, write ? *offsetOf(write) : 0);
@@ -290,15 +287,12 @@ void StorageMap::collectAccesses() {
 }
 
 void StorageMap::overwrite(Operation *op) {
-  auto tied = dyn_cast<TiedOpInterface>(op);
-  if (!tied)
-    return;
   for (OpResult result : op->getResults()) {
     if (!isFresh(result))
       continue;
     for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       int root = rootOf(nodeOf(operand)).first;
-      if (!tied.mayOverwrite(result.getResultNumber(), number) ||
+      if (!train::mayOverwrite(op, result.getResultNumber(), number) ||
           !mayOverwriteAll(op, result, operand, root))
         continue;
       int node = nodeOf(result);
@@ -322,12 +316,11 @@ bool StorageMap::mayOverwriteAll(Operation *op, OpResult result, Value operand,
     if (position[other] > position[op] ||
         other->getAttr(tilingAttr) != op->getAttr(tilingAttr))
       return false;
-  auto tied = cast<TiedOpInterface>(op);
   auto place = rootOf(nodeOf(operand));
   for (auto [number, other] : llvm::enumerate(op->getOperands()))
     if (auto at = rootOf(nodeOf(other)); at.first == root)
       if (at != place || other.getType() != operand.getType() ||
-          !tied.mayOverwrite(result.getResultNumber(), number))
+          !train::mayOverwrite(op, result.getResultNumber(), number))
         return false;
   return llvm::none_of(op->getResults(), [&](Value other) {
     return other != result && rootOf(nodeOf(other)).first == root;

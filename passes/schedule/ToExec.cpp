@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/exec/Exec.h"
-#include "ir/exec/Kernels.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/schedule/Declarations.h"
@@ -142,15 +141,13 @@ void FunctionBuilder::copy(Operation *op, Value value, BufferOp target) {
 
 /// The fields of the runtime function's parameter struct: an op's own
 /// attributes, defaults filled in.
-static DictionaryAttr paramsOf(Operation *op) {
-  OperationName name = op->getName();
-  name.populateDefaultProperties(op->getPropertiesStorage());
+static DictionaryAttr paramsOf(train::KernelOpInterface op) {
+  op->getName().populateDefaultProperties(op->getPropertiesStorage());
   NamedAttrList params;
-  for (StringAttr field : name.getAttributeNames())
-    if (field != "operandSegmentSizes" && field != "resultSegmentSizes")
-      if (std::optional<Attribute> value = op->getInherentAttr(field))
-        if (*value)
-          params.append(field, *value);
+  for (StringRef field : op.fields())
+    if (std::optional<Attribute> value = op->getInherentAttr(field))
+      if (*value)
+        params.append(field, *value);
   return params.empty() ? DictionaryAttr()
                         : params.getDictionary(op->getContext());
 }
@@ -200,20 +197,20 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
     return success();
   }
 
-  StringRef callee = op->getName().stripDialect();
-  const exec::KernelSignature *row = exec::findKernel(callee);
-  if (!op->hasTrait<train::KernelOp>() || !row)
+  auto kernel = dyn_cast<train::KernelOpInterface>(op);
+  if (!kernel)
     return op->emitOpError("is not a runtime call");
+  train::Arity results = kernel.resultArity(), operands = kernel.operandArity();
   // A result that nobody reads is left out, except the one that the call is
   // made for.
   for (OpResult result : op->getResults()) {
-    bool primary = result.getResultNumber() == 0 && row->results >= 0;
+    bool primary = result.getResultNumber() == 0 && !results.list;
     outs.push_back(primary || !result.use_empty() ? bufferOf(result) : absent);
   }
   // Optional tensors stand last.
-  ins.resize(std::max<size_t>(ins.size(), std::max(row->operands, 0)), absent);
-  outs.resize(std::max<size_t>(outs.size(), std::max(row->results, 0)), absent);
-  call(op, callee, ins, outs, {}, paramsOf(op));
+  ins.resize(std::max<size_t>(ins.size(), operands.single), absent);
+  outs.resize(std::max<size_t>(outs.size(), results.single), absent);
+  call(op, op->getName().stripDialect(), ins, outs, {}, paramsOf(kernel));
   return success();
 }
 

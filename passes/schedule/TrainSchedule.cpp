@@ -129,9 +129,8 @@ private:
       auto storage = storageOf.find(value);
       return storage == storageOf.end() ? newStorage(0) : storage->second;
     };
-    if (auto tied = dyn_cast<TiedOpInterface>(op))
-      if (std::optional<unsigned> operand = tied.tiedOperand(result))
-        return known(op->getOperand(*operand));
+    if (std::optional<unsigned> operand = tiedOperand(op, result))
+      return known(op->getOperand(*operand));
     if (mayBeView(op))
       return known(op->getOperand(0));
     if (isa<ReadOp>(op))
@@ -151,10 +150,10 @@ private:
       readers.insert_range(
           readersOfPart(read, write.getValue(), write.getBegin()));
     Operation *producer = write.getValue().getDefiningOp();
-    auto tied = dyn_cast_or_null<TiedOpInterface>(producer);
     bool inPlace =
-        tied &&
-        tied.tiedOperand(cast<OpResult>(write.getValue()).getResultNumber());
+        producer &&
+        tiedOperand(producer,
+                    cast<OpResult>(write.getValue()).getResultNumber());
     for (Operation *reader : readers) {
       auto precede = [&](Operation *overwriter) {
         if (overwriter && reader != overwriter && number.count(reader))

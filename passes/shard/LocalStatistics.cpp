@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/shard/OpRules.h"
+#include "passes/shard/TileRules.h"
 #include "passes/shard/Sharder.h"
 #include "passes/shard/TakeApart.h"
 

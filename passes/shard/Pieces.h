@@ -10,7 +10,7 @@
 #define LWCC_PASSES_SHARD_PIECES_H
 
 #include "ir/train/Train.h"
-#include "passes/shard/Box.h"
+#include "passes/shard/TileRules.h"
 
 #include <functional>
 #include <map>

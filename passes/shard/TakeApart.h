@@ -7,7 +7,7 @@
 #ifndef LWCC_PASSES_SHARD_TAKEAPART_H
 #define LWCC_PASSES_SHARD_TAKEAPART_H
 
-#include "passes/shard/OpRules.h"
+#include "passes/shard/TileRules.h"
 
 namespace lwcc::shard {
 
@@ -36,13 +36,23 @@ private:
   void describe(mlir::Operation *made, llvm::StringRef name);
 };
 
+/// The operand or result of a loss or its gradient with a number per class.
+inline mlir::Value scoresOf(train::CrossEntropyOp op) { return op.getLogits(); }
+inline mlir::Value scoresOf(train::CrossEntropyGradOp op) {
+  return op.getProbs();
+}
+inline mlir::Value scoresOf(train::NllLossOp op) { return op.getLogprobs(); }
+inline mlir::Value scoresOf(train::NllLossGradOp op) {
+  return op.getDlogprobs();
+}
+
 /// What the mean of the losses of an op divides by, a loss or its gradient.
 template <typename OpT>
 mlir::Value divisorOf(Substitute &make, OpT op) {
   return make
       .create<train::LossWeightOp>(
           "loss_weight", train::tensorOf(op.getContext(), {}), op.getLabels(),
-          op.getWeight(), shapeOf(logitsOf(op))[1], op.getIgnoreIndex())
+          op.getWeight(), shapeOf(scoresOf(op))[1], op.getIgnoreIndex())
       .getSum();
 }
 

@@ -1,10 +1,12 @@
-//===- TileRules.h - How an op is cut into tiles ----------------*- C++ -*-===//
+//===- TileRules.h - How an op of a layer is cut ----------------*- C++ -*-===//
 //
-// One rule per kind of op: in which of its layer's dimensions it can be cut,
-// and for a tile which regions of its operands it reads and of its results it
-// makes. A result whose tiles overlap is a sum of contributions. Where a rule
-// cannot cut an op along a dimension, the op is whole there: what it reads is
-// brought together, which is slower and gives the same values.
+// A layer is cut along its dimensions as the plan says; each of its ops is cut
+// like it where it can be. What an op can do is said by the op itself
+// (TileableOpInterface, ir/train/ops): in which dimensions it can be cut, and
+// for a tile which regions of its operands it reads and of its results it
+// makes. A result whose tiles overlap is a sum of contributions. Where an op
+// cannot be cut along a dimension it is whole there: what it reads is brought
+// together, which is slower and gives the same values.
 //
 // Decides nothing about devices (Sharder.h) and degrees (passes/plan).
 //
@@ -12,20 +14,16 @@
 #ifndef LWCC_PASSES_SHARD_TILERULES_H
 #define LWCC_PASSES_SHARD_TILERULES_H
 
-#include "passes/shard/Cuts.h"
+#include "ir/train/Train.h"
 
 namespace lwcc::shard {
 
-/// A tile of an op. What has no region the tile goes without: of an optional
-/// operand or result, one tile of several has it.
-struct Tile {
-  llvm::SmallVector<std::optional<Box>, 4> operands; ///< one per operand
-  llvm::SmallVector<std::optional<Box>, 2> results;  ///< one per result
-  /// Of a tile that computes more than its part: the part of its only result
-  /// that is right.
-  std::optional<Box> kept;
-  mlir::NamedAttrList attributes; ///< those that differ from the whole op's
-};
+using namespace lwcc::tiling;
+using train::Tile;
+
+Cuts cutsOf(train::TilingAttr tiling);
+
+Shape shapeOf(mlir::Value value);
 
 /// The extents along which an op can be cut, 1 where it cannot.
 Grid extentsOf(mlir::Operation *op);

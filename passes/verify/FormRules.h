@@ -89,10 +89,8 @@ inline bool isScalar(Type type) {
 }
 
 inline bool isGradientOrUpdate(Operation *op) {
-  return isa<ConvGradInputOp, ConvGradWeightOp, MaxPoolGradOp, AvgPoolGradOp,
-             BatchNormGradOp, BatchNormGradStatsOp, LrnGradOp, SoftmaxGradOp,
-             CrossEntropyGradOp, NllLossGradOp, SliceGradOp, SgdOp, MatMulSgdOp,
-             WriteOp>(op);
+  return op->hasTrait<GradientOp>() || op->hasTrait<UpdateOp>() ||
+         isa<WriteOp>(op);
 }
 
 } // namespace lwcc::forms

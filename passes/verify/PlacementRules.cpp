@@ -101,11 +101,10 @@ void FormRules::scheduled() {
         if (ReadOp read = reads.lookup(write.getParameter()))
           after(read.getValue(), write,
                 readersOfPart(read, write.getValue(), write.getBegin()));
-      if (auto tied = dyn_cast<TiedOpInterface>(op))
-        for (unsigned r = 0; r < op.getNumResults(); ++r)
-          if (std::optional<unsigned> operand = tied.tiedOperand(r))
-            after(op.getOperand(*operand), &op,
-                  readersOf(op.getOperand(*operand)));
+      for (unsigned r = 0; r < op.getNumResults(); ++r)
+        if (std::optional<unsigned> operand = tiedOperand(&op, r))
+          after(op.getOperand(*operand), &op,
+                readersOf(op.getOperand(*operand)));
     }
   }
 }

@@ -15,7 +15,7 @@
 
 #include "passes/verify/ScheduleVerifier.h"
 #include "ir/Size.h"
-#include "ir/exec/Kernels.h"
+#include "ir/train/Interfaces.h"
 #include "passes/Passes.h"
 #include "passes/verify/Copies.h"
 #include "passes/verify/HappensBefore.h"
@@ -322,6 +322,8 @@ void Verifier::checkSharing(CallOp call) {
   auto overlap = [](const Extent &a, const Extent &b) {
     return a.device == b.device && a.begin < b.end && b.begin < a.end;
   };
+  const train::Kernel *kernel =
+      train::findKernel(call.getContext(), call.getCallee());
   for (size_t r = 0; r < call.getOuts().size(); ++r) {
     const Extent *out = at(call.getOuts(), r);
     if (!out)
@@ -338,14 +340,16 @@ void Verifier::checkSharing(CallOp call) {
         continue;
       bool same = out->device == in->device && out->begin == in->begin &&
                   out->buffer.getType() == in->buffer.getType();
-      Sharing rule = sharing(call.getCallee(), r, i);
-      if (rule == Sharing::required
+      train::Sharing rule = kernel->sharing(r, i);
+      if (rule == train::Sharing::required
               ? same
-              : !overlap(*out, *in) || (same && rule == Sharing::allowed))
+              : !overlap(*out, *in) ||
+                    (same && rule == train::Sharing::allowed))
         continue;
       error(call) << "writes result @" << out->buffer.getSymName()
-                  << (rule == Sharing::required ? " elsewhere than its operand "
-                                                : " over its operand ")
+                  << (rule == train::Sharing::required
+                          ? " elsewhere than its operand "
+                          : " over its operand ")
                   << "@" << in->buffer.getSymName() << ", which '"
                   << call.getCallee() << "' does not allow";
     }

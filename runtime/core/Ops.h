@@ -1,6 +1,6 @@
 //===- Ops.h - The operators that a compiled program may call ---*- C++ -*-===//
 //
-// One declaration per row of ir/exec/Kernels.def, implemented once per backend
+// One declaration per `Kernel` of ir/train/TrainOps.td, written once per backend
 // (runtime/cpu, runtime/cuda). Calling one does not compute: it appends the
 // work to the lane, inside Machine::record. Everything that can be done once
 // (library primitives, plan choice, workspace size) happens in that call.

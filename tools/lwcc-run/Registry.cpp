@@ -1,121 +1,22 @@
 //===- Registry.cpp - Runtime functions by name ---------------------------===//
 //
-// The functions come from Kernels.def and their C++ types, so that the only
-// thing to write for a new operator is the list of its parameter struct's
-// fields, if it has a struct of its own.
+// The names of functions and of their fields are generated from the records of
+// the train dialect (Kernels.td), everything else follows from the functions'
+// C++ types: nothing is to be written here for a new operator.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/lwcc-run/Registry.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <tuple>
 
 using namespace mlir;
 using namespace lwcc;
 using lwcc::rt::Tensor;
 using lwcc::rt::Tensors;
-
-//===----------------------------------------------------------------------===//
-// Fields of the parameter structs
-//===----------------------------------------------------------------------===//
-
-template <typename F>
-static void fields(rt::ConvParams &p, F f) {
-  f("dilation", p.dilation);
-  f("group", p.group);
-  f("pad", p.pad);
-  f("relu", p.relu);
-  f("stride", p.stride);
-}
-template <typename F>
-static void fields(rt::MatMulParams &p, F f) {
-  f("relu", p.relu);
-  f("transpose_a", p.transpose_a);
-  f("transpose_b", p.transpose_b);
-}
-template <typename F>
-static void fields(rt::MaxPoolParams &p, F f) {
-  f("dilation", p.dilation);
-  f("kernel", p.kernel);
-  f("pad", p.pad);
-  f("stride", p.stride);
-}
-template <typename F>
-static void fields(rt::AvgPoolParams &p, F f) {
-  f("count_include_pad", p.count_include_pad);
-  f("dilation", p.dilation);
-  f("kernel", p.kernel);
-  f("pad", p.pad);
-  f("stride", p.stride);
-}
-template <typename F>
-static void fields(rt::BatchNormParams &p, F f) {
-  f("epsilon", p.epsilon);
-}
-template <typename F>
-static void fields(rt::LrnParams &p, F f) {
-  f("alpha", p.alpha);
-  f("beta", p.beta);
-  f("bias", p.bias);
-  f("size", p.size);
-}
-template <typename F>
-static void fields(rt::SoftmaxParams &p, F f) {
-  f("axis", p.axis);
-  f("log", p.log);
-}
-template <typename F>
-static void fields(rt::LossParams &p, F f) {
-  f("ignore_index", p.ignore_index);
-  f("sum", p.sum);
-}
-template <typename F>
-static void fields(rt::LossWeightParams &p, F f) {
-  f("classes", p.classes);
-  f("ignore_index", p.ignore_index);
-}
-template <typename F>
-static void fields(rt::OneHotParams &p, F f) {
-  f("first_class", p.first_class);
-  f("ignore_index", p.ignore_index);
-}
-template <typename F>
-static void fields(rt::LabelRankParams &p, F f) {
-  f("first_class", p.first_class);
-}
-template <typename F>
-static void fields(rt::ReduceParams &p, F f) {
-  f("axes", p.axes);
-  f("mean", p.mean);
-}
-template <typename F>
-static void fields(rt::TransposeParams &p, F f) {
-  f("perm", p.perm);
-}
-template <typename F>
-static void fields(rt::AxisParams &p, F f) {
-  f("axis", p.axis);
-}
-template <typename F>
-static void fields(rt::SplitParams &p, F f) {
-  f("axis", p.axis);
-  f("sizes", p.sizes);
-}
-template <typename F>
-static void fields(rt::PadParams &p, F f) {
-  f("low", p.low);
-  f("value", p.value);
-}
-template <typename F>
-static void fields(rt::SliceParams &p, F f) {
-  f("start", p.start);
-  f("step", p.step);
-}
-template <typename F>
-static void fields(rt::FillParams &p, F f) {
-  f("value", p.value);
-}
 
 //===----------------------------------------------------------------------===//
 // Reading attributes
@@ -138,61 +39,91 @@ static void assign(Attribute a, std::array<int64_t, N> &v) {
   llvm::copy(list, v.begin());
 }
 
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// Hands out the tensors of a call in the order of the function's arguments.
+
+/// Sets the fields of a parameter struct that a call says.
+class Fields {
+public:
+  explicit Fields(DictionaryAttr said) : said(said) {}
+
+  template <typename T>
+  void operator()(StringRef name, T &field) {
+    if (Attribute value = said ? said.get(name) : Attribute()) {
+      assign(value, field);
+      ++found;
+    }
+  }
+  /// Whether the function has all that were said.
+  bool complete() const { return found == (said ? said.size() : 0); }
+
+private:
+  DictionaryAttr said;
+  size_t found = 0;
+};
+
+/// Hands out the tensors and the parameters of a call in the order of the
+/// function's arguments. `setFields` sets the fields of a struct.
+template <typename SetFields>
 struct Arguments {
   ArrayRef<Tensor> outs, ins;
-  DictionaryAttr params;
+  SetFields setFields;
 
   template <typename T>
   T take() {
+    ArrayRef<Tensor> &list = outs.empty() ? ins : outs;
     if constexpr (std::is_same_v<T, Tensor>) {
-      ArrayRef<Tensor> &list = outs.empty() ? ins : outs;
       Tensor first = list.front();
       list = list.drop_front();
       return first;
     } else if constexpr (std::is_same_v<T, Tensors>) {
-      ArrayRef<Tensor> &list = outs.empty() ? ins : outs;
       Tensors all = list.vec();
       list = {};
       return all;
     } else {
-      T values;
-      [[maybe_unused]] size_t found = 0;
-      fields(values, [&](StringRef name, auto &field) {
-        if (Attribute a = params ? params.get(name) : Attribute()) {
-          assign(a, field);
-          ++found;
-        }
-      });
-      assert(found == (params ? params.size() : 0) &&
-             "a parameter that the runtime function does not have");
-      return values;
+      T params;
+      setFields(params);
+      return params;
     }
   }
 };
-} // namespace
 
-template <typename... Args>
-static void apply(void (*function)(rt::Lane &, Args...), rt::Lane &lane,
-                  Arguments arguments) {
+template <typename SetFields, typename... Args>
+void apply(void (*function)(rt::Lane &, Args...), rt::Lane &lane,
+           Arguments<SetFields> arguments) {
   // Braces: evaluated from left to right.
   std::tuple<std::decay_t<Args>...> values{
-      arguments.take<std::decay_t<Args>>()...};
+      arguments.template take<std::decay_t<Args>>()...};
   std::apply([&](auto &...v) { function(lane, v...); }, values);
 }
 
-template <auto Function>
-static void invoke(rt::Lane &lane, ArrayRef<Tensor> outs, ArrayRef<Tensor> ins,
-                   DictionaryAttr params) {
-  apply(Function, lane, Arguments{outs, ins, params});
-}
+struct Row {
+  StringRef name;
+  Invoke call;
+};
+
+#define LWCC_FIELD(field) set(#field, params.field);
+#define LWCC_CALL(function, fields)                                            \
+  [](rt::Lane &lane, ArrayRef<Tensor> outs, ArrayRef<Tensor> ins,              \
+     DictionaryAttr said) {                                                    \
+    auto setFields = [said](auto &params) {                                    \
+      Fields set(said);                                                        \
+      fields;                                                                  \
+      assert(set.complete() && "a field that the function does not have");     \
+    };                                                                         \
+    apply(&rt::function, lane,                                                 \
+          Arguments<decltype(setFields)>{outs, ins, setFields});               \
+  }
+#define GET_Kernels_IMPL
+#include "tools/lwcc-run/Kernels.inc"
+
+} // namespace
 
 Invoke lwcc::findInvoke(StringRef name) {
-  static const llvm::StringMap<Invoke> table = {
-#define LWCC_GENERATED(name, results, operands)
-#define LWCC_KERNEL(name, results, operands) {#name, &invoke<&rt::name>},
-#include "ir/exec/Kernels.def"
-  };
-  return table.lookup(name);
+  const Row *row =
+      llvm::find_if(Kernels, [&](const Row &row) { return row.name == name; });
+  return row == std::end(Kernels) ? nullptr : row->call;
 }

@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @train_step
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<2x4x7x7xf32>
 // CHECK:         %[[DY:.*]] = train.map "x0"(%{{.*}}) {{.*}} : (tensor<1x1x1x1xf32>) -> tensor<2x6x3x4xf32>
-// CHECK:         train.reduce(%[[DY]]) {axes = array<i64: 0, 2, 3>, mean = false, {{.*}}"d_b"
+// CHECK:         train.reduce(%[[DY]]) {axes = array<i64: 0, 2, 3>, {{.*}}"d_b"
 // CHECK-NOT:     train.conv_grad
 train.parameter frozen @w : tensor<6x2x3x3xf32> init<constant 0.0>
 train.parameter trainable @b : tensor<6xf32> init<constant 0.0>
@@ -106,7 +106,7 @@ func.func @train_step(%x: tensor<2x3xf32>, %scalars: tensor<64xui8>) -> tensor<f
 // CHECK:         %[[LRN:.*]] = train.lrn(%[[Y]])
 // CHECK:         %[[SOFT:.*]] = train.softmax
 // CHECK:         %[[D1:.*]] = train.softmax_grad(%{{.*}}, %[[SOFT]]) {axis = 1 : i64, log = true
-// CHECK:         %[[D2:.*]] = train.avg_pool_grad(%[[D1]]) {count_include_pad = false, {{.*}} -> tensor<2x3x3x3xf32>
+// CHECK:         %[[D2:.*]] = train.avg_pool_grad(%[[D1]]) {{.*}} -> tensor<2x3x3x3xf32>
 // CHECK:         %[[D3:.*]] = train.lrn_grad(%[[D2]], %[[Y]]) {alpha = {{.*}}size = 5
 // CHECK:         train.max_pool_grad(%[[D3]], %[[INDEX]]) {{.*}}"d_x"{{.*}} -> tensor<2x3x7x7xf32>
 train.parameter trainable @x : tensor<2x3x7x7xf32> init<constant 0.0>

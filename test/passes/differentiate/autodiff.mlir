@@ -95,7 +95,7 @@ func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: ten
 // CHECK-LABEL: func.func @train_step
 // CHECK:         %[[DY:.*]] = train.cross_entropy_grad
 // CHECK:         %[[FULL:.*]] = train.map "x0 * x1"(%[[DY]], %{{.*}}) {{.*}}train.names = ["d_y.map"]
-// CHECK:         %[[DS:.*]] = train.reduce(%[[FULL]]) {axes = array<i64: 0>, mean = false, {{.*}}train.names = ["d_s"]
+// CHECK:         %[[DS:.*]] = train.reduce(%[[FULL]]) {axes = array<i64: 0>, {{.*}}train.names = ["d_s"]
 // CHECK-NOT:     train.matmul
 // CHECK:         train.sgd
 // CHECK-NOT:     train.sgd

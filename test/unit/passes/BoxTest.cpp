@@ -4,13 +4,13 @@
 // and that parts, cuts and rests of boxes cover what they should exactly once.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/shard/Box.h"
+#include "ir/place/Box.h"
 
 #include "gtest/gtest.h"
 
 #include <set>
 
-using namespace lwcc::shard;
+using namespace lwcc::tiling;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "Mutants.h"
 
-#include "ir/exec/Kernels.h"
+#include "ir/train/Interfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -131,15 +131,14 @@ bool exchangeTensors(CallOp call, ProgramOp, Random &random) {
 
 bool otherCallee(CallOp call, ProgramOp, Random &random) {
   std::vector<StringRef> fitting;
-  auto fits = [](int count, size_t given) {
-    return count >= 0 ? static_cast<size_t>(count) == given
-                      : given + 1 >= static_cast<size_t>(-count);
-  };
-  for (const KernelSignature &row : kernelSignatures())
-    if (row.name != call.getCallee() && row.name != "map" &&
-        fits(row.results, call.getOuts().size()) &&
-        fits(row.operands, call.getIns().size()))
-      fitting.push_back(row.name);
+  MLIRContext *context = call.getContext();
+  for (StringRef name : train::kernelNames(context)) {
+    const train::Kernel *kernel = train::findKernel(context, name);
+    if (name != call.getCallee() && name != "map" &&
+        kernel->resultArity().takes(call.getOuts().size()) &&
+        kernel->operandArity().takes(call.getIns().size()))
+      fitting.push_back(name);
+  }
   if (fitting.empty())
     return false;
   call.setCallee(pick(fitting, random));

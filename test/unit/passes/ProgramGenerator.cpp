@@ -3,7 +3,6 @@
 #include "ProgramGenerator.h"
 #include "Generator.h"
 
-#include "ir/exec/Kernels.h"
 #include "ir/train/Train.h"
 #include "passes/memory/PlanMemory.h"
 #include "passes/schedule/Synchronize.h"
@@ -69,11 +68,13 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
                      ArrayRef<BufferOp> outs, DictionaryAttr params,
                      StringRef kernel) {
   int device = deviceOf(*llvm::find_if(outs, [](BufferOp b) { return b; }));
+  const train::Kernel *kernel =
+      train::findKernel(builder.getContext(), callee);
   llvm::SmallVector<BufferOp> here;
   for (BufferOp in : ins) {
     unread.erase(ref(in));
     if (in && deviceOf(in) != device &&
-        !(mayLieElsewhere(callee, here.size()) && below(2))) {
+        !(kernel->mayLieElsewhere(here.size()) && below(2))) {
       BufferOp copy =
           buffer(Role::Activation, shape(in), device,
                  cast<RankedTensorType>(in.getType()).getElementType());

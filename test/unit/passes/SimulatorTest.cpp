@@ -12,7 +12,7 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
-using shard::Box;
+using tiling::Box;
 
 namespace {
 
@@ -60,9 +60,9 @@ LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
     tiles.params = regions(known.hasParameters ? 1 : 0);
     for (int64_t t = 0; t < count; ++t) {
       Box part = {
-          shard::partOf(samples, tiling.degrees[0], t / tiling.degrees[1]),
-          shard::partOf(channels, tiling.degrees[1], t % tiling.degrees[1])};
-      double size = shard::volume(part) * bytes;
+          tiling::partOf(samples, tiling.degrees[0], t / tiling.degrees[1]),
+          tiling::partOf(channels, tiling.degrees[1], t % tiling.degrees[1])};
+      double size = tiling::volume(part) * bytes;
       tiles.work[t] = {{Stage::forward, 0, size}, {Stage::backward, 0, size}};
       if (known.hasParameters)
         tiles.work[t].push_back({Stage::weightGradient, 0, size});

@@ -21,7 +21,7 @@ Machine machineOf(int64_t nodes, int64_t gpus) {
 
 /// Regions of a tensor that is cut like this, perhaps with halos; `copies` of
 /// each, on devices in turn from `first` on.
-LayerTiles::Regions grid(const shard::Shape &shape,
+LayerTiles::Regions grid(const tiling::Shape &shape,
                          const std::vector<int64_t> &degrees, int64_t halo,
                          int64_t copies) {
   LayerTiles::Regions regions;
@@ -30,13 +30,13 @@ LayerTiles::Regions grid(const shard::Shape &shape,
     tiles *= degree;
   for (int64_t t = 0; t < tiles; ++t)
     for (int64_t copy = 0; copy < copies; ++copy) {
-      shard::Box box;
+      tiling::Box box;
       int64_t rest = t;
       for (size_t d = 0; d < shape.size(); ++d) {
-        shard::Interval part =
-            shard::partOf(shape[d], degrees[d], rest % degrees[d]);
+        tiling::Interval part =
+            tiling::partOf(shape[d], degrees[d], rest % degrees[d]);
         rest /= degrees[d];
-        box.push_back(shard::intersect({0, shape[d]},
+        box.push_back(tiling::intersect({0, shape[d]},
                                        {part.begin - halo, part.end + halo}));
       }
       regions.push_back(box);
@@ -53,7 +53,7 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
     Machine machine = machineOf(1 + upTo(2), 4);
     if (upTo(1))
       machine.uplink = {2, {3e9, 2e-6}};
-    shard::Shape shape = {5 + upTo(4), 6, 7};
+    tiling::Shape shape = {5 + upTo(4), 6, 7};
     auto any = [&] {
       std::vector<int64_t> degrees = {1 + upTo(1), 1 + upTo(1), 1 + upTo(1)};
       int64_t tiles = degrees[0] * degrees[1] * degrees[2];
@@ -86,8 +86,8 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
 
 TEST(Traffic, aRegionGoesOnceToADeviceThatReadsItTwice) {
   Machine machine = machineOf(1, 4);
-  LayerTiles::Regions whole = {shard::Box{{0, 10}}},
-                      twice = {shard::Box{{0, 10}}, shard::Box{{0, 10}}};
+  LayerTiles::Regions whole = {tiling::Box{{0, 10}}},
+                      twice = {tiling::Box{{0, 10}}, tiling::Box{{0, 10}}};
   AxisOverlaps overlaps;
   Traffic traffic(machine);
   RegionSet::exchange(RegionSet(whole, {0}, overlaps),

@@ -1,18 +1,25 @@
 //===- Cuts.h - How layers and ops are cut, and along what ------*- C++ -*-===//
 //
-// Degrees (or sizes of parts) along a layer's five dimensions, and the parts of
-// tensors that follow once it is known which dimension each axis is.
+// Defines the nouns of a tiling, for plans and IR alike:
+//
+//   dimension  along which a layer is cut: samples, channels, height or width of
+//              its result, or what it sums over
+//   degree     in how many parts it is cut along a dimension
+//   axis       of a tensor; a dimension of its layer, or none
+//
+// and the parts of tensors that follow once it is known which dimension each
+// axis is. Plain C++; which dimension an axis is, is said by the op
+// (TileableOpInterface, ir/train).
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_PASSES_SHARD_CUTS_H
-#define LWCC_PASSES_SHARD_CUTS_H
+#ifndef LWCC_IR_PLACE_CUTS_H
+#define LWCC_IR_PLACE_CUTS_H
 
-#include "ir/train/Train.h"
-#include "passes/shard/Box.h"
+#include "ir/place/Box.h"
 
 #include <array>
 
-namespace lwcc::shard {
+namespace lwcc::tiling {
 
 /// A layer's dimensions: sample, channel, height, width of its result, and what
 /// it sums over (the reduction). `none` marks an axis that is never cut.
@@ -35,12 +42,8 @@ struct Cuts {
   void dontCutAlong(int dim);
 };
 
-Cuts cutsOf(train::TilingAttr tiling);
-
 /// The dimension of each axis of a tensor.
 using Axes = llvm::SmallVector<int, 4>;
-
-Shape shapeOf(mlir::Value value);
 
 /// A number per channel: [c], or [c, 1, 1] to be broadcast over images.
 bool isPerChannel(const Shape &shape);
@@ -55,6 +58,6 @@ Grid extentsAlong(const Axes &axes, const Shape &shape);
 Box cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
         const Grid &index);
 
-} // namespace lwcc::shard
+} // namespace lwcc::tiling
 
-#endif // LWCC_PASSES_SHARD_CUTS_H
+#endif // LWCC_IR_PLACE_CUTS_H

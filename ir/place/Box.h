@@ -6,8 +6,8 @@
 // that it pads are the tensor's own, so a tile's interior is never padded.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_PASSES_SHARD_BOX_H
-#define LWCC_PASSES_SHARD_BOX_H
+#ifndef LWCC_IR_PLACE_BOX_H
+#define LWCC_IR_PLACE_BOX_H
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lwcc::shard {
+namespace lwcc::tiling {
 
 /// Half open; empty if it ends where it begins or before.
 struct Interval {
@@ -80,6 +80,6 @@ struct WindowPart {
 /// looks past the end of the input, which no operator here can do.
 WindowPart inputOf(const Window &window, Interval out);
 
-} // namespace lwcc::shard
+} // namespace lwcc::tiling
 
-#endif // LWCC_PASSES_SHARD_BOX_H
+#endif // LWCC_IR_PLACE_BOX_H

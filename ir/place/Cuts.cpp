@@ -1,24 +1,18 @@
 //===- Cuts.cpp - How layers and ops are cut, and along what --------------===//
 
-#include "passes/shard/Cuts.h"
+#include "ir/place/Cuts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-using namespace mlir;
 using namespace lwcc;
-using namespace lwcc::shard;
-using namespace lwcc::train;
+using namespace lwcc::tiling;
 
-Shape shard::shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape().vec();
-}
-
-bool shard::isPerChannel(const Shape &shape) {
+bool tiling::isPerChannel(const Shape &shape) {
   return shape.size() == 1 ||
          (shape.size() == 3 && shape[1] == 1 && shape[2] == 1);
 }
 
-Axes shard::usualAxes(const Shape &shape) {
+Axes tiling::usualAxes(const Shape &shape) {
   if (shape.size() == 2)
     return {n, c};
   if (shape.size() == 4)
@@ -48,18 +42,7 @@ void Cuts::cutAlong(int dim, const Cuts &like) {
 
 void Cuts::dontCutAlong(int dim) { cutAlong(dim, Cuts()); }
 
-Cuts shard::cutsOf(TilingAttr tiling) {
-  Cuts cuts;
-  cuts.degrees = {tiling.getN(), tiling.getC(), tiling.getH(), tiling.getW(),
-                  tiling.getK()};
-  if (DictionaryAttr sizes = tiling.getSizes())
-    for (auto [dim, letter] : llvm::enumerate(StringRef("nchwk")))
-      if (auto list = sizes.getAs<DenseI64ArrayAttr>(StringRef(&letter, 1)))
-        cuts.sizes[dim] = list.asArrayRef().vec();
-  return cuts;
-}
-
-Grid shard::extentsAlong(const Axes &axes, const Shape &shape) {
+Grid tiling::extentsAlong(const Axes &axes, const Shape &shape) {
   Grid extents = {1, 1, 1, 1, 1};
   for (auto [axis, extent] : llvm::zip_equal(axes, shape))
     if (axis != none)
@@ -67,7 +50,7 @@ Grid shard::extentsAlong(const Axes &axes, const Shape &shape) {
   return extents;
 }
 
-Box shard::cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
+Box tiling::cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
                const Grid &index) {
   Box region = wholeOf(shape);
   for (auto [d, axis] : llvm::enumerate(axes))

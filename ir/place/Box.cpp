@@ -1,44 +1,44 @@
 //===- Box.cpp - Boxes of tensors, and what a window needs -------------===//
 
-#include "passes/shard/Box.h"
+#include "ir/place/Box.h"
 
 #include <cassert>
 #include <numeric>
 
 using namespace lwcc;
-using namespace lwcc::shard;
+using namespace lwcc::tiling;
 
-Interval shard::intersect(Interval a, Interval b) {
+Interval tiling::intersect(Interval a, Interval b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-Box shard::wholeOf(const Shape &shape) {
+Box tiling::wholeOf(const Shape &shape) {
   Box region;
   for (int64_t extent : shape)
     region.push_back({0, extent});
   return region;
 }
 
-Shape shard::shapeOf(const Box &region) {
+Shape tiling::shapeOf(const Box &region) {
   Shape shape;
   for (Interval axis : region)
     shape.push_back(axis.size());
   return shape;
 }
 
-bool shard::empty(const Box &region) {
+bool tiling::empty(const Box &region) {
   return std::any_of(region.begin(), region.end(),
                      [](Interval axis) { return axis.empty(); });
 }
 
-double shard::volume(const Box &region) {
+double tiling::volume(const Box &region) {
   double product = 1;
   for (Interval axis : region)
     product *= static_cast<double>(axis.size());
   return product;
 }
 
-bool shard::contains(const Box &outer, const Box &inner) {
+bool tiling::contains(const Box &outer, const Box &inner) {
   assert(outer.size() == inner.size() && "regions of one tensor");
   for (size_t d = 0; d < outer.size(); ++d)
     if (!outer[d].contains(inner[d]))
@@ -46,7 +46,7 @@ bool shard::contains(const Box &outer, const Box &inner) {
   return true;
 }
 
-Box shard::intersect(const Box &a, const Box &b) {
+Box tiling::intersect(const Box &a, const Box &b) {
   assert(a.size() == b.size() && "regions of one tensor");
   Box both;
   for (size_t d = 0; d < a.size(); ++d)
@@ -54,7 +54,7 @@ Box shard::intersect(const Box &a, const Box &b) {
   return both;
 }
 
-bool shard::overlap(const Box &a, const Box &b) {
+bool tiling::overlap(const Box &a, const Box &b) {
   assert(a.size() == b.size() && "regions of one tensor");
   for (size_t d = 0; d < a.size(); ++d)
     if (intersect(a[d], b[d]).empty())
@@ -62,7 +62,7 @@ bool shard::overlap(const Box &a, const Box &b) {
   return true;
 }
 
-Box shard::hullOf(const Box &a, const Box &b) {
+Box tiling::hullOf(const Box &a, const Box &b) {
   assert(a.size() == b.size() && "regions of one tensor");
   Box hull;
   for (size_t d = 0; d < a.size(); ++d)
@@ -71,7 +71,7 @@ Box shard::hullOf(const Box &a, const Box &b) {
   return hull;
 }
 
-std::vector<Box> shard::subtract(const Box &from, const Box &hole) {
+std::vector<Box> tiling::subtract(const Box &from, const Box &hole) {
   if (!overlap(from, hole))
     return {from};
   Box both = intersect(from, hole);
@@ -92,7 +92,7 @@ std::vector<Box> shard::subtract(const Box &from, const Box &hole) {
   return rest;
 }
 
-std::vector<Box> shard::subtract(const std::vector<Box> &from,
+std::vector<Box> tiling::subtract(const std::vector<Box> &from,
                                  const Box &hole) {
   std::vector<Box> rest;
   for (const Box &box : from)
@@ -101,14 +101,14 @@ std::vector<Box> shard::subtract(const std::vector<Box> &from,
   return rest;
 }
 
-Interval shard::partOf(int64_t extent, int64_t parts, int64_t index) {
+Interval tiling::partOf(int64_t extent, int64_t parts, int64_t index) {
   assert(index >= 0 && index < parts && "no such part");
   int64_t size = extent / parts, larger = extent % parts;
   int64_t begin = index * size + std::min(index, larger);
   return {begin, begin + size + (index < larger)};
 }
 
-Interval shard::partOf(int64_t extent, const std::vector<int64_t> &sizes,
+Interval tiling::partOf(int64_t extent, const std::vector<int64_t> &sizes,
                        int64_t index) {
   auto sum = [&](int64_t count) {
     return std::accumulate(sizes.begin(), sizes.begin() + count, int64_t(0));
@@ -120,7 +120,7 @@ Interval shard::partOf(int64_t extent, const std::vector<int64_t> &sizes,
   return {cut(sum(index)), cut(sum(index + 1))};
 }
 
-WindowPart shard::inputOf(const Window &w, Interval out) {
+WindowPart tiling::inputOf(const Window &w, Interval out) {
   assert(!out.empty() && "no outputs");
   int64_t first = out.begin * w.stride - w.padLow;
   int64_t last =

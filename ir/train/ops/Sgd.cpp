@@ -1,0 +1,34 @@
+//===- Sgd.cpp - Sums of gradients, and updates ---------------------------===//
+//
+// sum, sgd and matmul_sgd, the update with both products of a linear layer's
+// backward pass. How an update is parted among devices is the sharder's
+// business (passes/shard/Updates.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/ops/Family.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::tiling;
+using namespace lwcc::train;
+using namespace lwcc::train::family;
+
+LogicalResult SumOp::verify() {
+  if (getXs().empty())
+    return emitOpError() << "adds nothing; expected at least one operand";
+  for (auto [i, x] : llvm::enumerate(getXs()))
+    if (failed(expectShape(*this, "operand " + std::to_string(i), x,
+                           shapeOf(getY()))))
+      return failure();
+  return success();
+}
+
+Arithmetic MatMulSgdOp::arithmetic(const CallShape &call) {
+  const auto &w = call.operands[0], &dy = call.operands[4];
+  // The weight's gradient, and as much again for that of the operand.
+  Arithmetic work =
+      Arithmetic::product(extent(w, 0), extent(w, 1), extent(dy, 0));
+  work.flops *= call.results.size() > 2 ? 2 : 1;
+  return work;
+}

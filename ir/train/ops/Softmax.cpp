@@ -1,0 +1,45 @@
+//===- Softmax.cpp - Softmax and log-softmax ------------------------------===//
+//
+// Along an axis. Where that axis is cut, the op is taken apart first
+// (passes/shard/TakeApart.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/ops/Family.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::tiling;
+using namespace lwcc::train;
+using namespace lwcc::train::family;
+
+LogicalResult SoftmaxOp::verify() {
+  if (failed(expectAxis(*this, getAxis(), getX())))
+    return failure();
+  return expectShape(*this, "result", getY(), shapeOf(getX()));
+}
+
+LogicalResult SoftmaxGradOp::verify() {
+  if (failed(expectAxis(*this, getAxis(), getY())))
+    return failure();
+  return expectShape(*this, "result", getDx(), shapeOf(getY()));
+}
+
+SmallVector<Value> SoftmaxOp::buildGradients(OpBuilder &builder,
+                                             ArrayRef<Value> resultGrads,
+                                             ArrayRef<bool> needed) {
+  return {SoftmaxGradOp::create(builder, getLoc(), getX().getType(),
+                                resultGrads[0], getY(), getAxis(), getLog())};
+}
+
+Grid SoftmaxOp::extents() { return extentsAlong(usualAxes(getX()), getX()); }
+Grid SoftmaxGradOp::extents() {
+  return extentsAlong(usualAxes(getDy()), getDy());
+}
+
+Tile SoftmaxOp::tile(const Cuts &cuts, const Grid &index) {
+  return alikeTile(*this, cuts, index);
+}
+Tile SoftmaxGradOp::tile(const Cuts &cuts, const Grid &index) {
+  return alikeTile(*this, cuts, index);
+}
