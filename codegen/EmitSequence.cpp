@@ -93,7 +93,7 @@ void SequenceEmitter::cut() {
     if (isa<WaitOp>(op))
       continue;
     auto call = dyn_cast<CallOp>(op);
-    if (forward && call && call.getPhase() != "forward") {
+    if (forward && call && call.getPhase() != Phase::forward) {
       forward = false;
       least = segments.size();
     }
@@ -124,7 +124,7 @@ void SequenceEmitter::cut() {
 }
 
 /// So that the events of devices that do the same follow each other: those
-/// behind calls that make tensors of one name.
+/// behind calls that make counterparts.
 void SequenceEmitter::numberEvents() {
   llvm::MapVector<StringRef, std::map<int, std::vector<EventOp>>> made;
   for (auto record : sequence.getBody().getOps<RecordOp>()) {
@@ -133,7 +133,8 @@ void SequenceEmitter::numberEvents() {
       for (Attribute out : call.getOuts())
         if (auto name = dyn_cast<FlatSymbolRefAttr>(out);
             name && tensor.empty())
-          tensor = localName(names.symbols.lookup<BufferOp>(name.getValue()));
+          tensor = names.counterparts.nameOf(
+              names.symbols.lookup<BufferOp>(name.getValue()));
     made[tensor][deviceOf(record)].push_back(
         names.symbols.lookup<EventOp>(record.getEvent()));
   }

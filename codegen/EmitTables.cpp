@@ -66,7 +66,7 @@ class TableEmitter {
 public:
   TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
     for (BufferOp buffer : names.buffers)
-      if (auto name = buffer->getAttrOfType<StringAttr>("exec.tensor"))
+      if (auto name = buffer.getTensorAttr(); name && buffer.isPersistent())
         (isState(buffer) ? state : io)[name.getValue()].tiles.push_back(buffer);
   }
   void tables();
@@ -195,7 +195,7 @@ void TableEmitter::describe() {
     std::vector<std::string> fields = {
         ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
         ".name = " + quoted(lane.getSymName())};
-    if (lane.getCopies())
+    if (lane.isTransfer())
       fields.push_back(".copies = true");
     out.call("program.machine.lanes.push_back", {CppArgument(fields)});
   }

@@ -88,9 +88,9 @@ LogicalResult lwcc::checkTables(ProgramOp program) {
     if (!isState && buffer.getRole() != Role::Input &&
         buffer.getRole() != Role::Labels)
       continue;
-    auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
+    StringAttr tensor = buffer.getTensorAttr();
     if (!tensor) {
-      complain(buffer) << "does not say of which tensor it is (exec.tensor)";
+      complain(buffer) << "does not say of which tensor it is";
       continue;
     }
     if (buffer->hasAttr("exec.begin") && !buffer->hasAttr("exec.dims"))

@@ -106,7 +106,7 @@ void GraphImporter::finishFunction() {
       logits = train::ReshapeOp::create(
           builder, reporter.at(last),
           train::tensorOf(builder.getContext(), shape), logits);
-      train::setLayer(logits.getDefiningOp(), layerName(last), "forward");
+      train::setWork(logits.getDefiningOp(), layerName(last), Phase::forward);
       std::string name = graph.logits + ".flat";
       train::setNames(logits.getDefiningOp(), {name});
     }
@@ -132,7 +132,7 @@ void GraphImporter::finishFunction() {
       loss = train::ReshapeOp::create(builder, reporter.at(lossNode),
                                       train::tensorOf(builder.getContext(), {}),
                                       loss);
-      train::setLayer(loss.getDefiningOp(), layerName(lossNode), "forward");
+      train::setWork(loss.getDefiningOp(), layerName(lossNode), Phase::forward);
       std::string name = graph.loss + ".scalar";
       train::setNames(loss.getDefiningOp(), {name});
     }
@@ -287,7 +287,7 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
         DenseElementsAttr::get(type, (*host)->reals.front()));
     if (!admit(constant, reporter.at(user)))
       return {};
-    train::setLayer(constant.getDefiningOp(), layerName(user), "forward");
+    train::setWork(constant.getDefiningOp(), layerName(user), Phase::forward);
     train::setNames(constant.getDefiningOp(), {name});
   }
   return constant;
@@ -309,7 +309,7 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
   auto read = train::ReadOp::create(
       builder, reporter.at(user), train::tensorOf(builder.getContext(), shape),
       symbol);
-  train::setLayer(read, layerName(user), "forward");
+  train::setWork(read, layerName(user), Phase::forward);
   train::setNames(read, {name});
   if (auto *leaf = std::get_if<Leaf *>(&source))
     leafOfRead[read] = *leaf;

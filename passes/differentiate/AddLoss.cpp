@@ -56,7 +56,7 @@ Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
     return scores;
   auto matrix = tensorOf(builder.getContext(), type.getShape().take_front(2));
   auto reshape = ReshapeOp::create(builder, loc, matrix, scores);
-  setLayer(reshape, lossLayer, "forward");
+  setWork(reshape, lossLayer, Phase::forward);
   return reshape;
 }
 
@@ -165,13 +165,13 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       auto entropy =
           CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}),
                                  type, logits, *labels, Value());
-      setLayer(entropy, lossLayer, "forward");
+      setWork(entropy, lossLayer, Phase::forward);
       setNames(entropy, {lossName, "probs"});
       loss = entropy.getLoss();
     }
     auto accuracy = AccuracyOp::create(
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
-    setLayer(accuracy, lossLayer, "forward");
+    setWork(accuracy, lossLayer, Phase::forward);
     setNames(accuracy, {"counts"});
 
     func->getParentOp()->setAttr(classesAttr,
@@ -186,8 +186,8 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   void noteNodes(func::FuncOp func) {
     llvm::SetVector<Attribute> nodes;
     for (Operation &op : func.getBody().front())
-      if (Attribute layer = op.getAttr(layerAttr))
-        nodes.insert(layer);
+      if (StringRef layer = layerOf(&op); !layer.empty())
+        nodes.insert(StringAttr::get(&getContext(), layer));
     func->getParentOp()->setAttr(
         nodesAttr, ArrayAttr::get(&getContext(), nodes.getArrayRef()));
   }

@@ -121,7 +121,7 @@ private:
     std::string rest =
         forward->getNumResults() ? gradientName(forward->getResult(0)) : "";
     for (Operation *op : recorder.created) {
-      inheritLayer(op, forward, "backward");
+      inheritWork(op, forward, Phase::backward);
       SmallVector<std::string> own;
       for (Value result : op->getResults()) {
         auto name = names.find(result);
@@ -141,7 +141,7 @@ private:
     auto one = ConstantOp::create(builder, loss.getLoc(),
                                   DenseElementsAttr::get(type, 1.0f));
     recorder.created.clear();
-    inheritLayer(one, loss.getDefiningOp(), "backward");
+    inheritWork(one, loss.getDefiningOp(), Phase::backward);
     setNames(one, {gradientName(loss)});
     gradients[loss] = one;
   }
@@ -178,7 +178,7 @@ private:
       return;
     }
     sum = buildMap(builder, forward->getLoc(), "add", {sum, gradient});
-    inheritLayer(sum.getDefiningOp(), forward, "backward");
+    inheritWork(sum.getDefiningOp(), forward, Phase::backward);
     setNames(sum.getDefiningOp(), {gradientName(value)});
     recorder.created.clear();
   }
@@ -216,7 +216,7 @@ private:
     for (auto [target, value] : llvm::zip_equal(written, step->getResults()))
       WriteOp::create(builder, loc, target.getSymName(), value);
     for (Operation *op : recorder.created)
-      inheritLayer(op, layer, "update");
+      inheritWork(op, layer, Phase::update);
     recorder.created.clear();
   }
 

@@ -177,7 +177,7 @@ SmallVector<Value> largeInputs(MapOp map) {
 bool areClose(Operation *from, Operation *to) {
   for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
     if (!isa<MapOp, ReshapeOp, ReadOp, WriteOp, ConstantOp>(op) &&
-        phaseOf(op) != "update")
+        phaseOf(op) != Phase::update)
       return false;
   return true;
 }

@@ -10,6 +10,7 @@
 
 #include <charconv>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 namespace json = llvm::json;
 
@@ -32,10 +33,6 @@ std::vector<SharedLink> Machine::sharedLinks() const {
   if (nodes > 1)
     links.push_back({gpus, network});
   return links;
-}
-
-std::string Place::text() const {
-  return llvm::formatv("{0}.{1}.{2}", node, gpu, lane);
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,9 +79,9 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
         time.interpolated += answer.seconds;
       // Measured times were taken beside transfers.
       double &owed = lost[lane.getDevice()];
-      if (lane.getCopies() && answer.from == CostModel::Answer::analytic)
+      if (lane.isTransfer() && answer.from == CostModel::Answer::analytic)
         owed += machine.transferSlowdown * answer.seconds;
-      else if (!lane.getCopies())
+      else if (!lane.isTransfer())
         answer.seconds += std::exchange(owed, 0);
       time.spans.push_back({call, number, free[number].mean, answer.seconds});
       free[number].mean += answer.seconds;

@@ -40,7 +40,7 @@ FlatSymbolRefAttr ModuleSharder::makePart(ParameterOp whole, const Box &region,
   for (NamedAttribute attr :
        partAttributes(builder, whole.getSymName(), shape, region))
     part->setAttr(attr.getName(), attr.getValue());
-  part.setSymName((whole.getSymName() + ".gpu" + Twine(place.getGpu())).str());
+  part.setSymName((whole.getSymName() + "." + place.getValue().text()).str());
   symbols.insert(part); // makes the name unique
   return FlatSymbolRefAttr::get(part.getSymNameAttr());
 }

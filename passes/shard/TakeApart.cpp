@@ -20,7 +20,7 @@ using namespace lwcc::shard;
 using namespace lwcc::train;
 
 void Substitute::describe(Operation *made, StringRef name) {
-  setLayer(made, layerOf(op), phaseOf(op));
+  setWork(made, layerOf(op), phaseOf(op));
   setNames(made, {name});
   made->setAttr(tilingAttr, op->getAttr(tilingAttr));
 }

@@ -84,7 +84,7 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
                                const Box &part) {
   std::vector<Part> &copies = shared.parameters[parameter];
   auto load = [&](const Part &copy) {
-    return shared.ownedBytes[{copy.place.getNode(), copy.place.getGpu()}];
+    return shared.ownedBytes[copy.place.getValue().device()];
   };
   Part *best = nullptr;
   for (Part &copy : copies)
@@ -100,8 +100,7 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
     pieces.add(read.getValue(), region, readPart(read, copies.back()));
     best = &copies.back();
   }
-  shared.ownedBytes[{best->place.getNode(), best->place.getGpu()}] +=
-      bytesOf(part);
+  shared.ownedBytes[best->place.getValue().device()] += bytesOf(part);
   return *best;
 }
 
@@ -118,15 +117,15 @@ void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
   bool exchanges = llvm::any_of(
       terms, [](Value term) { return term.getDefiningOp<TransferOp>(); });
   if (exchanges)
-    place = PlaceAttr::get(op.getContext(), place.getNode(), place.getGpu(),
-                           transferLane);
+    place =
+        PlaceAttr::get(op.getContext(), place.getValue().on(Lane::transfer()));
   Tile tile;
   for (Value operand : op->getOperands())
     tile.operands.push_back(isState(operand) ? part
                                              : wholeOf(shapeOf(operand)));
   tile.operands.back() = std::nullopt; // the gradient: below
   tile.results.assign(op->getNumResults(), part);
-  Operation *made = makeTile(op, tile, place, "");
+  Operation *made = makeTile(op, tile, place, /*position=*/{});
   cast<SgdOp>(made).getGsMutable().assign(terms);
   addPieces(op, made, tile);
 }
