@@ -70,7 +70,7 @@ def Fuse : LwccPass<"train-fuse"> {
 def TrainPlan : LwccPass<"train-plan"> {
   let summary = "gives every layer a tiling and a place";
   let description = [{
-    By a strategy of passes/plan/Solvers.h, or from a file (passes/plan/Plan.h),
+    By a strategy of passes/plan/solve/Solvers.h, or from a file (passes/plan/model/Plan.h),
     which is checked against the model. Every op gets `train.tiling`.
   }];
   let options = [

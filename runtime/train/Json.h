@@ -7,7 +7,7 @@
 // is a hundred times its text, and numbers that keep their text. What we add to
 // its writer: the digits of a float, null for what is not finite, and objects
 // that are built member by member without a tree. The compiler has its own
-// (passes/plan/ParseJson.h says why).
+// (ir/json/ParseJson.h says why).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_JSON_H

@@ -1,7 +1,7 @@
 //===- CommandLine.cpp - Flags as a person gives them ---------------------===//
 
 #include "tools/driver/CommandLine.h"
-#include "passes/plan/Plan.h"
+#include "ir/json/Suggestion.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,7 +54,7 @@ static StringRef meant(StringRef name, llvm::ArrayRef<StringRef> flags) {
   for (StringRef flag : flags)
     if (flag.size() > 3 && name.starts_with(flag))
       return flag; // --batch-size
-  return plan::nearest(name, flags);
+  return nearest(name, flags);
 }
 
 static std::string unknown(StringRef argument, StringRef program) {

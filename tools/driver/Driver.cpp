@@ -5,8 +5,8 @@
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
-#include "passes/plan/Machine.h"
-#include "passes/plan/Solvers.h"
+#include "passes/plan/machine/Machine.h"
+#include "passes/plan/solve/Solvers.h"
 #include "runtime/core/CheckedMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

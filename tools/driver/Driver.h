@@ -9,7 +9,7 @@
 #define LWCC_TOOLS_DRIVER_DRIVER_H
 
 #include "ir/exec/Exec.h"
-#include "passes/plan/ProgramTime.h"
+#include "passes/plan/price/ProgramTime.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Output.h"
 

@@ -1,7 +1,7 @@
 //===- Report.cpp - What lwcc tells about an exec program -----------------===//
 
 #include "passes/memory/PlanMemory.h"
-#include "passes/plan/LayerGraph.h"
+#include "passes/plan/model/LayerGraph.h"
 #include "tools/driver/Driver.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,6 @@
 //===- MachineTest.cpp - Machines as files and by name --------------------===//
 
-#include "passes/plan/Machine.h"
+#include "passes/plan/machine/Machine.h"
 
 #include "gtest/gtest.h"
 

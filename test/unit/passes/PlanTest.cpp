@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/LayerGraph.h"
-#include "passes/plan/Solvers.h"
+#include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/solve/Solvers.h"
 
 #include "gtest/gtest.h"
 

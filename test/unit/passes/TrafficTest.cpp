@@ -1,6 +1,6 @@
 //===- TrafficTest.cpp - Bytes between devices, two ways ------------------===//
 
-#include "passes/plan/Traffic.h"
+#include "passes/plan/price/Traffic.h"
 
 #include "gtest/gtest.h"
 

@@ -1,0 +1,447 @@
+//===- Simulator.cpp - How long a step takes under a plan -----------------===//
+
+#include "passes/plan/price/Simulator.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <utility>
+
+using namespace lwcc::plan;
+
+//===----------------------------------------------------------------------===//
+// The order of a step
+//===----------------------------------------------------------------------===//
+
+Simulator::Simulator(const Setting &setting)
+    : setting(setting), devices(static_cast<int>(setting.machine.devices())),
+      timing(setting) {
+  findPositions();
+  findPorts();
+  size_t width = 3 * devices, count = positions.size() + 1;
+  storage.assign(2 * width * count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    rows.push_back(&storage[i * width]);
+    triedRows.push_back(&storage[(count + i) * width]);
+  }
+  shifts.assign(count, 0);
+  triedShifts.assign(count, 0);
+  walked.assign(count, false);
+}
+
+void Simulator::findPositions() {
+  const LayerGraph &graph = setting.graph;
+  int count = static_cast<int>(graph.layers.size());
+  std::vector<std::array<bool, 3>> has(count);
+  for (int i = 0; i < count; ++i) {
+    std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
+    for (size_t s = 0; s < 3; ++s)
+      has[i][s] = llvm::any_of(
+          llvm::ArrayRef(whole->busy(static_cast<Stage>(s)), devices),
+          [](Ticks t) { return t > 0; });
+    has[i][2] |= graph.layers[i].hasParameters;
+  }
+  for (const Tensor &tensor : graph.tensors) {
+    has[tensor.producer][static_cast<int>(tensor.made)] = true;
+    for (auto [consumer, stage] :
+         llvm::zip_equal(tensor.consumers, tensor.needed))
+      has[consumer][static_cast<int>(stage)] = true;
+  }
+  auto add = [&](int layer, Stage stage) {
+    if (has[layer][static_cast<int>(stage)])
+      positions.push_back({layer, stage, {}, {}});
+  };
+  for (int i = 0; i < count; ++i)
+    add(i, Stage::forward);
+  for (int i = count; i-- > 0;) {
+    add(i, Stage::backward);
+    add(i, Stage::weightGradient);
+  }
+}
+
+void Simulator::findPorts() {
+  const LayerGraph &graph = setting.graph;
+  std::vector<std::array<int, 3>> at(graph.layers.size());
+  for (auto [i, position] : llvm::enumerate(positions))
+    at[position.layer][static_cast<int>(position.stage)] = static_cast<int>(i);
+  portsOf.resize(graph.layers.size());
+  positionsOf.resize(graph.layers.size());
+  for (auto [i, position] : llvm::enumerate(positions))
+    positionsOf[position.layer].push_back(static_cast<int>(i));
+  auto indexIn = [](const std::vector<int> &list, int entry) {
+    return static_cast<size_t>(llvm::find(list, entry) - list.begin());
+  };
+  for (auto [number, tensor] : llvm::enumerate(graph.tensors))
+    for (auto [consumer, stage] :
+         llvm::zip_equal(tensor.consumers, tensor.needed)) {
+      int id = static_cast<int>(number);
+      ports.push_back({id, tensor.producer, consumer,
+                       indexIn(graph.layers[tensor.producer].made, id),
+                       indexIn(graph.layers[consumer].read, id),
+                       at[tensor.producer][static_cast<int>(tensor.made)],
+                       at[consumer][static_cast<int>(stage)]});
+    }
+  llvm::stable_sort(
+      ports, [](const Port &a, const Port &b) { return a.from < b.from; });
+  moving.resize(llvm::divideCeil(ports.size(), 64));
+  crossing.assign(positions.size() + 1, PortSet(moving.size()));
+  for (auto [number, port] : llvm::enumerate(ports)) {
+    int id = static_cast<int>(number);
+    // What a layer sums over its own tiles, or reads of a layer whose turn
+    // comes no earlier.
+    (port.from < port.to ? positions[port.to].fetched
+                         : positions[port.to].regrouped)
+        .push_back(id);
+    for (int row = port.from + 1; row <= port.to; ++row)
+      crossing[row][id / 64] |= uint64_t(1) << id % 64;
+    portsOf[port.maker].push_back(id);
+    if (port.reader != port.maker)
+      portsOf[port.reader].push_back(id);
+  }
+  // Layers fetch in the order of the tensors.
+  for (Position &position : positions)
+    for (std::vector<int> *list : {&position.fetched, &position.regrouped})
+      llvm::sort(*list, [&](int a, int b) {
+        return ports[a].tensor < ports[b].tensor;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// A walk
+//===----------------------------------------------------------------------===//
+
+/// Devices receive what others have `ready`, and wait for it.
+void Simulator::receive(const Exchange &exchange, const Ticks *ready,
+                        Row row) const {
+  for (const Arrival &arrival : exchange.arrivals) {
+    int to = arrival.device;
+    Ticks start = row.transfer[to];
+    for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1)
+      start = std::max(start, ready[std::countr_zero(rest)]);
+    Ticks end = start + arrival.duration;
+    row.transfer[to] = end;
+    if (Ticks beside = std::min(end, row.compute[to]) - start; beside > 0)
+      row.lost[to] += timing.slowdown(beside);
+    row.compute[to] = std::max(row.compute[to], end);
+  }
+}
+
+/// Gradients go to the owners of parameters, which update them, and the new
+/// values go back, while the device computes on.
+void Simulator::update(const TimedLayer &layer, Row row) const {
+  for (int d = 0; d < devices; ++d)
+    row.compute[d] += layer[TimedLayer::ownUpdate][d];
+  auto exchange = [&](const Exchange &exchange, const Ticks *ready,
+                      const Ticks *after) {
+    for (const Arrival &arrival : exchange.arrivals) {
+      int to = arrival.device;
+      Ticks start = row.transfer[to];
+      for (DeviceSet rest = arrival.sources | DeviceSet(1) << to; rest;
+           rest &= rest - 1)
+        start = std::max(start, ready[std::countr_zero(rest)]);
+      Ticks duration = arrival.duration + (after ? after[to] : 0);
+      row.transfer[to] = start + duration;
+      row.lost[to] += timing.slowdown(duration);
+    }
+  };
+  exchange(layer.reduce, row.compute, layer[TimedLayer::update]);
+  std::array<Ticks, mostDevices> updated;
+  std::copy_n(row.transfer, devices, updated.begin());
+  exchange(layer.gather, updated.data(), nullptr);
+}
+
+/// When the compute lanes were free, perhaps written to `values`.
+const Ticks *Simulator::computeAt(int row, Ticks *values) const {
+  if (isWalked(row))
+    return triedRows[row];
+  Ticks shift = shifts[row] + shiftOf(row);
+  for (int d = 0; d < devices; ++d)
+    values[d] = rows[row][d] + shift;
+  return values;
+}
+
+/// From the state before a position to the one behind it.
+void Simulator::play(int at) {
+  const Position &position = positions[at];
+  Row row = rowOf(triedRows[at + 1], devices);
+  if (isWalked(at)) {
+    std::copy_n(triedRows[at], 3 * devices, row.compute);
+  } else {
+    computeAt(at, row.compute);
+    for (int d = 0; d < devices; ++d)
+      row.transfer[d] = jumps.empty() ? heldAt(at, devices + d)
+                                      : freeAfter(jumps.back(), at, d);
+    std::copy_n(rows[at] + 2 * devices, devices, row.lost);
+  }
+  std::array<Ticks, mostDevices> ready;
+  for (int port : position.fetched) {
+    const Exchange *exchange = exchanges[port].get();
+    if (!exchange)
+      continue;
+    receive(*exchange, computeAt(ports[port].from + 1, ready.data()), row);
+  }
+  const TimedLayer &layer = *layers[position.layer];
+  const Ticks *busy = layer.busy(position.stage);
+  for (int d = 0; d < devices; ++d)
+    if (busy[d] > 0)
+      row.compute[d] += busy[d] + std::exchange(row.lost[d], 0);
+  if (!position.regrouped.empty())
+    std::copy_n(row.compute, devices, ready.begin());
+  for (int port : position.regrouped)
+    if (const Exchange *exchange = exchanges[port].get())
+      receive(*exchange, ready.data(), row);
+  if (position.stage == Stage::weightGradient)
+    update(layer, row);
+}
+
+/// Whether all that follows a row, which was walked, is as it was before the
+/// proposal, at times that differ by `shift`.
+bool Simulator::isShifted(int row, Ticks &shift) const {
+  Row now = rowOf(triedRows[row], devices), before = rowOf(rows[row], devices);
+  Ticks difference = now.compute[0] - before.compute[0];
+  Ticks least = now.compute[0];
+  for (int d = 0; d < devices; ++d) {
+    if (now.compute[d] - before.compute[d] != difference ||
+        now.lost[d] != before.lost[d])
+      return false;
+    least = std::min(least, now.compute[d]);
+  }
+  // Nothing starts before a compute lane is free: a transfer lane that is free
+  // by then may be so earlier or later.
+  Ticks free = std::numeric_limits<Ticks>::max();
+  for (int d = 0; d < devices; ++d) {
+    Ticks later = before.transfer[d] + difference;
+    if (now.transfer[d] == later)
+      free = std::min({free, later, before.transfer[d] + shifts[row]});
+    else if (now.transfer[d] > least || later > least)
+      return false;
+    else
+      free = std::numeric_limits<Ticks>::min();
+  }
+  shift = difference - shifts[row];
+  // But for what was made before and goes elsewhere only later. If the transfer
+  // lane is shifted, so must be all of it that the lane will wait for; if it is
+  // not, all of it, and the lane must wait for it.
+  for (size_t word = moving.size(); word-- > 0;)
+    for (uint64_t left = crossing[row][word] & moving[word]; left;) {
+      int bit = 63 - std::countl_zero(left);
+      left ^= uint64_t(1) << bit;
+      int port = static_cast<int>(64 * word) + bit;
+      // No lane waits for this, nor for what was made earlier.
+      if (latestAt(ports[port].from + 1) <= free)
+        return true;
+      if (!isShifted(port, row, shift))
+        return false;
+    }
+  return true;
+}
+
+/// When the last compute lane is free, before or under the proposal.
+Ticks Simulator::latestAt(int row) const {
+  Ticks latest =
+      *std::max_element(rows[row], rows[row] + devices) + shifts[row];
+  if (isWalked(row))
+    return std::max(
+        latest, *std::max_element(triedRows[row], triedRows[row] + devices));
+  return latest + std::max<Ticks>(shiftOf(row), 0);
+}
+
+bool Simulator::isShifted(int port, int row, Ticks shift) const {
+  const Ticks *now = triedRows[row] + devices, *before = rows[row] + devices;
+  int made = ports[port].from + 1;
+  for (const Arrival &arrival : exchanges[port]->arrivals) {
+    int to = arrival.device;
+    Ticks free = now[to], wasFree = before[to] + shifts[row];
+    bool laneShifted = free - wasFree == shift;
+    for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1) {
+      int from = std::countr_zero(rest);
+      Ticks ready = triedAt(made, from), was = heldAt(made, from);
+      bool isEarly = ready <= free && was <= wasFree;
+      bool isLate = ready >= free && was >= wasFree;
+      bool readyShifted = ready - was == shift;
+      if (laneShifted ? !readyShifted && !isEarly : !readyShifted || !isLate)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// When a transfer lane is free at a row that is only shifted: what it received
+/// since the jump is, too; if that is nothing, it is as it was then.
+Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
+  int lane = devices + device;
+  return heldAt(row, lane) == heldAt(jump.from, lane)
+             ? triedRows[jump.from][lane]
+             : heldAt(row, lane) + triedShifts[row];
+}
+
+/// Plays what a change reaches: the positions `stops`, in rising order, and
+/// what follows each of them until only the time is another. `anew`: all.
+void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
+  int count = static_cast<int>(positions.size());
+  int at = stops.empty() ? count : stops[0];
+  firstTried = at + 1;
+  jumps.clear();
+  std::fill(walked.begin() + std::min(firstTried, count), walked.end(), false);
+  size_t next = 0;
+  while (at < count) {
+    play(at);
+    walked[++at] = true;
+    while (next < stops.size() && stops[next] < at)
+      ++next;
+    int stop = next < stops.size() ? stops[next] : count;
+    Ticks shift;
+    if (anew || stop == at || !isShifted(at, shift))
+      continue;
+    std::fill(triedShifts.begin() + at + 1, triedShifts.begin() + stop + 1,
+              shift);
+    jumps.push_back({at, stop});
+    at = stop;
+  }
+  triedResult = 0;
+  for (int lane = 0; lane < 2 * devices; ++lane)
+    triedResult = std::max(triedResult, triedAt(count, lane));
+}
+
+//===----------------------------------------------------------------------===//
+// Full and delta mode
+//===----------------------------------------------------------------------===//
+
+Simulator::SharedExchange Simulator::findExchange(const Port &port) {
+  return timing.exchange(layers[port.maker]->made[port.made],
+                         layers[port.reader]->read[port.read],
+                         setting.graph.tensors[port.tensor].elementBytes);
+}
+
+void Simulator::swapExchange(int port, SharedExchange &other) {
+  std::swap(exchanges[port], other);
+  uint64_t bit = uint64_t(1) << port % 64;
+  if (exchanges[port])
+    moving[port / 64] |= bit;
+  else
+    moving[port / 64] &= ~bit;
+}
+
+void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
+                          int sign) {
+  for (auto [d, total] : llvm::enumerate(sum))
+    total += sign * layer[TimedLayer::memory][d];
+}
+
+/// Copies of what the forward pass made elsewhere.
+void Simulator::addMemory(int port, const Exchange *exchange,
+                          std::vector<int64_t> &sum, int sign) const {
+  if (!exchange ||
+      setting.graph.tensors[ports[port].tensor].made != Stage::forward)
+    return;
+  for (const Arrival &arrival : exchange->arrivals)
+    sum[arrival.device] += sign * arrival.bytes;
+}
+
+Ticks Simulator::simulate(const Tilings &tilings) {
+  held = tilings;
+  layers.clear();
+  tried.clear();
+  triedLayers.clear();
+  movedPorts.clear();
+  memoryUse.assign(devices, 0);
+  for (auto [i, tiling] : llvm::enumerate(tilings)) {
+    layers.push_back(timing.layer(static_cast<int>(i), tiling));
+    addMemory(*layers.back(), memoryUse, 1);
+  }
+  exchanges.resize(ports.size());
+  for (auto [i, port] : llvm::enumerate(ports)) {
+    SharedExchange exchange = findExchange(port);
+    addMemory(static_cast<int>(i), exchange.get(), memoryUse, 1);
+    swapExchange(static_cast<int>(i), exchange);
+  }
+  std::fill_n(rows[0], 3 * devices, 0);
+  shifts[0] = 0;
+  walk({0}, /*anew=*/true);
+  std::swap(rows[0], triedRows[0]);
+  rows.swap(triedRows);
+  std::fill(shifts.begin(), shifts.end(), 0);
+  result = triedResult;
+  return result;
+}
+
+Ticks Simulator::propose(llvm::ArrayRef<Change> changes) {
+  tried.assign(changes.begin(), changes.end());
+  triedLayers.clear();
+  movedPorts.clear();
+  triedMemory = memoryUse;
+  llvm::SmallVector<int, 32> stops;
+  for (const Change &change : changes) {
+    addMemory(*layers[change.layer], triedMemory, -1);
+    triedLayers.push_back(std::exchange(
+        layers[change.layer], timing.layer(change.layer, change.tiling)));
+    addMemory(*layers[change.layer], triedMemory, 1);
+    llvm::append_range(stops, positionsOf[change.layer]);
+    llvm::append_range(movedPorts, portsOf[change.layer]);
+  }
+  std::sort(movedPorts.begin(), movedPorts.end());
+  movedPorts.erase(llvm::unique(movedPorts), movedPorts.end());
+  triedExchanges.resize(std::max(triedExchanges.size(), movedPorts.size()));
+  for (auto [i, port] : llvm::enumerate(movedPorts)) {
+    triedExchanges[i] = findExchange(ports[port]);
+    addMemory(port, exchanges[port].get(), triedMemory, -1);
+    addMemory(port, triedExchanges[i].get(), triedMemory, 1);
+    swapExchange(port, triedExchanges[i]);
+    stops.push_back(ports[port].to);
+  }
+  std::sort(stops.begin(), stops.end());
+  walk(stops, /*anew=*/false);
+  swapTables();
+  return triedResult;
+}
+
+/// The tables hold what holds; outside of propose(), tried* is the proposal's.
+void Simulator::swapTables() {
+  for (auto [change, layer] : llvm::zip_equal(tried, triedLayers))
+    std::swap(layers[change.layer], layer);
+  for (auto [i, port] : llvm::enumerate(movedPorts))
+    swapExchange(port, triedExchanges[i]);
+}
+
+void Simulator::accept() {
+  swapTables();
+  for (const Change &change : tried)
+    held[change.layer] = change.tiling;
+  for (const Jump &jump : jumps)
+    for (int row = jump.from + 1; row <= jump.to; ++row)
+      for (int d = 0; d < devices; ++d)
+        rows[row][devices + d] =
+            freeAfter(jump, row, d) - shifts[row] - triedShifts[row];
+  for (int i = firstTried; i < static_cast<int>(rows.size()); ++i)
+    if (walked[i]) {
+      std::swap(rows[i], triedRows[i]);
+      shifts[i] = 0;
+    } else {
+      shifts[i] += triedShifts[i];
+    }
+  memoryUse = triedMemory;
+  result = triedResult;
+  // Nothing is proposed any more.
+  tried.clear();
+  triedLayers.clear();
+  movedPorts.clear();
+  jumps.clear();
+  firstTried = static_cast<int>(rows.size());
+}
+
+int64_t Simulator::bytes() const {
+  int64_t sum = 0;
+  for (const SharedExchange &exchange : exchanges)
+    sum += exchange ? exchange->bytes() : 0;
+  for (const auto &layer : layers)
+    sum += layer->reduce.bytes() + layer->gather.bytes();
+  return sum;
+}
+
+int64_t Simulator::memory() const { return *llvm::max_element(memoryUse); }
+
+int64_t Simulator::proposedMemory() const {
+  return *llvm::max_element(triedMemory);
+}
