@@ -66,8 +66,9 @@ class TableEmitter {
 public:
   TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
     for (BufferOp buffer : names.buffers)
-      if (auto name = buffer.getTensorAttr(); name && buffer.isPersistent())
-        (isState(buffer) ? state : io)[name.getValue()].tiles.push_back(buffer);
+      if (buffer.isPersistent())
+        (isState(buffer) ? state : io)[buffer.getTensorName()].tiles.push_back(
+            buffer);
   }
   void tables();
   void describe();

@@ -55,8 +55,8 @@ void ProgramNames::nameMembers() {
     RankedTensorType type = buffer.getTensorType();
     StringRef device = buffer.getDevice();
     size_t m =
-        memberFor(counterparts.nameOf(buffer), type.getElementType().getAsOpaquePointer(),
-                  type.getRank());
+        memberFor(counterparts.nameOf(buffer),
+                  type.getElementType().getAsOpaquePointer(), type.getRank());
     members[m].buffers.resize(devices.size());
     assert(!members[m].buffers[deviceOf(device)] && "unique on a device");
     members[m].buffers[deviceOf(device)] = buffer;

@@ -19,8 +19,9 @@ namespace lwcc {
 
 class NumberTables;
 
-/// A member of struct Device: counterparts, a tensor or lane of each device that
-/// has one. Counterparts of other element types or ranks are other members.
+/// A member of struct Device: counterparts, a tensor or lane of each device
+/// that has one. Counterparts of other element types or ranks are other
+/// members.
 struct DeviceMember {
   std::string name;
   std::vector<exec::BufferOp> buffers; ///< by device, null where there is none

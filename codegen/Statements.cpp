@@ -204,7 +204,7 @@ LogicalResult StatementBuilder::add(Operation *op, int64_t eventNumber,
     told.kind = Statement::layer;
     told.callee = next.first.str();
     told.lane = laneOf(call.getLane());
-    for (StringRef word : {next.first, nameOf(next.second)})
+    for (StringRef word : {next.first, phaseName(next.second)})
       told.arguments.push_back({Phrase(quoted(word)), false, {}});
     statements.push_back(std::move(told));
   }

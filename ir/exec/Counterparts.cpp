@@ -14,9 +14,7 @@ using namespace lwcc::exec;
 /// What counterparts have in common. Of several on one device, the first
 /// corresponds to the first of another, and so on.
 static std::string kindOf(BufferOp buffer) {
-  if (!buffer.getTensorAttr())
-    return buffer.getSymName().str();
-  std::string kind = buffer.getTensor()->str();
+  std::string kind = buffer.getTensorName().str();
   if (train::TileAttr tile = buffer.getTileAttr())
     kind += "." + tile.letters();
   return kind;

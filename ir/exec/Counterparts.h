@@ -27,7 +27,7 @@ public:
   /// The name that a buffer or a lane shares with its counterparts and with
   /// nothing else of its device: "fc1.weight", "relu1.n" for tiles along n,
   /// "relu1.n0", "relu1.n1" where a device has several; "compute", "lane1",
-  /// "transfer". A buffer that says of no tensor has its symbol's.
+  /// "transfer".
   llvm::StringRef nameOf(mlir::Operation *op) const { return names.at(op); }
 
 private:

@@ -20,6 +20,7 @@ def ExecDialect : Dialect {
   let summary = "A scheduled program on devices, lanes and buffers";
   let cppNamespace = "::lwcc::exec";
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::lwcc::train::TrainDialect"];
 }
 
 class ExecOp<string mnemonic, list<Trait> traits = []> : Op<ExecDialect, mnemonic, traits>;
@@ -99,8 +100,8 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
     are stored channels-last, others row-major; a view with a `window` is the
     part of the other buffer that begins at this element, where it is stored.
 
-    `tensor` is the name of what it holds, `tile` the position if that is a tile
-    of it. Buffers of several devices that hold tiles of one tensor are
+    `tensor` is the name of what it holds (absent: the symbol), `tile` the
+    position if that is a tile of it. Buffers of several devices that hold tiles of one tensor are
     counterparts (Counterparts.h).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, RoleAttr:$role,
@@ -114,6 +115,10 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType();
+    /// What the tensor is called that it holds, or holds a tile or part of.
+    ::mlir::StringAttr getTensorName() {
+      return getTensorAttr() ? getTensorAttr() : getSymNameAttr();
+    }
     /// Bytes of its elements.
     int64_t getBytes();
     /// Whether the contents survive from one run to the next.

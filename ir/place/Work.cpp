@@ -7,7 +7,7 @@
 
 using namespace lwcc;
 
-llvm::StringRef lwcc::nameOf(Phase phase) {
+llvm::StringRef lwcc::phaseName(Phase phase) {
   switch (phase) {
   case Phase::forward:
     return "forward";
@@ -23,7 +23,7 @@ llvm::StringRef lwcc::nameOf(Phase phase) {
 
 std::optional<Phase> lwcc::phaseNamed(llvm::StringRef name) {
   for (Phase phase : allPhases)
-    if (nameOf(phase) == name)
+    if (phaseName(phase) == name)
       return phase;
   return std::nullopt;
 }
@@ -33,7 +33,7 @@ std::string Task::text() const {
   if (tile)
     text += "[" + std::to_string(*tile) + "]";
   if (phase != Phase::forward)
-    text += (" " + nameOf(phase)).str();
+    text += (" " + phaseName(phase)).str();
   return text;
 }
 
@@ -41,7 +41,7 @@ Task lwcc::parseTask(llvm::StringRef text) {
   Task task;
   // Of the phases a plan can name just this one: updates have an order of
   // their own.
-  if (text.consume_back((" " + nameOf(Phase::backward)).str()))
+  if (text.consume_back((" " + phaseName(Phase::backward)).str()))
     task.phase = Phase::backward;
   task.layer = text.str();
   auto [layer, digits] = text.rsplit('[');

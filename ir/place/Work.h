@@ -33,7 +33,7 @@ enum class Phase { forward, backward, weight, update };
 inline constexpr Phase allPhases[] = {Phase::forward, Phase::backward,
                                       Phase::weight, Phase::update};
 
-llvm::StringRef nameOf(Phase phase); ///< "forward", ...
+llvm::StringRef phaseName(Phase phase); ///< "forward", ...
 std::optional<Phase> phaseNamed(llvm::StringRef name);
 
 /// Names work of one lane, in the order that a plan gives it.

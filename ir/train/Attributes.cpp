@@ -82,7 +82,7 @@ static ParseResult parseParts(AsmParser &parser, AttrT &attr) {
 template <typename AttrT>
 static void printParts(AsmPrinter &printer, AttrT attr) {
   printer.printString(attr.getLayer());
-  printer << ' ' << nameOf(attr.getPhase());
+  printer << ' ' << phaseName(attr.getPhase());
   if (attr.getTile())
     printer << " tile " << *attr.getTile();
 }

@@ -40,6 +40,12 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
   if (name == workAttr && !isa<WorkAttr>(attr.getValue()))
     return op->emitOpError("has train.work ")
            << attr.getValue() << "; expected #train.work<LAYER PHASE>";
+  if (name == orderAttr) {
+    auto lanes = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!lanes || !llvm::all_of(lanes, llvm::IsaPred<LaneOrderAttr>))
+      return op->emitOpError("has train.order ")
+             << attr.getValue() << "; expected a list of #train.lane_order";
+  }
   if (name == tileAttr && !isa<TileAttr>(attr.getValue()))
     return op->emitOpError("has train.tile ")
            << attr.getValue() << "; expected #train.tile<n I of N>";

@@ -246,7 +246,7 @@ MemoryReport lwcc::reportMemory(ProgramOp program) {
       device.sequence = sequence.getSymName();
       device.callee = call.getCallee();
       device.layer = call.getLayer();
-      device.phase = nameOf(call.getPhase());
+      device.phase = phaseName(call.getPhase());
       device.alive.clear();
       for (int b : peak.buffers)
         device.alive.push_back(

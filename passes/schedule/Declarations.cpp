@@ -118,10 +118,12 @@ BufferOp Declarations::createBuffer(Location loc, Role role, StringRef tensor,
     symbol += "." + tile.text();
   if (devices.size() > 1)
     symbol = (deviceOf(place) + "." + symbol).str();
-  return BufferOp::create(declarations, loc, namer.unique(symbol),
-                          deviceOf(place), role, plainType(type), offset,
-                          parent, DenseI64ArrayAttr(),
-                          declarations.getStringAttr(tensor), tile);
+  symbol = namer.unique(symbol);
+  return BufferOp::create(
+      declarations, loc, symbol, deviceOf(place), role, plainType(type), offset,
+      parent, DenseI64ArrayAttr(),
+      symbol == tensor ? StringAttr() : declarations.getStringAttr(tensor),
+      tile);
 }
 
 BufferOp Declarations::createKnown(Location loc, Role role, StringRef name,

@@ -42,7 +42,7 @@ static StringRef differenceOf(BufferOp a, BufferOp b) {
     return "element type";
   if (extentsOf(a) != extentsOf(b))
     return "extents";
-  if (a.getTensorAttr() != b.getTensorAttr())
+  if (a.getTensorName() != b.getTensorName())
     return "name";
   for (StringRef name : {"exec.kind", "exec.init", "exec.fresh"})
     if (a->getAttr(name) != b->getAttr(name))
@@ -54,11 +54,11 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
   bool good = true;
   llvm::DenseMap<Attribute, BufferOp> firsts;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
-    StringAttr tensor = buffer.getTensorAttr();
+    StringAttr tensor = buffer.getTensorName();
     // Loss and metric are whole. Input, labels and scalars are what their role
     // says: a parameter may have the same name.
     Role role = buffer.getRole();
-    if (!tensor || !buffer.isPersistent() || role == Role::Loss ||
+    if (!buffer.isPersistent() || role == Role::Loss ||
         role == Role::Metric)
       continue;
     Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
@@ -83,8 +83,8 @@ LogicalResult lwcc::verifyCopies(SequenceOp sequence,
   llvm::MapVector<StringAttr, SmallVector<const WrittenBytes *>> tensors;
   for (const WrittenBytes &written : buffers) {
     BufferOp buffer = written.buffer;
-    StringAttr tensor = buffer.getTensorAttr();
-    if (!tensor || !isState(buffer.getRole()))
+    StringAttr tensor = buffer.getTensorName();
+    if (!isState(buffer.getRole()))
       continue;
     tensors[tensor].push_back(&written);
     if (written.bytes == 0 || written.bytes == buffer.getBytes())

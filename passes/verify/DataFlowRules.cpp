@@ -232,9 +232,9 @@ void FormRules::checkPhases(func::FuncOp func) {
       if (Operation *producer = operand.getDefiningOp())
         if (phaseOf(producer) > phaseOf(&op))
           broken(&op, "D2")
-                  .append("a ", nameOf(phaseOf(&op)),
+                  .append("a ", phaseName(phaseOf(&op)),
                           " op uses a value of the phase ",
-                          nameOf(phaseOf(producer)))
+                          phaseName(phaseOf(producer)))
                   .attachNote(producer->getLoc())
               << "made here";
   }

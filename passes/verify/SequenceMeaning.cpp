@@ -74,7 +74,7 @@ public:
         continue;
       SmallVector<Attribute> properties = {buffer.getRoleAttr()};
       if (buffer.getRole() != Role::Loss && buffer.getRole() != Role::Metric) {
-        properties.push_back(buffer.getTensorAttr());
+        properties.push_back(buffer.getTensorName());
         for (StringRef key : {"exec.dims", "exec.begin"})
           properties.push_back(buffer->getAttr(key));
       }

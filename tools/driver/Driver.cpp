@@ -190,7 +190,7 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<exec::BufferOp>(op))
       if (buffer.getRole() == exec::Role::Parameter &&
-          counted.insert(buffer.getTensorAttr()).second)
+          counted.insert(buffer.getTensorName()).second)
         parameters += ShapedType::getNumElements(
             buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));
     if (auto device = dyn_cast<exec::DeviceOp>(op)) {

@@ -72,7 +72,7 @@ rt::GlobalTensor &Loader::globalOf(rt::GlobalTensor &global, BufferOp buffer) {
     return attr ? attr.asArrayRef().vec() : std::vector<int64_t>();
   };
   rt::TensorRef ref = refOf(buffer);
-  global.name = buffer.getTensor()->str();
+  global.name = buffer.getTensorName().str();
   global.dims = globalDims(buffer).vec();
   std::vector<int64_t> begin = list("exec.begin");
   begin.resize(ref.dims.size());
@@ -111,7 +111,7 @@ void Loader::run(SequenceOp sequence, rt::Machine &machine) {
     rt::Lane &lane = laneOf(call.getLane());
     std::pair<StringRef, Phase> layer = {call.getLayer(), call.getPhase()};
     if (current[call.getLane().str()] != layer) {
-      lane.layer(layer.first.data(), nameOf(layer.second).data());
+      lane.layer(layer.first.data(), phaseName(layer.second).data());
       current[call.getLane().str()] = layer;
     }
     rt::Tensors outs, ins;
@@ -190,7 +190,7 @@ LogicalResult Loader::load(rt::Program &program) {
     case Role::Gradient:
       break;
     default: {
-      StringAttr name = buffer.getTensorAttr();
+      StringAttr name = buffer.getTensorName();
       rt::StateTensor &entry = state[name.getValue()];
       globalOf(entry.tensor, buffer);
       bytes[name.getValue()] = bytesOfState(buffer);

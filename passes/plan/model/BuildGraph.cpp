@@ -219,7 +219,7 @@ void TileBuilder::sign(const Layer &layer, plan::LayerGraph::Layer &known) {
     os << op->getName() << op->getPropertiesAsAttribute();
     if (Attribute axes = op->getAttr(axesAttr))
       os << axes;
-    os << nameOf(phaseOf(op));
+    os << phaseName(phaseOf(op));
     for (ValueRange values :
          {ValueRange(op->getOperands()), ValueRange(op->getResults())})
       for (Value value : values)

@@ -173,7 +173,7 @@ void plan::printTrace(exec::ProgramOp program, const ProgramTime &time,
               "{{\"name\": {0}, \"cat\": {1}, \"ph\": \"X\", \"pid\": {2}, "
               "\"tid\": {3}, \"ts\": {4:f3}, \"dur\": {5:f3}, \"args\": "
               "{{\"layer\": {6}, \"step\": 0, \"call\": {7}}}",
-              jsonText(call.getCallee()), jsonText(call.getPhase()),
+              jsonText(call.getCallee()), jsonText(phaseName(call.getPhase())),
               deviceOf[span.lane], span.lane, span.begin * 1e6,
               span.seconds * 1e6, jsonText(call.getLayer()),
               calls[span.lane]++);

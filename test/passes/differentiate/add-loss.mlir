@@ -7,7 +7,7 @@
 // CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32> {train.name = "x"},
 // CHECK-SAME:    %[[LABELS:.*]]: tensor<2xi32> {train.name = "labels"},
 // CHECK-SAME:    tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xf32>)
-// CHECK:         %[[LOSS:.*]], %{{.*}} = train.cross_entropy(%[[X]], %[[LABELS]]) {train.layer = "loss"
+// CHECK:         %[[LOSS:.*]], %{{.*}} = train.cross_entropy(%[[X]], %[[LABELS]]) {{{.*}}train.work = #train.work<"loss" forward>
 // CHECK:         %[[COUNTS:.*]] = train.accuracy(%[[X]], %[[LABELS]])
 // CHECK:         return %[[LOSS]], %[[COUNTS]]
 func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {

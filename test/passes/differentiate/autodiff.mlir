@@ -14,11 +14,11 @@
 // CHECK:         %[[FLAT:.*]] = train.reshape(%[[RELU]])
 // CHECK:         %[[LOSS:.*]], %[[PROBS:.*]] = train.cross_entropy
 // CHECK:         %[[ONE:.*]] = train.constant {{.*}}train.names = ["d_loss"]{{.*}} dense<1.0
-// CHECK:         %[[DLOGITS:.*]] = train.cross_entropy_grad(%[[ONE]], %[[PROBS]], %[[LABELS]]) {{.*}}train.names = ["d_logits"], train.phase = "backward"
-// CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.axes = "n-c", train.layer = "fc", train.names = ["d_flat"], train.phase = "backward"}
+// CHECK:         %[[DLOGITS:.*]] = train.cross_entropy_grad(%[[ONE]], %[[PROBS]], %[[LABELS]]) {{.*}}train.names = ["d_logits"], train.work = #train.work<{{.*}}backward>
+// CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.axes = "n-c", train.names = ["d_flat"], train.work = #train.work<"fc" backward>}
 // CHECK:         %[[DFC:.*]] = train.matmul(%[[DLOGITS]], %[[FLAT]]) {{.*}}transpose_a = true
-// CHECK:         %[[M:.*]] = train.read @fc.momentum {{.*}}train.phase = "update"
-// CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[M]], %[[SCALARS]], %[[LOSS]], %[[DFC]]) {train.layer = "fc", train.phase = "update"}
+// CHECK:         %[[M:.*]] = train.read @fc.momentum {{.*}}train.work = #train.work<{{.*}}update>
+// CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[M]], %[[SCALARS]], %[[LOSS]], %[[DFC]]) {{{.*}}train.work = #train.work<"fc" update>}
 // CHECK:         train.write @fc, %[[FCNEW]]
 // CHECK:         train.write @fc.momentum, %[[MNEW]]
 // CHECK:         %[[DRELU:.*]] = train.reshape(%[[DFLAT]])
@@ -34,10 +34,10 @@ func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32>, %scalars:
   %w = train.read @conv : tensor<4x3x3x3xf32>
   %b = train.read @conv.bias : tensor<4xf32>
   %fc = train.read @fc : tensor<10x64xf32>
-  %c = train.conv(%x, %w, %b) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.layer = "conv"} : (tensor<2x3x4x4xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x4x4xf32>
-  %r = train.map "max(x0, 0.0f)"(%c) {fn = "relu", train.layer = "relu"} : (tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32>
+  %c = train.conv(%x, %w, %b) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.work = #train.work<"conv" forward>} : (tensor<2x3x4x4xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x4x4xf32>
+  %r = train.map "max(x0, 0.0f)"(%c) {fn = "relu", train.work = #train.work<"relu" forward>} : (tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32>
   %f = train.reshape(%r) {train.names = ["flat"]} : (tensor<2x4x4x4xf32>) -> tensor<2x64xf32>
-  %l = train.matmul(%f, %fc) {transpose_b = true, train.layer = "fc", train.names = ["logits"]} : (tensor<2x64xf32>, tensor<10x64xf32>) -> tensor<2x10xf32>
+  %l = train.matmul(%f, %fc) {transpose_b = true, train.work = #train.work<"fc" forward>, train.names = ["logits"]} : (tensor<2x64xf32>, tensor<10x64xf32>) -> tensor<2x10xf32>
   %loss, %probs = train.cross_entropy(%l, %labels) {train.names = ["loss", "probs"]} : (tensor<2x10xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2x10xf32>)
   return %loss : tensor<f32>
 }

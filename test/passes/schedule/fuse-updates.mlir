@@ -9,7 +9,7 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK: %[[W:.*]] = train.read @w
 // CHECK: train.matmul(%arg0, %[[W]])
 // CHECK: %[[M:.*]] = train.read @w.momentum
-// CHECK-NEXT: %w_new, %m_new, %dx = train.matmul_sgd(%[[W]], %[[M]], %arg2, %arg3, %arg1, %arg0) {{{.*}}train.names = ["", "", "d_x"]{{.*}}train.phase = "backward"
+// CHECK-NEXT: %w_new, %m_new, %dx = train.matmul_sgd(%[[W]], %[[M]], %arg2, %arg3, %arg1, %arg0) {{{.*}}train.names = ["", "", "d_x"]{{.*}}train.work = #train.work<{{.*}}backward>
 // CHECK-NOT: train.sgd
 // CHECK-DAG: train.write @w, %w_new
 // CHECK-DAG: train.write @w.momentum, %m_new
@@ -20,13 +20,13 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 func.func @layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
   %w = train.read @w : tensor<3x2xf32>
   %y = train.matmul(%x, %w) {transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
-  %dx = train.matmul(%dy, %w) {train.names = ["d_x"], train.phase = "backward"} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
-  %g = train.matmul(%dy, %x) {train.names = ["d_w"], train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %z = train.map "x0"(%dx) {train.phase = "backward"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  %m = train.read @w.momentum {train.phase = "update"} : tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<3x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<3x2xf32>
+  %dx = train.matmul(%dy, %w) {train.names = ["d_x"], train.work = #train.work<"" backward>} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  %g = train.matmul(%dy, %x) {train.names = ["d_w"], train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %z = train.map "x0"(%dx) {train.work = #train.work<"" backward>} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<3x2xf32>
   return %y, %z : tensor<4x3xf32>, tensor<4x2xf32>
 }
 
@@ -40,11 +40,11 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK-NOT: train.matmul(
 func.func @first_layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
-  %m = train.read @w.momentum {train.phase = "update"} : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<3x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<3x2xf32>
+  %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<3x2xf32>
   return
 }
 
@@ -60,13 +60,13 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK: train.matmul_sgd
 func.func @other_reader(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<4x3xf32> {
   %w = train.read @w : tensor<3x2xf32>
-  %m = train.read @w.momentum {train.phase = "update"} : tensor<3x2xf32>
-  %dx = train.matmul(%dy, %w) {train.phase = "backward"} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %z = train.matmul(%dx, %w) {train.phase = "backward", transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<3x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<3x2xf32>
+  %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  %dx = train.matmul(%dy, %w) {train.work = #train.work<"" backward>} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %z = train.matmul(%dx, %w) {train.work = #train.work<"" backward>, transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<3x2xf32>
   return %z : tensor<4x3xf32>
 }
 
@@ -81,9 +81,9 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %h = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g, %h) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %h = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g, %h) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
   train.write @w, %n : tensor<3x2xf32>
   train.write @w.momentum, %k : tensor<3x2xf32>
   return
@@ -93,8 +93,8 @@ func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor
 func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<3x2xf32> {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
   train.write @w, %n : tensor<3x2xf32>
   train.write @w.momentum, %k : tensor<3x2xf32>
   return %g : tensor<3x2xf32>
@@ -104,8 +104,8 @@ func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars:
 func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%x, %dy) {train.phase = "backward"} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  %g = train.matmul(%x, %dy) {train.work = #train.work<"" backward>} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
   train.write @w, %n : tensor<3x2xf32>
   train.write @w.momentum, %k : tensor<3x2xf32>
   return
@@ -115,8 +115,8 @@ func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: ten
 func.func @another_lane(%x: tensor<4x2xf32, #train.place<"0.0.1">>, %dy: tensor<4x3xf32, #train.place<"0.0.1">>, %scalars: tensor<64xui8, #train.place<"0.0.0">>, %loss: tensor<f32, #train.place<"0.0.0">>) {
   %w = train.read @w : tensor<3x2xf32, #train.place<"0.0.0">>
   %m = train.read @w.momentum : tensor<3x2xf32, #train.place<"0.0.0">>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32, #train.place<"0.0.1">>, tensor<4x2xf32, #train.place<"0.0.1">>) -> tensor<3x2xf32, #train.place<"0.0.1">>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>, tensor<64xui8, #train.place<"0.0.0">>, tensor<f32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.1">>) -> (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>)
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32, #train.place<"0.0.1">>, tensor<4x2xf32, #train.place<"0.0.1">>) -> tensor<3x2xf32, #train.place<"0.0.1">>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>, tensor<64xui8, #train.place<"0.0.0">>, tensor<f32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.1">>) -> (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>)
   train.write @w, %n : tensor<3x2xf32, #train.place<"0.0.0">>
   train.write @w.momentum, %k : tensor<3x2xf32, #train.place<"0.0.0">>
   return

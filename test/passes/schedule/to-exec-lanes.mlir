@@ -6,8 +6,8 @@
 #second = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.1">]>
 
 module {
-  // CHECK: exec.lane @gpu0.compute on @gpu0
-  // CHECK-NEXT: exec.lane @gpu0.lane1 on @gpu0
+  // CHECK: exec.lane compute @gpu0.compute on @gpu0
+  // CHECK-NEXT: exec.lane compute @gpu0.lane1 on @gpu0
   // CHECK: exec.event @map.done
   // CHECK-NEXT: exec.event @reduce.done
   // CHECK-NOT: exec.event

@@ -25,11 +25,11 @@ func.func @model(%x: tensor<?x4xf32> {train.name = "x"}) -> tensor<?x4xf32> {
 //--- parts.mlir
 train.parameter statistic @s : tensor<8xf32> init<constant 0.0>
 func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4xf32> {
-  %v = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.layer = "a", train.phase = "forward", train.names = ["v"]} : (tensor<2x4xf32>) -> tensor<4xf32>
+  %v = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.work = #train.work<"a" forward>, train.names = ["v"]} : (tensor<2x4xf32>) -> tensor<4xf32>
   // CHECK: error: breaks rule (I5): a part of type 'tensor<4xf32>' at [9223372036854775807] is not inside parameter @s of type 'tensor<8xf32>'
-  train.write @s at [9223372036854775807], %v {train.layer = "a", train.phase = "forward"} : tensor<4xf32>
+  train.write @s at [9223372036854775807], %v {train.work = #train.work<"a" forward>} : tensor<4xf32>
   // CHECK: error: breaks rule (I5): a part of type 'tensor<4xf32>' at [-9223372036854775808] is not inside
-  train.write @s at [-9223372036854775808], %v {train.layer = "a", train.phase = "forward"} : tensor<4xf32>
+  train.write @s at [-9223372036854775808], %v {train.work = #train.work<"a" forward>} : tensor<4xf32>
   return %x : tensor<2x4xf32>
 }
 //--- shards.mlir
