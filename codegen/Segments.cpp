@@ -6,8 +6,9 @@
 //
 // Devices that do alike may go up at different calls: one sums what all of them
 // made, the others fetch that sum. So that they can share functions all the
-// same, counterpart calls are on one level, the highest of theirs; levels are
-// found anew until that holds.
+// same, counterpart calls are on one level, the highest of theirs, and what
+// only some devices do is on a level of its own; levels are found anew until
+// that holds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace mlir;
 using namespace lwcc;
@@ -91,14 +93,15 @@ private:
   ProgramNames &names;
   std::vector<Unit> units;
   size_t kinds = 0;
-  std::vector<size_t> leastLevel; ///< by kind of call
+  std::vector<std::set<int>> makers; ///< by kind of call: devices
+  std::vector<size_t> leastLevel;    ///< by kind of call
 };
 
 } // namespace
 
 /// The forward pass of a lane ends where its first other call begins.
 Section Cutter::sectionOf(CallOp call, LaneOp lane, Section before) const {
-  if (call.getPhase() == Phase::update && lane.isTransfer())
+  if (lane.isTransfer() && call.getPhase() == Phase::update)
     return Section::update;
   bool forward =
       before == Section::forward && call.getPhase() == Phase::forward;
@@ -152,6 +155,10 @@ void Cutter::collect() {
   }
   assert(unit.ops.empty() && "a wait is followed by what waits");
   kinds = numbers.size();
+  makers.resize(kinds);
+  for (const Unit &each : units)
+    if (each.kind >= 0)
+      makers[each.kind].insert(each.device);
   leastLevel.assign(kinds, 0);
 }
 
@@ -160,6 +167,7 @@ void Cutter::collect() {
 bool Cutter::raise(bool together) {
   bool changed = false;
   std::map<int, std::pair<size_t, Section>> lanes;
+  std::map<std::pair<int, Section>, int> last; // call of a device's section
   for (Unit &unit : units) {
     auto lane = lanes.try_emplace(unit.lane, 0, Section::forward).first;
     auto &[level, section] = lane->second;
@@ -172,6 +180,12 @@ bool Cutter::raise(bool together) {
       level = std::max(level, by.level + (elsewhere ? 1 : 0));
     }
     if (together && unit.kind >= 0) {
+      auto [before, isFirst] =
+          last.try_emplace({unit.device, unit.section}, unit.kind);
+      int previous = before->second;
+      before->second = unit.kind;
+      if (!isFirst && makers[previous] != makers[unit.kind])
+        level = std::max(level, leastLevel[previous] + 1);
       changed |= level > leastLevel[unit.kind];
       level = leastLevel[unit.kind] = std::max(level, leastLevel[unit.kind]);
     }

@@ -63,8 +63,7 @@ void LaneKindAttr::print(AsmPrinter &printer) const {
   printer << '<' << ::nameOf(getValue()) << '>';
 }
 
-static ParseResult parseWork(OpAsmParser &parser,
-                             lwcc::train::WorkAttr &work) {
+static ParseResult parseWork(OpAsmParser &parser, lwcc::train::WorkAttr &work) {
   return lwcc::train::parseWork(parser, work);
 }
 

@@ -47,8 +47,8 @@ struct Task {
   std::string text() const;
 };
 
-/// The reverse of Task::text. Every text is one: what is no tile and no phase is
-/// a layer's name.
+/// The reverse of Task::text. Every text is one: what is no tile and no phase
+/// is a layer's name.
 Task parseTask(llvm::StringRef text);
 
 } // namespace lwcc

@@ -273,4 +273,3 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   return success();
 }
-

@@ -46,14 +46,15 @@ public:
 
 namespace lwcc::train {
 
-/// The two discardable attributes that every pass keeps: the #train.work that an
-/// op is, and what each of its results is called.
+/// The two discardable attributes that every pass keeps: the #train.work that
+/// an op is, and what each of its results is called.
 inline constexpr llvm::StringLiteral workAttr = "train.work";
 inline constexpr llvm::StringLiteral namesAttr = "train.names";
 /// #train.tiling of an op, from the form planned on.
 inline constexpr llvm::StringLiteral tilingAttr = "train.tiling";
 /// Of a matrix product that belongs to a layer's backward pass: which dimension
-/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent: "nc-".
+/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent:
+/// "nc-".
 inline constexpr llvm::StringLiteral axesAttr = "train.axes";
 /// Of a parameter or an argument that holds a part of a tensor (from the form
 /// sharded on): the tensor's name and extents, and the part's first element.
@@ -73,8 +74,8 @@ inline constexpr llvm::StringLiteral classesAttr = "train.classes";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose
 /// order the plan says something about.
 inline constexpr llvm::StringLiteral orderAttr = "train.order";
-/// #train.tile of an op that makes a part of a larger op's results (form sharded
-/// on); its train.names are those of the whole.
+/// #train.tile of an op that makes a part of a larger op's results (form
+/// sharded on); its train.names are those of the whole.
 inline constexpr llvm::StringLiteral tileAttr = "train.tile";
 
 /// Most tensors that the runtime's sum and sgd take (runtime/core/Ops.h).

@@ -198,7 +198,8 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
     for (auto [device, share] : llvm::enumerate(shares)) {
       std::vector<int64_t> wishes(share.buffers.size(), -1);
       for (auto [buffer, wish] : llvm::zip_equal(share.buffers, wishes))
-        if (auto other = placed.find(counterparts.nameOf(buffer)); other != placed.end())
+        if (auto other = placed.find(counterparts.nameOf(buffer));
+            other != placed.end())
           wish = other->second;
       memory::MemorySolution solution = memory::solve(share.problem, wishes);
       for (auto [buffer, offset] :

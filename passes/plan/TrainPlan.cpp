@@ -3,7 +3,7 @@
 // Takes `differentiated`, gives `planned`: asks a solver (or a file) for a plan
 // of the layers and writes each op's tiling on it. Solvers that ask what a step
 // of a plan's program takes have it made of a copy. A layer is what has one
-// train.layer: its forward, backward and update ops share the tiling. An op
+// layer in train.work: its forward, backward and update ops share the tiling. An op
 // that belongs to no layer of its own (a read of a parameter) goes with the op
 // that uses it.
 //
@@ -277,8 +277,8 @@ private:
     for (const plan::LaneOrder &order : made.order) {
       SmallVector<TaskAttr> tasks;
       for (const Task &task : order.tasks)
-        tasks.push_back(TaskAttr::get(&getContext(), task.layer, task.phase,
-                                      task.tile));
+        tasks.push_back(
+            TaskAttr::get(&getContext(), task.layer, task.phase, task.tile));
       if (!tasks.empty())
         lanes.push_back(LaneOrderAttr::get(
             &getContext(), PlaceAttr::get(&getContext(), order.lane), tasks));

@@ -22,7 +22,7 @@ static Place valueOf(train::PlaceAttr place) {
 Place lwcc::placeOf(Operation *op) {
   auto tiling = op->getAttrOfType<train::TilingAttr>(train::tilingAttr);
   return valueOf(tiling && !tiling.getPlaces().empty() ? tiling.getPlaces()[0]
-                                                     : train::PlaceAttr());
+                                                       : train::PlaceAttr());
 }
 
 Place lwcc::placeOf(Value value) {
@@ -91,9 +91,9 @@ void Declarations::createDevicesAndLanes() {
                                  : "lane" + place.lane.text()));
   }
   for (auto &[place, laneName] : lanes)
-    exec::LaneOp::create(
-        declarations, loc, exec::LaneKindAttr::get(context, place.lane.kind),
-        laneName, deviceOf(place));
+    exec::LaneOp::create(declarations, loc,
+                         exec::LaneKindAttr::get(context, place.lane.kind),
+                         laneName, deviceOf(place));
 }
 
 BufferOp Declarations::createBuffer(Value value, Role role, StringRef tensor,
@@ -119,11 +119,11 @@ BufferOp Declarations::createBuffer(Location loc, Role role, StringRef tensor,
   if (devices.size() > 1)
     symbol = (deviceOf(place) + "." + symbol).str();
   symbol = namer.unique(symbol);
-  return BufferOp::create(
-      declarations, loc, symbol, deviceOf(place), role, plainType(type), offset,
-      parent, DenseI64ArrayAttr(),
-      symbol == tensor ? StringAttr() : declarations.getStringAttr(tensor),
-      tile);
+  return BufferOp::create(declarations, loc, symbol, deviceOf(place), role,
+                          plainType(type), offset, parent, DenseI64ArrayAttr(),
+                          symbol == tensor ? StringAttr()
+                                           : declarations.getStringAttr(tensor),
+                          tile);
 }
 
 BufferOp Declarations::createKnown(Location loc, Role role, StringRef name,

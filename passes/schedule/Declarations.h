@@ -59,8 +59,8 @@ private:
   /// A buffer that the trainer knows: a global tensor, or the part of one that
   /// `attributes` describes (Train.h).
   exec::BufferOp createKnown(mlir::Location loc, exec::Role role,
-                             llvm::StringRef name, mlir::Type type,
-                             Place place, mlir::DictionaryAttr attributes);
+                             llvm::StringRef name, mlir::Type type, Place place,
+                             mlir::DictionaryAttr attributes);
   llvm::StringRef deviceOf(Place place) const {
     return devices.at(place.device());
   }

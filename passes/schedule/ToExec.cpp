@@ -87,9 +87,8 @@ BufferOp FunctionBuilder::baseOf(const Storage *memory) {
     return parent.given(memory->given);
   BufferOp &base = bases[memory];
   if (!base)
-    base =
-        parent.createBuffer(memory->owner, transientRole(memory->owner),
-                            nameFor(memory->owner), placeOf(memory->owner));
+    base = parent.createBuffer(memory->owner, transientRole(memory->owner),
+                               nameFor(memory->owner), placeOf(memory->owner));
   return base;
 }
 
@@ -104,10 +103,10 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
       return FlatSymbolRefAttr::get(known.getSymNameAttr());
     // May be a window as well, which adds to the views.
     FlatSymbolRefAttr whole = bufferOf(slice.getX());
-    BufferOp window = views[value] = parent.createBuffer(
-        value, transientRole(value), nameFor(value),
-        placeOf(storage.find(value).storage->owner), whole,
-        windowOffset(slice));
+    BufferOp window = views[value] =
+        parent.createBuffer(value, transientRole(value), nameFor(value),
+                            placeOf(storage.find(value).storage->owner), whole,
+                            windowOffset(slice));
     window.setWindow(slice.getStart());
     return FlatSymbolRefAttr::get(window.getSymNameAttr());
   }
@@ -119,8 +118,8 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
   BufferOp &view = views[value];
   if (!view)
     view = parent.createBuffer(
-        value, transientRole(value), nameFor(value), placeOf(memory->owner), FlatSymbolRefAttr::get(base.getSymNameAttr()),
-        offset);
+        value, transientRole(value), nameFor(value), placeOf(memory->owner),
+        FlatSymbolRefAttr::get(base.getSymNameAttr()), offset);
   return FlatSymbolRefAttr::get(view.getSymNameAttr());
 }
 
@@ -138,8 +137,7 @@ void FunctionBuilder::call(Operation *op, StringRef callee,
                            FlatSymbolRefAttr kernel, DictionaryAttr params) {
   exec::CallOp::create(calls, op->getLoc(), calls.getStringAttr(callee),
                        parent.laneOf(placeOf(op)), calls.getArrayAttr(outs),
-                       calls.getArrayAttr(ins), kernel, params,
-                       workFor(op));
+                       calls.getArrayAttr(ins), kernel, params, workFor(op));
 }
 
 void FunctionBuilder::copy(Operation *op, Value value, BufferOp target) {

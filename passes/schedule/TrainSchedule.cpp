@@ -37,8 +37,7 @@ namespace {
 /// A function as a scheduling problem.
 class Function {
 public:
-  Function(func::FuncOp func, ArrayAttr lanes)
-      : body(func.getBody().front()) {
+  Function(func::FuncOp func, ArrayAttr lanes) : body(func.getBody().front()) {
     for (Operation &op : body.without_terminator())
       if (op.getNumOperands() > 0 || op.use_empty()) {
         number[&op] = ops.size();
@@ -247,8 +246,8 @@ private:
         if (task == tasks.end())
           continue; // evaluation has no backward pass; or it was fused
         if (before)
-          wanted.push_back({*before, task->second, last, name,
-                            lane.getLane().getValue()});
+          wanted.push_back(
+              {*before, task->second, last, name, lane.getLane().getValue()});
         before = &task->second;
         last = name;
       }

@@ -79,8 +79,7 @@ void FunctionSharder::readParameter(ReadOp read) {
 /// Which part of the op's results a tile makes; null if it makes all.
 static TileAttr positionOf(MLIRContext *context, const Cuts &cuts,
                            const Grid &index) {
-  return cuts.none() ? TileAttr()
-                     : TileAttr::get(context, index, cuts.degrees);
+  return cuts.none() ? TileAttr() : TileAttr::get(context, index, cuts.degrees);
 }
 
 void FunctionSharder::tileOp(Operation *op) {
@@ -149,8 +148,7 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
 }
 
 Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
-                                     PlaceAttr place,
-                                     TileAttr position) {
+                                     PlaceAttr place, TileAttr position) {
   OperationState state(op->getLoc(), op->getName());
   state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
   state.propertiesAttr = op->getPropertiesAsAttribute();
@@ -232,8 +230,8 @@ LogicalResult FunctionSharder::run() {
   SmallVector<Value> results;
   auto first = PlaceAttr::get(func.getContext(), Place());
   for (Value value : old.getTerminator()->getOperands())
-    results.push_back(
-        pieces.get(value, wholeOf(shapeOf(value)), first, {"loss", Phase::forward}));
+    results.push_back(pieces.get(value, wholeOf(shapeOf(value)), first,
+                                 {"loss", Phase::forward}));
   func::ReturnOp::create(builder, old.getTerminator()->getLoc(), results);
   return success();
 }

@@ -206,8 +206,7 @@ Pieces::Piece Pieces::cut(const Piece &piece, const Box &region) {
 Value Pieces::move(Value value, PlaceAttr place) {
   if (onSameDevice(placeOf(value), place))
     return value;
-  Value &there =
-      moved[{value.getAsOpaquePointer(), place.getValue().device()}];
+  Value &there = moved[{value.getAsOpaquePointer(), place.getValue().device()}];
   if (!there) {
     auto type = cast<RankedTensorType>(value.getType());
     // Transfers have a lane of their own, beside which the device computes.

@@ -58,8 +58,7 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
     // Loss and metric are whole. Input, labels and scalars are what their role
     // says: a parameter may have the same name.
     Role role = buffer.getRole();
-    if (!buffer.isPersistent() || role == Role::Loss ||
-        role == Role::Metric)
+    if (!buffer.isPersistent() || role == Role::Loss || role == Role::Metric)
       continue;
     Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
     BufferOp first = firsts.try_emplace(whole, buffer).first->second;

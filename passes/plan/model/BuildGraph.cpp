@@ -67,7 +67,8 @@ struct LayerCollector {
       if (auto read = dyn_cast<ReadOp>(producer))
         layer.hasParameters |= isTrainable(module, read);
       else if (StringRef from = layerOf(producer);
-               phaseOf(producer) == Phase::forward && !from.empty() && from != name)
+               phaseOf(producer) == Phase::forward && !from.empty() &&
+               from != name)
         producers.try_emplace(name, from);
     }
     // Of a layer's ops, the one that can be cut furthest stands for it.
@@ -172,7 +173,8 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       if (!producer || producer->getNumOperands() == 0) {
         // What is not trained is never synchronized.
         auto read = dyn_cast_or_null<ReadOp>(producer);
-        if (read && phaseOf(&op) != Phase::update && isTrainable(module, read) &&
+        if (read && phaseOf(&op) != Phase::update &&
+            isTrainable(module, read) &&
             !llvm::is_contained(layer.params, operand))
           layer.params.push_back(operand);
         continue;
@@ -314,9 +316,9 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
   SmallVector<Operation *> forward, backward, sources;
   for (auto func : module.getOps<func::FuncOp>())
     for (Operation &op : func.getBody().front().without_terminator())
-      (op.getNumOperands() == 0    ? sources
+      (op.getNumOperands() == 0         ? sources
        : phaseOf(&op) == Phase::forward ? forward
-                                   : backward)
+                                        : backward)
           .push_back(&op);
   LayerCollector collector{module};
   for (ArrayRef<Operation *> ops :

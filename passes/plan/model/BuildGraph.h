@@ -1,7 +1,7 @@
 //===- BuildGraph.h - The layers of a module --------------------*- C++ -*-===//
 //
 // From the form differentiated to what planning looks at (LayerGraph.h). A
-// layer is what has one train.layer: its forward, backward and update ops.
+// layer is what has one name in train.work: its forward, backward and update ops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MODEL_BUILDGRAPH_H

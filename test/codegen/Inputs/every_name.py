@@ -31,7 +31,7 @@ def symbol(name):
 
 
 def tensor(name):
-    """The tensor of that name on the device, which no other symbol is called."""
+    """The symbol of the tensor of that name, which no other is called."""
     return symbol("d." + name)
 
 
@@ -60,7 +60,8 @@ def main():
         if name in ODD:  # the tables for the trainer have it as text, too
             role = "parameter"
             rest = " {exec.init = #train.init<constant 0.0>}"
-        print(f"  exec.buffer {role} {tensor(name)} : tensor<{shape}2xf32> "
+        print(f"  exec.buffer {role} {tensor(name)} of {symbol(name)[1:]} : "
+              f"tensor<{shape}2xf32> "
               f"on @d at 0{rest}")
     print("  exec.sequence @train_step {")
     for name in ODD:

@@ -88,7 +88,7 @@ func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi3
 !labels = tensor<2xi32, #train.place<"0.0.0">>
 !loss = tensor<f32, #train.place<"0.0.0">>
 // CHECK: error: breaks rule (S2): the parameter is no part of the tensor that it names
-train.parameter trainable @w.gpu0 : tensor<3xf32> init<constant 0.0> {train.tensor = "w", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
+train.parameter trainable @w.part0 : tensor<3xf32> init<constant 0.0> {train.tensor = "w", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
 // CHECK: error: breaks rule (S2): argument 0 is no part of the tensor that it names
 // CHECK: error: breaks rule (S1): argument 2 has no place
 func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dims = array<i64: 4, 4>}, %labels: !labels {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (!loss, !labels) {

@@ -14,9 +14,7 @@ namespace {
 bool isView(BufferOp buffer) { return buffer.getViewOf().has_value(); }
 bool isWindow(BufferOp buffer) { return buffer.getWindow().has_value(); }
 /// What the trainer knows.
-bool isPart(BufferOp buffer) {
-  return buffer->hasAttr("exec.begin");
-}
+bool isPart(BufferOp buffer) { return buffer->hasAttr("exec.begin"); }
 bool isState(BufferOp buffer) { return buffer->hasAttr("exec.init"); }
 BufferOp anyOf(ProgramOp program, bool (*fits)(BufferOp), Random &random) {
   std::vector<BufferOp> buffers = all<BufferOp>(program);

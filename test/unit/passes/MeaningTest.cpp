@@ -328,9 +328,7 @@ TEST_F(MeaningTest, saysWhatTheTrainerIsTold) {
   expectRejected([&](exec::BufferOp w) {
     w->setAttr("exec.begin", builder.getDenseI64ArrayAttr({4}));
   });
-  expectRejected([&](exec::BufferOp w) {
-    w.setTensor("v");
-  });
+  expectRejected([&](exec::BufferOp w) { w.setTensor("v"); });
 }
 
 } // namespace
