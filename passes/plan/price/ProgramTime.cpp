@@ -2,7 +2,8 @@
 
 #include "passes/plan/price/ProgramTime.h"
 #include "ir/json/ParseJson.h"
-#include "passes/plan/price/Links.h"
+#include "passes/plan/machine/Links.h"
+#include "passes/plan/model/Call.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -39,6 +40,13 @@ static Moment afterWait(Moment arrival, Moment event, double waking) {
           arrival.variance * later};
 }
 
+static SmallVector<BusyLinks::Source> sourcesOf(const PricedCall &call,
+                                                const Machine &machine) {
+  return llvm::map_to_vector(call.remote, [&](const RemoteRead &read) {
+    return BusyLinks::Source{machine.deviceOf(read.device), read.bytes};
+  });
+}
+
 ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
                          const Machine &machine, const CostModel &costs) {
   SymbolTable symbols(program);
@@ -51,7 +59,7 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
     time.lanes.push_back(lane);
   }
   std::vector<Moment> free(time.lanes.size());
-  Links links(machine);
+  BusyLinks links(machine);
   llvm::DenseMap<StringAttr, Moment> recorded;
   auto found = symbols.lookup<exec::SequenceOp>(sequence);
   for (Operation &op : found.getBody().front()) {
@@ -69,9 +77,11 @@ ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
       CostModel::Answer answer = costs.answer(priced.work);
       // Measured times are those of calls that read elsewhere, beside others.
       if (answer.from == CostModel::Answer::analytic)
-        answer.seconds =
-            std::max(answer.seconds, links.arrival(priced, free[number].mean) -
-                                         free[number].mean);
+        answer.seconds = std::max(answer.seconds,
+                                  links.arrival(machine.deviceOf(priced.device),
+                                                sourcesOf(priced, machine),
+                                                free[number].mean) -
+                                      free[number].mean);
       time.all += answer.seconds;
       if (answer.from == CostModel::Answer::measured)
         time.measured += answer.seconds;

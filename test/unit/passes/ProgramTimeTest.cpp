@@ -1,8 +1,8 @@
 //===- ProgramTimeTest.cpp - How long a program's step takes --------------===//
 
 #include "passes/plan/price/ProgramTime.h"
+#include "passes/plan/machine/Links.h"
 #include "passes/plan/model/Call.h"
-#include "passes/plan/price/Links.h"
 
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
