@@ -14,6 +14,7 @@
 #include "ir/train/Train.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/plan/model/BuildGraph.h"
+#include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/price/Simulator.h"
 
@@ -221,8 +222,9 @@ private:
           << "' cannot be compiled and is left out: " << reason;
       return std::numeric_limits<double>::infinity();
     }
-    return plan::timeOf(*copy->getOps<exec::ProgramOp>().begin(), trainStepFunc,
-                        machine, costs)
+    exec::ProgramOp program = *copy->getOps<exec::ProgramOp>().begin();
+    return plan::timeOf(plan::readProgram(program, trainStepFunc), machine,
+                        costs)
         .step;
   }
 

@@ -5,6 +5,7 @@
 #include "ir/train/Train.h"
 #include "passes/Pipeline.h"
 #include "passes/plan/machine/Machine.h"
+#include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/solve/CostTables.h"
 #include "runtime/core/CheckedMath.h"
@@ -345,8 +346,8 @@ FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
     machine.gpus = llvm::range_size(program.getBody().getOps<exec::DeviceOp>());
   plan::CostModel costs(machine, flags.precision,
                         flags.costs.empty() ? nullptr : &profile);
-  plan::ProgramTime time =
-      plan::timeOf(program, train::trainStepFunc, machine, costs);
+  plan::ProgramTime time = plan::timeOf(
+      plan::readProgram(program, train::trainStepFunc), machine, costs);
   program->setAttr(
       "exec.prediction",
       StringAttr::get(program.getContext(),

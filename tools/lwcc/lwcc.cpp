@@ -178,7 +178,7 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     if (flags.emit == "trace") {
       std::string text;
       llvm::raw_string_ostream stream(text);
-      plan::printTrace(model->program, *time, stream);
+      plan::printTrace(*time, stream);
       return printText(text, flags);
     }
     if (flags.explain == "timeline") {
