@@ -62,13 +62,6 @@ inline constexpr llvm::StringLiteral axesAttr = "train.axes";
 inline constexpr llvm::StringLiteral tensorAttr = "train.tensor";
 inline constexpr llvm::StringLiteral dimsAttr = "train.dims";
 inline constexpr llvm::StringLiteral beginAttr = "train.begin";
-/// Of a module, from the form planned on: who made the plan (a strategy or a
-/// file) and, if it was asked for, the plan as JSON (passes/plan).
-inline constexpr llvm::StringLiteral strategyAttr = "train.strategy";
-inline constexpr llvm::StringLiteral planAttr = "train.plan";
-/// Of a module, if it was asked for: what each strategy would cost, as text.
-inline constexpr llvm::StringLiteral costsAttr = "train.costs"; ///< as JSON
-inline constexpr llvm::StringLiteral comparisonAttr = "train.comparison";
 /// Of a module with a loss: how many classes labels may name.
 inline constexpr llvm::StringLiteral classesAttr = "train.classes";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose

@@ -9,19 +9,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/plan/TrainPlan.h"
 #include "ir/InputFile.h"
 #include "ir/train/Train.h"
-#include "passes/Passes.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/plan/model/BuildGraph.h"
+#include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/price/Simulator.h"
-#include "passes/plan/solve/Compare.h"
-#include "passes/plan/solve/CostTables.h"
 
 #include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
@@ -56,6 +53,8 @@ static std::string bytesText(int64_t bytes) {
 namespace {
 struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
   using TrainPlanBase::TrainPlanBase;
+  TrainPlan(TrainPlanOptions options, PlanningHooks hooks)
+      : TrainPlanBase(std::move(options)), hooks(std::move(hooks)) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -101,7 +100,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       known.emplace_back(made, stepOfProgram(made, costs));
       return known.back().second;
     };
-    if (!lowering.empty() && programIsSmall(graph))
+    if (hooks.lower && programIsSmall(graph))
       problem.programStep = programStep;
     if (costs.isUnmeasured())
       module.emitWarning("costs '")
@@ -138,28 +137,18 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       return;
     module->removeAttr(nodesAttr);
     attach(*made, module);
-    auto keep = [&](StringRef name, const std::string &text) {
-      module->setAttr(name, StringAttr::get(&getContext(), text));
-    };
-    keep(strategyAttr, file.empty() ? strategy : file);
-    if (tables)
-      keep(costsAttr, plan::CostTables(problem).toJson());
-    if (compare)
-      keep(comparisonAttr,
-           plan::compareStrategies(
-               problem, *made, file.empty() ? StringRef(strategy) : "this plan",
-               file.empty() ? took.count() : 0));
-    if (record) {
-      made->machine = machine;
-      // A strategy that prices nothing is good for any machine of this shape.
-      if (made->costs.empty())
-        made->machine.name.clear();
-      sortLayers(*made, graph);
-      keep(planAttr, toJson(*made));
-    }
+    if (!hooks.onPlan)
+      return;
+    made->machine = machine;
+    // A strategy that prices nothing is good for any machine of this shape.
+    if (made->costs.empty())
+      made->machine.name.clear();
+    sortLayers(*made, graph);
+    hooks.onPlan(problem, *made, file.empty() ? took.count() : 0);
   }
 
 private:
+  PlanningHooks hooks;
   plan::Machine machine;
 
   /// Reports a mistake of the user and fails the pass.
@@ -171,7 +160,7 @@ private:
   /// Whether anything depends on what the machine is capable of.
   bool isPriced() const {
     const plan::Solver *solver = plan::findSolver(strategy);
-    return compare || tables || (file.empty() && solver && solver->searches);
+    return hooks.priced || (file.empty() && solver && solver->searches);
   }
 
   /// Whether a searched plan is predicted to fit. A solver that heeds memory
@@ -217,17 +206,15 @@ private:
   double stepOfProgram(const plan::Plan &made, const plan::CostModel &costs) {
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     attach(made, *copy);
-    PassManager manager(&getContext());
-    manager.enableVerifier(false);
     std::string reason;
-    bool compiles = succeeded(parsePassPipeline(lowering, manager));
-    if (compiles) {
+    bool compiles;
+    {
       ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &found) {
         if (reason.empty() && found.getSeverity() == DiagnosticSeverity::Error)
           reason = found.str();
         return success();
       });
-      compiles = succeeded(manager.run(*copy)) && succeeded(verify(*copy));
+      compiles = succeeded(hooks.lower(*copy)) && succeeded(verify(*copy));
     }
     if (!compiles) {
       getOperation().emitWarning("a plan of '")
@@ -235,8 +222,9 @@ private:
           << "' cannot be compiled and is left out: " << reason;
       return std::numeric_limits<double>::infinity();
     }
-    return plan::timeOf(*copy->getOps<exec::ProgramOp>().begin(), trainStepFunc,
-                        machine, costs)
+    exec::ProgramOp program = *copy->getOps<exec::ProgramOp>().begin();
+    return plan::timeOf(plan::readProgram(program, trainStepFunc), machine,
+                        costs)
         .step;
   }
 
@@ -313,3 +301,8 @@ private:
   }
 };
 } // namespace
+
+std::unique_ptr<Pass> lwcc::createTrainPlan(TrainPlanOptions options,
+                                            PlanningHooks hooks) {
+  return std::make_unique<TrainPlan>(std::move(options), std::move(hooks));
+}

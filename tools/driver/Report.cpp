@@ -118,12 +118,8 @@ static std::string textOf(const std::vector<Place> &places) {
   return text;
 }
 
-void lwcc::printLayers(exec::ProgramOp program, StringRef planText,
+void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
                        llvm::raw_ostream &out) {
-  plan::Plan plan;
-  [[maybe_unused]] auto mistakes = plan::fromJson(planText, plan);
-  assert(mistakes.empty() && "our own plan");
-  complete(plan, {}, plan.machine);
   llvm::StringMap<plan::Tiling> tilings;
   for (const plan::LayerPlan &layer : plan.layers)
     tilings[layer.layer] = layer.tiling;

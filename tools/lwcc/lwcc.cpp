@@ -164,7 +164,8 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     return 1;
   if (goal != Goal::program) {
     (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
-    return printText(goal == Goal::plan ? model->plan : model->costs, flags);
+    return printText(goal == Goal::plan ? toJson(*model->plan) : model->costs,
+                     flags);
   }
   if (flags.verbose && model->program) {
     printMemory(model->program, llvm::errs());
@@ -177,13 +178,13 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     if (flags.emit == "trace") {
       std::string text;
       llvm::raw_string_ostream stream(text);
-      plan::printTrace(model->program, *time, stream);
+      plan::printTrace(*time, stream);
       return printText(text, flags);
     }
     if (flags.explain == "timeline") {
       plan::printTimeline(*time, llvm::outs());
     } else if (flags.explains()) {
-      printLayers(model->program, model->plan, llvm::outs());
+      printLayers(model->program, *model->plan, llvm::outs());
       llvm::outs() << model->comparison;
       printPrediction(model->program, *time, llvm::outs());
     }

@@ -26,13 +26,13 @@ std::vector<Place> Machine::placesInTurn(int64_t count) const {
   return places;
 }
 
-std::vector<SharedLink> Machine::sharedLinks() const {
-  std::vector<SharedLink> links;
+std::vector<LinkLevel> Machine::links() const {
+  std::vector<LinkLevel> levels = {{1, link}};
   if (uplink.devices > 0 && uplink.devices < devices())
-    links.push_back(uplink);
+    levels.push_back(uplink);
   if (nodes > 1)
-    links.push_back({gpus, network});
-  return links;
+    levels.push_back({gpus, network});
+  return levels;
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,12 +35,19 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
-/// Groups of so many devices, one behind the other; those of a group reach all
-/// other devices by one link, which they share.
-struct SharedLink {
-  int64_t devices = 0;
+/// Groups of so many devices, one behind the other. The devices of a group
+/// reach all others by one link, which they share (Links.h).
+struct LinkLevel {
+  int64_t devices = 0; ///< of a group
   Link link;
-  bool operator==(const SharedLink &) const = default;
+  int64_t groupOf(int64_t device) const {
+    return devices == 1 ? device : device / devices;
+  }
+  /// How long the link takes until this much has crossed it.
+  double seconds(double bytes) const {
+    return bytes > 0 ? link.latency + bytes / link.bandwidth : 0;
+  }
+  bool operator==(const LinkLevel &) const = default;
 };
 
 struct Machine {
@@ -52,7 +59,7 @@ struct Machine {
   Link network; ///< of a node, to the others; its devices share it
   /// Of the devices at a PCIe switch, to all others. No devices: none is
   /// shared.
-  SharedLink uplink;
+  LinkLevel uplink;
   /// Whether the devices are parts of one processor: they share its rates, and
   /// its memory, which `device` says of all of it (findDevices divides memory).
   bool oneProcessor = false;
@@ -65,8 +72,8 @@ struct Machine {
   Place place(int64_t i) const;
   /// The first `count` of these.
   std::vector<Place> placesInTurn(int64_t count) const;
-  /// All links that devices share.
-  std::vector<SharedLink> sharedLinks() const;
+  /// All levels of links: the devices' own first, then those that they share.
+  std::vector<LinkLevel> links() const;
   int64_t deviceOf(const Place &place) const {
     return place.node * gpus + place.gpu;
   }

@@ -10,7 +10,7 @@
 #define LWCC_PASSES_PLAN_MODEL_CALL_H
 
 #include "ir/exec/Exec.h"
-#include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/model/Program.h"
 #include "passes/shard/TileRules.h"
 
 namespace lwcc::plan {
@@ -37,18 +37,7 @@ std::string keyOf(const Call &call);
 Work workOf(mlir::Operation *op, const shard::Tile &tile);
 std::string keyOf(mlir::Operation *op, const shard::Tile &tile);
 
-/// What a call reads on another device.
-struct RemoteRead {
-  Place device;
-  double bytes = 0;
-};
-
 /// A call of a program.
-struct PricedCall {
-  Work work;    ///< with its key
-  Place device; ///< that it runs on
-  llvm::SmallVector<RemoteRead, 0> remote;
-};
 PricedCall describe(exec::CallOp call, mlir::SymbolTable &symbols);
 
 } // namespace lwcc::plan

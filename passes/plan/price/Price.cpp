@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -73,14 +72,17 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
   result.bytes += last.bytes;
 }
 
-/// Parameters that several devices hold: each owns a part of the update. It
-/// receives the others' gradients of its part and sends them its new values.
+/// What devices exchange to keep the copies of a parameter equal. Other than in
+/// programs, it is a reduce-scatter and an all-gather for small ones, too: the
+/// sum has no latencies that an all-reduce would save.
 static void synchronize(const LayerTiles::Regions &regions,
                         const std::vector<int64_t> &devices, Traffic &traffic) {
-  for (const auto &[region, group] : holdersOf(regions, devices))
-    for (int64_t from : group)
-      for (int64_t to : group)
-        traffic.add(from, to, 2 * 4 * shard::volume(region) / group.size());
+  for (const ParameterCopies &copies : parameterCopies(regions, devices))
+    for (int64_t from : copies.devices)
+      for (int64_t to : copies.devices)
+        traffic.add(from, to,
+                    2 * copies.bytes /
+                        static_cast<double>(copies.devices.size()));
 }
 
 Seconds Pricer::layer(int layer, const PlacedLayer &placed) {

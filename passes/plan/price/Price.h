@@ -13,7 +13,7 @@
 #define LWCC_PASSES_PLAN_PRICE_PRICE_H
 
 #include "passes/plan/price/CostModel.h"
-#include "passes/plan/price/Traffic.h"
+#include "passes/plan/price/Exchanges.h"
 
 namespace lwcc::plan {
 

@@ -1,16 +1,13 @@
 //===- ProgramTime.cpp - How long a program's step takes ------------------===//
 
 #include "passes/plan/price/ProgramTime.h"
-#include "ir/json/ParseJson.h"
-#include "passes/plan/price/Links.h"
+#include "passes/plan/machine/Links.h"
 
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <cmath>
 #include <utility>
 
-using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::plan;
 
@@ -39,151 +36,96 @@ static Moment afterWait(Moment arrival, Moment event, double waking) {
           arrival.variance * later};
 }
 
-ProgramTime plan::timeOf(exec::ProgramOp program, StringRef sequence,
-                         const Machine &machine, const CostModel &costs) {
-  SymbolTable symbols(program);
-  ProgramTime time;
-  time.source = costs.source();
-  llvm::DenseMap<StringAttr, int> numbers;
-  llvm::StringMap<double> lost; // by device: to transfers beside kernels
-  for (auto lane : program.getBody().getOps<exec::LaneOp>()) {
-    numbers[lane.getSymNameAttr()] = static_cast<int>(time.lanes.size());
-    time.lanes.push_back(lane);
+static std::vector<BusyLinks::Source> sourcesOf(const PricedCall &call,
+                                                const Machine &machine) {
+  std::vector<BusyLinks::Source> sources;
+  for (const RemoteRead &read : call.remote)
+    sources.push_back({machine.deviceOf(read.device), read.bytes});
+  return sources;
+}
+
+namespace {
+/// A step on its way.
+class Player {
+public:
+  Player(ProgramTime &time, const Machine &machine, const CostModel &costs)
+      : time(time), machine(machine), costs(costs), links(machine),
+        free(time.program.lanes.size()), recorded(time.program.events) {}
+
+  void play(const Program::Item &item);
+  /// When the last lane is done.
+  double end() const;
+
+private:
+  void call(int number, int lane);
+
+  ProgramTime &time;
+  const Machine &machine;
+  const CostModel &costs;
+  BusyLinks links;
+  std::vector<Moment> free;     ///< of each lane: when it can go on
+  std::vector<Moment> recorded; ///< of each event
+  /// Of each device: what its next kernel loses to transfers beside it.
+  llvm::StringMap<double> lost;
+};
+} // namespace
+
+void Player::play(const Program::Item &item) {
+  Moment &lane = free[item.lane];
+  switch (item.kind) {
+  case Program::Item::record:
+    recorded[item.number] = lane;
+    return;
+  case Program::Item::wait:
+    lane = afterWait(lane, recorded[item.number], costs.waking());
+    return;
+  case Program::Item::call:
+    call(item.number, item.lane);
   }
-  std::vector<Moment> free(time.lanes.size());
-  Links links(machine);
-  llvm::DenseMap<StringAttr, Moment> recorded;
-  auto found = symbols.lookup<exec::SequenceOp>(sequence);
-  for (Operation &op : found.getBody().front()) {
-    if (auto record = dyn_cast<exec::RecordOp>(op)) {
-      recorded[record.getEventAttr().getAttr()] =
-          free[numbers.lookup(record.getLaneAttr().getAttr())];
-    } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
-      Moment &lane = free[numbers.lookup(wait.getLaneAttr().getAttr())];
-      lane = afterWait(lane, recorded.lookup(wait.getEventAttr().getAttr()),
-                       costs.waking());
-    } else if (auto call = dyn_cast<exec::CallOp>(op)) {
-      int number = numbers.lookup(call.getLaneAttr().getAttr());
-      exec::LaneOp lane = time.lanes[number];
-      PricedCall priced = describe(call, symbols);
-      CostModel::Answer answer = costs.answer(priced.work);
-      // Measured times are those of calls that read elsewhere, beside others.
-      if (answer.from == CostModel::Answer::analytic)
-        answer.seconds =
-            std::max(answer.seconds, links.arrival(priced, free[number].mean) -
-                                         free[number].mean);
-      time.all += answer.seconds;
-      if (answer.from == CostModel::Answer::measured)
-        time.measured += answer.seconds;
-      else if (answer.from == CostModel::Answer::interpolated)
-        time.interpolated += answer.seconds;
-      // Measured times were taken beside transfers.
-      double &owed = lost[lane.getDevice()];
-      if (lane.isTransfer() && answer.from == CostModel::Answer::analytic)
-        owed += machine.transferSlowdown * answer.seconds;
-      else if (!lane.isTransfer())
-        answer.seconds += std::exchange(owed, 0);
-      time.spans.push_back({call, number, free[number].mean, answer.seconds});
-      free[number].mean += answer.seconds;
-      free[number].variance += answer.deviation * answer.deviation;
-    }
-  }
+}
+
+void Player::call(int number, int at) {
+  const Program::Lane &lane = time.program.lanes[at];
+  const PricedCall &priced = time.program.calls[number].priced;
+  CostModel::Answer answer = costs.answer(priced.work);
+  // Measured times are those of calls that read elsewhere, beside others.
+  if (answer.from == CostModel::Answer::analytic)
+    answer.seconds =
+        std::max(answer.seconds,
+                 links.arrival(machine.deviceOf(priced.device),
+                               sourcesOf(priced, machine), free[at].mean) -
+                     free[at].mean);
+  time.all += answer.seconds;
+  if (answer.from == CostModel::Answer::measured)
+    time.measured += answer.seconds;
+  else if (answer.from == CostModel::Answer::interpolated)
+    time.interpolated += answer.seconds;
+  // Measured times were taken beside transfers.
+  double &owed = lost[lane.device];
+  if (lane.copies && answer.from == CostModel::Answer::analytic)
+    owed += machine.transferSlowdown * answer.seconds;
+  else if (!lane.copies)
+    answer.seconds += std::exchange(owed, 0);
+  time.calls.push_back({number, at, free[at].mean, answer.seconds});
+  free[at].mean += answer.seconds;
+  free[at].variance += answer.deviation * answer.deviation;
+}
+
+double Player::end() const {
   Moment end;
   for (const Moment &lane : free)
     end = afterWait(end, lane, 0);
-  time.step = end.mean + costs.starting();
+  return end.mean;
+}
+
+ProgramTime plan::timeOf(Program program, const Machine &machine,
+                         const CostModel &costs) {
+  ProgramTime time;
+  time.program = std::move(program);
+  time.source = costs.source();
+  Player player(time, machine, costs);
+  for (const Program::Item &item : time.program.items)
+    player.play(item);
+  time.step = player.end() + costs.starting();
   return time;
-}
-
-void plan::printTimeline(const ProgramTime &time, llvm::raw_ostream &os) {
-  constexpr int columns = 96;
-  constexpr StringLiteral letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  llvm::MapVector<StringRef, char> letterOf;
-  size_t width = 0;
-  for (exec::LaneOp lane : time.lanes)
-    width = std::max(width, lane.getSymName().size());
-  std::vector<std::string> rows(time.lanes.size(), std::string(columns, '.'));
-  std::vector<double> busy(time.lanes.size(), 0);
-  // Of a column that several calls share, the longest stands there.
-  std::vector<std::vector<double>> most(time.lanes.size(),
-                                        std::vector<double>(columns, 0));
-  for (const Span &span : time.spans) {
-    exec::CallOp call = span.call;
-    char &letter = letterOf[call.getLayer()];
-    if (!letter)
-      letter = letters[(letterOf.size() - 1) % letters.size()];
-    busy[span.lane] += span.seconds;
-    auto columnOf = [&](double at) {
-      return time.step > 0 ? at / time.step * columns : 0;
-    };
-    double begin = columnOf(span.begin),
-           end = columnOf(span.begin + span.seconds);
-    for (int c = static_cast<int>(begin); c < columns && c < end; ++c) {
-      double part = std::min(end, c + 1.0) - std::max<double>(begin, c);
-      if (part <= most[span.lane][c])
-        continue;
-      most[span.lane][c] = part;
-      rows[span.lane][c] = letter;
-    }
-  }
-  os << llvm::formatv("timeline of a step of {0:f3} ms, {1:f4} ms a column:\n",
-                      time.step * 1e3, time.step * 1e3 / columns);
-  for (auto [i, row] : llvm::enumerate(rows))
-    os << "  "
-       << llvm::left_justify(exec::LaneOp(time.lanes[i]).getSymName(), width)
-       << " |" << row
-       << llvm::formatv("| {0,3:f0} %\n",
-                        time.step > 0 ? busy[i] / time.step * 100 : 0);
-  std::string line = " ";
-  for (auto [layer, letter] : letterOf) {
-    std::string entry = llvm::formatv(" {0}={1}", letter, layer);
-    if (line.size() + entry.size() > 110) {
-      os << line << "\n";
-      line = " ";
-    }
-    line += entry;
-  }
-  os << line << "\n";
-}
-
-void plan::printTrace(exec::ProgramOp program, const ProgramTime &time,
-                      llvm::raw_ostream &os) {
-  os << "{\"traceEvents\": [\n";
-  llvm::StringMap<int> devices;
-  std::vector<int> deviceOf;
-  for (auto [i, lane] : llvm::enumerate(time.lanes)) {
-    exec::LaneOp op = lane;
-    auto [entry, isNew] = devices.try_emplace(op.getDevice(), devices.size());
-    deviceOf.push_back(entry->second);
-    if (isNew)
-      os << llvm::formatv("{{\"name\": \"process_name\", \"ph\": \"M\", "
-                          "\"args\": {{\"name\": {0}}, \"pid\": {1}},\n",
-                          jsonText(op.getDevice()), entry->second);
-    os << llvm::formatv("{{\"name\": \"thread_name\", \"ph\": \"M\", \"args\": "
-                        "{{\"name\": {0}}, \"pid\": {1}, \"tid\": {2}},\n",
-                        jsonText(op.getSymName()), entry->second, i);
-  }
-  std::vector<int> calls(time.lanes.size(), 0);
-  StringRef between = "";
-  for (const Span &span : time.spans) {
-    exec::CallOp call = span.call;
-    os << between
-       << llvm::formatv(
-              "{{\"name\": {0}, \"cat\": {1}, \"ph\": \"X\", \"pid\": {2}, "
-              "\"tid\": {3}, \"ts\": {4:f3}, \"dur\": {5:f3}, \"args\": "
-              "{{\"layer\": {6}, \"step\": 0, \"call\": {7}}}",
-              jsonText(call.getCallee()), jsonText(phaseName(call.getPhase())),
-              deviceOf[span.lane], span.lane, span.begin * 1e6,
-              span.seconds * 1e6, jsonText(call.getLayer()),
-              calls[span.lane]++);
-    between = ",\n";
-  }
-  auto text = [&](StringRef name) {
-    auto attribute = program->getAttrOfType<StringAttr>(name);
-    return jsonText(attribute ? attribute.getValue() : "");
-  };
-  os << llvm::formatv("\n], \"otherData\": {{\"program\": {0}, \"hash\": {1}, "
-                      "\"plan\": {2}, \"predicted\": true}}\n",
-                      text("exec.model"), text("exec.hash"), text("exec.plan"));
 }

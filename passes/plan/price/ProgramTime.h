@@ -14,39 +14,37 @@
 #ifndef LWCC_PASSES_PLAN_PRICE_PROGRAMTIME_H
 #define LWCC_PASSES_PLAN_PRICE_PROGRAMTIME_H
 
-#include "ir/exec/Exec.h"
+#include "passes/plan/model/Program.h"
 #include "passes/plan/price/CostModel.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 namespace lwcc::plan {
 
-struct Span {
-  exec::CallOp call;
-  int lane;
-  double begin, seconds; ///< since the step's start; that it takes
-};
-
 struct ProgramTime {
-  std::vector<exec::LaneOp> lanes;
-  std::vector<Span> spans; ///< in the order of appending
-  double step = 0;         ///< seconds
+  /// A call, and when it runs: seconds since the step's start.
+  struct TimedCall {
+    int call, lane; ///< of the program
+    double begin, seconds;
+  };
+  Program program;
+  std::vector<TimedCall> calls; ///< in the order of appending
+  double step = 0;              ///< seconds
   /// Of the seconds of all calls, those that were measured and interpolated;
   /// the others are the roofline's.
   double all = 0, measured = 0, interpolated = 0;
   std::string source; ///< of the costs, for people
 };
 
-ProgramTime timeOf(exec::ProgramOp program, llvm::StringRef sequence,
-                   const Machine &machine, const CostModel &costs);
+ProgramTime timeOf(Program program, const Machine &machine,
+                   const CostModel &costs);
 
 /// A line of text per lane, a letter per layer for each `step / columns`; then
 /// what the letters mean, and how much of the time each lane is busy.
 void printTimeline(const ProgramTime &time, llvm::raw_ostream &os);
 
 /// Chrome's trace format, with the fields of the trainer's --trace.
-void printTrace(exec::ProgramOp program, const ProgramTime &time,
-                llvm::raw_ostream &os);
+void printTrace(const ProgramTime &time, llvm::raw_ostream &os);
 
 } // namespace lwcc::plan
 

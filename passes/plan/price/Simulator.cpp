@@ -11,16 +11,11 @@
 
 using namespace lwcc::plan;
 
-//===----------------------------------------------------------------------===//
-// The order of a step
-//===----------------------------------------------------------------------===//
-
 Simulator::Simulator(const Setting &setting)
     : setting(setting), devices(static_cast<int>(setting.machine.devices())),
-      timing(setting) {
-  findPositions();
-  findPorts();
-  size_t width = 3 * devices, count = positions.size() + 1;
+      timing(setting), order(setting.graph, timing, devices) {
+  moving = order.noPorts();
+  size_t width = 3 * devices, count = order.positions.size() + 1;
   storage.assign(2 * width * count, 0);
   for (size_t i = 0; i < count; ++i) {
     rows.push_back(&storage[i * width]);
@@ -29,83 +24,6 @@ Simulator::Simulator(const Setting &setting)
   shifts.assign(count, 0);
   triedShifts.assign(count, 0);
   walked.assign(count, false);
-}
-
-void Simulator::findPositions() {
-  const LayerGraph &graph = setting.graph;
-  int count = static_cast<int>(graph.layers.size());
-  std::vector<std::array<bool, 3>> has(count);
-  for (int i = 0; i < count; ++i) {
-    std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
-    for (size_t s = 0; s < 3; ++s)
-      has[i][s] = llvm::any_of(
-          llvm::ArrayRef(whole->busy(static_cast<Stage>(s)), devices),
-          [](Ticks t) { return t > 0; });
-    has[i][2] |= graph.layers[i].hasParameters;
-  }
-  for (const Tensor &tensor : graph.tensors) {
-    has[tensor.producer][static_cast<int>(tensor.made)] = true;
-    for (auto [consumer, stage] :
-         llvm::zip_equal(tensor.consumers, tensor.needed))
-      has[consumer][static_cast<int>(stage)] = true;
-  }
-  auto add = [&](int layer, Stage stage) {
-    if (has[layer][static_cast<int>(stage)])
-      positions.push_back({layer, stage, {}, {}});
-  };
-  for (int i = 0; i < count; ++i)
-    add(i, Stage::forward);
-  for (int i = count; i-- > 0;) {
-    add(i, Stage::backward);
-    add(i, Stage::weightGradient);
-  }
-}
-
-void Simulator::findPorts() {
-  const LayerGraph &graph = setting.graph;
-  std::vector<std::array<int, 3>> at(graph.layers.size());
-  for (auto [i, position] : llvm::enumerate(positions))
-    at[position.layer][static_cast<int>(position.stage)] = static_cast<int>(i);
-  portsOf.resize(graph.layers.size());
-  positionsOf.resize(graph.layers.size());
-  for (auto [i, position] : llvm::enumerate(positions))
-    positionsOf[position.layer].push_back(static_cast<int>(i));
-  auto indexIn = [](const std::vector<int> &list, int entry) {
-    return static_cast<size_t>(llvm::find(list, entry) - list.begin());
-  };
-  for (auto [number, tensor] : llvm::enumerate(graph.tensors))
-    for (auto [consumer, stage] :
-         llvm::zip_equal(tensor.consumers, tensor.needed)) {
-      int id = static_cast<int>(number);
-      ports.push_back({id, tensor.producer, consumer,
-                       indexIn(graph.layers[tensor.producer].made, id),
-                       indexIn(graph.layers[consumer].read, id),
-                       at[tensor.producer][static_cast<int>(tensor.made)],
-                       at[consumer][static_cast<int>(stage)]});
-    }
-  llvm::stable_sort(
-      ports, [](const Port &a, const Port &b) { return a.from < b.from; });
-  moving.resize(llvm::divideCeil(ports.size(), 64));
-  crossing.assign(positions.size() + 1, PortSet(moving.size()));
-  for (auto [number, port] : llvm::enumerate(ports)) {
-    int id = static_cast<int>(number);
-    // What a layer sums over its own tiles, or reads of a layer whose turn
-    // comes no earlier.
-    (port.from < port.to ? positions[port.to].fetched
-                         : positions[port.to].regrouped)
-        .push_back(id);
-    for (int row = port.from + 1; row <= port.to; ++row)
-      crossing[row][id / 64] |= uint64_t(1) << id % 64;
-    portsOf[port.maker].push_back(id);
-    if (port.reader != port.maker)
-      portsOf[port.reader].push_back(id);
-  }
-  // Layers fetch in the order of the tensors.
-  for (Position &position : positions)
-    for (std::vector<int> *list : {&position.fetched, &position.regrouped})
-      llvm::sort(*list, [&](int a, int b) {
-        return ports[a].tensor < ports[b].tensor;
-      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,7 +82,7 @@ const Ticks *Simulator::computeAt(int row, Ticks *values) const {
 
 /// From the state before a position to the one behind it.
 void Simulator::play(int at) {
-  const Position &position = positions[at];
+  const StepOrder::Position &position = order.positions[at];
   Row row = rowOf(triedRows[at + 1], devices);
   if (isWalked(at)) {
     std::copy_n(triedRows[at], 3 * devices, row.compute);
@@ -180,7 +98,8 @@ void Simulator::play(int at) {
     const Exchange *exchange = exchanges[port].get();
     if (!exchange)
       continue;
-    receive(*exchange, computeAt(ports[port].from + 1, ready.data()), row);
+    receive(*exchange, computeAt(order.ports[port].from + 1, ready.data()),
+            row);
   }
   const TimedLayer &layer = *layers[position.layer];
   const Ticks *busy = layer.busy(position.stage);
@@ -225,12 +144,12 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
   // lane is shifted, so must be all of it that the lane will wait for; if it is
   // not, all of it, and the lane must wait for it.
   for (size_t word = moving.size(); word-- > 0;)
-    for (uint64_t left = crossing[row][word] & moving[word]; left;) {
+    for (uint64_t left = order.crossing[row][word] & moving[word]; left;) {
       int bit = 63 - std::countl_zero(left);
       left ^= uint64_t(1) << bit;
       int port = static_cast<int>(64 * word) + bit;
       // No lane waits for this, nor for what was made earlier.
-      if (latestAt(ports[port].from + 1) <= free)
+      if (latestAt(order.ports[port].from + 1) <= free)
         return true;
       if (!isShifted(port, row, shift))
         return false;
@@ -250,7 +169,7 @@ Ticks Simulator::latestAt(int row) const {
 
 bool Simulator::isShifted(int port, int row, Ticks shift) const {
   const Ticks *now = triedRows[row] + devices, *before = rows[row] + devices;
-  int made = ports[port].from + 1;
+  int made = order.ports[port].from + 1;
   for (const Arrival &arrival : exchanges[port]->arrivals) {
     int to = arrival.device;
     Ticks free = now[to], wasFree = before[to] + shifts[row];
@@ -280,7 +199,7 @@ Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
 /// Plays what a change reaches: the positions `stops`, in rising order, and
 /// what follows each of them until only the time is another. `anew`: all.
 void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
-  int count = static_cast<int>(positions.size());
+  int count = static_cast<int>(order.positions.size());
   int at = stops.empty() ? count : stops[0];
   firstTried = at + 1;
   jumps.clear();
@@ -309,7 +228,7 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
 // Full and delta mode
 //===----------------------------------------------------------------------===//
 
-Simulator::SharedExchange Simulator::findExchange(const Port &port) {
+Simulator::SharedExchange Simulator::findExchange(const StepOrder::Port &port) {
   return timing.exchange(layers[port.maker]->made[port.made],
                          layers[port.reader]->read[port.read],
                          setting.graph.tensors[port.tensor].elementBytes);
@@ -334,7 +253,7 @@ void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
 void Simulator::addMemory(int port, const Exchange *exchange,
                           std::vector<int64_t> &sum, int sign) const {
   if (!exchange ||
-      setting.graph.tensors[ports[port].tensor].made != Stage::forward)
+      setting.graph.tensors[order.ports[port].tensor].made != Stage::forward)
     return;
   for (const Arrival &arrival : exchange->arrivals)
     sum[arrival.device] += sign * arrival.bytes;
@@ -351,8 +270,8 @@ Ticks Simulator::simulate(const Tilings &tilings) {
     layers.push_back(timing.layer(static_cast<int>(i), tiling));
     addMemory(*layers.back(), memoryUse, 1);
   }
-  exchanges.resize(ports.size());
-  for (auto [i, port] : llvm::enumerate(ports)) {
+  exchanges.resize(order.ports.size());
+  for (auto [i, port] : llvm::enumerate(order.ports)) {
     SharedExchange exchange = findExchange(port);
     addMemory(static_cast<int>(i), exchange.get(), memoryUse, 1);
     swapExchange(static_cast<int>(i), exchange);
@@ -378,18 +297,18 @@ Ticks Simulator::propose(llvm::ArrayRef<Change> changes) {
     triedLayers.push_back(std::exchange(
         layers[change.layer], timing.layer(change.layer, change.tiling)));
     addMemory(*layers[change.layer], triedMemory, 1);
-    llvm::append_range(stops, positionsOf[change.layer]);
-    llvm::append_range(movedPorts, portsOf[change.layer]);
+    llvm::append_range(stops, order.positionsOf[change.layer]);
+    llvm::append_range(movedPorts, order.portsOf[change.layer]);
   }
   std::sort(movedPorts.begin(), movedPorts.end());
   movedPorts.erase(llvm::unique(movedPorts), movedPorts.end());
   triedExchanges.resize(std::max(triedExchanges.size(), movedPorts.size()));
   for (auto [i, port] : llvm::enumerate(movedPorts)) {
-    triedExchanges[i] = findExchange(ports[port]);
+    triedExchanges[i] = findExchange(order.ports[port]);
     addMemory(port, exchanges[port].get(), triedMemory, -1);
     addMemory(port, triedExchanges[i].get(), triedMemory, 1);
     swapExchange(port, triedExchanges[i]);
-    stops.push_back(ports[port].to);
+    stops.push_back(order.ports[port].to);
   }
   std::sort(stops.begin(), stops.end());
   walk(stops, /*anew=*/false);

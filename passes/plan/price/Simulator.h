@@ -20,6 +20,7 @@
 #ifndef LWCC_PASSES_PLAN_PRICE_SIMULATOR_H
 #define LWCC_PASSES_PLAN_PRICE_SIMULATOR_H
 
+#include "passes/plan/price/StepOrder.h"
 #include "passes/plan/price/Timing.h"
 
 namespace lwcc::plan {
@@ -52,29 +53,14 @@ public:
   int64_t proposedMemory() const;
 
 private:
-  /// A layer's kernels of one stage.
-  struct Position {
-    int layer;
-    Stage stage;
-    std::vector<int> fetched;   ///< exchanges before the kernels
-    std::vector<int> regrouped; ///< exchanges among their own results
-  };
-  /// A tensor on its way to a layer.
-  struct Port {
-    int tensor, maker, reader; ///< the layers
-    size_t made, read;         ///< which of TimedLayer's sets
-    int from, to;              ///< positions
-  };
   /// Ticks: per device, when the lanes are free, and what the next kernel loses
   /// to transfers that run beside it.
   struct Row {
     Ticks *compute, *transfer, *lost;
   };
-  void findPositions();
-  void findPorts();
   using SharedExchange =
       std::shared_ptr<const Exchange>; ///< null: nothing moves
-  SharedExchange findExchange(const Port &port);
+  SharedExchange findExchange(const StepOrder::Port &port);
   void swapExchange(int port, SharedExchange &other);
   static Row rowOf(Ticks *values, int devices) {
     return {values, values + devices, values + 2 * devices};
@@ -115,14 +101,8 @@ private:
   const Setting setting;
   const int devices;
   Timing timing;
-  std::vector<Position> positions;
-  std::vector<Port> ports;
-  std::vector<std::vector<int>> portsOf;     ///< of each layer
-  std::vector<std::vector<int>> positionsOf; ///< of each layer
-  /// Sets of ports, a bit for each.
-  using PortSet = std::vector<uint64_t>;
-  std::vector<PortSet> crossing; ///< of each row: from before it to behind it
-  PortSet moving;                ///< those through which something moves
+  const StepOrder order;
+  StepOrder::PortSet moving; ///< those through which something moves
 
   Tilings held;
   std::vector<std::shared_ptr<const TimedLayer>> layers;

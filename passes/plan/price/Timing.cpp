@@ -1,14 +1,11 @@
 //===- Timing.cpp - How long the tasks of placed layers take --------------===//
 
 #include "passes/plan/price/Timing.h"
-#include "passes/shard/Updates.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <bit>
 #include <cmath>
 #include <map>
-#include <set>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -20,53 +17,26 @@ int64_t Exchange::bytes() const {
   return sum;
 }
 
-Timing::Flows::Flows(const Machine &machine)
-    : in(machine.devices()), out(machine.devices()),
-      loads(sharedLoads(machine)), sources(machine.devices()) {}
-
 void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
   if (from == to || bytes == 0)
     return;
-  in[to] += bytes;
-  out[from] += bytes;
   sources[to] |= DeviceSet(1) << from;
-  for (SharedLoad &load : loads)
-    load.add(from, to, bytes);
+  traffic.add(from, to, bytes);
 }
 
 void Timing::Flows::clear() {
-  std::fill(in.begin(), in.end(), 0.0);
-  std::fill(out.begin(), out.end(), 0.0);
-  for (SharedLoad &load : loads)
-    load.clear();
+  traffic.clear();
   std::fill(sources.begin(), sources.end(), 0);
 }
 
-/// A device waits for its own link, for those of its sources, and for what
-/// crosses the links that they share with others.
 void Timing::finish(const Flows &flows, Exchange &result) const {
-  const Machine &machine = setting.machine;
   result.arrivals.clear();
-  for (int64_t to = 0; to < machine.devices(); ++to) {
-    if (!flows.sources[to])
-      continue;
-    double link = flows.in[to];
-    for (DeviceSet rest = flows.sources[to]; rest; rest &= rest - 1)
-      link = std::max(link, flows.out[std::countr_zero(rest)]);
-    double seconds = machine.link.latency + link / machine.link.bandwidth;
-    for (const SharedLoad &load : flows.loads) {
-      int64_t target = load.groupOf(to);
-      double crossing = 0;
-      for (DeviceSet rest = flows.sources[to]; rest; rest &= rest - 1)
-        if (int64_t source = load.groupOf(std::countr_zero(rest));
-            source != target)
-          crossing = std::max({crossing, load.out[source], load.in[target]});
-      seconds = std::max(seconds, load.seconds(crossing));
-    }
-    result.arrivals.push_back({static_cast<int>(to), flows.sources[to],
-                               ticks(seconds),
-                               static_cast<int64_t>(flows.in[to])});
-  }
+  for (int64_t to = 0; to < setting.machine.devices(); ++to)
+    if (DeviceSet sources = flows.sources[to])
+      result.arrivals.push_back(
+          {static_cast<int>(to), sources,
+           ticks(flows.traffic.seconds(to, sources)),
+           static_cast<int64_t>(flows.traffic.received(to))});
 }
 
 Timing::Timing(const Setting &setting)
@@ -111,29 +81,27 @@ const LayerTiles &Timing::tilesOf(const Key &key, int layer,
   return entry->second;
 }
 
-/// As the shard pass does it (../shard/Updates.cpp): each device that holds a
-/// region owns a part of its update, or all of it where that is little.
+/// Each device that holds a region updates what it owns of it: it gets the
+/// others' gradients of that, and sends them the new values unless they made
+/// these themselves.
 void Timing::synchronize(const LayerTiles::Regions &regions,
                          const std::vector<int64_t> &devices, TimedLayer &timed,
                          Flows &reduce, Flows &gather) const {
-  for (const auto &[region, group] : holdersOf(regions, devices)) {
-    double bytes = 4 * shard::volume(region);
-    auto copies = static_cast<double>(group.size());
-    bool allReduced =
-        shard::isAllReduced(static_cast<int64_t>(bytes), group.size());
-    double owned = allReduced ? bytes : bytes / copies;
-    for (int64_t to : group) {
+  for (const ParameterCopies &copies : parameterCopies(regions, devices)) {
+    const size_t count = copies.devices.size();
+    const double owned = copies.update.owned;
+    for (int64_t to : copies.devices) {
       // Value and momentum are read and written, gradients are read.
       Work work;
-      work.bytes = owned * (4 + copies);
+      work.bytes = owned * (4 + static_cast<double>(count));
       work.key = "sgd";
       Ticks time = ticks(setting.costs.seconds(work));
-      timed[group.size() > 1 ? TimedLayer::update : TimedLayer::ownUpdate]
-           [to] += time;
-      timed[TimedLayer::memory][to] += static_cast<int64_t>(2 * bytes + owned);
-      for (int64_t from : group) {
+      timed[count > 1 ? TimedLayer::update : TimedLayer::ownUpdate][to] += time;
+      timed[TimedLayer::memory][to] +=
+          static_cast<int64_t>(2 * copies.bytes + owned);
+      for (int64_t from : copies.devices) {
         reduce.add(from, to, owned);
-        if (!allReduced)
+        if (!copies.update.allReduced)
           gather.add(from, to, owned);
       }
     }

@@ -14,8 +14,8 @@
 #ifndef LWCC_PASSES_PLAN_PRICE_TIMING_H
 #define LWCC_PASSES_PLAN_PRICE_TIMING_H
 
+#include "passes/plan/price/Exchanges.h"
 #include "passes/plan/price/Setting.h"
-#include "passes/plan/price/Traffic.h"
 
 #include <memory>
 #include <unordered_map>
@@ -24,9 +24,6 @@ namespace lwcc::plan {
 
 using Ticks = int64_t; ///< picoseconds
 inline constexpr double ticksPerSecond = 1e12;
-/// A set of devices has a bit for each: no plan has more than 64 of them.
-using DeviceSet = uint64_t;
-inline constexpr int64_t mostDevices = 64;
 
 /// What a device receives in one call on its transfer lane.
 struct Arrival {
@@ -89,13 +86,13 @@ public:
 private:
   /// Numbers as bytes, few where they are small.
   using Key = std::string;
-  /// Bytes from device to device that go at the same time.
+  /// Transfers that go at the same time, and where each device gets its from.
   struct Flows {
-    explicit Flows(const Machine &machine);
+    explicit Flows(const Machine &machine)
+        : traffic(machine), sources(machine.devices()) {}
     void add(int64_t from, int64_t to, double bytes);
     void clear();
-    std::vector<double> in, out;
-    std::vector<SharedLoad> loads;
+    Traffic traffic;
     std::vector<DeviceSet> sources;
   };
   void finish(const Flows &flows, Exchange &result) const;

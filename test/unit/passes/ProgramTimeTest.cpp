@@ -1,8 +1,9 @@
 //===- ProgramTimeTest.cpp - How long a program's step takes --------------===//
 
 #include "passes/plan/price/ProgramTime.h"
+#include "passes/plan/machine/Links.h"
 #include "passes/plan/model/Call.h"
-#include "passes/plan/price/Links.h"
+#include "passes/plan/model/ReadProgram.h"
 
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -79,7 +80,7 @@ protected:
   }
 
   double step() {
-    return timeOf(program, "train_step", machine,
+    return timeOf(readProgram(program, "train_step"), machine,
                   CostModel(machine, "fp32", &profile))
         .step;
   }

@@ -1,13 +1,24 @@
-//===- Traffic.h - Bytes between devices ------------------------*- C++ -*-===//
+//===- Exchanges.h - Who sends what to whom ---------------------*- C++ -*-===//
 //
-// Regions of a tensor on the devices that make it and on those that read it,
-// the bytes that must go between them, and how long a machine's links take.
+// What devices must exchange under a plan, for prices and for the simulator
+// alike. There are two kinds of exchanges:
+//   - of a tensor: devices hold the regions that their tiles made, and need the
+//     regions that their tiles read (RegionSet);
+//   - of a parameter: the devices that hold a copy of a region sum its
+//   gradients
+//     and tell each other its new values (ParameterCopies).
+// Which regions tiles make and read is told by the rules that cut them
+// (../../shard/TileRules.h, through LayerTiles); how copies are updated, by
+// ../../shard/Updates.h. How long an exchange takes is the business of
+// ../machine/Links.h.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_PASSES_PLAN_PRICE_TRAFFIC_H
-#define LWCC_PASSES_PLAN_PRICE_TRAFFIC_H
+#ifndef LWCC_PASSES_PLAN_PRICE_EXCHANGES_H
+#define LWCC_PASSES_PLAN_PRICE_EXCHANGES_H
 
+#include "passes/plan/machine/Links.h"
 #include "passes/plan/model/LayerGraph.h"
+#include "passes/shard/Updates.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -19,48 +30,6 @@
 #include <set>
 
 namespace lwcc::plan {
-
-/// Bytes that cross a shared link at the same time, of each of its groups.
-struct SharedLoad {
-  SharedLoad(const SharedLink &shared, int64_t devices);
-  int64_t groupOf(int64_t device) const { return device / shared.devices; }
-  void add(int64_t from, int64_t to, double bytes);
-  void clear();
-  /// How long it takes until this much has crossed it.
-  double seconds(double bytes) const {
-    return bytes > 0 ? shared.link.latency + bytes / shared.link.bandwidth : 0;
-  }
-
-  SharedLink shared;
-  std::vector<double> in, out;
-};
-std::vector<SharedLoad> sharedLoads(const Machine &machine);
-
-/// Bytes that devices receive and send at the same time.
-class Traffic {
-public:
-  explicit Traffic(const Machine &machine)
-      : machine(machine), in(machine.devices()), out(machine.devices()),
-        loads(sharedLoads(machine)) {}
-
-  void add(int64_t from, int64_t to, double bytes);
-  /// What a device receives (or sends). Every byte must be told of once on
-  /// either side.
-  void addIn(int64_t device, double bytes);
-  void addOut(int64_t device, double bytes);
-  /// What of that goes into groups and out of them.
-  std::vector<SharedLoad> &shared() { return loads; }
-
-  void clear();
-  double seconds() const;
-  double bytes() const { return total; }
-
-private:
-  const Machine &machine;
-  std::vector<double> in, out;
-  std::vector<SharedLoad> loads;
-  double total = 0;
-};
 
 /// How the intervals into which an axis is cut overlap those of another way to
 /// cut it; each pair of ways is looked at once.
@@ -164,11 +133,16 @@ private:
   bool disjoint = false; ///< a grid whose regions do not overlap
 };
 
-/// The devices that hold each region of a parameter.
-std::map<shard::Box, std::set<int64_t>>
-holdersOf(const LayerTiles::Regions &regions,
-          const std::vector<int64_t> &devices);
+/// A region of a parameter, and the devices that hold a copy of it.
+struct ParameterCopies {
+  std::set<int64_t> devices;
+  double bytes = 0; ///< of the region
+  shard::SharedUpdate update;
+};
+std::vector<ParameterCopies>
+parameterCopies(const LayerTiles::Regions &regions,
+                const std::vector<int64_t> &devices);
 
 } // namespace lwcc::plan
 
-#endif // LWCC_PASSES_PLAN_PRICE_TRAFFIC_H
+#endif // LWCC_PASSES_PLAN_PRICE_EXCHANGES_H

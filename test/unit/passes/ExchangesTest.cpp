@@ -1,6 +1,6 @@
-//===- TrafficTest.cpp - Bytes between devices, two ways ------------------===//
+//===- ExchangesTest.cpp - Who sends what to whom, two ways ---------------===//
 
-#include "passes/plan/price/Traffic.h"
+#include "passes/plan/price/Exchanges.h"
 
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
-//===- Traffic.cpp - Bytes between devices --------------------------------===//
+//===- Exchanges.cpp - Who sends what to whom ----------------------------===//
 
-#include "passes/plan/price/Traffic.h"
+#include "passes/plan/price/Exchanges.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -12,70 +12,6 @@
 using namespace lwcc;
 using namespace lwcc::plan;
 using shard::Interval;
-
-SharedLoad::SharedLoad(const SharedLink &shared, int64_t devices)
-    : shared(shared), in(llvm::divideCeil(devices, shared.devices)),
-      out(in.size()) {}
-
-void SharedLoad::add(int64_t from, int64_t to, double bytes) {
-  int64_t source = groupOf(from), target = groupOf(to);
-  if (source == target)
-    return;
-  out[source] += bytes;
-  in[target] += bytes;
-}
-
-void SharedLoad::clear() {
-  std::fill(in.begin(), in.end(), 0.0);
-  std::fill(out.begin(), out.end(), 0.0);
-}
-
-std::vector<SharedLoad> lwcc::plan::sharedLoads(const Machine &machine) {
-  std::vector<SharedLoad> loads;
-  for (const SharedLink &shared : machine.sharedLinks())
-    loads.emplace_back(shared, machine.devices());
-  return loads;
-}
-
-void Traffic::add(int64_t from, int64_t to, double bytes) {
-  if (from == to || bytes == 0)
-    return;
-  addIn(to, bytes);
-  addOut(from, bytes);
-  for (SharedLoad &load : loads)
-    load.add(from, to, bytes);
-}
-
-void Traffic::addIn(int64_t device, double bytes) {
-  in[device] += bytes;
-  total += bytes;
-}
-
-void Traffic::addOut(int64_t device, double bytes) { out[device] += bytes; }
-
-void Traffic::clear() {
-  std::fill(in.begin(), in.end(), 0.0);
-  std::fill(out.begin(), out.end(), 0.0);
-  for (SharedLoad &load : loads)
-    load.clear();
-  total = 0;
-}
-
-double Traffic::seconds() const {
-  if (total == 0)
-    return 0;
-  auto most = [](const std::vector<double> &a, const std::vector<double> &b) {
-    return std::max(*llvm::max_element(a), *llvm::max_element(b));
-  };
-  double time = machine.link.latency + most(in, out) / machine.link.bandwidth;
-  for (const SharedLoad &load : loads)
-    time = std::max(time, load.seconds(most(load.in, load.out)));
-  return time;
-}
-
-//===----------------------------------------------------------------------===//
-// Sets of regions
-//===----------------------------------------------------------------------===//
 
 static double overlap(Interval a, Interval b) {
   return static_cast<double>(std::max<int64_t>(
@@ -201,10 +137,12 @@ RegionSet::Part RegionSet::partOf(std::vector<int> some) const {
 void RegionSet::findGroups(const Machine &machine) {
   if (!isGrid())
     return;
-  for (const SharedLoad &load : sharedLoads(machine)) {
-    std::vector<std::vector<int>> inGroup(load.in.size());
+  const std::vector<LinkLevel> levels = machine.links();
+  for (const LinkLevel &level : llvm::drop_begin(levels)) {
+    std::vector<std::vector<int>> inGroup(
+        llvm::divideCeil(machine.devices(), level.devices));
     for (auto [i, device] : llvm::enumerate(devices))
-      inGroup[load.groupOf(device)].push_back(static_cast<int>(i));
+      inGroup[level.groupOf(device)].push_back(static_cast<int>(i));
     std::vector<Part> &parts = groups.emplace_back();
     parts.reserve(inGroup.size());
     for (std::vector<int> &some : inGroup)
@@ -282,7 +220,7 @@ RegionSet::totals(double scale,
 void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
                          double elementBytes, AxisOverlaps &overlaps,
                          Traffic &traffic) {
-  std::vector<SharedLoad> &loads = traffic.shared();
+  llvm::MutableArrayRef<Traffic::Level> loads = traffic.shared();
   if (!makers.isGrid() || !readers.isGrid() ||
       makers.groups.size() != loads.size() ||
       readers.groups.size() != loads.size())
@@ -346,12 +284,18 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
     traffic.addOut(makers.devices[m], made[m]);
 }
 
-std::map<shard::Box, std::set<int64_t>>
-lwcc::plan::holdersOf(const LayerTiles::Regions &regions,
-                      const std::vector<int64_t> &devices) {
+std::vector<ParameterCopies>
+lwcc::plan::parameterCopies(const LayerTiles::Regions &regions,
+                            const std::vector<int64_t> &devices) {
   std::map<shard::Box, std::set<int64_t>> holders;
   for (auto [region, device] : llvm::zip_equal(regions, devices))
     if (region)
       holders[*region].insert(device);
-  return holders;
+  std::vector<ParameterCopies> result;
+  for (auto &[region, group] : holders) {
+    double bytes = 4 * shard::volume(region);
+    shard::SharedUpdate update = shard::updateOf(bytes, group.size());
+    result.push_back({std::move(group), bytes, update});
+  }
+  return result;
 }
