@@ -1,6 +1,6 @@
 //===- DataSourceTest.cpp - What a data folder means ----------------------===//
 
-#include "runtime/train/DataSource.h"
+#include "runtime/train/data/DataSource.h"
 #include "TestFiles.h"
 
 #include <gmock/gmock.h>

@@ -1,10 +1,10 @@
 //===- LoaderTest.cpp - Batches in order, by any number of workers --------===//
 
-#include "runtime/train/Loader.h"
+#include "runtime/train/data/Loader.h"
 #include "FakeMachine.h"
 #include "FakeProgram.h"
 #include "TestFiles.h"
-#include "runtime/train/DataOrder.h"
+#include "runtime/train/data/DataOrder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

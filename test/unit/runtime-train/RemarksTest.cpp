@@ -1,6 +1,6 @@
 //===- RemarksTest.cpp - Data that looks wrong ----------------------------===//
 
-#include "runtime/train/Remarks.h"
+#include "runtime/train/report/Remarks.h"
 #include "RunTrainer.h"
 
 #include <gmock/gmock.h>

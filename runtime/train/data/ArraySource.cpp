@@ -1,0 +1,190 @@
+//===- ArraySource.cpp - Images and labels that lie in arrays -------------===//
+//
+// Decides what the dimensions of an array mean, and checks the two arrays
+// against each other and the labels against the model's classes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/train/data/DataSource.h"
+#include "runtime/train/files/Text.h"
+
+#include <cstring>
+
+namespace lwcc::rt::train {
+
+/// Files align their elements, but nothing guarantees it.
+template <typename T>
+static T load(const char *data, int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * int64_t(sizeof(T)), sizeof(T));
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Labels
+//===----------------------------------------------------------------------===//
+
+static int64_t loadInteger(const Array &array, int64_t index) {
+  bool isSigned = array.type.kind == 'i';
+  switch (array.type.bytes) {
+  case 1:
+    return isSigned ? int64_t(load<int8_t>(array.data, index))
+                    : int64_t(load<uint8_t>(array.data, index));
+  case 2:
+    return isSigned ? int64_t(load<int16_t>(array.data, index))
+                    : int64_t(load<uint16_t>(array.data, index));
+  case 4:
+    return isSigned ? int64_t(load<int32_t>(array.data, index))
+                    : int64_t(load<uint32_t>(array.data, index));
+  default:
+    return load<int64_t>(array.data, index);
+  }
+}
+
+static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
+                                       const std::string &imagesPath,
+                                       int64_t classes) {
+  bool column = labels.dims.size() == 2 && labels.dims[1] == 1;
+  if (labels.dims.size() != 1 && !column)
+    throw Error(labels.path + ": has shape " + dimsText(labels.dims) +
+                "; expected one class number per image");
+  if (labels.type.kind != 'u' && labels.type.kind != 'i')
+    throw Error(labels.path + ": holds " + labels.type.name() +
+                "; expected integers, the numbers of the classes");
+  if (labels.dims[0] != images)
+    throw Error(format("%s: has %s, but %s has %s", labels.path.c_str(),
+                       plural(labels.dims[0], "label").c_str(),
+                       imagesPath.c_str(), plural(images, "image").c_str()));
+  std::vector<int32_t> values(images);
+  int64_t offenders = 0, first = 0;
+  for (int64_t i = 0; i < images; ++i) {
+    int64_t value = loadInteger(labels, i);
+    if (value < 0 || value >= classes) {
+      if (offenders++ == 0)
+        first = i;
+      continue;
+    }
+    values[i] = static_cast<int32_t>(value);
+  }
+  if (offenders)
+    throw Error(format("%s: %s out of range; the first is %lld, of image %lld; "
+                       "the model has classes 0 to %lld",
+                       labels.path.c_str(), plural(offenders, "label").c_str(),
+                       static_cast<long long>(loadInteger(labels, first)),
+                       static_cast<long long>(first),
+                       static_cast<long long>(classes - 1)));
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Order { planes, pixels }; ///< [c, h, w] or [h, w, c]
+} // namespace
+
+/// Whether a rank-4 array is [n, c, h, w] or [n, h, w, c]. The channels are
+/// the model's, or one that stands for all of them. Where both readings are
+/// possible the model's exact shape decides, then its channels, and at last
+/// what image libraries write: [n, h, w, c].
+static Order orderOf(const Array &images, const ModelInput &input) {
+  std::vector<int64_t> item(images.dims.begin() + 1, images.dims.end());
+  int64_t channels = input.dims.size() == 3 ? input.dims[0] : item[0];
+  auto fits = [&](int64_t found) { return found == channels || found == 1; };
+  bool planes = fits(item[0]), pixels = fits(item[2]);
+  if (planes != pixels)
+    return planes ? Order::planes : Order::pixels;
+  if (!planes)
+    throw Error(images.path + ": has shape " + dimsText(images.dims) +
+                "; expected [n, h, w, c] or [n, c, h, w] with " +
+                (channels == 1 ? "" : "1 or ") + plural(channels, "channel") +
+                ", [n, h, w], or [n, features]");
+  if (item == input.dims)
+    return Order::planes;
+  if ((item[0] == channels) != (item[2] == channels))
+    return item[0] == channels ? Order::planes : Order::pixels;
+  return Order::pixels;
+}
+
+namespace {
+class ArraySource : public DataSource {
+public:
+  ArraySource(Array array, std::vector<int32_t> classOf, ImageFormat format,
+              Order order)
+      : images(std::move(array)), labels(std::move(classOf)), shape(format),
+        order(order), itemBytes(images.bytesPerItem()) {}
+
+  int64_t size() const override { return int64_t(labels.size()); }
+  ImageFormat format() const override { return shape; }
+  int32_t label(int64_t index) const override { return labels[index]; }
+  void read(int64_t index, float *planes) const override {
+    const char *item = images.data + index * itemBytes;
+    if (images.type.kind == 'u')
+      unpack<uint8_t>(item, planes, [](uint8_t v) { return v / 255.0f; });
+    else if (images.type.bytes == 4)
+      unpack<float>(item, planes, [](float v) { return v; });
+    else
+      unpack<double>(item, planes, [](double v) { return float(v); });
+  }
+  std::string describe() const override {
+    return plural(size(), "image") + ", " + shape.text() + ", " +
+           images.type.name() + " (" + images.path + ")";
+  }
+
+private:
+  template <typename T, typename Convert>
+  void unpack(const char *item, float *planes, Convert convert) const {
+    int64_t pixels = shape.height * shape.width;
+    if (order == Order::planes || shape.channels == 1) {
+      for (int64_t i = 0; i < pixels * shape.channels; ++i)
+        planes[i] = convert(load<T>(item, i));
+      return;
+    }
+    for (int64_t c = 0; c < shape.channels; ++c)
+      for (int64_t i = 0; i < pixels; ++i)
+        planes[c * pixels + i] = convert(load<T>(item, i * shape.channels + c));
+  }
+
+  Array images;
+  std::vector<int32_t> labels;
+  ImageFormat shape;
+  Order order;
+  int64_t itemBytes;
+};
+} // namespace
+
+std::unique_ptr<DataSource> makeArraySource(Array images, Array labels,
+                                            const ModelInput &input) {
+  static constexpr ElementType accepted[] = {{'u', 1}, {'f', 4}, {'f', 8}};
+  bool known = false;
+  for (ElementType type : accepted)
+    known |= type == images.type;
+  if (!known)
+    throw Error(images.path + ": holds " + images.type.name() +
+                "; expected uint8, float32 or float64");
+  size_t rank = images.dims.size();
+  if (rank < 2 || rank > 4 || images.bytesPerItem() == 0)
+    throw Error(images.path + ": has shape " + dimsText(images.dims) +
+                "; expected [n, h, w, c], [n, c, h, w], [n, h, w] or "
+                "[n, features]");
+  ImageFormat format;
+  Order order = Order::planes;
+  if (rank == 2) {
+    format = {images.dims[1], 1, 1, false};
+  } else if (rank == 3) {
+    format = {1, images.dims[1], images.dims[2], true};
+  } else {
+    order = orderOf(images, input);
+    const int64_t *d = images.dims.data() + 1;
+    format = order == Order::planes ? ImageFormat{d[0], d[1], d[2], true}
+                                    : ImageFormat{d[2], d[0], d[1], true};
+  }
+  std::vector<int32_t> values =
+      readLabels(labels, images.dims[0], images.path, input.classes);
+  return std::make_unique<ArraySource>(std::move(images), std::move(values),
+                                       format, order);
+}
+
+} // namespace lwcc::rt::train
