@@ -81,52 +81,41 @@ static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
 // Images
 //===----------------------------------------------------------------------===//
 
-namespace {
-enum class Order { planes, pixels }; ///< [c, h, w] or [h, w, c]
-} // namespace
-
 /// Whether a rank-4 array is [n, c, h, w] or [n, h, w, c]. The channels are
 /// the model's, or one that stands for all of them. Where both readings are
 /// possible the model's exact shape decides, then its channels, and at last
 /// what image libraries write: [n, h, w, c].
-static Order orderOf(const Array &images, const ModelInput &input) {
+static SampleLayout layoutOf(const Array &images, const ModelInput &input) {
   std::vector<int64_t> item(images.dims.begin() + 1, images.dims.end());
   int64_t channels = input.dims.size() == 3 ? input.dims[0] : item[0];
   auto fits = [&](int64_t found) { return found == channels || found == 1; };
   bool planes = fits(item[0]), pixels = fits(item[2]);
   if (planes != pixels)
-    return planes ? Order::planes : Order::pixels;
+    return planes ? SampleLayout::planes : SampleLayout::pixels;
   if (!planes)
     throw Error(images.path + ": has shape " + dimsText(images.dims) +
                 "; expected [n, h, w, c] or [n, c, h, w] with " +
                 (channels == 1 ? "" : "1 or ") + plural(channels, "channel") +
                 ", [n, h, w], or [n, features]");
   if (item == input.dims)
-    return Order::planes;
+    return SampleLayout::planes;
   if ((item[0] == channels) != (item[2] == channels))
-    return item[0] == channels ? Order::planes : Order::pixels;
-  return Order::pixels;
+    return item[0] == channels ? SampleLayout::planes : SampleLayout::pixels;
+  return SampleLayout::pixels;
 }
 
 namespace {
 class ArraySource : public DataSource {
 public:
-  ArraySource(Array array, std::vector<int32_t> classOf, ImageFormat format,
-              Order order)
-      : images(std::move(array)), labels(std::move(classOf)), shape(format),
-        order(order), itemBytes(images.bytesPerItem()) {}
+  ArraySource(Array array, std::vector<int32_t> classOf, SampleFormat format)
+      : images(std::move(array)), labels(std::move(classOf)), shape(format) {}
 
   int64_t size() const override { return int64_t(labels.size()); }
-  ImageFormat format() const override { return shape; }
+  SampleFormat format() const override { return shape; }
   int32_t label(int64_t index) const override { return labels[index]; }
-  void read(int64_t index, float *planes) const override {
-    const char *item = images.data + index * itemBytes;
-    if (images.type.kind == 'u')
-      unpack<uint8_t>(item, planes, [](uint8_t v) { return v / 255.0f; });
-    else if (images.type.bytes == 4)
-      unpack<float>(item, planes, [](float v) { return v; });
-    else
-      unpack<double>(item, planes, [](double v) { return float(v); });
+  void read(int64_t index, Sample &sample) const override {
+    sample.format = shape;
+    sample.data = images.data + index * shape.bytes();
   }
   std::string describe() const override {
     return plural(size(), "image") + ", " + shape.text() + ", " +
@@ -134,24 +123,9 @@ public:
   }
 
 private:
-  template <typename T, typename Convert>
-  void unpack(const char *item, float *planes, Convert convert) const {
-    int64_t pixels = shape.height * shape.width;
-    if (order == Order::planes || shape.channels == 1) {
-      for (int64_t i = 0; i < pixels * shape.channels; ++i)
-        planes[i] = convert(load<T>(item, i));
-      return;
-    }
-    for (int64_t c = 0; c < shape.channels; ++c)
-      for (int64_t i = 0; i < pixels; ++i)
-        planes[c * pixels + i] = convert(load<T>(item, i * shape.channels + c));
-  }
-
   Array images;
   std::vector<int32_t> labels;
-  ImageFormat shape;
-  Order order;
-  int64_t itemBytes;
+  SampleFormat shape;
 };
 } // namespace
 
@@ -169,22 +143,26 @@ std::unique_ptr<DataSource> makeArraySource(Array images, Array labels,
     throw Error(images.path + ": has shape " + dimsText(images.dims) +
                 "; expected [n, h, w, c], [n, c, h, w], [n, h, w] or "
                 "[n, features]");
-  ImageFormat format;
-  Order order = Order::planes;
+  SampleFormat format;
+  format.type = images.type;
+  const int64_t *d = images.dims.data() + 1;
   if (rank == 2) {
-    format = {images.dims[1], 1, 1, false};
+    format.channels = d[0];
+    format.image = false;
   } else if (rank == 3) {
-    format = {1, images.dims[1], images.dims[2], true};
+    format.height = d[0];
+    format.width = d[1];
   } else {
-    order = orderOf(images, input);
-    const int64_t *d = images.dims.data() + 1;
-    format = order == Order::planes ? ImageFormat{d[0], d[1], d[2], true}
-                                    : ImageFormat{d[2], d[0], d[1], true};
+    format.layout = layoutOf(images, input);
+    const bool planes = format.layout == SampleLayout::planes;
+    format.channels = d[planes ? 0 : 2];
+    format.height = d[planes ? 1 : 0];
+    format.width = d[planes ? 2 : 1];
   }
   std::vector<int32_t> values =
       readLabels(labels, images.dims[0], images.path, input.classes);
   return std::make_unique<ArraySource>(std::move(images), std::move(values),
-                                       format, order);
+                                       format);
 }
 
 } // namespace lwcc::rt::train

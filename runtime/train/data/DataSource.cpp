@@ -17,14 +17,6 @@ ModelInput inputOf(const Program &program) {
 
 namespace fs = std::filesystem;
 
-std::string ImageFormat::text() const {
-  if (!image)
-    return plural(channels, "feature");
-  std::string size = std::to_string(height) + "x" + std::to_string(width);
-  return channels == 1 ? size + " grey"
-                       : size + " with " + plural(channels, "channel");
-}
-
 //===----------------------------------------------------------------------===//
 // MNIST's file names
 //===----------------------------------------------------------------------===//

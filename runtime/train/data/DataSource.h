@@ -10,15 +10,15 @@
 //                                       folder, "train" is for training and
 //                                       "t10k" or "test" for validation
 //
-// Bytes become floats in [0, 1]; floats are taken as they are. Everything that
-// depends on the model's input is Transform's.
+// A source gives samples as they are. How they become the model's input is
+// decided by Transform; how a batch lies in memory, by the loader.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_DATASOURCE_H
 #define LWCC_RUNTIME_TRAIN_DATA_DATASOURCE_H
 
 #include "runtime/core/Program.h"
-#include "runtime/train/data/Array.h"
+#include "runtime/train/data/Sample.h"
 
 #include <cstdint>
 #include <memory>
@@ -27,27 +27,16 @@
 
 namespace lwcc::rt::train {
 
-/// What one item is: an image, or a plain row of `channels` features.
-struct ImageFormat {
-  int64_t channels = 1;
-  int64_t height = 1;
-  int64_t width = 1;
-  bool image = true;
-
-  int64_t elements() const { return channels * height * width; }
-  /// "28x28 grey", "32x32 with 3 channels", "64 features"
-  std::string text() const;
-};
-
 class DataSource {
 public:
   virtual ~DataSource() = default;
   virtual int64_t size() const = 0;
-  virtual ImageFormat format() const = 0;
+  /// Of every sample, known before one is read.
+  virtual SampleFormat format() const = 0;
   virtual int32_t label(int64_t index) const = 0;
-  /// Writes format().elements() floats, channel by channel. Any thread may
-  /// call it.
-  virtual void read(int64_t index, float *planes) const = 0;
+  /// Gives the sample as it is, without a copy where it lies in memory. It is
+  /// valid until the next read into it. Any thread may call it.
+  virtual void read(int64_t index, Sample &sample) const = 0;
   virtual std::string describe() const = 0;
 };
 

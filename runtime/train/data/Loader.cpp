@@ -16,7 +16,7 @@ Loader::Loader(Machine &machine, const Program &program, const DataSet &data,
                const Settings &settings)
     : source(*data.source), transform(data.transform), settings(settings),
       batchSize(program.batch),
-      sampleElements(elementsOf(program.input) / program.batch) {
+      inputElements(elementsOf(program.input) / program.batch) {
   int64_t images = source.size();
   perEpoch = settings.evaluation ? (images + batchSize - 1) / batchSize
                                  : images / batchSize;
@@ -72,7 +72,8 @@ void Loader::release(Batch &batch) {
 }
 
 void Loader::work() {
-  std::vector<float> image(source.format().elements()), sample(sampleElements);
+  Sample sample;
+  std::vector<float> input(inputElements);
   std::unique_lock lock(mutex);
   while (true) {
     // After a failure no batch is begun; those under way come before it.
@@ -86,7 +87,7 @@ void Loader::work() {
     lock.unlock();
     std::exception_ptr problem;
     try {
-      prepare(*batch, number, image, sample);
+      prepare(*batch, number, sample, input);
     } catch (...) {
       problem = std::current_exception();
     }
@@ -113,8 +114,8 @@ Loader::Order Loader::orderOf(int64_t epoch) {
   return result;
 }
 
-void Loader::prepare(Batch &batch, int64_t number, std::vector<float> &image,
-                     std::vector<float> &sample) {
+void Loader::prepare(Batch &batch, int64_t number, Sample &sample,
+                     std::vector<float> &input) {
   batch.epoch = number / perEpoch;
   batch.index = number % perEpoch;
   Order order = orderOf(batch.epoch);
@@ -123,16 +124,17 @@ void Loader::prepare(Batch &batch, int64_t number, std::vector<float> &image,
   batch.images.assign(order->begin() + first, order->begin() + first + count);
 
   for (int64_t i = 0; i < count; ++i) {
-    source.read(batch.images[i], image.data());
-    transform.apply(image.data(), sample.data());
-    batch.input.put(i, sample.data());
+    source.read(batch.images[i], sample);
+    transform.apply(sample, {settings.seed, batch.epoch, batch.images[i]},
+                    input.data());
+    batch.input.put(i, input.data());
     int32_t label = source.label(batch.images[i]);
     batch.labels.put(i, &label);
   }
-  std::fill(sample.begin(), sample.end(), 0.0f);
+  std::fill(input.begin(), input.end(), 0.0f);
   for (int64_t i = count; i < batchSize; ++i) {
     const int32_t none = -1;
-    batch.input.put(i, sample.data());
+    batch.input.put(i, input.data());
     batch.labels.put(i, &none);
   }
 }

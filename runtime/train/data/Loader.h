@@ -61,16 +61,16 @@ private:
   using Order = std::shared_ptr<const std::vector<uint32_t>>;
   void work();
   void stop();
-  /// Memory for an image as it is read, and for the sample that it becomes, is
+  /// Memory for a sample as it is read, and for the input that it becomes, is
   /// the worker's.
-  void prepare(Batch &batch, int64_t number, std::vector<float> &image,
-               std::vector<float> &sample);
+  void prepare(Batch &batch, int64_t number, Sample &sample,
+               std::vector<float> &input);
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
   const Transform &transform;
   Settings settings;
-  int64_t batchSize, sampleElements, perEpoch;
+  int64_t batchSize, inputElements, perEpoch;
 
   std::vector<std::unique_ptr<Batch>> slots;
   std::vector<std::thread> workers;

@@ -29,7 +29,7 @@ public:
   }
 
   int64_t size() const override { return images; }
-  ImageFormat format() const override { return shape; }
+  SampleFormat format() const override { return shape; }
   int32_t label(int64_t index) const override {
     uint64_t bits = philox(0, index, streamOf("synthetic labels"), 0).v[0];
     return static_cast<int32_t>(bits * uint64_t(classes) >> 32);
@@ -37,7 +37,11 @@ public:
 
   /// Noise in [0.25, 0.75], one byte of randomness a pixel, plus the sign of
   /// the class's pattern: 64 cells in row-major order, whatever the shape.
-  void read(int64_t index, float *planes) const override {
+  void read(int64_t index, Sample &sample) const override {
+    sample.format = shape;
+    sample.storage.resize(shape.bytes());
+    sample.data = sample.storage.data();
+    float *planes = reinterpret_cast<float *>(sample.storage.data());
     Philox4 pattern = philox(0, label(index), streamOf("synthetic class"), 0);
     uint64_t signs = uint64_t(pattern.v[1]) << 32 | pattern.v[0];
     int64_t count = shape.elements();
@@ -62,7 +66,7 @@ public:
 private:
   int64_t images;
   int64_t classes;
-  ImageFormat shape;
+  SampleFormat shape;
 };
 } // namespace
 

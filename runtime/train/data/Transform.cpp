@@ -6,13 +6,14 @@
 #include "runtime/train/files/Text.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace lwcc::rt::train {
 
-/// What the model's input means for an image of format `from`.
-static ImageFormat targetOf(const ImageFormat &from,
-                            const std::vector<int64_t> &dims) {
+/// What the model's input means for a sample of format `from`.
+static SampleFormat targetOf(const SampleFormat &from,
+                             const std::vector<int64_t> &dims) {
   int64_t elements = 1;
   for (int64_t dim : dims)
     elements *= dim;
@@ -20,7 +21,7 @@ static ImageFormat targetOf(const ImageFormat &from,
   if (pictures && (from.channels == dims[0] || from.channels == 1))
     return {dims[0], dims[1], dims[2], true};
   if (!pictures && elements == from.elements())
-    return dims.size() == 3 ? ImageFormat{dims[0], dims[1], dims[2], true}
+    return dims.size() == 3 ? SampleFormat{dims[0], dims[1], dims[2], true}
                             : from;
   throw Error("the data (" + from.text() +
               ") does not fit the model's input of " + dimsText(dims) +
@@ -41,12 +42,11 @@ static std::vector<float> perChannel(const std::vector<double> &values,
   return std::vector<float>(channels, static_cast<float>(values[0]));
 }
 
-Transform::Transform(const ImageFormat &from, const std::vector<int64_t> &dims,
+Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
                      std::vector<double> mean, std::vector<double> std)
     : from(from), to(targetOf(from, dims)) {
-  if (!from.image) // a row of numbers has no shape to resize
-    this->from = to;
-  else if (from.height != to.height || from.width != to.width) {
+  // A row of numbers has no shape to resize.
+  if (from.image && (from.height != to.height || from.width != to.width)) {
     rows = tapsOf(from.height, to.height);
     columns = tapsOf(from.width, to.width);
   }
@@ -69,10 +69,25 @@ std::vector<Transform::Tap> Transform::tapsOf(int64_t in, int64_t out) {
   return taps;
 }
 
-void Transform::resize(const float *in, float *out) const {
+void Transform::resize(const Sample &sample, int64_t channel,
+                       float *out) const {
+  // Two rows of the source at a time, as floats; neighbouring rows of the
+  // result read the same ones.
+  const int64_t width = from.width;
+  std::vector<float> upper(width), lower(width);
+  int64_t inUpper = -1, inLower = -1;
+  auto fetch = [&](int64_t row, int64_t &held, std::vector<float> &values) {
+    if (held != row)
+      readChannel(sample, channel, row * width, width, values.data());
+    held = row;
+  };
   for (const Tap &row : rows) {
-    const float *upper = in + row.near * from.width;
-    const float *lower = in + row.next * from.width;
+    if (inLower == row.near) {
+      std::swap(upper, lower);
+      std::swap(inUpper, inLower);
+    }
+    fetch(row.near, inUpper, upper);
+    fetch(row.next, inLower, lower);
     for (const Tap &column : columns) {
       float left = 1.0f - column.far, right = column.far;
       *out++ =
@@ -83,22 +98,24 @@ void Transform::resize(const float *in, float *out) const {
   }
 }
 
-void Transform::apply(const float *in, float *out) const {
-  int64_t inPlane = from.height * from.width;
-  int64_t outPlane = to.height * to.width;
-  for (int64_t c = 0; c < from.channels; ++c)
-    if (rows.empty())
-      std::copy_n(in + c * inPlane, inPlane, out + c * outPlane);
-    else
-      resize(in + c * inPlane, out + c * outPlane);
-  for (int64_t c = from.channels; c < to.channels; ++c)
-    std::copy_n(out, outPlane, out + c * outPlane);
+void Transform::apply(const Sample &sample, const SampleKey &,
+                      float *out) const {
+  assert(sample.format == from && "a source has one format for all samples");
+  const int64_t plane = to.height * to.width;
+  if (rows.empty())
+    readPlanes(sample, out);
+  else
+    for (int64_t c = 0; c < from.channels; ++c)
+      resize(sample, c, out + c * plane);
+  if (repeats())
+    for (int64_t c = 1; c < to.channels; ++c)
+      std::copy_n(out, plane, out + c * plane);
   if (mean.empty())
     return;
   int64_t channels = static_cast<int64_t>(mean.size());
-  int64_t plane = to.elements() / channels;
+  int64_t part = to.elements() / channels;
   for (int64_t c = 0; c < channels; ++c)
-    for (float *x = out + c * plane, *end = x + plane; x != end; ++x)
+    for (float *x = out + c * part, *end = x + part; x != end; ++x)
       *x = (*x - mean[c]) / deviation[c];
 }
 
@@ -106,7 +123,7 @@ std::string Transform::describe() const {
   std::string text;
   if (!rows.empty())
     text = "resized to " + dimsText({to.height, to.width});
-  if (from.channels != to.channels)
+  if (repeats())
     text += (text.empty() ? "" : ", ") + std::string("repeated to ") +
             plural(to.channels, "channel");
   return text;

@@ -45,9 +45,11 @@ static std::string remarkOnValues(const DataSource &source) {
   constexpr int64_t sampled = 64;
   int64_t count = std::min(sampled, source.size());
   std::vector<float> values(source.format().elements());
+  Sample sample;
   double low = 0, high = 0, sum = 0, squares = 0;
   for (int64_t i = 0; i < count; ++i) {
-    source.read(source.size() / count * i, values.data());
+    source.read(source.size() / count * i, sample);
+    readPlanes(sample, values.data());
     for (float value : values) {
       low = std::min<double>(low, value);
       high = std::max<double>(high, value);
