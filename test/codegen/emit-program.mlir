@@ -5,7 +5,7 @@
 // Not tested here: what the statements do (runtime tests) and whole models (e2e).
 
 // CHECK: //===- A trainer for tiny.onnx
-// CHECK: #include "runtime/core/Generated.h"
+// CHECK: #include "runtime/emit/Generated.h"
 
 // CHECK-LABEL: struct relu_dropout {
 // CHECK:   static constexpr int inputs = 1;

@@ -37,7 +37,7 @@ def tensor(name):
 
 def main():
     root, rest = sys.argv[1], sys.argv[2:]
-    flags, text = [f"-I{root}"], '#include "runtime/core/Generated.h"\n'
+    flags, text = [f"-I{root}"], '#include "runtime/emit/Generated.h"\n'
     for folder, header in zip(rest[::2], rest[1::2]):
         flags.append(f"-I{folder}")
         text += f"#include <{header}>\n"
