@@ -8,6 +8,7 @@
 
 #include "tools/driver/Interrupt.h"
 #include "tools/lwcc/Build.h"
+#include "tools/lwcc/Installation.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -55,7 +56,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 # oneDNN 3 with OpenMP: a package, or PyPI's onednn-devel-cpu-gomp.
-set(ONEDNN_ROOT [==[@DEPS@/onednn]==] CACHE PATH "where include/dnnl.hpp and lib/ lie")
+set(ONEDNN_ROOT [==[@ONEDNN@]==] CACHE PATH "where include/dnnl.hpp and lib/ lie")
 set(LWCC_DEPS "${ONEDNN_ROOT}/..")
 add_subdirectory(runtime)
 
@@ -98,7 +99,8 @@ add_custom_command(TARGET trainer POST_BUILD COMMAND ${CMAKE_COMMAND} -E copy
   if (!source.embeds())
     text += beside;
   text = replaceAll(text, "@NAME@", source.name);
-  text = replaceAll(text, "@DEPS@", LWCC_DEPS_DIR);
+  text = replaceAll(text, "@ONEDNN@", installation().onednn);
+  text = replaceAll(text, "@DEPS@", installation().deps);
   return replaceAll(text, "@ARCH@",
                     source.target == Target::cuda
                         ? cmakeArchitectures(source)
@@ -166,11 +168,14 @@ static Error addFolder(StringRef from, StringRef to, StringRef skip,
 /// Adds runtime/, without the backend that is not needed, and what it includes
 /// that a machine without lwcc may not have.
 static Error addRuntime(Target target, Contents &contents) {
+  const Installation &ours = installation();
   if (Error error =
-          addFolder(LWCC_SOURCE_DIR "/runtime", "runtime",
+          addFolder(ours.sources + "/runtime", "runtime",
                     target == Target::cuda ? "cpu" : "cuda", contents))
     return error;
-  return addFolder(LWCC_JSON_DIR, "runtime/third_party/nlohmann", "", contents);
+  if (ours.json.empty())
+    return Error::success();
+  return addFolder(ours.json, "runtime/third_party/nlohmann", "", contents);
 }
 
 //===----------------------------------------------------------------------===//
