@@ -205,7 +205,7 @@ static void describe(exec::ProgramOp program, StringRef planner,
   auto set = [&](StringRef name, const std::string &value) {
     program->setAttr(name, b.getStringAttr(value));
   };
-  set("exec.compiler", versionText.str());
+  set("exec.compiler", versionText().str());
   set("exec.precision", flags.precision);
   set("exec.summary",
       llvm::formatv("{0} parameters, batch {1}", grouped(parameters),

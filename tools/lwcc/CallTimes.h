@@ -33,7 +33,7 @@ public:
     double begin, seconds; ///< on any clock; that it took
   };
   std::vector<Call> calls;
-  std::string target, device; ///< what it ran on; the latter in words
+  std::string target, device;  ///< what it ran on; the latter in words
   std::string hash, precision; ///< of the model; of products
   int64_t batch = 0;
   int64_t threads = 0; ///< of CPUs
