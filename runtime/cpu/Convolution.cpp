@@ -12,7 +12,7 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
-#include "runtime/cpu/Reduce.h"
+#include "runtime/cpu/Reduction.h"
 
 #include <cstring>
 

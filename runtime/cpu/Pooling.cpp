@@ -1,4 +1,4 @@
-//===- Pool.cpp - Pooling ---------------------------------------*- C++ -*-===//
+//===- Pooling.cpp - Pooling ----------------------------------------------===//
 //
 // Forward: loops over output pixels and groups of channels around the bodies of
 // core/PoolBody.h. Channels lie next to one another, so a group is a vector.

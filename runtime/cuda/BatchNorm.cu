@@ -1,12 +1,10 @@
-//===- Reduce.cu - Sums, means and batch statistics -----------------------===//
+//===- BatchNorm.cu - Statistics of batch normalization -------------------===//
 //
-// The reductions of Ops.h as functors of Reduction.cuh, and the gradient of a
-// convolution's bias. Not run on a GPU by the tests of the build machine; see
-// tools/gpu-test.sh.
+// The two reductions as functors of Reduction.cuh. Not run on a GPU by the
+// tests of the build machine; see tools/gpu-test.sh.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/ConvBias.h"
 #include "runtime/cuda/Reduction.cuh"
 
 using namespace lwcc;
@@ -69,30 +67,6 @@ struct BatchGradStats {
 };
 
 } // namespace
-
-/// Loops over x for each index of its second dimension. The result is [c].
-static ReduceLoops channelLoops(const Tensor &x) {
-  bool isReduced[maxRank] = {};
-  for (int d = 0; d < x.rank; ++d)
-    isReduced[d] = d != 1;
-  return reduceLoops(Tensor(nullptr, DType::f32, {x.dim[1]}, Layout::dense), x,
-                     isReduced);
-}
-
-void rt::reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params) {
-  bool isReduced[maxRank] = {};
-  for (int64_t axis : params.axes)
-    isReduced[axis] = true;
-  ReduceLoops loops = reduceLoops(y, x, isReduced);
-  double scale = params.mean ? 1.0 / static_cast<double>(loops.terms) : 1.0;
-  appendReduction(lane, "reduce", {y},
-                  SumOf{x.as<float>(), y.as<float>(), scale}, loops);
-}
-
-Work cuda::biasGradient(CudaLane &lane, Tensor dbias, Tensor dy) {
-  return reductionWork(lane, SumOf{dy.as<float>(), dbias.as<float>(), 1.0},
-                       channelLoops(dy));
-}
 
 void rt::batch_norm_stats(Lane &lane, Tensor mean, Tensor variance,
                           Tensor invstd, Tensor x,

@@ -1,4 +1,4 @@
-//===- Move.cu - Data movement, fills and the optimizer -------------------===//
+//===- Movement.cu - Data movement and fills ------------------------------===//
 //
 // Transpose, concat, split, slice, pad and reshape as strided copies
 // (StridedCopy.h), and fill. Copies move 16 bytes at a time where both sides

@@ -1,6 +1,6 @@
-//===- Reduce.h - Sums under another operator's name ------------*- C++ -*-===//
-#ifndef LWCC_RUNTIME_CPU_REDUCE_H
-#define LWCC_RUNTIME_CPU_REDUCE_H
+//===- Reduction.h - Sums under another operator's name ---------*- C++ -*-===//
+#ifndef LWCC_RUNTIME_CPU_REDUCTION_H
+#define LWCC_RUNTIME_CPU_REDUCTION_H
 
 #include "runtime/core/Ops.h"
 
@@ -12,4 +12,4 @@ void appendReduce(Lane &lane, const char *op, Tensor y, Tensor x,
 
 } // namespace lwcc::rt
 
-#endif // LWCC_RUNTIME_CPU_REDUCE_H
+#endif // LWCC_RUNTIME_CPU_REDUCTION_H

@@ -1,4 +1,4 @@
-//===- Reduce.cpp - Sums and means over axes --------------------*- C++ -*-===//
+//===- Reduction.cpp - Sums, means and maxima over axes -------------------===//
 //
 // The loops over x are parted into kept and reduced ones. If the innermost loop
 // of x is reduced, a result is a sum of runs; if it is kept, rows are added to
@@ -7,10 +7,12 @@
 // so that the result does not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/cpu/Reduce.h"
+#include "runtime/cpu/Reduction.h"
 #include "runtime/core/LoopNest.h"
+#include "runtime/core/Math.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
+#include "runtime/cpu/Rows.h"
 
 #include <algorithm>
 
@@ -206,6 +208,20 @@ void appendReduce(Lane &lane, const char *op, Tensor y, Tensor x,
 
 void reduce(Lane &lane, Tensor y, Tensor x, const ReduceParams &params) {
   appendReduce(lane, "reduce", y, x, params);
+}
+
+void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params) {
+  CpuLane &on = cpuLane(lane);
+  AxisRows<2> rows({x, y}, static_cast<int>(params.axis));
+  on.append("reduce_max", {y}, [=, threads = on.threads] {
+    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+      const float *from = x.as<float>() + at[0];
+      float largest = from[0];
+      for (int64_t i = 1; i < rows.length; ++i)
+        largest = max(largest, from[i * rows.step[0]]);
+      y.as<float>()[at[1]] = largest;
+    });
+  });
 }
 
 } // namespace lwcc::rt

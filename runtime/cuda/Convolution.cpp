@@ -1,4 +1,4 @@
-//===- Conv.cpp - Convolutions on cuDNN -----------------------------------===//
+//===- Convolution.cpp - Convolutions on cuDNN ----------------------------===//
 //
 // Decides how a convolution is cut into cuDNN graphs: bias and ReLU in the
 // graph where cuDNN has an engine for that (one that says that it keeps NaN),
