@@ -62,16 +62,22 @@ void GraphImporter::beginFunction() {
     inputShape.push_back(dim->dim_value());
   SmallVector<Type> types = {train::tensorOf(context, inputShape)};
   SmallVector<StringRef> names = {graph.input->name()};
+  SmallVector<train::ArgumentRole> roles = {train::ArgumentRole::Input};
   if (graph.labels) {
     types.push_back(RankedTensorType::get({batch}, builder.getI32Type()));
     names.push_back("labels");
+    roles.push_back(train::ArgumentRole::Labels);
   }
   types.push_back(train::scalarsType(context));
   names.push_back("scalars");
+  roles.push_back(train::ArgumentRole::Scalars);
   function = func::FuncOp::create(builder, location, train::modelFunc,
                                   builder.getFunctionType(types, {}));
-  for (auto [i, name] : enumerate(names))
+  for (auto [i, name, role] : enumerate(names, roles)) {
     function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
+    function.setArgAttr(i, train::roleAttr,
+                        train::ArgumentRoleAttr::get(context, role));
+  }
   Block *body = function.addEntryBlock();
   if (!admit(body->getArgument(0), location))
     return;

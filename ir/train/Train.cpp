@@ -104,6 +104,13 @@ StringRef lwcc::train::nameOf(Value value) {
       .getValue();
 }
 
+ArgumentRole lwcc::train::roleOf(BlockArgument argument) {
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto role = func.getArgAttrOfType<ArgumentRoleAttr>(argument.getArgNumber(),
+                                                      roleAttr);
+  return role ? role.getValue() : ArgumentRole::Input;
+}
+
 void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {
   assert(names.size() == op->getNumResults() && "one name per result");
   op->setAttr(namesAttr, Builder(op->getContext()).getStrArrayAttr(names));

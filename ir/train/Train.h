@@ -73,9 +73,11 @@ inline constexpr llvm::StringLiteral tileAttr = "train.tile";
 
 /// Most tensors that the runtime's sum and sgd take (runtime/core/Ops.h).
 inline constexpr size_t maxTerms = 64;
-/// Function argument attribute: the ONNX name of a graph input, or "labels" or
-/// "scalars".
+/// Function argument attributes: what it is called (a graph input by its ONNX
+/// name), and its #train.role; without one it is an input.
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";
+inline constexpr llvm::StringLiteral roleAttr = "train.role";
+ArgumentRole roleOf(mlir::BlockArgument argument);
 
 /// Names of the functions of a module, by form (README.md).
 inline constexpr llvm::StringLiteral modelFunc = "model";

@@ -131,4 +131,13 @@ def ParameterKind : I32EnumAttr<"ParameterKind", "what a parameter is for", [
 }
 def ParameterKindAttr : EnumAttr<TrainDialect, ParameterKind, "kind">;
 
+def ArgumentRole : I32EnumAttr<"ArgumentRole", "what the trainer puts into a function's argument", [
+  I32EnumAttrCase<"Input", 0, "input">,
+  I32EnumAttrCase<"Labels", 1, "labels">,
+  I32EnumAttrCase<"Scalars", 2, "scalars">]> {
+  let cppNamespace = "::lwcc::train";
+  let genSpecializedAttr = 0;
+}
+def ArgumentRoleAttr : EnumAttr<TrainDialect, ArgumentRole, "role">;
+
 #endif // LWCC_IR_TRAIN_ATTRS

@@ -449,7 +449,8 @@ def FillOp : Kernel<"fill"> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {
+def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>,
+                           DeclareOpInterfaceMethods<UpdateOpInterface>]> {
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
   let description = [{
     Learning rate, momentum, Nesterov and weight decay are read from `scalars`.
@@ -459,6 +460,10 @@ def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOper
   let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
                        ScalarTensor:$loss, Variadic<FloatTensor>:$gs);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
+  let extraClassDefinition = [{
+    unsigned $cppClass::getNumStates() { return 1; }
+    ::mlir::MutableOperandRange $cppClass::getGradientTerms() { return getGsMutable(); }
+  }];
 }
 
 def MatMulSgdOp : Kernel<"matmul_sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {

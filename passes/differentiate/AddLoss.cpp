@@ -30,11 +30,11 @@ namespace {
 constexpr StringLiteral lossLayer = "loss";
 constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
-constexpr StringLiteral scalarsName = "scalars";
 
-std::optional<unsigned> findArgument(func::FuncOp func, StringRef name) {
+/// The first of this role.
+std::optional<unsigned> findArgument(func::FuncOp func, ArgumentRole role) {
   for (BlockArgument argument : func.getArguments())
-    if (nameOf(argument) == name)
+    if (roleOf(argument) == role)
       return argument.getArgNumber();
   return std::nullopt;
 }
@@ -193,20 +193,25 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   }
 
   FailureOr<Value> existingLabels(func::FuncOp func) {
-    for (BlockArgument argument : func.getArguments())
-      if (getElementTypeOrSelf(argument.getType()).isInteger(32))
-        return Value(argument);
-    return func.emitError("@model has a loss but no labels (an i32 argument)");
+    if (std::optional<unsigned> labels =
+            findArgument(func, ArgumentRole::Labels))
+      return Value(func.getArgument(*labels));
+    return func.emitError(
+        "@model has a loss but no argument that is #train.role<labels>");
   }
 
   /// A new argument before `scalars`.
   FailureOr<Value> addLabels(func::FuncOp func, int64_t batch) {
-    std::optional<unsigned> scalars = findArgument(func, scalarsName);
+    std::optional<unsigned> scalars = findArgument(func, ArgumentRole::Scalars);
     if (!scalars)
-      return func.emitError("@model has no argument named \"scalars\"");
+      return func.emitError(
+          "@model has no argument that is #train.role<scalars>");
     Builder builder(&getContext());
     DictionaryAttr attrs = builder.getDictionaryAttr(
-        builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)));
+        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
+         builder.getNamedAttr(
+             roleAttr,
+             ArgumentRoleAttr::get(&getContext(), ArgumentRole::Labels))});
     if (failed(func.insertArgument(
             *scalars, RankedTensorType::get({batch}, builder.getI32Type()),
             attrs, func.getLoc())))

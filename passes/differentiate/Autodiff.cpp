@@ -56,6 +56,11 @@ public:
     Block &body = func.getBody().front();
     Operation *ret = body.getTerminator();
     loss = ret->getOperand(0);
+    for (BlockArgument argument : func.getArguments())
+      if (roleOf(argument) == ArgumentRole::Scalars)
+        scalars = argument;
+    if (!scalars)
+      return func.emitError("has no argument that is #train.role<scalars>");
     builder.setInsertionPoint(ret);
     SmallVector<Operation *> forward;
     for (Operation &op : body.without_terminator())
@@ -85,6 +90,7 @@ private:
   Recorder recorder;
   OpBuilder builder;
   Value loss;
+  Value scalars;                    ///< of the step, for updates
   DenseSet<Value> needed;           ///< gradients that lead to a parameter
   DenseMap<Value, Value> gradients; ///< the sums so far
   /// Of each trainable parameter: the op that is differentiated last.
@@ -210,7 +216,6 @@ private:
       states.push_back(ReadOp::create(builder, loc, parameter.getType(),
                                       written.back().getSymName()));
     }
-    Value scalars = func.getArguments().back();
     Operation *step = optimizer.build(
         builder, loc, {read.getValue(), gradient, states, scalars, loss});
     for (auto [target, value] : llvm::zip_equal(written, step->getResults()))

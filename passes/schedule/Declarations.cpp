@@ -164,6 +164,18 @@ static Role roleOf(train::ParameterKind kind) {
   llvm_unreachable("all kinds covered");
 }
 
+static Role roleOf(train::ArgumentRole role) {
+  switch (role) {
+  case train::ArgumentRole::Input:
+    return Role::Input;
+  case train::ArgumentRole::Labels:
+    return Role::Labels;
+  case train::ArgumentRole::Scalars:
+    return Role::Scalars;
+  }
+  llvm_unreachable("all roles covered");
+}
+
 void Declarations::createParameters() {
   llvm::DenseMap<Attribute, Place> places;
   for (func::FuncOp func : funcs)
@@ -191,9 +203,7 @@ void Declarations::createInputsAndResults() {
   Block &body = func.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
     RankedTensorType type = plainType(argument.getType());
-    Role role = type == train::scalarsType(context)   ? Role::Scalars
-                : type.getElementType().isInteger(32) ? Role::Labels
-                                                      : Role::Input;
+    Role role = roleOf(train::roleOf(argument));
     known[StorageMap::argumentKey(context, argument.getArgNumber())] =
         createKnown(argument.getLoc(), role, tensorName(argument), type,
                     placeOf(argument),

@@ -215,14 +215,14 @@ LogicalResult FunctionSharder::run() {
       readParameter(read);
     else if (auto write = dyn_cast<WriteOp>(op))
       updates[write.getValue().getDefiningOp()].push_back(write);
-    else if (isa<SgdOp>(op))
+    else if (isa<UpdateOpInterface>(op))
       updates.try_emplace(&op);
     else
       tileOp(&op);
   }
   for (auto &[producer, writes] : updates)
-    if (auto sgd = dyn_cast_or_null<SgdOp>(producer))
-      update(sgd, writes);
+    if (auto step = dyn_cast_or_null<UpdateOpInterface>(producer))
+      update(step, writes);
     else
       for (WriteOp each : writes)
         write(each, wholeOf(shapeOf(each.getValue())));

@@ -89,8 +89,10 @@ private:
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
-  void update(train::SgdOp op, llvm::ArrayRef<train::WriteOp> writes);
-  void updatePart(train::SgdOp op, const Box &part, train::PlaceAttr place);
+  void update(train::UpdateOpInterface op,
+              llvm::ArrayRef<train::WriteOp> writes);
+  void updatePart(train::UpdateOpInterface op, const Box &part,
+                  train::PlaceAttr place);
   Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
   void write(train::WriteOp write, llvm::ArrayRef<Box> made);
   Purpose purposeOf(mlir::Operation *op) {

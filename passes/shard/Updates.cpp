@@ -105,11 +105,10 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
 }
 
 /// The optimizer's op for a part of a parameter, at one device.
-void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
-  auto isState = [&](Value operand) {
-    return operand == op.getW() || operand == op.getM();
-  };
-  Value gradient = op.getGs().front();
+void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
+                                 PlaceAttr place) {
+  assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
+  Value gradient = op.getGradientTerms()[0].get();
   SmallVector<Value> terms = pieces.terms(gradient, part, place, purposeOf(op));
   // More than a kernel takes (Ops.h) are summed before.
   if (terms.size() > maxTerms)
@@ -121,23 +120,25 @@ void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
         PlaceAttr::get(op.getContext(), place.getValue().on(Lane::transfer()));
   Tile tile;
   for (Value operand : op->getOperands())
-    tile.operands.push_back(isState(operand) ? part
-                                             : wholeOf(shapeOf(operand)));
-  tile.operands.back() = std::nullopt; // the gradient: below
+    tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)
+                                ? part
+                                : wholeOf(shapeOf(operand)));
+  // The gradient: below.
+  tile.operands[op.getGradientTerms()[0].getOperandNumber()] = std::nullopt;
   tile.results.assign(op->getNumResults(), part);
   Operation *made = makeTile(op, tile, place, /*position=*/{});
-  cast<SgdOp>(made).getGsMutable().assign(terms);
+  cast<UpdateOpInterface>(made).getGradientTerms().assign(terms);
   addPieces(op, made, tile);
 }
 
 /// The optimizer's op of a parameter, for each of its parts where it is owned.
-void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
+void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
   auto parameterOf = [](Value value) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
   };
-  StringRef weight = parameterOf(op.getW());
+  StringRef weight = parameterOf(op.getWeight());
   if (shared.parameters[weight].empty()) // nobody reads it but its update
-    pieces.get(op.getW(), wholeOf(shapeOf(op.getW())),
+    pieces.get(op.getWeight(), wholeOf(shapeOf(op.getWeight())),
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
   for (Value result : op->getResults())

@@ -89,20 +89,31 @@ void FormRules::imported() {
 void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   Block &body = func.getBody().front();
   bool mayLack = rule == "I1";
-  auto types = llvm::map_to_vector(body.getArgumentTypes(), plainType);
-  auto count = [&](auto isKind) {
-    return llvm::count_if(
-        types, [&](RankedTensorType type) { return type && isKind(type); });
+  auto isTyped = [&](BlockArgument argument) {
+    RankedTensorType type = plainType(argument.getType());
+    switch (roleOf(argument)) {
+    case ArgumentRole::Input:
+      return type && type.getElementType().isF32();
+    case ArgumentRole::Labels:
+      return type && type.getElementType().isInteger(32);
+    case ArgumentRole::Scalars:
+      return type == scalarsType(func.getContext());
+    }
+    llvm_unreachable("all roles covered");
   };
-  auto inputs = count([](auto type) { return type.getElementType().isF32(); });
-  auto labels =
-      count([](auto type) { return type.getElementType().isInteger(32); });
-  auto scalars =
-      count([&](auto type) { return type == scalarsType(func.getContext()); });
+  auto count = [&](ArgumentRole role) {
+    return llvm::count_if(body.getArguments(), [&](BlockArgument argument) {
+      return roleOf(argument) == role && isTyped(argument);
+    });
+  };
+  auto inputs = count(ArgumentRole::Input);
+  auto labels = count(ArgumentRole::Labels);
+  auto scalars = count(ArgumentRole::Scalars);
   bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
     return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
   });
-  bool good = inputs + labels + scalars == static_cast<long>(types.size());
+  bool good =
+      inputs + labels + scalars == static_cast<long>(body.getNumArguments());
   if (parts)
     good = good && inputs > 0 && labels > 0 && scalars > 0;
   else

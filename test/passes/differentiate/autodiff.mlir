@@ -30,7 +30,7 @@
 train.parameter trainable @conv : tensor<4x3x3x3xf32> init<normal 0.0, 0.1>
 train.parameter trainable @conv.bias : tensor<4xf32> init<constant 0.0>
 train.parameter trainable @fc : tensor<10x64xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @conv : tensor<4x3x3x3xf32>
   %b = train.read @conv.bias : tensor<4xf32>
   %fc = train.read @fc : tensor<10x64xf32>
@@ -55,7 +55,7 @@ func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32>, %scalars:
 // CHECK:         train.sgd(%[[W]], {{.*}}, %[[SUM]])
 // CHECK-NOT:     train.sgd
 train.parameter trainable @w : tensor<4x4xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @w : tensor<4x4xf32>
   %a = train.matmul(%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %b = train.matmul(%a, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -76,7 +76,7 @@ func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: ten
 // CHECK:         train.matmul(%{{.*}}, %[[DA]])
 train.parameter trainable @v : tensor<4x4xf32> init<normal 0.0, 0.1>
 train.parameter trainable @w : tensor<4x4xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %v = train.read @v : tensor<4x4xf32>
   %w = train.read @w : tensor<4x4xf32>
   %a = train.matmul(%x, %v) {train.names = ["a"]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -101,7 +101,7 @@ func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: ten
 // CHECK-NOT:     train.sgd
 train.parameter trainable @s : tensor<4xf32> init<constant 1.0>
 train.parameter frozen @w : tensor<4x4xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %s = train.read @s : tensor<4xf32>
   %w = train.read @w : tensor<4x4xf32>
   %a = train.matmul(%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>

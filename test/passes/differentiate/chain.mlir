@@ -53,7 +53,7 @@ module attributes {train.batch = 2 : i64, train.model = "small.onnx"} {
   train.parameter trainable @fc.bias : tensor<10xf32> init<blob at 2560>
 
   func.func @model(%x: tensor<2x1x8x8xf32> {train.name = "image"},
-                   %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {
+                   %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10xf32> {
     %w = train.read @conv.weight : tensor<4x1x3x3xf32>
     %s = train.read @bn.weight : tensor<4xf32>
     %b = train.read @bn.bias : tensor<4xf32>

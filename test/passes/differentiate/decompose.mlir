@@ -41,7 +41,7 @@ func.func @gradient(%x: tensor<2x4x3x3xf32>, %dy: tensor<2x4x3x3xf32>, %s: tenso
 // CHECK-LABEL: func.func @dropout
 // CHECK:         train.map "x0 * dropout_mask(0.25f, 4294967295u)"(%{{.*}}) scalars(%{{.*}} : tensor<64xui8>) {train.names = ["y"], train.work = #train.work<"drop" forward>
 // CHECK-NOT:     train.map
-func.func @dropout(%x: tensor<8xf32>, %scalars: tensor<64xui8>) -> tensor<8xf32> {
+func.func @dropout(%x: tensor<8xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<8xf32> {
   %y = train.dropout(%x, %scalars) {ratio = 0.25 : f32, stream = 4294967295 : i64, train.work = #train.work<"drop" forward>, train.names = ["y"]} : (tensor<8xf32>, tensor<64xui8>) -> tensor<8xf32>
   %z = train.dropout(%y, %scalars) {ratio = 0.0 : f32, stream = 2 : i64} : (tensor<8xf32>, tensor<64xui8>) -> tensor<8xf32>
   return %z : tensor<8xf32>

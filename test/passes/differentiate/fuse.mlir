@@ -81,7 +81,7 @@ func.func @broadcast(%x: tensor<2x4x8x8xf32>, %g: tensor<2x4x1x1xf32>) -> tensor
 // CHECK-LABEL: func.func @phases
 // CHECK:         train.map "2.0f * x0 * dropout_mask(0.5f, 1u)"(%{{.*}}) scalars(%{{.*}} : tensor<64xui8>) {{{.*}}train.work = #train.work<{{.*}}forward>}
 // CHECK:         train.map "x0 * x1"(%{{.*}}) {fn = "mul", {{.*}}train.work = #train.work<{{.*}}backward>}
-func.func @phases(%dy: tensor<2x4xf32>, %scalars: tensor<64xui8>) -> tensor<2x4xf32> {
+func.func @phases(%dy: tensor<2x4xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<2x4xf32> {
   %x = train.fill() {value = 1.0 : f32} : () -> tensor<2x4xf32>
   %d = train.map "2.0f * x0"(%x) {train.work = #train.work<"" forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %y = train.map "x0 * dropout_mask(0.5f, 1u)"(%d) scalars(%scalars : tensor<64xui8>) {train.work = #train.work<"" forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -120,7 +120,7 @@ func.func @recompute(%dy: tensor<2x4xf32>, %s: tensor<4xf32>) -> tensor<2x4xf32>
 // CHECK:         train.softmax
 // CHECK:         train.sgd
 // CHECK:         train.map "x0 + x1 + 1.0f"
-func.func @sums(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<2x4xf32> {
+func.func @sums(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<2x4xf32> {
   %a = train.softmax(%x) {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %b = train.softmax(%x) {axis = 0 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %ab = train.map "x0 + x1"(%a, %b) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -144,7 +144,7 @@ func.func @sums(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %scalars: tensor<64xui8>
 // CHECK-NEXT:    train.write @w.momentum, %[[M]]
 train.parameter trainable @w : tensor<2x4xf32> init<constant 1.0>
 train.parameter optimizer @w.momentum : tensor<2x4xf32> init<constant 0.0>
-func.func @update_waits(%dy: tensor<2x4xf32>, %y: tensor<2x4xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<2x4xf32> {
+func.func @update_waits(%dy: tensor<2x4xf32>, %y: tensor<2x4xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<2x4xf32> {
   %w = train.read @w : tensor<2x4xf32>
   %dx = train.map "x0 * x1"(%dy, %w) {train.work = #train.work<"" backward>} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %m = train.read @w.momentum : tensor<2x4xf32>

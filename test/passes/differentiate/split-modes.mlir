@@ -23,7 +23,7 @@ train.parameter trainable @scale : tensor<4xf32> init<constant 1.0>
 train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @mean : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @variance : tensor<4xf32> init<constant 1.0>
-func.func @model(%x: tensor<2x4x3x3xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4x3x3xf32> {
+func.func @model(%x: tensor<2x4x3x3xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x4x3x3xf32> {
   %s = train.read @scale : tensor<4xf32>
   %b = train.read @bias : tensor<4xf32>
   %m = train.read @mean : tensor<4xf32>
@@ -51,7 +51,7 @@ train.parameter trainable @scale : tensor<4xf32> init<constant 1.0>
 train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @mean : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @variance : tensor<4xf32> init<constant 1.0>
-func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4xf32> {
+func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x4xf32> {
   %s = train.read @scale : tensor<4xf32>
   %b = train.read @bias : tensor<4xf32>
   %m = train.read @mean : tensor<4xf32>

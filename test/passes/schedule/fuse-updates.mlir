@@ -17,7 +17,7 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // More rows than it pays for.
 // FEW-LABEL: func.func @layer
 // FEW-NOT: matmul_sgd
-func.func @layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
+func.func @layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
   %w = train.read @w : tensor<3x2xf32>
   %y = train.matmul(%x, %w) {transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
   %dx = train.matmul(%dy, %w) {train.names = ["d_x"], train.work = #train.work<"" backward>} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
@@ -38,7 +38,7 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK-LABEL: func.func @first_layer
 // CHECK: train.matmul_sgd
 // CHECK-NOT: train.matmul(
-func.func @first_layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
+func.func @first_layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
   %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
@@ -58,7 +58,7 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK: %[[DX:.*]] = train.matmul(%arg1
 // CHECK: train.matmul(%[[DX]]
 // CHECK: train.matmul_sgd
-func.func @other_reader(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<4x3xf32> {
+func.func @other_reader(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<4x3xf32> {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
   %dx = train.matmul(%dy, %w) {train.work = #train.work<"" backward>} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
@@ -78,7 +78,7 @@ train.parameter trainable @w : tensor<3x2xf32> init<constant 0.0>
 train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK-LABEL: func.func @two_terms
 // CHECK-NOT: matmul_sgd
-func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
+func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
   %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
@@ -90,7 +90,7 @@ func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor
 }
 // CHECK-LABEL: func.func @gradient_is_read
 // CHECK-NOT: matmul_sgd
-func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<3x2xf32> {
+func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<3x2xf32> {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
   %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
@@ -101,7 +101,7 @@ func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars:
 }
 // CHECK-LABEL: func.func @other_layout
 // CHECK-NOT: matmul_sgd
-func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
+func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
   %g = train.matmul(%x, %dy) {train.work = #train.work<"" backward>} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>

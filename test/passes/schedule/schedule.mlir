@@ -7,7 +7,7 @@ train.parameter optimizer @w.momentum : tensor<2x2xf32> init<constant 0.0>
 // The update stands at the end; it moves behind the last reader of the old
 // value, which is another layer's data gradient and reads it through a view.
 // CHECK-LABEL: func.func @update_after_readers
-func.func @update_after_readers(%x: tensor<2x2xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<2x2xf32> {
+func.func @update_after_readers(%x: tensor<2x2xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<2x2xf32> {
   %w = train.read @w : tensor<2x2xf32>
   %m = train.read @w.momentum : tensor<2x2xf32>
   // CHECK: train.matmul{{.*}}"dw"

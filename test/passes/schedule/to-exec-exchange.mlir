@@ -16,7 +16,7 @@ module {
   train.parameter optimizer @m : tensor<64xf32> init<constant 0.0>
   // CHECK: exec.lane transfer @gpu0.transfer on @gpu0
   // CHECK-LABEL: exec.sequence @train_step
-  func.func @train_step(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels"}, %scalars: tensor<64xui8, #p0> {train.name = "scalars"}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
+  func.func @train_step(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
     %w = train.read @w {train.tiling = #on0} : tensor<64xf32, #p0>
     %m = train.read @m {train.tiling = #on0} : tensor<64xf32, #p0>
     %a = train.map "exp(x0)"(%x) {train.names = ["a"], train.tiling = #on0} : (tensor<64xf32, #p0>) -> tensor<64xf32, #p0>
@@ -42,7 +42,7 @@ module {
     train.write @m, %m1 {train.tiling = #on0} : tensor<64xf32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }
-  func.func @evaluate(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels"}, %scalars: tensor<64xui8, #p0> {train.name = "scalars"}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
+  func.func @evaluate(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
     %loss = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.tiling = #on0} : (tensor<64xf32, #p0>) -> tensor<f32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }

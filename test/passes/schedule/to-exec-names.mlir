@@ -15,7 +15,7 @@ module {
   // CHECK-NEXT: exec.kernel @add_relu_dropout(2) = "max(x0 + x1, 0.0f) * dropout_mask(0.5f, 3u)"
   // CHECK-NEXT: exec.kernel @relu_grad(2) = "x0 <= 0.0f ? 0.0f : x1"
   // CHECK-NOT: exec.kernel
-  func.func @train_step(%x: tensor<8xf32> {train.name = "relu"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<8xf32> {train.name = "relu"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
     // CHECK: exec.call "map" @relu_3 [@relu] -> [@relu_2]
     %a = train.map "max(x0, 0.0f)"(%x) {fn = "relu", train.names = ["relu"]} : (tensor<8xf32>) -> tensor<8xf32>
     // CHECK-NEXT: exec.call "map" @add_relu [@relu, @relu_2] -> [@relu_4]
@@ -31,7 +31,7 @@ module {
     %f = train.map "x0 + x1"(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     return %sum, %labels : tensor<f32>, tensor<2xi32>
   }
-  func.func @evaluate(%x: tensor<8xf32> {train.name = "relu"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @evaluate(%x: tensor<8xf32> {train.name = "relu"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
     %sum = train.reduce(%x) {axes = array<i64: 0>, mean = false} : (tensor<8xf32>) -> tensor<f32>
     return %sum, %labels : tensor<f32>, tensor<2xi32>
   }

@@ -31,7 +31,7 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64, train.c
   train.parameter constant @unused : tensor<f32> init<constant 2.0>
 
   // CHECK: exec.sequence @train_step {
-  func.func @train_step(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xf32>) {
+  func.func @train_step(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xf32>) {
     %w = train.read @w : tensor<3x4xf32>
     // An optional operand that is absent is unit; defaults are written out.
     // CHECK-NEXT: exec.call "matmul" [@images, @w, unit] -> [@fc] on @gpu0.compute for "fc" forward with {relu = false, transpose_a = false, transpose_b = true}
@@ -58,7 +58,7 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64, train.c
   }
 
   // CHECK: exec.sequence @evaluate {
-  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xf32>) {
+  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xf32>) {
     // CHECK-NEXT: exec.call "matmul" [@images, @w, unit] -> [@fc.eval]
     %w = train.read @w : tensor<3x4xf32>
     %y = train.matmul(%x, %w) {transpose_b = true, train.work = #train.work<"fc" forward>, train.names = ["fc"]} : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf32>

@@ -53,7 +53,7 @@ func.func @train_step(%x: tensor<1x8x4x4xf32> {train.name = "x"}) -> tensor<1x8x
 #n2 = #train.tiling<n = 2 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">, <"0.1.0">]>
 
 // CHECK-LABEL: func.func @train_step(
-func.func @train_step(%x: tensor<3x5xf32> {train.name = "x"}, %labels: tensor<3xi32> {train.name = "labels"}) -> (tensor<f32>, tensor<2xf32>) {
+func.func @train_step(%x: tensor<3x5xf32> {train.name = "x"}, %labels: tensor<3xi32> {train.name = "labels", train.role = #train.role<labels>}) -> (tensor<f32>, tensor<2xf32>) {
   // CHECK: train.loss_weight(%{{.*}}) {{.*}} : (tensor<2xi32, #train.place<"0.0.0">>)
   // CHECK: train.loss_weight(%{{.*}}) {{.*}} : (tensor<1xi32, #train.place<"0.1.0">>)
   // CHECK: train.cross_entropy(%{{.*}}) {sum = true, {{.*}} : (tensor<2x5xf32
@@ -84,7 +84,7 @@ train.parameter trainable @w : tensor<1024x512xf32> init<constant 1.0>
 train.parameter optimizer @m : tensor<1024x512xf32> init<constant 0.0>
 
 // CHECK-LABEL: func.func @train_step(
-func.func @train_step(%x: tensor<2x512xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<2x1024xf32> {
+func.func @train_step(%x: tensor<2x512xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<2x1024xf32> {
   %w = train.read @w {train.tiling = #n2} : tensor<1024x512xf32>
   %m = train.read @m {train.tiling = #n2} : tensor<1024x512xf32>
   %y = train.matmul(%x, %w) {train.tiling = #n2, transpose_b = true} : (tensor<2x512xf32>, tensor<1024x512xf32>) -> tensor<2x1024xf32>

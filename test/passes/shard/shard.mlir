@@ -37,7 +37,7 @@ train.parameter optimizer @w.momentum : tensor<3x4xf32> init<constant 0.0>
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[X0:[^:]*]]: tensor<2x4xf32, #train.place<"0.0.0">> {train.begin = array<i64: 0, 0>, train.dims = array<i64: 3, 4>, train.name = "x", train.tensor = "x"}
 // CHECK-SAME: %[[X1:[^:]*]]: tensor<1x4xf32, #train.place<"0.1.0">> {train.begin = array<i64: 2, 0>
-func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<3x3xf32> {
+func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<3x3xf32> {
   %w = train.read @w {train.tiling = #two, train.names = ["w"]} : tensor<3x4xf32>
   %m = train.read @w.momentum {train.tiling = #two, train.names = ["m"]} : tensor<3x4xf32>
   // CHECK: %[[Y0:.*]] = train.matmul(%[[X0]], {{.*}}train.names = ["y"], train.tile = #train.tile<n 0 of 2>

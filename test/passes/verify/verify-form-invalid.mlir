@@ -55,7 +55,7 @@ train.parameter trainable @w : tensor<2x4xf32> init<constant 0.0>
 // CHECK: error: breaks rule (D1): function @model does not belong here
 func.func @model() { return }
 // CHECK: error: breaks rule (D1): the results are not (loss, counts)
-func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @w : tensor<2x4xf32>
   // CHECK: error: breaks rule (D2): a forward op uses a value of the phase backward
   // CHECK: note: made here
@@ -69,7 +69,7 @@ func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2x
 }
 // CHECK: error: breaks rule (D1): @evaluate and @train_step have different arguments
 // CHECK: error: breaks rule (D2): trainable parameter @w is never updated
-func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
   %y = train.read @w : tensor<2x4xf32>
   // CHECK: error: breaks rule (D3): @evaluate draws random numbers
   %z = train.map "x0 * dropout_mask(0.5f, 1u)"(%y) scalars(%scalars : tensor<64xui8>) : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -91,7 +91,7 @@ func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi3
 train.parameter trainable @w.part0 : tensor<3xf32> init<constant 0.0> {train.tensor = "w", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
 // CHECK: error: breaks rule (S2): argument 0 is no part of the tensor that it names
 // CHECK: error: breaks rule (S1): argument 2 has no place
-func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dims = array<i64: 4, 4>}, %labels: !labels {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dims = array<i64: 4, 4>}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   // CHECK: error: breaks rule (S1): the op is not one tile
   %a = train.map "x0"(%x) {train.tiling = #two} : (!here) -> !here
   // CHECK: error: breaks rule (S1): a result does not lie where the op runs (#train.place<"0.0.0">)
@@ -100,7 +100,7 @@ func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dim
   %c = train.reduce(%b) {axes = array<i64: 0, 1>, mean = false, train.tiling = #one} : (!there) -> !loss
   return %c, %labels : !loss, !labels
 }
-func.func @evaluate(%x: !here {train.name = "x"}, %labels: !labels {train.name = "labels"}, %scalars: tensor<64xui8, #train.place<"0.0.0">> {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @evaluate(%x: !here {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #train.place<"0.0.0">> {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %c = train.reduce(%x) {axes = array<i64: 0, 1>, mean = false, train.tiling = #one} : (!here) -> !loss
   return %c, %labels : !loss, !labels
 }
@@ -113,7 +113,7 @@ func.func @evaluate(%x: !here {train.name = "x"}, %labels: !labels {train.name =
 !loss = tensor<f32, #train.place<"0.0.0">>
 train.parameter trainable @w : tensor<4xf32> init<constant 0.0>
 train.parameter optimizer @m : tensor<4xf32> init<constant 0.0>
-func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels"}, %scalars: !scalars {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %w = train.read @w {train.tiling = #one} : !v
   %m = train.read @m {train.tiling = #one} : !v
   %l = train.reduce(%w) {axes = array<i64: 0>, mean = false, train.tiling = #one} : (!v) -> !loss
@@ -126,7 +126,7 @@ func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = 
   %late = train.map "x0"(%w) {train.tiling = #one} : (!v) -> !v
   return %l, %labels : !loss, !labels
 }
-func.func @evaluate(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels"}, %scalars: !scalars {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @evaluate(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %l = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.tiling = #one} : (!v) -> !loss
   return %l, %labels : !loss, !labels
 }
