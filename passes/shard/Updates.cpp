@@ -46,8 +46,8 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
   return regions;
 }
 
-static int64_t bytesOf(const Box &region) {
-  int64_t bytes = 4;
+static int64_t bytesOf(const Box &region, Type tensor) {
+  int64_t bytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
   for (Interval axis : region)
     bytes *= axis.size();
   return bytes;
@@ -57,8 +57,9 @@ static int64_t bytesOf(const Box &region) {
 /// updates a part: then no device sends or receives much more than the others.
 /// A part begins at an address that every kernel accepts, so that it can be
 /// updated and written in place.
-static std::vector<Box> partsToUpdate(const Box &region, int64_t copies) {
-  int64_t rowBytes = 4;
+static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
+                                      int64_t copies) {
+  int64_t rowBytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
   int64_t step =
@@ -100,7 +101,8 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
     pieces.add(read.getValue(), region, readPart(read, copies.back()));
     best = &copies.back();
   }
-  shared.ownedBytes[best->place.getValue().device()] += bytesOf(part);
+  shared.ownedBytes[best->place.getValue().device()] +=
+      bytesOf(part, reads.lookup(parameter).getType());
   return *best;
 }
 
@@ -149,13 +151,15 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
     for (const Part &copy : shared.parameters[weight])
       if (copy.region == region)
         holders.push_back(copy.place);
-    if (isAllReduced(bytesOf(region), holders.size())) {
+    if (isAllReduced(bytesOf(region, op.getWeight().getType()),
+                     holders.size())) {
       for (PlaceAttr place : holders)
         updatePart(op, region, place);
       updated.push_back(region);
       continue;
     }
-    std::vector<Box> parts = partsToUpdate(region, holders.size());
+    std::vector<Box> parts =
+        partsToUpdate(region, op.getWeight().getType(), holders.size());
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       updatePart(op, part,
