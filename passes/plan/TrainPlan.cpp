@@ -1,11 +1,13 @@
 //===- TrainPlan.cpp - Attach a plan to a module --------------------------===//
 //
-// Takes `differentiated`, gives `planned`: asks a solver (or a file) for a plan
-// of the layers and writes each op's tiling on it. Solvers that ask what a step
-// of a plan's program takes have it made of a copy. A layer is what has one
-// layer in train.work: its forward, backward and update ops share the tiling. An op
-// that belongs to no layer of its own (a read of a parameter) goes with the op
-// that uses it.
+// Takes `differentiated`, gives `planned`. The pass asks a solver, or a file,
+// for a plan of the layers, checks it, and writes each op's tiling on it. All
+// ops of a layer (those with one layer in train.work) share the tiling. An op without a
+// layer of its own, such as a read of a parameter, goes with the op that uses
+// it.
+//
+// A solver may ask how long a step of a plan's program takes. Then the pass has
+// a copy of the module lowered (PlanningHooks::lower) and times the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +34,7 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
-/// Into the model's order.
+/// Brings a plan's layers into the model's order.
 static void sortLayers(plan::Plan &made, const plan::LayerGraph &graph) {
   llvm::StringMap<size_t> position;
   for (auto [i, layer] : llvm::enumerate(graph.layers))
@@ -88,7 +90,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
         machine,
         costs,
         {searchSeconds, static_cast<uint64_t>(searchSeed), searchDimensions}};
-    // The table of strategies asks again about what a solver has compared.
+    // Remembers answers: the table of strategies asks again for plans that a
+    // solver has compared.
     std::vector<std::pair<plan::Plan, double>> known;
     auto programStep = [&](const plan::Plan &made) {
       auto same = llvm::find_if(known, [&](const auto &entry) {
@@ -157,16 +160,17 @@ private:
     return getOperation().emitError(message);
   }
 
-  /// Whether anything depends on what the machine is capable of.
+  /// Whether anything asks for prices, and thereby for what the machine can do.
   bool isPriced() const {
     const plan::Solver *solver = plan::findSolver(strategy);
     return hooks.priced || (file.empty() && solver && solver->searches);
   }
 
-  /// Whether a searched plan is predicted to fit. A solver that heeds memory
-  /// then knows of none that does; of the others' plans it is worth a warning:
-  /// predictions are up to some tens of percent too high, and what does not fit
-  /// once memory is planned is refused by the driver.
+  /// Whether a searched plan is predicted to fit into memory, or may be tried
+  /// all the same. If the plan of a solver that heeds memory does not fit, the
+  /// solver knows of none that does: an error. Else a warning is enough:
+  /// predictions are up to some tens of percent too high, and the driver
+  /// refuses what does not fit once memory is planned.
   bool fits(const plan::Problem &problem, const plan::Solver &solver,
             plan::Plan &found) {
     plan::Simulator simulator(problem);
@@ -194,15 +198,16 @@ private:
     return true;
   }
 
-  /// Whether a program is made of a plan in a fraction of a second.
+  /// Whether making a program of a plan takes but a fraction of a second.
   bool programIsSmall(const plan::LayerGraph &graph) const {
     constexpr int64_t mostTiles = 1500;
     return static_cast<int64_t>(graph.layers.size()) * machine.devices() <=
            mostTiles;
   }
 
-  /// Seconds of a training step. A plan that cannot be compiled takes for ever:
-  /// then another one is taken, and a warning says why not this one.
+  /// Seconds that a training step of a plan's program takes. Infinity for a
+  /// plan that cannot be compiled, so that no solver takes it; a warning says
+  /// why.
   double stepOfProgram(const plan::Plan &made, const plan::CostModel &costs) {
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     attach(made, *copy);

@@ -1,10 +1,16 @@
 //===- Machine.h - What a plan runs on --------------------------*- C++ -*-===//
 //
-// Nodes of equal devices, a link between the devices of a node and a network
-// between nodes; from a JSON file or by a built-in name. Rates are what
-// libraries reach on large shapes, per second, not those of data sheets: what
-// `lwcc machine --probe` measures and built-in machines say means the same. How
-// far smaller shapes stay below is the cost model's business (CostModel.h).
+// Defines the nouns of what a plan runs on:
+//
+//   machine  equal nodes, connected by a network
+//   node     a computer with equal devices, connected by links
+//   device   a GPU, or a part of a processor; devices are numbered node by node
+//   link     a connection between devices, in both directions (Links.h)
+//
+// A machine comes from a JSON file or from the table of built-in ones. Rates
+// are per second, and are those that libraries reach on large shapes, not those
+// of data sheets: `lwcc machine --probe` measures what the built-in machines
+// state. How far smaller shapes stay below is said by ../price/CostModel.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MACHINE_MACHINE_H
@@ -28,7 +34,7 @@ struct Device {
   bool operator==(const Device &) const = default;
 };
 
-/// One direction.
+/// One direction of a connection.
 struct Link {
   double bandwidth = 0; ///< bytes per second
   double latency = 0;   ///< seconds
@@ -57,14 +63,15 @@ struct Machine {
   Device device;
   Link link;    ///< of a device, to the others of its node
   Link network; ///< of a node, to the others; its devices share it
-  /// Of the devices at a PCIe switch, to all others. No devices: none is
-  /// shared.
+  /// The link of a PCIe switch to everything else, which the devices at the
+  /// switch share. 0 devices: there is no such link.
   LinkLevel uplink;
-  /// Whether the devices are parts of one processor: they share its rates, and
-  /// its memory, which `device` says of all of it (findDevices divides memory).
+  /// Whether the devices are parts of one processor, whose rates and memory
+  /// they share. `device` describes all of the processor; findDevices divides
+  /// memory, CostModel divides rates.
   bool oneProcessor = false;
-  /// What kernels lose, as a part of the time that a transfer to their device
-  /// runs beside them.
+  /// How much later kernels end if a transfer to their device runs beside them,
+  /// as a part of the transfer's time.
   double transferSlowdown = 0;
 
   int64_t devices() const { return nodes * gpus; }
@@ -84,14 +91,14 @@ struct Machine {
 const std::vector<Machine> &knownMachines();
 const Machine *findMachine(llvm::StringRef name);
 
-/// Reads into `machine`; returns everything that is wrong, a sentence each.
+/// Reads into `machine`. Returns a sentence for each mistake.
 std::vector<std::string> machineFromJson(llvm::StringRef text,
                                          Machine &machine);
 std::string toJson(const Machine &machine);
 
-/// So many devices of a built-in machine or of one in a file: of one node, if
-/// that has enough, else whole nodes. Without a name, H200s in one node.
-/// Returns everything that is wrong, a sentence each.
+/// Makes `machine` so many devices of a built-in machine, or of one in a file.
+/// They are of one node if that has enough, else of whole nodes. Without a name
+/// they are H200s in one node. Returns a sentence for each mistake.
 std::vector<std::string> findDevices(llvm::StringRef nameOrFile, int64_t gpus,
                                      Machine &machine);
 

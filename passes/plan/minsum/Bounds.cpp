@@ -17,7 +17,7 @@ class Bounder {
 public:
   explicit Bounder(MinSum &problem);
 
-  /// Goes through all variables in order, or in reverse.
+  /// Visits all variables in order, or in reverse.
   void sweep(bool forward);
   /// Drops what the sweeps found.
   void drop();
@@ -32,8 +32,8 @@ private:
   int other(int factor, int variable) const;
 
   MinSum &problem;
-  /// The same sums by other factors. The first ones are of one variable each,
-  /// in order.
+  /// The same problem after the moves. Its first factors have one variable
+  /// each, in order.
   MinSum moved;
   std::vector<std::vector<int>> pairsOf; ///< of each variable, in `moved`
   std::vector<double> least;             ///< of each factor of `moved`
@@ -59,7 +59,8 @@ Bounder::Bounder(MinSum &problem)
       add(factor.variables[0], factor.variables[0], factor.costs, 1);
       continue;
     }
-    // What more than two share stays where it is, and counts at its least.
+    // Factors of more than two variables stay as they are. The bound counts the
+    // least of their costs.
     for (int v : factor.variables)
       if (factor.variables.size() == 2)
         pairsOf[v].push_back(static_cast<int>(moved.factors.size()));
@@ -103,9 +104,10 @@ int Bounder::other(int factor, int variable) const {
   return both[0] == variable ? both[1] : both[0];
 }
 
-/// Of each variable in turn, all that its factors cost at least for a value is
-/// moved to the value, which then bears all that is known against it; and equal
-/// parts of that to the factors with variables that come later.
+/// Visits the variables in turn. First it moves costs to the variable's own
+/// factor: for each value, the least that each pair factor costs with it. The
+/// own factor then holds all that is known against each value. Then it hands
+/// equal shares of that to the pair factors of variables that come later.
 void Bounder::sweep(bool forward) {
   int count = static_cast<int>(problem.values.size());
   for (int i = 0; i < count; ++i) {
@@ -123,7 +125,7 @@ void Bounder::sweep(bool forward) {
         if (isLater)
           score[x] += costs[x];
       }
-      // What a choice would cost whose earlier variables are chosen.
+      // `score` extends the choice made so far to this variable.
       const Factor &table = moved.factors[f];
       Strides s(table, v, moved.values);
       if (!isLater)

@@ -10,8 +10,8 @@
 
 using namespace lwcc::plan;
 
-/// Compares each value with the few that cost least where the neighbours are
-/// kindest to them.
+/// Which values of a variable are dead ends. The candidates to replace others
+/// are the few values that cost least when every neighbour suits them best.
 static std::vector<bool> deadEnds(const MinSum &problem, int variable,
                                   const std::vector<int> &ownFactors) {
   constexpr size_t candidates = 6;
@@ -52,8 +52,8 @@ static std::vector<bool> deadEnds(const MinSum &problem, int variable,
     for (int x = 0; !dead[good] && x < static_cast<int>(count); ++x) {
       if (x == good || dead[x])
         continue;
-      // How much more than `x` the good one may cost: at the least, what it
-      // does where `x` is cheapest, which mostly is too much already.
+      // How much more than `x` the good value may cost. A lower bound is the
+      // difference where `x` is cheapest; it mostly rules the pair out already.
       double more = 0;
       for (const Rows &rows : all)
         more += rows[good][rows.kindest[x]] - rows[x][rows.kindest[x]];
@@ -81,7 +81,7 @@ std::vector<std::vector<int>> lwcc::plan::dropDeadEnds(MinSum &problem) {
     open.insert(static_cast<int>(v));
   }
   std::vector<std::vector<int>> ownFactors = factorsOf(problem);
-  // What one variable loses may make dead ends of its neighbours' values.
+  // Dropping a value may turn values of the neighbours into dead ends.
   while (!open.empty()) {
     int v = *open.begin();
     open.erase(open.begin());

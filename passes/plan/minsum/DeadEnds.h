@@ -1,8 +1,9 @@
 //===- DeadEnds.h - Values that can never be best ---------------*- C++ -*-===//
 //
-// Dead-end elimination (Goldstein 1994): a value is dropped in whose place
-// another one costs no more whatever the neighbours do. Not all such values are
-// found: each is compared with a few good ones.
+// A filter that shrinks a problem before elimination: dead-end elimination
+// (Goldstein 1994). A value is a dead end if another value of the same variable
+// costs no more, whatever the neighbours are. Each value is compared with a few
+// good ones only, so that some dead ends remain.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MINSUM_DEADENDS_H
@@ -12,8 +13,8 @@
 
 namespace lwcc::plan {
 
-/// Drops dead ends from `problem`, whose least cost remains. Returns, of each
-/// variable, which of its values are left, in rising order.
+/// Drops dead ends from `problem`. Its least cost remains what it was. Returns
+/// for each variable the values that are left, in rising order.
 std::vector<std::vector<int>> dropDeadEnds(MinSum &problem);
 
 } // namespace lwcc::plan

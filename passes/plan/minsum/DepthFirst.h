@@ -1,9 +1,10 @@
 //===- DepthFirst.h - The search that OptCNN compares with ------*- C++ -*-===//
 //
-// Depth-first search over all choices (the baseline of Jia et al. 2018, Table
-// 3), here with branch and bound: what cannot become cheaper than the best
-// choice known is not gone into. It finds what solve() of MinSum.h finds, by
-// nothing but the definition of the sum: to check that, and to compare times.
+// Depth-first search over all choices, with branch and bound: a partial choice
+// that cannot become cheaper than the best known one is abandoned. It is the
+// baseline of Jia et al. 2018 (Table 3). It finds what solve() of MinSum.h
+// finds, by nothing but the definition of the sum; tests compare the two, and
+// so does whoever wants their times.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MINSUM_DEPTHFIRST_H
@@ -14,16 +15,16 @@
 namespace lwcc::plan {
 
 struct DepthFirstSolution {
-  std::vector<int>
-      choice; ///< the cheapest that was found, a value per variable
+  /// The cheapest that was found, a value per variable.
+  std::vector<int> choice;
   double cost = 0;
   double visited = 0; ///< how many values were tried
-  /// Whether all choices were looked at; else a cheaper one may exist.
+  /// Whether every choice was tried or ruled out; else a cheaper one may exist.
   bool finished = false;
 };
 
-/// Variables are chosen in order, their values are tried in order. Gives up
-/// when `limit` values were tried, but not before it has one choice.
+/// Tries the values of each variable in order, variable by variable. Gives up
+/// after `limit` values, but not before it has one complete choice.
 DepthFirstSolution searchDepthFirst(const MinSum &problem, double limit);
 
 } // namespace lwcc::plan

@@ -1,6 +1,7 @@
 //===- Factors.h - Walking through tables of costs --------------*- C++ -*-===//
 //
-// How the tables of a MinSum are laid out: what its solvers share.
+// How the table of a factor lies in memory, for all solvers of this room:
+// row-major over the values of its variables, the last variable fastest.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MINSUM_FACTORS_H
@@ -13,7 +14,7 @@
 
 namespace lwcc::plan {
 
-/// Where the costs of a choice stand in a factor.
+/// The index of a choice's cost in a factor's table.
 inline size_t indexOf(const Factor &factor, const std::vector<int> &values,
                       const std::vector<int> &choice) {
   size_t at = 0;
@@ -22,7 +23,7 @@ inline size_t indexOf(const Factor &factor, const std::vector<int> &values,
   return at;
 }
 
-/// The next choice for these variables, row-major.
+/// Steps to the next choice of these variables, in row-major order.
 inline void advance(std::vector<int> &choice, llvm::ArrayRef<int> variables,
                     const std::vector<int> &values) {
   for (int variable : llvm::reverse(variables)) {
@@ -32,7 +33,7 @@ inline void advance(std::vector<int> &choice, llvm::ArrayRef<int> variables,
   }
 }
 
-/// How the costs of a factor are laid out along one of its variables.
+/// A factor's table as [outer][own][inner], `own` being one of its variables.
 struct Strides {
   size_t outer, own, inner;
   Strides(const Factor &factor, int variable, const std::vector<int> &values)
@@ -44,7 +45,7 @@ struct Strides {
   }
 };
 
-/// Of each variable, the factors that it is in.
+/// For each variable, the factors that it is in.
 inline std::vector<std::vector<int>> factorsOf(const MinSum &problem) {
   std::vector<std::vector<int>> result(problem.values.size());
   for (auto [f, factor] : llvm::enumerate(problem.factors))
@@ -53,7 +54,8 @@ inline std::vector<std::vector<int>> factorsOf(const MinSum &problem) {
   return result;
 }
 
-/// Leaves the other values of a variable, which is in the factors `own`.
+/// Removes the values of a variable that are `dead`. `own` are the factors that
+/// the variable is in.
 inline void dropValues(MinSum &problem, int variable,
                        const std::vector<bool> &dead, llvm::ArrayRef<int> own) {
   for (int f : own) {

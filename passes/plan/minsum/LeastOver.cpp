@@ -12,15 +12,15 @@
 using namespace lwcc::plan;
 
 namespace {
-/// So many sums are formed side by side: in one register where it has room for
-/// them, and in several registers, so that none waits for the one before.
+/// How many sums are formed side by side: as many as fit into a register, in
+/// several registers, so that no addition waits for the one before.
 constexpr size_t width = 8, registers = 4, lanes = width * registers;
 using Lanes [[gnu::vector_size(width * sizeof(double)),
               gnu::aligned(alignof(double))]] = double;
 
-/// A factor of the variable that is eliminated, laid out for that:
-/// [outer...][value], and where it has the neighbour `inner`
-/// [outer...][block][value][lane], a block for every `lanes` of its values.
+/// A factor of the variable that is eliminated, in the layout
+/// [outer...][value]. A factor that has the neighbour `inner`, too, is
+/// [outer...][block][value][lane], with a block for every `lanes` values of it.
 struct Term {
   llvm::SmallVector<size_t, 4> strides; ///< of the outer ones, 0: not in it
   bool hasInner;

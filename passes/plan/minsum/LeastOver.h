@@ -1,7 +1,6 @@
 //===- LeastOver.h - The least over one variable ----------------*- C++ -*-===//
 //
-// One step of elimination: what the factors of a variable add at the least, for
-// every choice of its neighbours. This is where elimination spends its time.
+// One step of variable elimination. Searches spend most of their time here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MINSUM_LEASTOVER_H
@@ -13,9 +12,10 @@
 
 namespace lwcc::plan {
 
-/// The factor over `neighbours` (at least one, in rising order) that holds the
-/// least sum of `own` over all values of `variable`. `own` are factors of
-/// `variable` and `neighbours`, of which each has `values`.
+/// Replaces the factors `own` of `variable` by one factor over `neighbours`.
+/// For each choice of the neighbours it holds the least sum of `own` over all
+/// values of `variable`. There is at least one neighbour; they are in rising
+/// order. `values` says how many values each variable has.
 Factor leastOver(int variable, const std::vector<int> &neighbours,
                  llvm::ArrayRef<Factor> own, const std::vector<int> &values);
 

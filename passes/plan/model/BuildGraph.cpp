@@ -17,8 +17,6 @@ using namespace lwcc;
 using namespace lwcc::train;
 using shard::Box;
 
-/// The layer that an op runs with: its own, else that of its first user, else
-/// that of what it reads.
 StringRef plan::servedLayer(Operation *op) {
   if (StringRef own = layerOf(op); !own.empty())
     return own;
@@ -49,7 +47,7 @@ struct LayerCollector {
   llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
   llvm::StringMap<StringRef> producers = {};
 
-  /// The layers of some ops that are not known yet, in the order of the ops.
+  /// Adds the layers of some ops, unless they are known already.
   void collect(ArrayRef<Operation *> ops) {
     llvm::SmallDenseSet<StringRef> known;
     for (auto &[name, layer] : layers)
@@ -71,7 +69,7 @@ struct LayerCollector {
                from != name)
         producers.try_emplace(name, from);
     }
-    // Of a layer's ops, the one that can be cut furthest stands for it.
+    // A layer can be cut as far as the op of it that can be cut furthest.
     auto tiles = [](const plan::Extents &extents) {
       return std::accumulate(extents.begin(), extents.end(), 1.0,
                              std::multiplies<double>());
@@ -79,7 +77,8 @@ struct LayerCollector {
     if (plan::Extents extents = shard::extentsOf(op);
         tiles(extents) > tiles(layer.extents))
       layer.extents = extents;
-    // Of what it makes or reads: statistics of images are no features.
+    // The rank is the highest of what the layer makes or reads: a layer that
+    // makes statistics of images is one of images.
     for (auto values :
          {ValueRange(op->getResults()), ValueRange(op->getOperands())})
       for (Value value : values)
@@ -102,11 +101,11 @@ public:
               plan::GraphOptions options);
 
   plan::LayerTiles build(int layer, const plan::Tiling &tiling) const;
-  /// Whether a layer is cut like what it reads: its ops go once over their
-  /// operands, and it has no weights that would be worth another tiling. That
-  /// is so of maps, views and batch normalization. What the latter computes is
-  /// little beside moving its images; its statistics are a few numbers per
-  /// channel, and exchanging them is priced with the layer.
+  /// Whether a layer follows the one that it reads, and is cut like it. That is
+  /// so of maps, views and batch normalization: their ops go once over their
+  /// operands, and they have no weights that would be worth another tiling. A
+  /// normalization computes little beside moving its images. Exchanging its
+  /// statistics, a few numbers per channel, is priced with the layer.
   bool isTrivial(int layer) const {
     return llvm::all_of(layers[layer].ops, [](Operation *op) {
       return phaseOf(op) == Phase::update ||
@@ -121,8 +120,8 @@ private:
     SmallVector<Value> made, read, params;
   };
   void sign(const Layer &layer, plan::LayerGraph::Layer &known);
-  /// Whether each part of the samples has this value to itself: it is, or
-  /// views, local statistics.
+  /// Whether each part of the samples has a value of its own here: batch
+  /// statistics under --bn=local, or a view of them.
   bool isLocal(Value value) const {
     while (auto view = value.getDefiningOp<ReshapeOp>())
       value = view.getX();
@@ -146,7 +145,8 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
   llvm::StringMap<int> numbers;
   for (auto [i, layer] : llvm::enumerate(graph.layers))
     numbers[layer.name] = i;
-  // An op that only updates need makes gradients of parameters.
+  // An op whose results only updates need belongs to the last stage: it makes
+  // gradients of parameters.
   Block &body = step.getBody().front();
   for (Operation &op : llvm::reverse(body.without_terminator()))
     stages[&op] = phaseOf(&op) == Phase::forward ? plan::Stage::forward
@@ -209,8 +209,8 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
     sign(layer, known);
 }
 
-/// The ops with their types and attributes, without names; and which of the
-/// values are tensors that go elsewhere.
+/// Writes the signature of a layer: its ops with types and attributes, without
+/// names, and which of its values other layers make or read.
 void TileBuilder::sign(const Layer &layer, plan::LayerGraph::Layer &known) {
   llvm::raw_string_ostream os(known.signature);
   llvm::DenseMap<Value, int> numbers;
@@ -254,7 +254,8 @@ plan::LayerTiles TileBuilder::build(int number,
     auto found = llvm::find(values, value);
     if (found == values.end() || !box)
       return;
-    // A region of a tensor with one more dimension, the parts of the samples.
+    // Each part of the samples has a value of its own: the tensor gets one more
+    // dimension, which counts these parts.
     if (isLocal(value))
       box->insert(box->begin(), {part, part + 1});
     std::optional<Box> &known = list[found - values.begin()][tile];
@@ -280,7 +281,7 @@ plan::LayerTiles TileBuilder::build(int number,
           part = index[d];
         if (cuts.degrees[d] > 1 || index[d] == 0)
           continue;
-        // A view of local statistics is made of each part's.
+        // A view of local statistics runs once for each part of the samples.
         runs &= d == 0 && llvm::any_of(op->getResults(), isLocalValue);
         index[d] = 0;
       }
@@ -304,7 +305,6 @@ plan::LayerTiles TileBuilder::build(int number,
   return tiles;
 }
 
-/// All layers, in the model's order.
 plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
   plan::LayerGraph graph;
   graph.model = stringAttr(module, "train.model");
@@ -326,7 +326,8 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
     collector.collect(ops);
   llvm::StringMap<int> numbers;
   for (auto &[name, layer] : collector.layers) {
-    // Only a layer that stands before it: what it follows has a tiling then.
+    // Only an earlier layer counts as producer: its tiling is known when this
+    // layer takes it over.
     auto found = numbers.find(collector.producers.lookup(name));
     int producer = found == numbers.end() ? -1 : found->second;
     numbers[name] = graph.layers.size();

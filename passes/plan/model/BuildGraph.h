@@ -1,7 +1,8 @@
 //===- BuildGraph.h - The layers of a module --------------------*- C++ -*-===//
 //
-// From the form differentiated to what planning looks at (LayerGraph.h). A
-// layer is what has one name in train.work: its forward, backward and update ops.
+// Makes the layers that planning looks at (LayerGraph.h) from a module of the
+// form `differentiated`. A layer is everything with one layer in train.work: its
+// forward, backward and update ops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MODEL_BUILDGRAPH_H
@@ -12,20 +13,20 @@
 
 namespace lwcc::plan {
 
-/// The layer that an op runs with: its own, else that of its first user, else
-/// that of what it reads.
+/// The layer that an op is cut with: its own; else that of its first user that
+/// has one; else that of what it reads.
 llvm::StringRef servedLayer(mlir::Operation *op);
 
 struct GraphOptions {
-  /// Whether it says of each kernel call what a profile knows it by.
+  /// Whether each kernel call gets its key, by which a profile is asked.
   bool keys = false;
-  /// Whether each part of the samples has statistics of its own, so that batch
-  /// normalization exchanges none between them.
+  /// Whether each part of the samples has batch statistics of its own
+  /// (--bn=local): then none are exchanged between these parts.
   bool localStatistics = false;
 };
 
-/// All layers, in the model's order. The graph's `tiles` looks at the module's
-/// ops: they must live as long.
+/// All layers, in the model's order. The graph's `tiles` function looks at the
+/// module's ops, which must outlive it.
 LayerGraph buildGraph(mlir::ModuleOp module, GraphOptions options = {});
 
 } // namespace lwcc::plan

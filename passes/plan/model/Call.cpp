@@ -28,8 +28,8 @@ Work plan::workOf(const Call &call, double bytes) {
     work.k = k;
     work.flops = 2 * m * n * k;
   };
-  // Of images [n, c, h, w]: positions, of all samples. Of weights [o, i, y, x]:
-  // what a position sums over.
+  // `positions` counts the pixels of images [n, c, h, w] in all samples, `taps`
+  // the products that weights [o, i, y, x] contribute to one pixel.
   auto positions = [](const std::optional<Box> &images) {
     return volume(images) / extent(images, 1);
   };
@@ -54,7 +54,8 @@ Work plan::workOf(const Call &call, double bytes) {
         volume(out[0]) / columns, columns,
         extent(in[0], transposed && transposed.getValue() ? inner - 1 : inner));
   } else if (call.kernel == "matmul_sgd") {
-    // The weight's gradient, and as much again for that of the operand.
+    // The gradient of the operand, if it is made, takes as much as the
+    // weight's.
     product(extent(in[0], 0), extent(in[0], 1), extent(in[4], 0));
     work.flops *= out.size() > 2 ? 2 : 1;
   }

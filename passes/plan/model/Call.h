@@ -1,9 +1,12 @@
 //===- Call.h - Runtime calls as costs look at them -------------*- C++ -*-===//
 //
-// How much work a runtime call on tensors of known shapes is, and what tells
-// calls apart whose times may differ. Asked for tiles of ops before there is a
-// program, and for the calls of a program: both get the same answers, so that
-// what was measured in one program prices plans that were never run.
+// How much work a runtime call is on tensors of known shapes, and the key that
+// tells calls apart whose times may differ.
+//
+// Two callers ask for that: BuildGraph.cpp for tiles of ops before there is a
+// program, ReadProgram.cpp for the calls of a program. Both get the same
+// answers. So what was measured in one program prices plans that were never
+// run.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MODEL_CALL_H
@@ -19,18 +22,19 @@ struct Call {
   llvm::StringRef kernel;     ///< a row of ir/exec/Kernels.def
   llvm::StringRef expression; ///< of a map
   llvm::function_ref<mlir::Attribute(llvm::StringRef name)> parameter;
-  /// What it reads and makes; absent tensors are left out.
+  /// The regions that it reads and makes; absent tensors are left out.
   const shard::Tile &tile;
-  /// Of each operand: whether it lies on another device. Empty: none does.
+  /// Whether each operand lies on another device. Empty: none does.
   llvm::ArrayRef<bool> elsewhere = {};
 };
 
 /// `bytes` is what the call reads and writes.
 Work workOf(const Call &call, double bytes);
 
-/// "conv stride=4x4 64x64x55x55 < 64x3x224x224 64x3x11x11": the kernel, the
-/// parameters that its time depends on (padding is not one), results and
-/// operands. An operand on another device has an @.
+/// The key of a call, by which a profile knows it, such as "conv stride=4x4
+/// 64x64x55x55 < 64x3x224x224 64x3x11x11": the kernel, the parameters that its
+/// time depends on (padding is not one), the shapes of results and operands. An
+/// operand on another device has an @.
 std::string keyOf(const Call &call);
 
 /// The work and the key of a tile of an op.

@@ -1,8 +1,16 @@
 //===- LayerGraph.h - A model as planning sees it ---------------*- C++ -*-===//
 //
-// Layers in the model's order, the tensors that go between them, and for every
-// way to cut a layer what each of its tiles computes, reads and makes. Built
-// from the IR by BuildGraph.h, or by a test.
+// Defines the nouns of a model as planning sees it:
+//
+//   tensor  a value that one layer makes and layers read; parameters are none
+//   region  a box of a tensor's elements (../../shard/Box.h)
+//   stage   when in a step something runs
+//   work    one kernel call on one tile: floating-point operations and bytes
+//   leader  the layer that another one is cut like; both form a group
+//
+// A graph holds the layers in the model's order, the tensors between them, and
+// a function that says for any tiling of a layer what its tiles compute, read
+// and make. BuildGraph.h makes it from the IR; tests make their own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MODEL_LAYERGRAPH_H
@@ -16,40 +24,40 @@
 
 namespace lwcc::plan {
 
-/// When in a step something runs: forward, or in the backward pass for the
-/// gradients of tensors or, after these, for those of parameters.
+/// The backward pass of a layer has two stages: first the gradients of tensors,
+/// for which other layers wait, then the gradients of parameters.
 enum class Stage { forward, backward, weightGradient };
 
-/// One kernel call on one tile. A product of m rows, n columns and k terms, if
-/// `flops` is not 0; else something that only moves `bytes`.
+/// One kernel call on one tile. If `flops` is not 0 it is a product of m rows,
+/// n columns and k terms; else it only moves bytes.
 struct Work {
   Stage stage = Stage::forward;
   double flops = 0;
   double bytes = 0; ///< read and written
   double m = 0, n = 0, k = 0;
-  std::string key; ///< what a profile knows it by (Call.h), where asked for
-  /// What a profile's times are proportional to.
+  /// By which a profile is asked (Call.h). Empty unless GraphOptions::keys.
+  std::string key;
+  /// What times are proportional to when a profile's entry is scaled.
   double amount() const { return flops > 0 ? flops : bytes; }
 };
 
-/// A tensor that ops of some layer make and ops of layers read. Not parameters.
 struct Tensor {
   std::string name;
   int producer = -1; ///< a layer
   Stage made = Stage::forward;
-  std::vector<int> consumers; ///< layers, perhaps the producer, each once
-  std::vector<Stage> needed;  ///< by each of them, first
+  std::vector<int> consumers; ///< layers, each once; may include the producer
+  std::vector<Stage> needed;  ///< in which stage each consumer first needs it
   int64_t elementBytes = 4;
 };
 
-/// The tiles of a layer. Regions are per tile, row-major like its places;
-/// nullopt where a tile has nothing to do with it.
+/// The tiles of a layer under one tiling, row-major like its places. A region
+/// is nullopt where a tile does not touch the tensor.
 struct LayerTiles {
   using Regions = std::vector<std::optional<shard::Box>>;
-  std::vector<std::vector<Work>> work;
-  std::vector<Regions> made;   ///< of each tensor in Layer::made
-  std::vector<Regions> read;   ///< of each tensor in Layer::read
-  std::vector<Regions> params; ///< of each trained one: what a tile reads of it
+  std::vector<std::vector<Work>> work; ///< of each tile
+  std::vector<Regions> made;           ///< of each tensor in Layer::made
+  std::vector<Regions> read;           ///< of each tensor in Layer::read
+  std::vector<Regions> params;         ///< of each trained parameter it reads
 };
 
 struct LayerGraph {
@@ -60,35 +68,36 @@ struct LayerGraph {
     int rank = 0; ///< of its result: 4 images, 2 features
     bool hasParameters = false;
     int producer = -1; ///< the earlier layer whose result it reads, if any
-    /// Of a layer that only goes over what another makes (it is elementwise,
-    /// normalizes by channel, or only views): the earlier one that it is cut
-    /// like, else -1. Searches move both together; a plan may part them.
+    /// The earlier layer that this one is cut like, if it only goes over what
+    /// that one makes: it is elementwise, a view, or normalizes by channel.
+    /// Else -1. Searches cut both alike; a plan file may part them.
     int leader = -1;
 
     std::vector<int> made, read; ///< tensors
-    /// What its ops are, with their shapes: layers that are equal in this have
-    /// the same tiles.
+    /// The layer's ops with their shapes, as text. Layers with equal signatures
+    /// have equal tiles under equal tilings.
     std::string signature;
   };
   std::string model, hash;
   int64_t batch = 0;
   std::vector<Layer> layers;
   std::vector<Tensor> tensors;
-  /// Nodes of the model that are no layers: they are computed within others, or
-  /// need not be.
+  /// Nodes of the model that are no layers, since they are computed within
+  /// others or not at all. Plans may name them (dropAbsorbed).
   std::vector<std::string> absorbed;
-  /// The tiles of a layer that is cut like this. Absent in graphs that only
-  /// strategies without costs look at.
+  /// The tiles of a layer under a tiling. Null in graphs that only strategies
+  /// without costs look at.
   std::function<LayerTiles(int layer, const Tiling &tiling)> tiles;
 };
 
-/// How each layer of a graph is cut and placed, by its number.
+/// The tiling of each layer of a graph, by its number.
 using Tilings = std::vector<Tiling>;
-/// Of a plan that covers the graph (Plan.h, check).
+/// The tilings of a plan that names every layer of the graph (Plan.h, check).
 Tilings tilingsOf(const LayerGraph &graph, const Plan &plan);
 
-/// The tiling of a layer that follows one with this tiling: the same, where it
-/// can be; what the leader sums over is cut along channels or samples.
+/// The tiling of a layer whose leader has this tiling: the same as far as the
+/// layer can be cut like that. A cut of the leader's reduction becomes one of
+/// channels, or of samples.
 Tiling followerTiling(const LayerGraph::Layer &follower, const Tiling &leader);
 
 } // namespace lwcc::plan

@@ -1,12 +1,19 @@
 //===- Plan.h - A tiling and a place per layer ------------------*- C++ -*-===//
 //
-// The one currency between solvers, files and passes: for every layer, how it
-// is cut and where each piece runs. Nothing else is decided by a plan, and no
-// solver touches the IR.
+// Defines the nouns of plans. They are the one currency between solvers, files
+// and passes; nothing else is decided by a plan, and no solver touches the IR.
 //
-// As a file a plan is JSON that a person can read and edit; README.md describes
-// it, plan.schema.json is its schema. A plan that is read is checked against
-// the model, never trusted.
+//   layer      one operator of the model with its backward pass and its update
+//   dimension  what a layer can be cut along: n, c, h, w or k (`dimensions`)
+//   degree     how many parts a layer is cut into along one dimension
+//   tile       one combination of parts, counted row-major over n, c, h, w, k
+//   place      a lane of a device
+//   tiling     the degrees of a layer and a place for each of its tiles
+//   plan       a tiling for every layer, and perhaps the order of some lanes
+//
+// A plan as a file is JSON that a person can read and edit. ../README.md
+// describes it, plan.schema.json is its schema. A plan that is read is checked
+// against the model and the machine, never trusted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MODEL_PLAN_H
@@ -34,12 +41,12 @@ inline constexpr int64_t computeLanes = 16;
 /// Of a layer: 64 on each of 64 devices.
 inline constexpr int64_t mostTiles = 4096;
 
-/// How many parts a layer is cut into along each dimension; one place per tile,
-/// row-major over them.
+/// How a layer is cut, and where its tiles run.
 struct Tiling {
   Extents degrees = {1, 1, 1, 1, 1};
-  std::vector<Place> places = {Place{}};
-  /// Of the dimensions whose parts differ by more than one: their sizes.
+  std::vector<Place> places = {Place{}}; ///< of each tile
+  /// The sizes of a dimension's parts, where these differ by more than one.
+  /// Empty where the parts are equal.
   std::array<std::vector<int64_t>, 5> sizes;
 
   int64_t tiles() const; ///< at most the largest number there is
@@ -68,7 +75,7 @@ struct Plan {
   std::vector<LayerPlan> layers; ///< in the model's order
   std::vector<LaneOrder> order;  ///< of some lanes
   std::string costs;             ///< what it was priced by, if by anything
-  std::string warning;           ///< for who asked for it; in no file
+  std::string warning;           ///< for whoever asked for it; not in files
   bool operator==(const Plan &) const = default;
 };
 
@@ -78,27 +85,26 @@ struct LayerGraph;
 // Files (PlanFile.cpp)
 //===----------------------------------------------------------------------===//
 
-/// A line per layer; what a reader would assume anyway is left out.
+/// A line per layer. Leaves out what a reader would assume anyway.
 std::string toJson(const Plan &plan);
 
-/// Reads into `plan`; returns everything that is wrong with the text, a
-/// sentence each that names layer and field.
+/// Reads into `plan`. Returns a sentence for each mistake, which names layer
+/// and field.
 std::vector<std::string> fromJson(llvm::StringRef text, Plan &plan);
 
 //===----------------------------------------------------------------------===//
 // Plans against models (Plan.cpp)
 //===----------------------------------------------------------------------===//
 
-/// Takes out what a plan says of nodes that are no layers of their own, and
-/// returns their names: '"add3", "relu5"'.
+/// Removes what a plan says of nodes that are no layers of their own. Returns
+/// their names: '"add3", "relu5"'.
 std::string dropAbsorbed(Plan &plan, const LayerGraph &graph);
 
-/// Fills in what a person may leave out: places, and layers.
+/// Fills in the places and the layers that a person may leave out.
 void complete(Plan &plan, const LayerGraph &graph, const Machine &machine);
 
-/// Everything that makes the plan unfit for the model and the machine, one
-/// sentence each; empty if it fits. On success `plan.layers` covers exactly the
-/// model's layers.
+/// Returns a sentence for each reason why the plan does not fit the model and
+/// the machine. If there is none, `plan.layers` are exactly the model's layers.
 std::vector<std::string> check(const Plan &plan, const LayerGraph &graph,
                                const Machine &machine);
 

@@ -1,12 +1,12 @@
 //===- CostModel.h - How long a kernel takes --------------------*- C++ -*-===//
 //
-// A roofline: a kernel computes or it moves bytes, whichever takes longer, and
-// starts no sooner than a launch allows. How much of the machine's rate a
-// product reaches depends on its shape: libraries work in tiles of some tens of
-// rows and columns, so that small tiles are not proportionally cheap.
+// How long a kernel takes, by a roofline: it computes or it moves bytes,
+// whichever takes longer, and takes at least as long as a launch. Libraries
+// work in tiles of some tens of rows and columns. So small products reach less
+// of the machine's rate than large ones, and how much depends on their shape.
 //
-// Or measured times, where a profile (Profile.h) knows the kernel; the roofline
-// answers for the others.
+// A profile (Profile.h) that knows the kernel answers instead, with measured
+// times. The roofline answers for the rest.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_COSTMODEL_H
@@ -19,8 +19,8 @@ namespace lwcc::plan {
 
 class CostModel {
 public:
-  /// For the products' `precision`, "fp32" or "tf32". A profile must live as
-  /// long as the model.
+  /// `precision` is that of products, "fp32" or "tf32". A profile must outlive
+  /// the model.
   CostModel(const Machine &machine, llvm::StringRef precision,
             const Profile *profile = nullptr);
 
@@ -31,22 +31,22 @@ public:
   };
   Answer answer(const Work &work) const;
   double seconds(const Work &work) const { return answer(work).seconds; }
-  /// Seconds that are lost whenever a lane has to wait for another, and with
-  /// each step; none where they were not measured.
+  /// Seconds that a lane loses whenever it had to wait for another one, and
+  /// seconds that every step loses. 0 where they were not measured.
   double waking() const { return measured(Profile::waking); }
   double starting() const { return measured(Profile::starting); }
-  /// Whether there is a profile, but not of devices like these.
+  /// Whether there is a profile, but without times for these devices.
   bool isUnmeasured() const { return profile && !profile->knows(share); }
-  /// How much of the machine's rate a product of this shape reaches.
+  /// The part of the machine's rate that a product of this shape reaches.
   static double reached(double m, double n, double k);
-  /// What it was made from, for people and for plans.
+  /// What the times come from, for people and for plan files.
   std::string source() const;
 
 private:
   double measured(llvm::StringRef key) const;
 
   const Profile *profile;
-  int64_t share; ///< of a profile
+  int64_t share; ///< which times of the profile count (Profile.h)
   double flops, bandwidth, launch;
   std::string name;
 };

@@ -214,9 +214,9 @@ RegionSet::totals(double scale,
   return result;
 }
 
-/// Of grids the overlaps need not be formed pair by pair: the sum over all
-/// makers is the product over axes of sums over intervals; so is the sum over
-/// the pairs of one group, which do not leave it.
+/// Two grids need not be compared pair by pair. What a reader gets from all
+/// makers is a product over axes of sums over intervals. So is what all pairs
+/// within a group of devices exchange, which does not leave the group.
 void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
                          double elementBytes, AxisOverlaps &overlaps,
                          Traffic &traffic) {

@@ -31,18 +31,19 @@
 
 namespace lwcc::plan {
 
-/// How the intervals into which an axis is cut overlap those of another way to
-/// cut it; each pair of ways is looked at once.
+/// How the intervals into which an axis is cut overlap the intervals of another
+/// way to cut it. Each pair of ways is worked out once.
 class AxisOverlaps {
 public:
   using Intervals = std::vector<shard::Interval>;
   struct Table {
-    std::vector<double> common;            ///< [reader][maker]
-    std::vector<double> ofReader, ofMaker; ///< sums of these
-    /// [reader][maker]: the sum over all pairs before them.
+    std::vector<double> common;   ///< [reader][maker]: how much they overlap
+    std::vector<double> ofReader; ///< the sum over all makers
+    std::vector<double> ofMaker;  ///< the sum over all readers
+    /// [reader][maker]: the sum over all smaller readers and makers.
     std::vector<double> before;
 
-    /// The sum over the pairs of two ranges.
+    /// The sum over all pairs of a range of readers and one of makers.
     double within(std::pair<int, int> readers,
                   std::pair<int, int> makers) const {
       size_t width = ofMaker.size() + 1;
@@ -52,11 +53,11 @@ public:
              from[makers.first];
     }
   };
-  /// The number of a list of intervals, and the list, as long as this lives.
+  /// Numbers a list of intervals; list() finds it by its number.
   int number(const Intervals &intervals);
   const Intervals &list(int number) const { return *lists[number]; }
   const Table &between(int readers, int makers);
-  /// The number of a set of regions, given by what tells it from others.
+  /// Numbers a set of regions, given everything that tells it from others.
   int numberOfSet(const std::vector<int> &description) {
     return sets.try_emplace(description, sets.size()).first->second;
   }
@@ -68,72 +69,74 @@ private:
   llvm::DenseMap<std::pair<int, int>, std::unique_ptr<Table>> tables;
 };
 
-/// Regions of one tensor, each on a device. Refers to the `overlaps` that it
-/// was made with.
+/// Regions of one tensor, each on a device. The AxisOverlaps that a set was
+/// made with must outlive it.
 class RegionSet {
 public:
   RegionSet(const LayerTiles::Regions &tiles,
             const std::vector<int64_t> &places, AxisOverlaps &overlaps);
 
-  /// Notes what lies in each group of devices that share a link, for exchange()
-  /// to be fast.
+  /// Notes which regions lie in each group of devices that share a link. Then
+  /// exchange() is fast.
   void findGroups(const Machine &machine);
 
-  /// Adds what must move so that every device of `readers` has its regions: the
-  /// parts of all of `makers` that meet it (where these overlap they are terms
-  /// of a sum), but for those that it made itself.
+  /// Adds to `traffic` what must move so that every device has its regions of
+  /// `readers`. It gets the overlaps with all regions of `makers`, except with
+  /// those that it made itself. Regions of makers that overlap each other are
+  /// terms of a sum; all of them are sent.
   static void exchange(const RegionSet &makers, const RegionSet &readers,
                        double elementBytes, AxisOverlaps &overlaps,
                        Traffic &traffic);
-  /// The same, pair by pair: slower, for all sets.
+  /// The same pair by pair: slower, but for all sets of regions.
   static void exchangeByPairs(const RegionSet &makers, const RegionSet &readers,
                               double elementBytes, AxisOverlaps &overlaps,
                               Traffic &traffic);
-  /// How many elements go from each maker's device to each reader's, and also
-  /// those that are there already (from == to).
+  /// Calls `visit` with the number of elements that each reader needs from each
+  /// maker, those on the same device (from == to) included.
   static void forEachPair(
       const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
       llvm::function_ref<void(int64_t from, int64_t to, double volume)> visit);
 
-  /// Whether the regions are all combinations of some intervals per axis, each
-  /// equally often, and no device has two. Between grids, what is exchanged
-  /// takes equally long in both directions.
+  /// Whether the regions are a grid: all combinations of some intervals per
+  /// axis, each equally often, with no device twice. An exchange between two
+  /// grids takes equally long in both directions.
   bool isGrid() const { return multiplicity > 0; }
-  /// Equal sets on equal devices have one number.
+  /// Equal sets on equal devices have the same number.
   int number() const { return known; }
-  /// Whether every device of `readers` made what it reads, and no other did.
+  /// Whether nothing must move: every device of `readers` made what it reads,
+  /// and no other device did.
   static bool isThere(const RegionSet &makers, const RegionSet &readers) {
     return makers.known == readers.known && makers.disjoint;
   }
 
 private:
-  /// Some of the regions, and whether they are all combinations of intervals
-  /// that stand one behind the other, each equally often.
+  /// Some of the regions. They may be a grid themselves: all combinations of
+  /// consecutive intervals, each equally often.
   struct Part {
     std::vector<int> regions;
     llvm::SmallVector<std::pair<int, int>, 5> ranges; ///< per axis, half open
-    double multiplicity = 0;                          ///< 0: they are not
+    double multiplicity = 0; ///< how often each combination occurs; 0: no grid
   };
   Part partOf(std::vector<int> some) const;
-  /// Per region: `scale` times the product over axes of sums over the other
-  /// side's intervals.
+  /// For each region, `scale` times the product of its axes' entries in `sums`.
   llvm::SmallVector<double, 64>
   totals(double scale, llvm::ArrayRef<const std::vector<double> *> sums) const;
 
   bool isSame(size_t region, size_t other) const;
 
   std::vector<int64_t> devices; ///< of each region
-  std::vector<int> tileOn;      ///< of a device: the last region there, or -1
+  std::vector<int> tileOn;      ///< the last region on each device, or -1
   std::vector<int> axes;        ///< per axis: the number of its intervals
   std::vector<const AxisOverlaps::Intervals *> intervals; ///< per axis
-  std::vector<std::vector<int>> index;   ///< [axis][region]: of which interval
+  std::vector<std::vector<int>> index;   ///< [axis][region]: its interval
   std::vector<std::vector<Part>> groups; ///< [shared link][group]
   double multiplicity = 0;
   int known = -1;
   bool disjoint = false; ///< a grid whose regions do not overlap
 };
 
-/// A region of a parameter, and the devices that hold a copy of it.
+/// A region of a parameter, the devices that hold a copy of it, and how they
+/// keep these copies equal.
 struct ParameterCopies {
   std::set<int64_t> devices;
   double bytes = 0; ///< of the region

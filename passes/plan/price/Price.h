@@ -1,12 +1,15 @@
 //===- Price.h - What a plan costs by OptCNN's sum --------------*- C++ -*-===//
 //
-// Jia et al. 2018, Eq. 1: the sum over layers of the time to compute and to
-// synchronize parameters, and over tensors of the time to move them from the
-// layer that makes them to those that read them. No overlap, no concurrency:
-// what an exact search minimizes. Differences from the paper: gradients go
-// along edges of their own, contributions that are summed (halos, reductions)
-// count where they are summed, and parameters are synchronized as the runtime
-// does it (a reduce-scatter and an all-gather) instead of through a server.
+// What a plan costs by the sum of Jia et al. 2018 (OptCNN), equation 1: over
+// all layers the time to compute and to synchronize parameters, and over all
+// tensors the time to move them from the layer that makes them to the layers
+// that read them. Nothing overlaps in that sum. The exact search minimizes it
+// (../solve/CostTables.h).
+//
+// Differences from the paper: gradients have edges of their own; partial
+// results that are summed (halos, reductions) are counted where they are
+// summed; parameters are synchronized as the runtime does it, by a
+// reduce-scatter and an all-gather, instead of through a server.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_PRICE_H
@@ -28,23 +31,23 @@ struct Seconds {
 struct PlacedLayer {
   std::vector<int64_t> devices;        ///< of each tile
   std::vector<std::vector<Work>> work; ///< of each tile
-  std::vector<RegionSet> made, read;   ///< of each tensor (LayerTiles)
+  std::vector<RegionSet> made, read;   ///< of each tensor, as in LayerTiles
   std::vector<LayerTiles::Regions> params;
 };
-/// The tensors that go between two different layers, either way.
+/// Everything that goes between two layers, in either direction.
 struct Edge {
   struct Port {
     int tensor;
     bool forward;      ///< made by `from`
-    size_t made, read; ///< which of the maker's, and of the reader's, it is
+    size_t made, read; ///< its index in the maker's `made`, the reader's `read`
   };
   int from, to; ///< from < to
   std::vector<Port> ports;
-  /// What the costs of an edge depend on besides the layers' signatures.
+  /// As text, what the edge's costs depend on besides the layers' signatures.
   std::string signature() const;
 };
 
-/// Each pair of layers once, in order.
+/// All edges of a graph, each pair of layers once, in order.
 std::vector<Edge> edgesOf(const LayerGraph &graph);
 
 /// The terms of the sum for one graph on one machine.
@@ -55,9 +58,9 @@ public:
       : graph(graph), machine(machine), costs(costs), traffic(machine) {}
 
   PlacedLayer place(int layer, const Tiling &tiling);
-  /// What a layer costs whatever its neighbours do.
+  /// What a layer costs, whatever the tilings of other layers are.
   Seconds layer(int layer, const PlacedLayer &placed);
-  /// What it takes to bring what one layer makes to the other, both ways.
+  /// What it costs to bring the tensors of an edge to their readers.
   Seconds edge(const Edge &edge, const PlacedLayer &from,
                const PlacedLayer &to);
 
@@ -73,17 +76,19 @@ private:
   struct Exchanged {
     double seconds, bytes;
   };
-  /// Of each set, by its number: by the number of the other set (60 bits) and
-  /// an element's bytes. A table of an edge asks for one set again and again,
-  /// which finds its map in the cache. And the last one: a tensor and its
-  /// gradient mostly go the same way.
+  /// Answers that are known: for the number of one set of regions a map, keyed
+  /// by the number of the other set (60 bits) and the bytes of an element. The
+  /// table of an edge asks for one set again and again, so that its map stays
+  /// in the processor's cache.
   std::vector<llvm::DenseMap<uint64_t, Exchanged>> exchanged;
+  /// The last answer. A tensor and its gradient mostly go the same way.
   int lastFrom = -1;
   uint64_t lastKey = 0;
   Exchanged last = {};
 };
 
-/// Eq. 1, per layer; what is moved counts where it is read.
+/// The terms of equation 1, per layer. A transfer counts for the later layer of
+/// its edge.
 std::vector<Seconds> priceOf(const LayerGraph &graph, const Tilings &tilings,
                              const Machine &machine, const CostModel &costs);
 

@@ -1,13 +1,14 @@
 //===- Profile.h - Measured times of runtime calls --------------*- C++ -*-===//
 //
-// What `lwcc profile` writes: for each call that was timed, its key (Call.h),
-// how much work it is, the median of its times and how far they spread. A key
-// that was not measured is answered by the same kernel's nearest one, in
-// proportion to the work. What lanes lose between calls stands beside them,
-// under keys of its own.
+// Measured times, as `lwcc profile` writes them. For each call that was timed
+// there is its key (../model/Call.h), how much work it is, the median of its
+// times and how far these spread. A key that was not measured is answered by
+// the nearest entry of the same kernel, in proportion to the work. What lanes
+// lose between calls stands beside the calls, under keys of its own.
 //
-// Devices that are parts of one processor slow each other down: their times
-// belong to a number of devices (`share`; 1 where each has its own processor).
+// Devices that are parts of one processor slow each other down. Their times
+// belong to a *share*, the number of devices that the processor was divided
+// into. The share is 1 where each device has its own processor.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_PROFILE_H
@@ -24,11 +25,11 @@ namespace lwcc::plan {
 
 class Profile {
 public:
-  /// The key of what passes between the event that a lane waits for and the
-  /// lane's next call.
+  /// The key of the time between an event that a lane waits for and the lane's
+  /// next call.
   static constexpr llvm::StringLiteral waking = "wait";
-  /// The key of what passes between the last call of a step and the first one
-  /// of the next.
+  /// The key of the time between the last call of a step and the first call of
+  /// the next.
   static constexpr llvm::StringLiteral starting = "step";
 
   std::string target;    ///< "cuda" or "cpu"
@@ -37,7 +38,7 @@ public:
   struct Entry {
     double seconds = 0;
     double deviation = 0; ///< of seconds: a standard one
-    double work = 0; ///< floating-point operations of a product, else bytes
+    double work = 0;      ///< Work::amount: operations of a product, else bytes
     int64_t samples = 0;
   };
 
@@ -57,17 +58,16 @@ public:
 private:
   struct Share {
     llvm::StringMap<Entry> entries; ///< by key
-    /// By the kernel, the first word of a key: entries by work.
+    /// For each kernel (the first word of a key) its entries by work.
     llvm::StringMap<std::map<double, Entry>> kernels;
   };
   std::map<int64_t, Share> shares;
 };
 
-/// Reads into `profile`, beside what it holds; returns everything that is
-/// wrong, a sentence each.
+/// Adds a file's entries to `profile`. Returns a sentence for each mistake.
 std::vector<std::string> profileFromJson(llvm::StringRef text,
                                          Profile &profile);
-/// The same from a file, which must be of this precision and, unless that is
+/// The same for a file that must be of this precision and, unless `target` is
 /// empty, of this target.
 std::vector<std::string> readProfile(llvm::StringRef path,
                                      llvm::StringRef precision,

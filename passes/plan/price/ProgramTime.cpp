@@ -12,17 +12,19 @@ using namespace lwcc;
 using namespace lwcc::plan;
 
 namespace {
-/// When a lane is expected to come to a point, and how much of the variance of
-/// that is its own: not shared with the lanes that it has waited for.
+/// When a lane is expected to reach a point of its work, and the variance of
+/// that time. Variance that the lane shares with lanes that it has waited for
+/// does not count.
 struct Moment {
   double mean = 0, variance = 0;
 };
 } // namespace
 
-/// When a lane that comes to a wait at `arrival` goes on, if it takes `waking`
-/// to notice what happened meanwhile. Clark's formula for the expected maximum
-/// of independent normal variables. As likely as the event is the later one,
-/// what the lane knows of its time is what the other lane knows.
+/// When a lane that comes to a wait at `arrival` goes on. If the event comes
+/// later, the lane takes `waking` to notice it. The mean is Clark's formula for
+/// the expected maximum of two independent normal variables. The lane keeps its
+/// own variance as far as it is the later one; else its time is the other
+/// lane's.
 static Moment afterWait(Moment arrival, Moment event, double waking) {
   double deviation = std::sqrt(arrival.variance + event.variance);
   double lead = arrival.mean - event.mean;

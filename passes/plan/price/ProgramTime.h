@@ -1,14 +1,16 @@
 //===- ProgramTime.h - How long a program's step takes ----------*- C++ -*-===//
 //
-// Plays a sequence of an exec program as the runtime does: lanes run their
-// calls in order and wait for events. What a call takes is the cost model's
-// business, but for what it reads on other devices, which takes links
-// (Links.h). Times that were measured vary, and of two lanes that wait for each
-// other the later one counts each time: a wait ends when the later of two
-// random times is expected (Clark, "The greatest of a finite set of random
-// variables", 1961). So the last word on a plan is had by the very program that
-// carries it out; the simulator (Simulator.h), which must be quick, knows less:
-// no assembly of regions, no views, no order within a layer.
+// How long a step of a program takes. Lanes run their calls in order and wait
+// for events, as in the runtime. A call takes as long as the cost model says;
+// what it reads on other devices also takes links (../machine/Links.h).
+//
+// Measured times vary, and of two lanes that wait for each other the later one
+// counts each time. So a wait ends at the expected maximum of two random times
+// (Clark, "The greatest of a finite set of random variables", 1961).
+//
+// The program that carries a plan out has the last word on it. The simulator
+// (Simulator.h) must be quick and knows less: no assembly of regions, no views,
+// no order within a layer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_PROGRAMTIME_H

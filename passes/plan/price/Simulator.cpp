@@ -30,7 +30,8 @@ Simulator::Simulator(const Setting &setting)
 // A walk
 //===----------------------------------------------------------------------===//
 
-/// Devices receive what others have `ready`, and wait for it.
+/// Devices receive what others have made by the times `ready`. Their compute
+/// lanes wait for it.
 void Simulator::receive(const Exchange &exchange, const Ticks *ready,
                         Row row) const {
   for (const Arrival &arrival : exchange.arrivals) {
@@ -46,8 +47,8 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
   }
 }
 
-/// Gradients go to the owners of parameters, which update them, and the new
-/// values go back, while the device computes on.
+/// Sends gradients to the owners of parameters, which update them and send the
+/// new values back. Devices compute meanwhile.
 void Simulator::update(const TimedLayer &layer, Row row) const {
   for (int d = 0; d < devices; ++d)
     row.compute[d] += layer[TimedLayer::ownUpdate][d];
@@ -70,7 +71,8 @@ void Simulator::update(const TimedLayer &layer, Row row) const {
   exchange(layer.gather, updated.data(), nullptr);
 }
 
-/// When the compute lanes were free, perhaps written to `values`.
+/// When the compute lanes are free at a row. `values` is room for the answer,
+/// which may also lie elsewhere.
 const Ticks *Simulator::computeAt(int row, Ticks *values) const {
   if (isWalked(row))
     return triedRows[row];
@@ -80,7 +82,7 @@ const Ticks *Simulator::computeAt(int row, Ticks *values) const {
   return values;
 }
 
-/// From the state before a position to the one behind it.
+/// Computes the row behind a position from the row before it.
 void Simulator::play(int at) {
   const StepOrder::Position &position = order.positions[at];
   Row row = rowOf(triedRows[at + 1], devices);
@@ -115,8 +117,8 @@ void Simulator::play(int at) {
     update(layer, row);
 }
 
-/// Whether all that follows a row, which was walked, is as it was before the
-/// proposal, at times that differ by `shift`.
+/// Whether everything behind a row, which was walked, is as it holds, but for a
+/// `shift` of all times.
 bool Simulator::isShifted(int row, Ticks &shift) const {
   Row now = rowOf(triedRows[row], devices), before = rowOf(rows[row], devices);
   Ticks difference = now.compute[0] - before.compute[0];
@@ -127,8 +129,8 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
       return false;
     least = std::min(least, now.compute[d]);
   }
-  // Nothing starts before a compute lane is free: a transfer lane that is free
-  // by then may be so earlier or later.
+  // Nothing starts before the first compute lane is free. When a transfer lane
+  // became free before that does not matter.
   Ticks free = std::numeric_limits<Ticks>::max();
   for (int d = 0; d < devices; ++d) {
     Ticks later = before.transfer[d] + difference;
@@ -140,15 +142,16 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
       free = std::numeric_limits<Ticks>::min();
   }
   shift = difference - shifts[row];
-  // But for what was made before and goes elsewhere only later. If the transfer
-  // lane is shifted, so must be all of it that the lane will wait for; if it is
-  // not, all of it, and the lane must wait for it.
+  // Exchanges that start behind the row may wait for what was made before it.
+  // If the transfer lane is shifted, everything made before that the lane will
+  // wait for must be shifted as well. If the lane is not shifted, all of it
+  // must be, and the lane must wait for it.
   for (size_t word = moving.size(); word-- > 0;)
     for (uint64_t left = order.crossing[row][word] & moving[word]; left;) {
       int bit = 63 - std::countl_zero(left);
       left ^= uint64_t(1) << bit;
       int port = static_cast<int>(64 * word) + bit;
-      // No lane waits for this, nor for what was made earlier.
+      // No lane waits for this port, nor for any that left earlier.
       if (latestAt(order.ports[port].from + 1) <= free)
         return true;
       if (!isShifted(port, row, shift))
@@ -157,7 +160,8 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
   return true;
 }
 
-/// When the last compute lane is free, before or under the proposal.
+/// When the last compute lane is free at a row, as it holds or under the
+/// proposal.
 Ticks Simulator::latestAt(int row) const {
   Ticks latest =
       *std::max_element(rows[row], rows[row] + devices) + shifts[row];
@@ -187,8 +191,9 @@ bool Simulator::isShifted(int port, int row, Ticks shift) const {
   return true;
 }
 
-/// When a transfer lane is free at a row that is only shifted: what it received
-/// since the jump is, too; if that is nothing, it is as it was then.
+/// When a transfer lane is free at a row within a jump. What it received since
+/// the jump began is shifted. If it received nothing, it is free as it was
+/// then.
 Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
   int lane = devices + device;
   return heldAt(row, lane) == heldAt(jump.from, lane)
@@ -196,8 +201,8 @@ Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
              : heldAt(row, lane) + triedShifts[row];
 }
 
-/// Plays what a change reaches: the positions `stops`, in rising order, and
-/// what follows each of them until only the time is another. `anew`: all.
+/// Plays the positions `stops`, in rising order, and what follows each of them
+/// until only times are shifted; all positions if `anew`.
 void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
   int count = static_cast<int>(order.positions.size());
   int at = stops.empty() ? count : stops[0];
@@ -249,7 +254,7 @@ void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
     total += sign * layer[TimedLayer::memory][d];
 }
 
-/// Copies of what the forward pass made elsewhere.
+/// Adds the copies of what the forward pass made on other devices.
 void Simulator::addMemory(int port, const Exchange *exchange,
                           std::vector<int64_t> &sum, int sign) const {
   if (!exchange ||

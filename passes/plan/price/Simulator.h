@@ -1,20 +1,25 @@
 //===- Simulator.h - How long a step takes under a plan ---------*- C++ -*-===//
 //
-// Plays a step: every device has an in-order lane for kernels and one for what
-// it receives, as programs have; each layer's kernels start when what they read
-// is there, forward in the model's order, then backward in its reverse; what a
-// layer needs from other devices is fetched when its turn comes; parameters are
-// updated as soon as their gradients exist, beside the rest of the backward
-// pass. The step ends when all lanes are idle: programs do not let steps
-// overlap, so that every step takes as long.
+// How long a step takes under a plan. Every device has an in-order lane for
+// kernels and one for what it receives, as programs have. The rules of a step:
+//
+//   - The kernels of a layer start when what they read has arrived: forward in
+//     the model's order, then backward in its reverse (StepOrder.h).
+//   - What a layer needs from other devices is fetched when its turn comes.
+//   - A parameter is updated as soon as its gradients exist, beside the rest of
+//     the backward pass.
+//   - The step ends when all lanes are idle. Programs do not let steps overlap,
+//     so that every step takes as long.
 //
 // FlexFlow (Jia et al. 2019, 5) does this on a graph of tasks with queues. Here
-// the order on each lane is known beforehand, so that a step is one walk over
-// the stages of layers, and the state after a stage is when each lane is free.
-// In delta mode, only stages that a change reaches are walked again: from the
+// the order on each lane is known beforehand. So a step is one walk over the
+// positions of StepOrder.h, and the state at each row is when each lane is
+// free.
+//
+// In delta mode only positions that a change reaches are walked again: from the
 // layer that is changed until all lanes are as they were but for a shift of
-// time, and so for the backward pass. Times are whole numbers (Timing.h), so
-// that both modes agree exactly.
+// time, and so again in the backward pass. Times are whole numbers (Timing.h),
+// so that both modes agree exactly.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_SIMULATOR_H
@@ -36,25 +41,23 @@ public:
     int layer;
     Tiling tiling;
   };
-  /// Delta mode: how long the step would take with some layers cut otherwise.
+  /// Delta mode: how long the step would take with some layers cut differently.
   Ticks propose(llvm::ArrayRef<Change> changes);
-  /// The last proposal holds from now on.
+  /// Makes the last proposal the state that holds.
   void accept();
 
-  /// Of what holds.
-  Ticks step() const { return result; }
-  const Tilings &tilings() const { return held; }
-  /// What devices exchange in a step.
-  int64_t bytes() const;
+  Ticks step() const { return result; }           ///< of what holds
+  const Tilings &tilings() const { return held; } ///< that hold
+  int64_t bytes() const; ///< that devices exchange in a step
 
-  /// Bytes that the fullest device needs, as far as a plan shows: of what
-  /// holds, and of the last proposal.
+  /// Bytes that the fullest device needs, as far as a plan shows: under the
+  /// tilings that hold, and under the last proposal.
   int64_t memory() const;
   int64_t proposedMemory() const;
 
 private:
-  /// Ticks: per device, when the lanes are free, and what the next kernel loses
-  /// to transfers that run beside it.
+  /// A row: for each device when its lanes are free, and how much its next
+  /// kernel loses to transfers that run beside it.
   struct Row {
     Ticks *compute, *transfer, *lost;
   };
@@ -65,7 +68,7 @@ private:
   static Row rowOf(Ticks *values, int devices) {
     return {values, values + devices, values + 2 * devices};
   }
-  /// Of a row, when a lane was free: as it holds, and under the proposal.
+  /// When a lane is free at a row: as it holds, and under the proposal.
   Ticks heldAt(int row, int lane) const {
     return rows[row][lane] + shifts[row];
   }
@@ -74,9 +77,9 @@ private:
                          : heldAt(row, lane) + shiftOf(row);
   }
   const Ticks *computeAt(int row, Ticks *values) const;
-  /// From a row that was walked to the next one that a change reaches: those
-  /// between differ from what holds by a shift, but for transfer lanes that
-  /// receive nothing.
+  /// A jump from a row that was walked to the next row that a change reaches.
+  /// The rows between differ from what holds by a shift of time, except for
+  /// transfer lanes that receive nothing.
   struct Jump {
     int from, to;
   };
@@ -110,9 +113,9 @@ private:
   std::vector<int64_t> memoryUse;
   Ticks result = 0;
 
-  /// The state before each position and at the end, of what holds, and what is
-  /// to be added to all its times. A proposal replaces rows from `firstTried`
-  /// on: by those that were walked anew, or by a further shift.
+  /// The rows of what holds, and the shift that is to be added to all times of
+  /// each. A proposal replaces rows from `firstTried` on, either by rows that
+  /// were walked again or by a further shift.
   std::vector<Ticks *> rows, triedRows;
   std::vector<Ticks> shifts, triedShifts;
   std::vector<char> walked;

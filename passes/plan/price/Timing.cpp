@@ -53,14 +53,14 @@ Ticks Timing::ticks(double seconds) const {
   return std::llround(seconds * ticksPerSecond);
 }
 
-/// Seven bits in a byte, the others behind it.
+/// Appends seven bits a byte, the lowest first.
 static void append(int64_t number, std::string &key) {
   for (; number >> 7; number >>= 7)
     key.push_back(static_cast<char>(number | 1 << 7));
   key.push_back(static_cast<char>(number));
 }
 
-/// Degrees and sizes of a tiling, as a key.
+/// Appends the degrees and sizes of a tiling.
 static void appendCuts(const Tiling &tiling, std::string &key) {
   int64_t uneven = 0;
   for (auto [d, sizes] : llvm::enumerate(tiling.sizes)) {

@@ -1,14 +1,15 @@
 //===- Timing.h - How long the tasks of placed layers take ------*- C++ -*-===//
 //
-// The durations that the simulator puts on lanes: of a layer's kernels, per
-// device; of bringing a tensor, or gradients and new values of parameters, to
-// each device that needs them. When they start is the simulator's business.
+// How long each task of a simulated step takes: a layer's kernels on each
+// device, and what each device receives of a tensor, of gradients or of new
+// values of parameters. When a task starts is the business of Simulator.h.
 //
-// Time is counted in whole picoseconds: sums do not depend on their order, so
-// that simulating a part of a step again gives what all of it would.
+// Time is counted in whole picoseconds. Sums then do not depend on their order,
+// so that simulating a part of a step again gives exactly what simulating all
+// of it would.
 //
-// Layers with equal signatures under equal tilings and places share one answer,
-// and so do exchanges between equal regions on equal devices.
+// Answers are remembered. Layers with equal signatures under equal tilings and
+// places share one; so do exchanges between equal regions on equal devices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_TIMING_H
@@ -25,7 +26,7 @@ namespace lwcc::plan {
 using Ticks = int64_t; ///< picoseconds
 inline constexpr double ticksPerSecond = 1e12;
 
-/// What a device receives in one call on its transfer lane.
+/// What a device receives at once, on its transfer lane.
 struct Arrival {
   int device = 0;
   DeviceSet sources = 0;
@@ -37,17 +38,17 @@ struct Exchange {
   int64_t bytes() const;
 };
 
-/// A layer that is cut and placed in one way.
+/// The tasks of a layer that is cut and placed in one way.
 struct TimedLayer {
-  /// What there is a number of for each device.
+  /// Ticks, or bytes in the last row; one number for each device.
   enum Row {
-    forward, ///< its kernels, by stage
+    forward, ///< kernels, by stage
     backward,
     weightGradient,
-    update,    ///< of parameters that it owns and others hold, too
-    ownUpdate, ///< of those that it holds alone
-    /// Bytes: parameters, their gradients, optimizer state, and what the
-    /// forward pass makes, which lives until the backward pass.
+    update,    ///< of parameters that the device owns and others hold, too
+    ownUpdate, ///< of parameters that the device holds alone
+    /// Parameters, their gradients, optimizer state, and what the forward pass
+    /// makes, which lives until the backward pass.
     memory,
     rowCount
   };
@@ -60,8 +61,8 @@ struct TimedLayer {
   }
 
   std::vector<RegionSet> made, read;
-  /// Gradients to the owners of parameters, and new values back. A device that
-  /// owns something that nobody else holds updates it on its compute lane.
+  /// Gradients go to the owners of parameters, new values go back. Parameters
+  /// that one device holds alone take part in neither.
   Exchange reduce, gather;
 
 private:
@@ -74,17 +75,17 @@ public:
   explicit Timing(const Setting &setting);
 
   std::shared_ptr<const TimedLayer> layer(int layer, const Tiling &tiling);
-  /// Null if nothing moves.
+  /// What must move between two sets of regions; null if nothing must.
   std::shared_ptr<const Exchange>
   exchange(const RegionSet &made, const RegionSet &read, int64_t elementBytes);
-  /// What a kernel loses while a transfer of this length runs beside it.
+  /// How much later a kernel ends if a transfer of this length runs beside it.
   Ticks slowdown(Ticks transfer) const {
     return static_cast<Ticks>(static_cast<double>(transfer) *
                               setting.machine.transferSlowdown);
   }
 
 private:
-  /// Numbers as bytes, few where they are small.
+  /// A list of numbers; small ones take one byte each.
   using Key = std::string;
   /// Transfers that go at the same time, and where each device gets its from.
   struct Flows {
@@ -103,15 +104,16 @@ private:
   Ticks ticks(double seconds) const;
 
   const Setting setting;
-  /// More answers than this are not kept: a long search asks for ever new
-  /// places. Each takes memory in proportion to the devices.
+  /// How many answers are remembered: a long search asks for ever new places.
+  /// An answer takes memory in proportion to the number of devices.
   const size_t mostRemembered;
   AxisOverlaps overlaps;
-  std::vector<int> kinds; ///< of each layer: the number of its signature
+  std::vector<int> kinds; ///< the number of each layer's signature
   std::unordered_map<Key, LayerTiles> tiles; ///< by kind and cuts
-  /// By these and places.
+  /// By kind, cuts and places.
   std::unordered_map<Key, std::shared_ptr<const TimedLayer>> layers;
-  /// By the numbers of both sets (30 bits each) and an element's bytes.
+  /// By the numbers of both sets of regions (30 bits each) and the bytes of an
+  /// element.
   llvm::DenseMap<uint64_t, std::shared_ptr<const Exchange>> exchanges;
   Key key; ///< scratch
   Flows scratch;

@@ -1,13 +1,16 @@
 //===- Auto.cpp - The best plan of all solvers ------------------*- C++ -*-===//
 //
-// Every solver's plan, and the quickest of these in simulation polished by a
-// short Markov chain. Of those that fit into memory, the one is taken whose
-// program takes the shortest step: what the chain found need not be it, for the
-// simulator knows less (ProgramTime.h). Where making programs would take too
-// long, the simulator decides alone. So what auto finds is never predicted to
-// be slower than any fixed strategy that fits. Data parallelism comes first:
-// others must be quicker than it, not equal. The layer-wise search is cut short
-// where it would take too long: then its plan need not be the cheapest.
+// The best plan of all solvers. The candidates are every solver's plan, and the
+// quickest of these in simulation, polished by a short Markov chain. Of the
+// candidates that fit into memory, `auto` takes the one whose program has the
+// shortest step. That need not be what the chain found, since the simulator
+// knows less than ../price/ProgramTime.h. Where making programs would take too
+// long, the simulator decides alone.
+//
+// So what `auto` finds is never predicted to be slower than any fixed strategy
+// that fits. Data parallelism is the first candidate: others must be quicker
+// than it, not equal. The layer-wise search is cut short where it would take
+// too long; then its plan need not be the cheapest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +27,7 @@ struct Candidate {
 };
 } // namespace
 
-/// The one with the shortest step, by its program; the first of several.
+/// The candidate whose program has the shortest step; the first of equals.
 static const Candidate &quickest(const Problem &problem,
                                  llvm::ArrayRef<Candidate> candidates) {
   const Candidate *best = nullptr;
@@ -43,8 +46,8 @@ static const Candidate &quickest(const Problem &problem,
 Plan lwcc::plan::solveAuto(const Problem &problem) {
   Simulator simulator(problem);
   Chain chain(problem, simulator);
-  std::vector<Candidate> candidates; ///< that fit
-  Candidate simulated;               ///< the best, by the simulator
+  std::vector<Candidate> candidates; ///< that fit into memory
+  Candidate simulated;               ///< the quickest in simulation
   auto run = [&](const Candidate &start, int64_t proposals) {
     bool ended = chain.run(start.tilings, proposals);
     if (simulated.tilings != chain.best())

@@ -27,8 +27,8 @@ static std::string textOf(const Tiling &tiling) {
   return text.empty() ? "-" : text;
 }
 
-/// The layers that a plan cuts otherwise than data parallelism does, and how
-/// much slower the step were if only that layer went back.
+/// Prints the groups that the plan cuts otherwise than data parallelism does,
+/// and how much slower the step would be if only that group were cut like it.
 static void printReasons(const Problem &problem, Simulator &simulator,
                          const Tilings &data, llvm::raw_ostream &os) {
   struct Reason {

@@ -1,9 +1,10 @@
 //===- Compare.h - What each strategy would cost ----------------*- C++ -*-===//
 //
-// A table for people: a plan and those of the strategies that leave nothing to
-// chance, simulated (`step`) and by OptCNN's sum without any overlap (Price.h),
-// the quickest first; then what makes the plan better than
-// data parallelism, layer by layer.
+// What --explain prints about strategies: a table for people. Its rows are the
+// plan at hand and the plans of all strategies that leave nothing to chance,
+// the quickest first. A row has the step of the program, or as simulated where
+// no program is made, and OptCNN's sum (../price/Price.h). Below stands what
+// makes the plan better than data parallelism, layer by layer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SOLVE_COMPARE_H
@@ -14,7 +15,7 @@
 namespace lwcc::plan {
 
 /// `name` is what the plan is called in the table, `searched` how many seconds
-/// it took to find it.
+/// its search took.
 std::string compareStrategies(const Problem &problem, const Plan &plan,
                               llvm::StringRef name, double searched);
 

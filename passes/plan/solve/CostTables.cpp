@@ -27,7 +27,7 @@ Tiling CostTables::tilingOf(int layer, const Tiling &leader) const {
   return tilingInGroup(problem.graph.layers[layer], leader);
 }
 
-/// Which places of their groups it joins, through which tensors.
+/// As text: which layers of their groups the edge joins, through which tensors.
 std::string CostTables::signatureOf(const Edge &edge) const {
   auto [groupA, a] = position[edge.from];
   auto [groupB, b] = position[edge.to];
@@ -35,7 +35,7 @@ std::string CostTables::signatureOf(const Edge &edge) const {
          std::to_string(b) + ":" + edge.signature();
 }
 
-/// The layers, and what goes between them.
+/// As text: the group's layers, and the edges within it.
 std::string CostTables::signatureOf(const Group &group) const {
   std::string text;
   for (int layer : group)
@@ -55,7 +55,7 @@ const CostTables::Cut &CostTables::cutOf(int layer, const Tiling &tiling) {
   if (isNew) {
     cut.placed = pricer.place(layer, tiling);
     cut.seconds = pricer.layer(layer, cut.placed).total();
-    // Edges look at what is made and read alone.
+    // Edges look only at what is made and read: the rest is not kept.
     cut.placed.work = {};
     cut.placed.params = {};
   }
@@ -86,7 +86,7 @@ void CostTables::fill(const Group &group, Kind &kind) {
   }
 }
 
-/// Equal groups with equal edges have one table.
+/// Adds the factors of two groups. Equal groups with equal edges share a table.
 void CostTables::addEdges() {
   std::map<std::string, std::vector<double>> known;
   for (const auto &[pair, all] : between) {

@@ -1,10 +1,11 @@
 //===- CostTables.h - The layer-wise search as tables -----------*- C++ -*-===//
 //
-// The space of OptCNN (Jia et al. 2018) for one problem: groups of layers that
-// are cut alike, for each the tilings with equal parts, as many as a divisor of
-// the devices, part i on device i; what each costs alone, and what each pair of
-// tilings costs between two groups (Price.h). Equal groups share their tables,
-// and equal layers what is known of them.
+// The layer-wise search as a problem for MinSum.h: a variable per group of
+// layers, a value per tiling (Space.h). A group's factor holds what each tiling
+// costs alone; a factor of two groups holds what each pair of tilings costs
+// between them (../price/Price.h).
+//
+// Equal groups share their tables, and equal layers what is known of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SOLVE_COSTTABLES_H
@@ -23,12 +24,11 @@ class CostTables {
 public:
   explicit CostTables(const Problem &problem);
 
-  /// The sum that a plan is to minimize: a variable per group, a value per
-  /// tiling.
+  /// The sum that a plan is to minimize.
   const MinSum &sum() const { return tables; }
-  /// The plan of a value per group.
+  /// The plan of a choice.
   Plan planOf(const std::vector<int> &choice, llvm::StringRef strategy) const;
-  /// For people and other programs (README.md).
+  /// What --emit=costs writes (../README.md).
   std::string toJson() const;
 
 private:
@@ -37,9 +37,9 @@ private:
   struct Kind {
     int number = 0;
     std::vector<Tiling> tilings; ///< of the leader
-    /// Of each tiling: the group's layers under it.
+    /// For each tiling, the group's layers under it.
     std::vector<std::vector<const PlacedLayer *>> placed;
-    std::vector<double> seconds; ///< of each tiling
+    std::vector<double> seconds; ///< of each tiling, for the group alone
   };
 
   /// A layer under one tiling: what edges look at, and what it costs alone.
@@ -59,11 +59,13 @@ private:
   const Problem problem;
   Pricer pricer;
   std::vector<Group> groups;
-  std::vector<std::pair<int, int>> position; ///< of a layer: group, place in it
-  std::map<std::string, int> signatures;     ///< of layers, numbered
+  /// Of each layer: its group, and where in the group it stands.
+  std::vector<std::pair<int, int>> position;
+  std::map<std::string, int> signatures; ///< numbers of layers' signatures
   std::map<std::pair<int, Extents>, Cut> cuts; ///< by signature and degrees
   std::vector<Edge> edges;                     ///< of the graph
-  /// Those between two groups, the earlier first, and those inside one.
+  /// The edges between two groups, of which the earlier comes first, and those
+  /// within one group.
   std::map<std::pair<int, int>, std::vector<const Edge *>> between;
   std::map<std::string, Kind> kinds;
   std::vector<const Kind *> kindOf; ///< of each group

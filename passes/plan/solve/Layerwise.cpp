@@ -1,14 +1,14 @@
 //===- Layerwise.cpp - The exact layer-wise search --------------*- C++ -*-===//
 //
-// Jia et al., "Exploring Hidden Dimensions in Parallelizing Convolutional
-// Neural Networks", 2018: of all ways to cut each layer (CostTables.h) those
-// whose sum of costs is least, found by elimination (MinSum.h). Elementwise
-// layers and batch normalizations are cut like what they follow. Beyond the
-// paper, layers are cut along their reduction, too (not with
-// --search-dimensions=nchw).
+// The exact layer-wise search of Jia et al., "Exploring Hidden Dimensions in
+// Parallelizing Convolutional Neural Networks", 2018 (OptCNN). Of all ways to
+// cut each layer (CostTables.h) it takes those whose sum of costs is least, by
+// elimination (../minsum/MinSum.h). Elementwise layers and batch normalizations
+// are cut like what they follow. Beyond the paper, layers are cut along their
+// reduction, too (not with --search-dimensions=nchw).
 //
-// And the paper's baseline, which finds the same by going through all of them
-// (DepthFirst.h).
+// The paper's baseline is here as well: it finds the same plan by depth-first
+// search (../minsum/DepthFirst.h).
 //
 //===----------------------------------------------------------------------===//
 

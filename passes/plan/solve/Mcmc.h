@@ -1,16 +1,16 @@
 //===- Mcmc.h - A Markov chain over plans -----------------------*- C++ -*-===//
 //
-// FlexFlow's search (Jia et al. 2019, 6): draw one layer and a new way to cut
-// and place it; keep the change if the simulated step gets quicker, and with
-// probability exp(beta (old - new)) if it gets slower. Layers that follow
-// others are changed with them. What would not fit into the devices' memory is
-// never kept; a start that does not fit shrinks until it does.
+// FlexFlow's search (Jia et al. 2019, 6): a Markov chain over plans. A proposal
+// draws one group of layers and a new way to cut and place it. The chain keeps
+// it if the simulated step gets quicker, and with probability exp(beta (old -
+// new)) if it gets slower. A proposal that does not fit into the devices'
+// memory is never kept; a start that does not fit shrinks until it does.
 //
-// The paper does not give beta; here a step that is 1 % slower than the start
-// is kept once in twenty times. A chain ends after so many proposals, or when
-// the second half of those so far found nothing better (the paper's rule, in
-// proposals instead of time, so that equal inputs give equal plans), or at the
-// deadline.
+// The paper does not give beta. Here a step that is 1 % slower than the start
+// is kept once in twenty times. A chain ends after a number of proposals, at
+// the deadline, or when the second half of the proposals so far found nothing
+// better. The last is the paper's rule, counted in proposals instead of time,
+// so that equal inputs give equal plans.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SOLVE_MCMC_H
@@ -28,19 +28,19 @@ namespace lwcc::plan {
 class Chain {
 public:
   using Clock = std::chrono::steady_clock;
-  /// The deadline of all its runs is as far away as the problem allows.
+  /// The deadline of all runs together is `problem.search.seconds` from now.
   Chain(const Problem &problem, Simulator &simulator);
 
-  /// Is told of each proposal, before it is kept or not.
+  /// Is told each proposal and its step, before it is known whether it is kept.
   using Observer = llvm::function_ref<void(
       llvm::ArrayRef<Simulator::Change> changes, Ticks step)>;
-  /// Follows a chain; whether it ended before the deadline.
+  /// Follows a chain. Returns whether it ended before the deadline.
   bool run(const Tilings &start, int64_t proposals, Observer observe = {});
   /// Every layer cut and placed at random.
   Tilings randomTilings();
 
-  /// The quickest step that any run met, among those that fit. If none fits,
-  /// the one that comes nearest.
+  /// The tilings with the quickest step that any run met, among those that fit
+  /// into memory. If none fits, those that need least.
   const Tilings &best() const { return bestTilings; }
   Ticks bestStep() const { return bestTicks; }
   bool fits() const { return bestMemory <= capacity; }
@@ -52,7 +52,7 @@ private:
     std::vector<Tiling> tilings; ///< of the leader
   };
   int64_t below(int64_t count);
-  /// A tiling of a group's leader, placed.
+  /// A random tiling of a group's leader, with random places.
   Tiling draw(const Group &group);
   /// One layer, and what follows it, cut and placed at random.
   std::vector<Simulator::Change> randomChange(const Group &group);
@@ -69,7 +69,7 @@ private:
   int64_t bestMemory = 0;
 };
 
-/// The warning of a plan whose search met its deadline.
+/// The warning of a plan whose search was ended by its deadline.
 std::string outOfTime(const Problem &problem);
 
 } // namespace lwcc::plan

@@ -60,8 +60,8 @@ std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
     if (!along.contains(dimension))
       extent = 1;
   enumerate(extents, machine.devices(), 0, degrees, all);
-  // Data parallelism and One Weird Trick use every device, also where a layer
-  // has no part for each: so that no search is behind them.
+  // Data parallelism and One Weird Trick cut like this. With these tilings in
+  // the space, no search is worse than they are.
   for (size_t d : {0, 1})
     if (Extents widest = spread(d, extents, machine).degrees;
         !llvm::is_contained(all, widest))
