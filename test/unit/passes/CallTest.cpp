@@ -1,6 +1,6 @@
 //===- CallTest.cpp - What a profile knows a call by ----------------------===//
 
-#include "passes/plan/Call.h"
+#include "passes/plan/model/Call.h"
 
 #include "ir/train/Train.h"
 #include "passes/shard/TileRules.h"
@@ -28,7 +28,7 @@ protected:
       return "does not parse";
     auto func = *module->getOps<func::FuncOp>().begin();
     Operation *made = &func.getBody().front().front();
-    shard::Tile whole = shard::tileOf(made, shard::Cuts(), {});
+    train::Tile whole = shard::tileOf(made, tiling::Cuts(), {});
     return plan::keyOf(made, whole);
   }
   MLIRContext context;
