@@ -2,7 +2,7 @@
 //
 // Takes `differentiated`, gives `planned`. The pass asks a solver, or a file,
 // for a plan of the layers, checks it, and writes each op's tiling on it. All
-// ops of a layer (those with one train.layer) share the tiling. An op without a
+// ops of a layer (those with one layer in train.work) share the tiling. An op without a
 // layer of its own, such as a read of a parameter, goes with the op that uses
 // it.
 //
@@ -266,17 +266,18 @@ private:
 
   void attachOrder(const plan::Plan &made, ModuleOp module) {
     Builder builder(&getContext());
-    NamedAttrList lanes;
+    SmallVector<Attribute> lanes;
     for (const plan::LaneOrder &order : made.order) {
-      SmallVector<std::string> tasks;
-      for (const plan::Task &task : order.tasks)
-        tasks.push_back(task.text());
-      lanes.set(order.lane.text(),
-                builder.getStrArrayAttr(
-                    SmallVector<StringRef>(tasks.begin(), tasks.end())));
+      SmallVector<TaskAttr> tasks;
+      for (const Task &task : order.tasks)
+        tasks.push_back(
+            TaskAttr::get(&getContext(), task.layer, task.phase, task.tile));
+      if (!tasks.empty())
+        lanes.push_back(LaneOrderAttr::get(
+            &getContext(), PlaceAttr::get(&getContext(), order.lane), tasks));
     }
     if (!lanes.empty())
-      module->setAttr(orderAttr, lanes.getDictionary(&getContext()));
+      module->setAttr(orderAttr, builder.getArrayAttr(lanes));
   }
 
   void attach(const plan::Plan &made, ModuleOp module) {
@@ -284,8 +285,8 @@ private:
     llvm::StringMap<TilingAttr> tilings;
     for (const plan::LayerPlan &layer : made.layers) {
       const plan::Tiling &t = layer.tiling;
-      auto places = llvm::map_to_vector(t.places, [&](const plan::Place &p) {
-        return PlaceAttr::get(context, p.node, p.gpu, p.lane);
+      auto places = llvm::map_to_vector(t.places, [&](const Place &place) {
+        return PlaceAttr::get(context, place);
       });
       Builder builder(context);
       NamedAttrList sizes;

@@ -192,7 +192,7 @@ static void describe(exec::ProgramOp program, StringRef planner,
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<exec::BufferOp>(op))
       if (buffer.getRole() == exec::Role::Parameter &&
-          counted.insert(buffer->getAttr("exec.tensor")).second)
+          counted.insert(buffer.getTensorName()).second)
         parameters += ShapedType::getNumElements(
             buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));
     if (auto device = dyn_cast<exec::DeviceOp>(op)) {
@@ -205,7 +205,7 @@ static void describe(exec::ProgramOp program, StringRef planner,
   auto set = [&](StringRef name, const std::string &value) {
     program->setAttr(name, b.getStringAttr(value));
   };
-  set("exec.compiler", versionText.str());
+  set("exec.compiler", versionText().str());
   set("exec.precision", flags.precision);
   set("exec.summary",
       llvm::formatv("{0} parameters, batch {1}", grouped(parameters),

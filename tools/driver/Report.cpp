@@ -28,10 +28,10 @@ namespace {
 struct Moved {
   int64_t forward = 0, backward = 0, update = 0;
 
-  void add(StringRef phase, int64_t bytes) {
-    (phase == "forward"    ? forward
-     : phase == "backward" ? backward
-                           : update) += bytes;
+  void add(Phase phase, int64_t bytes) {
+    (phase == Phase::forward  ? forward
+     : phase == Phase::update ? update
+                              : backward) += bytes;
   }
 };
 
@@ -69,7 +69,7 @@ Step::Step(exec::ProgramOp program) {
         layer.moved.add(call.getPhase(), b.getBytes());
         pairs[{b.getDevice(), here}] += b.getBytes();
       }
-    if (call.getPhase() != "forward")
+    if (call.getPhase() != Phase::forward)
       continue;
     for (exec::BufferOp b : ins)
       if (b.getRole() == exec::Role::Parameter)
@@ -99,7 +99,7 @@ static std::string textOf(const plan::Tiling &tiling) {
 }
 
 /// The places of the tiles, lanes where they are not the first: "0-3", "1,0.1".
-static std::string textOf(const std::vector<plan::Place> &places) {
+static std::string textOf(const std::vector<Place> &places) {
   std::string text;
   for (size_t i = 0; i < places.size();) {
     size_t end = i + 1; // of a run of neighbours
@@ -107,12 +107,12 @@ static std::string textOf(const std::vector<plan::Place> &places) {
            places[end].lane == places[i].lane &&
            places[end].gpu == places[end - 1].gpu + 1)
       ++end;
-    const plan::Place &first = places[i];
+    const Place &first = places[i];
     text += text.empty() ? "" : ",";
     text += first.node ? std::to_string(first.node) + ":" : "";
     text += std::to_string(first.gpu);
     text += end > i + 1 ? "-" + std::to_string(places[end - 1].gpu) : "";
-    text += first.lane ? "." + std::to_string(first.lane) : "";
+    text += first.lane == Lane() ? "" : "." + first.lane.text();
     i = end;
   }
   return text;

@@ -34,10 +34,6 @@ std::vector<LinkLevel> Machine::links() const {
   return levels;
 }
 
-std::string Place::text() const {
-  return llvm::formatv("{0}.{1}.{2}", node, gpu, lane);
-}
-
 //===----------------------------------------------------------------------===//
 // Built-in machines
 //===----------------------------------------------------------------------===//

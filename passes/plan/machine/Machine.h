@@ -16,6 +16,8 @@
 #ifndef LWCC_PASSES_PLAN_MACHINE_MACHINE_H
 #define LWCC_PASSES_PLAN_MACHINE_MACHINE_H
 
+#include "ir/place/Place.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -23,12 +25,6 @@
 #include <vector>
 
 namespace lwcc::plan {
-
-struct Place {
-  int64_t node = 0, gpu = 0, lane = 0;
-  bool operator==(const Place &) const = default;
-  std::string text() const; ///< "node.gpu.lane"
-};
 
 struct Device {
   double fp32 = 0, tf32 = 0; ///< floating-point operations per second

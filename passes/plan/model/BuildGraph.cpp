@@ -65,7 +65,8 @@ struct LayerCollector {
       if (auto read = dyn_cast<ReadOp>(producer))
         layer.hasParameters |= isTrainable(module, read);
       else if (StringRef from = layerOf(producer);
-               phaseOf(producer) == "forward" && !from.empty() && from != name)
+               phaseOf(producer) == Phase::forward && !from.empty() &&
+               from != name)
         producers.try_emplace(name, from);
     }
     // A layer can be cut as far as the op of it that can be cut furthest.
@@ -107,7 +108,7 @@ public:
   /// statistics, a few numbers per channel, is priced with the layer.
   bool isTrivial(int layer) const {
     return llvm::all_of(layers[layer].ops, [](Operation *op) {
-      return phaseOf(op) == "update" ||
+      return phaseOf(op) == Phase::update ||
              isa<MapOp, ReshapeOp, FillOp, BatchNormStatsOp,
                  BatchNormGradStatsOp>(op);
     });
@@ -148,10 +149,10 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
   // gradients of parameters.
   Block &body = step.getBody().front();
   for (Operation &op : llvm::reverse(body.without_terminator()))
-    stages[&op] = phaseOf(&op) == "forward" ? plan::Stage::forward
+    stages[&op] = phaseOf(&op) == Phase::forward ? plan::Stage::forward
                   : llvm::all_of(op.getUsers(),
                                  [&](Operation *user) {
-                                   return phaseOf(user) == "update" ||
+                                   return phaseOf(user) == Phase::update ||
                                           stages.lookup(user) ==
                                               plan::Stage::weightGradient;
                                  })
@@ -172,13 +173,14 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       if (!producer || producer->getNumOperands() == 0) {
         // What is not trained is never synchronized.
         auto read = dyn_cast_or_null<ReadOp>(producer);
-        if (read && phaseOf(&op) != "update" && isTrainable(module, read) &&
+        if (read && phaseOf(&op) != Phase::update &&
+            isTrainable(module, read) &&
             !llvm::is_contained(layer.params, operand))
           layer.params.push_back(operand);
         continue;
       }
       // Updates read gradients where they lie: that is synchronization.
-      if (phaseOf(&op) == "update")
+      if (phaseOf(&op) == Phase::update)
         continue;
       auto [known, isNew] = tensors.try_emplace(operand, graph.tensors.size());
       if (isNew) {
@@ -219,7 +221,7 @@ void TileBuilder::sign(const Layer &layer, plan::LayerGraph::Layer &known) {
     os << op->getName() << op->getPropertiesAsAttribute();
     if (Attribute axes = op->getAttr(axesAttr))
       os << axes;
-    os << phaseOf(op);
+    os << phaseName(phaseOf(op));
     for (ValueRange values :
          {ValueRange(op->getOperands()), ValueRange(op->getResults())})
       for (Value value : values)
@@ -264,7 +266,7 @@ plan::LayerTiles TileBuilder::build(int number,
   whole.degrees = tiling.degrees;
   whole.sizes = tiling.sizes;
   for (Operation *op : layer.ops) {
-    if (phaseOf(op) == "update" || op->getNumOperands() == 0)
+    if (phaseOf(op) == Phase::update || op->getNumOperands() == 0)
       continue;
     shard::Cuts cuts = shard::cutsOf(op, whole);
     auto isLocalValue = [&](Value value) { return isLocal(value); };
@@ -314,9 +316,9 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
   SmallVector<Operation *> forward, backward, sources;
   for (auto func : module.getOps<func::FuncOp>())
     for (Operation &op : func.getBody().front().without_terminator())
-      (op.getNumOperands() == 0    ? sources
-       : phaseOf(&op) == "forward" ? forward
-                                   : backward)
+      (op.getNumOperands() == 0         ? sources
+       : phaseOf(&op) == Phase::forward ? forward
+                                        : backward)
           .push_back(&op);
   LayerCollector collector{module};
   for (ArrayRef<Operation *> ops :

@@ -1,7 +1,7 @@
 //===- BuildGraph.h - The layers of a module --------------------*- C++ -*-===//
 //
 // Makes the layers that planning looks at (LayerGraph.h) from a module of the
-// form `differentiated`. A layer is everything with one train.layer: its
+// form `differentiated`. A layer is everything with one layer in train.work: its
 // forward, backward and update ops.
 //
 //===----------------------------------------------------------------------===//

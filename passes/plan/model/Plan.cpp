@@ -47,11 +47,6 @@ static int64_t sumOf(const std::vector<int64_t> &sizes) {
   return sum;
 }
 
-std::string Task::text() const {
-  return layer + (tile < 0 ? "" : "[" + std::to_string(tile) + "]") +
-         (backward ? " backward" : "");
-}
-
 Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
                                   const Tiling &leader) {
   Extents wanted = leader.degrees;
@@ -181,13 +176,13 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
       continue;
     checkCuts(*entry->second, layer.tiling);
     for (const Place &p : layer.tiling.places) {
-      if (p.lane >= computeLanes)
+      if (p.lane.number >= computeLanes)
         object("layer \"{0}\" is placed on {1}, but a device's lanes are 0 to "
                "{2}",
                layer.layer, p.text(), computeLanes - 1);
       if (p.node >= machine.nodes || p.gpu >= machine.gpus)
-        object("layer \"{0}\" is placed on {1}.{2}.{3}, but there {4}",
-               layer.layer, p.node, p.gpu, p.lane,
+        object("layer \"{0}\" is placed on {1}, but there {2}", layer.layer,
+               p.text(),
                machine.devices() == 1
                    ? "is one GPU"
                    : llvm::formatv("are {0} nodes of {1} GPUs", machine.nodes,
@@ -206,11 +201,11 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
         object("the order of {0} names layer \"{1}\", which the model does not "
                "have{2}",
                lane, task.layer, suggestion(task.layer, names));
-      else if (task.tile >= static_cast<int64_t>(places.size()))
+      else if (task.tile && *task.tile >= int64_t(places.size()))
         object("the order of {0} names \"{1}\", but the layer has {2} tiles",
                lane, task.text(), places.size());
-      else if (task.tile < 0 ? !llvm::is_contained(places, order.lane)
-                             : places[task.tile] != order.lane)
+      else if (task.tile ? places[*task.tile] != order.lane
+                         : !llvm::is_contained(places, order.lane))
         object("the order of {0} names \"{1}\", which runs elsewhere", lane,
                task.text());
       if (llvm::is_contained(llvm::ArrayRef(order.tasks).take_front(i), task))

@@ -19,6 +19,7 @@
 #ifndef LWCC_PASSES_PLAN_MODEL_PLAN_H
 #define LWCC_PASSES_PLAN_MODEL_PLAN_H
 
+#include "ir/place/Work.h"
 #include "passes/plan/machine/Machine.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -35,8 +36,7 @@ namespace lwcc::plan {
 inline constexpr llvm::StringLiteral dimensions = "nchwk";
 using Extents = std::array<int64_t, 5>;
 
-/// Lanes of a device that compute. Those that move data have other numbers
-/// (train::transferLane).
+/// Compute lanes that a device may have.
 inline constexpr int64_t computeLanes = 16;
 /// Of a layer: 64 on each of 64 devices.
 inline constexpr int64_t mostTiles = 4096;
@@ -57,16 +57,6 @@ struct LayerPlan {
   std::string layer;
   Tiling tiling;
   bool operator==(const LayerPlan &) const = default;
-};
-
-/// A part of a layer's work in one phase.
-struct Task {
-  std::string layer;
-  int64_t tile = -1; ///< row-major, -1: all of them on the lane
-  bool backward = false;
-  bool operator==(const Task &) const = default;
-  /// As in files: "conv1", "conv1[2]", "conv1[2] backward".
-  std::string text() const;
 };
 
 /// In which order a lane does some of its work. What is not named runs when the

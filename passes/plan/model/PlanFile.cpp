@@ -148,17 +148,10 @@ void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
   tiling.sizes[dim].clear();
 }
 
+/// Plans name compute lanes; what goes over the others follows from them.
 static std::optional<Place> placeOf(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef> parts;
-  text.split(parts, '.');
-  Place place;
-  int64_t *numbers[] = {&place.node, &place.gpu, &place.lane};
-  if (parts.size() != 3)
-    return std::nullopt;
-  for (int i = 0; i < 3; ++i)
-    if (parts[i].getAsInteger(10, *numbers[i]) || *numbers[i] < 0)
-      return std::nullopt;
-  return place;
+  std::optional<Place> place = parsePlace(text);
+  return place && place->lane.kind == LaneKind::compute ? place : std::nullopt;
 }
 
 void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
@@ -199,21 +192,6 @@ Tiling Reader::readTiling(const json::Value &value) {
   return tiling;
 }
 
-/// The reverse of Task::text.
-static Task taskOf(llvm::StringRef text) {
-  Task task;
-  task.backward = text.consume_back(" backward");
-  auto [layer, tile] = text.rsplit('[');
-  if (tile.consume_back("]") && !tile.getAsInteger(10, task.tile) &&
-      task.tile >= 0) {
-    task.layer = layer.str();
-    return task;
-  }
-  task.tile = -1;
-  task.layer = text.str();
-  return task;
-}
-
 void Reader::readOrder(const json::Object &lanes, Plan &plan) {
   std::vector<llvm::StringRef> names;
   for (const auto &entry : lanes)
@@ -231,7 +209,7 @@ void Reader::readOrder(const json::Object &lanes, Plan &plan) {
     LaneOrder order{*lane, {}};
     for (const json::Value &entry : *list)
       if (std::optional<llvm::StringRef> text = entry.getAsString())
-        order.tasks.push_back(taskOf(*text));
+        order.tasks.push_back(parseTask(*text));
       else
         mistake("order of {0}: expected a layer's name, found {1}", name,
                 entry);

@@ -21,7 +21,7 @@ Program plan::readProgram(exec::ProgramOp program, StringRef sequence) {
   for (auto lane : program.getBody().getOps<exec::LaneOp>()) {
     lanes[lane.getSymNameAttr()] = static_cast<int>(read.lanes.size());
     read.lanes.push_back(
-        {lane.getSymName().str(), lane.getDevice().str(), lane.getCopies()});
+        {lane.getSymName().str(), lane.getDevice().str(), lane.isTransfer()});
   }
   auto add = [&](Program::Item::Kind kind, FlatSymbolRefAttr lane, size_t at) {
     read.items.push_back(
@@ -41,7 +41,7 @@ Program plan::readProgram(exec::ProgramOp program, StringRef sequence) {
     } else if (auto call = dyn_cast<exec::CallOp>(op)) {
       add(Program::Item::call, call.getLaneAttr(), read.calls.size());
       read.calls.push_back({call.getCallee().str(), call.getLayer().str(),
-                            call.getPhase().str(), describe(call, symbols)});
+                            phaseName(call.getPhase()).str(), describe(call, symbols)});
     }
   }
   read.events = static_cast<int>(events.size());

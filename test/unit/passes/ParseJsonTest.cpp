@@ -66,7 +66,8 @@ TEST(ParseJson, LocatesMistakes) {
 
 TEST(ParseJson, RefusesWhatIsDeep) {
   EXPECT_TRUE(
-      mistakesOf(repeated("[", deepestJson) + repeated("]", deepestJson)).empty());
+      mistakesOf(repeated("[", deepestJson) + repeated("]", deepestJson))
+          .empty());
   for (llvm::StringRef opening : {"[", "{\"a\":", "[{\"a\":"})
     EXPECT_EQ(mistakesOf(repeated(opening, 1000000)).size(), 1u);
   EXPECT_EQ(mistakesOf("\n" + repeated("[", 100)),
