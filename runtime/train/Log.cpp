@@ -3,7 +3,6 @@
 #include "runtime/train/Log.h"
 #include "runtime/train/SystemError.h"
 
-
 #include <cerrno>
 
 #include <fcntl.h>

@@ -17,8 +17,7 @@ namespace lwcc::rt::train {
 #ifdef __GNUC__
 __attribute__((format(printf, 1, 2)))
 #endif
-std::string
-format(const char *pattern, ...);
+std::string format(const char *pattern, ...);
 
 /// "61,100,840"
 std::string countText(int64_t count);
