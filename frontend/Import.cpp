@@ -80,7 +80,7 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
   if (options.batch < 0 || options.batch > 1 << 24)
     reporter.error() << "cannot be compiled for a batch of " << options.batch
                      << "; --batch must be at least 1";
-  batch.size = options.batch   ? options.batch
+  batch.size = options.batch  ? options.batch
                : batch.ofFile ? batch.ofFile
                               : defaultBatch;
 

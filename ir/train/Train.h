@@ -57,7 +57,8 @@ inline constexpr llvm::StringLiteral namesAttr = "train.names";
 /// #train.tiling of an op, from the form planned on.
 inline constexpr llvm::StringLiteral tilingAttr = "train.tiling";
 /// Of a matrix product that belongs to a layer's backward pass: which dimension
-/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent: "nc-".
+/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent:
+/// "nc-".
 inline constexpr llvm::StringLiteral axesAttr = "train.axes";
 /// Of a parameter or an argument that holds a part of a tensor (from the form
 /// sharded on): the tensor's name and extents, and the part's first element.

@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/shard/Updates.h"
 #include "ir/exec/Exec.h"
 #include "passes/shard/Sharder.h"
-#include "passes/shard/Updates.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -3,6 +3,7 @@
 #include "runtime/train/Log.h"
 #include "runtime/train/SystemError.h"
 
+
 #include <cerrno>
 
 #include <fcntl.h>

@@ -66,17 +66,12 @@ TEST(Transform, RowsOfFeatures) {
 }
 
 TEST(Transform, WhatDoesNotFit) {
-  EXPECT_THAT(errorOf([] {
-                Transform({3, 4, 4, true}, {1, 4, 4}, {}, {});
-              }),
+  EXPECT_THAT(errorOf([] { Transform({3, 4, 4, true}, {1, 4, 4}, {}, {}); }),
               HasSubstr("the data (4x4 with 3 channels) does not fit the "
                         "model's input of 1x4x4"));
-  EXPECT_THAT(errorOf([] {
-                Transform({5, 1, 1, false}, {4}, {}, {});
-              }),
+  EXPECT_THAT(errorOf([] { Transform({5, 1, 1, false}, {4}, {}, {}); }),
               HasSubstr("the data (5 features) does not fit"));
-  EXPECT_THAT(errorOf([] {
-                Transform({3, 1, 1, true}, {3, 1, 1}, {1, 2}, {});
-              }),
-              HasSubstr("--mean has 2 values; the input has 3 channels"));
+  EXPECT_THAT(
+      errorOf([] { Transform({3, 1, 1, true}, {3, 1, 1}, {1, 2}, {}); }),
+      HasSubstr("--mean has 2 values; the input has 3 channels"));
 }
