@@ -20,10 +20,11 @@
 
 namespace lwcc::memory {
 
-/// A buffer's accesses. `last` is the last one on each lane that has any (few of
-/// them, while there are many lanes); `before[l]` is how much of lane l's work is
-/// finished before every access. `first` and `end` are the accesses' positions in
-/// the order of appending, half open; they serve the lower bound only.
+/// A buffer's accesses. `last` is the last one on each lane that has any (few
+/// of them, while there are many lanes); `before[l]` is how much of lane l's
+/// work is finished before every access. `first` and `end` are the accesses'
+/// positions in the order of appending, half open; they serve the lower bound
+/// only.
 struct Lifetime {
   std::vector<Stamp> last;
   Clock before;
@@ -70,8 +71,8 @@ Peak maxLive(const MemoryProblem &problem);
 
 /// Greedy by size with best fit, then a short deterministic local search while
 /// the arena is above the bound. Same problem, same offsets. `wishes` are
-/// offsets that buffers may be given, -1 for none: they are, where that costs no
-/// more than a thousandth of the bound.
+/// offsets that buffers may be given, -1 for none: they are, where that costs
+/// no more than a thousandth of the bound.
 MemorySolution solve(const MemoryProblem &problem,
                      const std::vector<int64_t> &wishes = {});
 

@@ -14,8 +14,8 @@ namespace lwcc::rt {
 /// 64 bytes: the tensor<64xui8> named `scalars` in the IR.
 struct StepScalars {
   uint64_t seed = 0;
-  uint32_t step = 0;            ///< number of this step over all epochs, from 1
-  uint32_t nesterov = 0;        ///< 0 or 1
+  uint32_t step = 0;     ///< number of this step over all epochs, from 1
+  uint32_t nesterov = 0; ///< 0 or 1
   float lr = 0.0f;
   float momentum = 0.0f;
   float weight_decay = 0.0f;
