@@ -113,7 +113,7 @@ void Emitter::header() {
 
 FailureOr<std::string> Emitter::run() {
   header();
-  out.line("#include \"runtime/core/Generated.h\"");
+  out.line("#include \"runtime/emit/Generated.h\"");
   out.line();
   out.line("extern \"C\" const char lwcc_blob[], lwcc_blob_end[];");
   out.line("extern \"C\" const int64_t lwcc_blob_bytes;");

@@ -66,8 +66,9 @@ class TableEmitter {
 public:
   TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
     for (BufferOp buffer : names.buffers)
-      if (auto name = buffer->getAttrOfType<StringAttr>("exec.tensor"))
-        (isState(buffer) ? state : io)[name.getValue()].tiles.push_back(buffer);
+      if (buffer.isPersistent())
+        (isState(buffer) ? state : io)[buffer.getTensorName()].tiles.push_back(
+            buffer);
   }
   void tables();
   void describe();
@@ -195,7 +196,7 @@ void TableEmitter::describe() {
     std::vector<std::string> fields = {
         ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
         ".name = " + quoted(lane.getSymName())};
-    if (lane.getCopies())
+    if (lane.isTransfer())
       fields.push_back(".copies = true");
     out.call("program.machine.lanes.push_back", {CppArgument(fields)});
   }

@@ -11,7 +11,7 @@ using namespace lwcc;
 using namespace lwcc::exec;
 
 ProgramNames::ProgramNames(ProgramOp program)
-    : program(program), symbols(program) {
+    : program(program), symbols(program), counterparts(program) {
   auto add = [&](auto &list, auto op) {
     index[op] = static_cast<int>(list.size());
     list.push_back(op);
@@ -34,7 +34,6 @@ ProgramNames::ProgramNames(ProgramOp program)
 }
 
 void ProgramNames::nameMembers() {
-  // By name; tensors of another type or rank do not share a member.
   std::map<std::tuple<std::string, const void *, int64_t>, size_t> known;
   NameTable taken;
   auto memberFor = [&](StringRef local, const void *type, int64_t rank) {
@@ -45,10 +44,7 @@ void ProgramNames::nameMembers() {
     return entry->second;
   };
   for (LaneOp lane : lanes) {
-    StringRef local = lane.getSymName();
-    if (local.consume_front(lane.getDevice()))
-      local.consume_front(".");
-    size_t m = memberFor(local, this, 0);
+    size_t m = memberFor(counterparts.nameOf(lane), this, 0);
     members[m].lanes.resize(devices.size());
     members[m].lanes[deviceOf(lane.getDevice())] = lane;
     member[lane] = members[m].name;
@@ -59,10 +55,10 @@ void ProgramNames::nameMembers() {
     RankedTensorType type = buffer.getTensorType();
     StringRef device = buffer.getDevice();
     size_t m =
-        memberFor(localName(buffer), type.getElementType().getAsOpaquePointer(),
-                  type.getRank());
+        memberFor(counterparts.nameOf(buffer),
+                  type.getElementType().getAsOpaquePointer(), type.getRank());
     members[m].buffers.resize(devices.size());
-    assert(!members[m].buffers[deviceOf(device)] && "symbols are unique");
+    assert(!members[m].buffers[deviceOf(device)] && "unique on a device");
     members[m].buffers[deviceOf(device)] = buffer;
     member[buffer] = members[m].name;
   }

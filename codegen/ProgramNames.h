@@ -9,7 +9,7 @@
 
 #include "codegen/CppWriter.h"
 #include "codegen/Names.h"
-#include "ir/exec/Exec.h"
+#include "ir/exec/Counterparts.h"
 
 #include <map>
 #include <optional>
@@ -19,8 +19,9 @@ namespace lwcc {
 
 class NumberTables;
 
-/// A member of struct Device: one tensor or lane on each device that has it.
-/// Devices share it if their tensors have the same name and rank.
+/// A member of struct Device: counterparts, a tensor or lane of each device
+/// that has one. Counterparts of other element types or ranks are other
+/// members.
 struct DeviceMember {
   std::string name;
   std::vector<exec::BufferOp> buffers; ///< by device, null where there is none
@@ -39,6 +40,7 @@ struct ProgramNames {
 
   exec::ProgramOp program;
   mlir::SymbolTable symbols;
+  exec::Counterparts counterparts;
   std::vector<exec::DeviceOp> devices;
   std::vector<exec::LaneOp> lanes;
   std::vector<exec::EventOp> events;

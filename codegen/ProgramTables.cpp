@@ -88,11 +88,7 @@ LogicalResult lwcc::checkTables(ProgramOp program) {
     if (!isState && buffer.getRole() != Role::Input &&
         buffer.getRole() != Role::Labels)
       continue;
-    auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
-    if (!tensor) {
-      complain(buffer) << "does not say of which tensor it is (exec.tensor)";
-      continue;
-    }
+    StringAttr tensor = buffer.getTensorName();
     if (buffer->hasAttr("exec.begin") && !buffer->hasAttr("exec.dims"))
       complain(buffer)
           << "is a part of a tensor of unknown extents (exec.dims)";

@@ -197,14 +197,14 @@ LogicalResult StatementBuilder::add(Operation *op, int64_t eventNumber,
     return op->emitOpError("has no printed form");
   // The lane is told the layer where it changes, for profiles and messages.
   auto &layer = current[call.getLane().str()];
-  std::pair<StringRef, StringRef> next = {call.getLayer(), call.getPhase()};
+  std::pair<StringRef, Phase> next = {call.getLayer(), call.getPhase()};
   if (next != layer) {
     layer = next;
     Statement told;
     told.kind = Statement::layer;
     told.callee = next.first.str();
     told.lane = laneOf(call.getLane());
-    for (StringRef word : {next.first, next.second})
+    for (StringRef word : {next.first, phaseName(next.second)})
       told.arguments.push_back({Phrase(quoted(word)), false, {}});
     statements.push_back(std::move(told));
   }

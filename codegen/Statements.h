@@ -66,7 +66,7 @@ private:
   int device;
   std::vector<Statement> statements;
   /// The layer that each lane was told last.
-  std::map<std::string, std::pair<llvm::StringRef, llvm::StringRef>> current;
+  std::map<std::string, std::pair<llvm::StringRef, Phase>> current;
 };
 
 } // namespace lwcc

@@ -62,16 +62,22 @@ void GraphImporter::beginFunction() {
     inputShape.push_back(dim->dim_value());
   SmallVector<Type> types = {train::tensorOf(context, inputShape)};
   SmallVector<StringRef> names = {graph.input->name()};
+  SmallVector<train::ArgumentRole> roles = {train::ArgumentRole::Input};
   if (graph.labels) {
     types.push_back(RankedTensorType::get({batch}, builder.getI32Type()));
     names.push_back("labels");
+    roles.push_back(train::ArgumentRole::Labels);
   }
   types.push_back(train::scalarsType(context));
   names.push_back("scalars");
+  roles.push_back(train::ArgumentRole::Scalars);
   function = func::FuncOp::create(builder, location, train::modelFunc,
                                   builder.getFunctionType(types, {}));
-  for (auto [i, name] : enumerate(names))
+  for (auto [i, name, role] : enumerate(names, roles)) {
     function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
+    function.setArgAttr(i, train::roleAttr,
+                        train::ArgumentRoleAttr::get(context, role));
+  }
   Block *body = function.addEntryBlock();
   if (!admit(body->getArgument(0), location))
     return;
@@ -106,7 +112,7 @@ void GraphImporter::finishFunction() {
       logits = train::ReshapeOp::create(
           builder, reporter.at(last),
           train::tensorOf(builder.getContext(), shape), logits);
-      train::setLayer(logits.getDefiningOp(), layerName(last), "forward");
+      train::setWork(logits.getDefiningOp(), layerName(last), Phase::forward);
       std::string name = graph.logits + ".flat";
       train::setNames(logits.getDefiningOp(), {name});
     }
@@ -132,7 +138,7 @@ void GraphImporter::finishFunction() {
       loss = train::ReshapeOp::create(builder, reporter.at(lossNode),
                                       train::tensorOf(builder.getContext(), {}),
                                       loss);
-      train::setLayer(loss.getDefiningOp(), layerName(lossNode), "forward");
+      train::setWork(loss.getDefiningOp(), layerName(lossNode), Phase::forward);
       std::string name = graph.loss + ".scalar";
       train::setNames(loss.getDefiningOp(), {name});
     }
@@ -287,7 +293,7 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
         DenseElementsAttr::get(type, (*host)->reals.front()));
     if (!admit(constant, reporter.at(user)))
       return {};
-    train::setLayer(constant.getDefiningOp(), layerName(user), "forward");
+    train::setWork(constant.getDefiningOp(), layerName(user), Phase::forward);
     train::setNames(constant.getDefiningOp(), {name});
   }
   return constant;
@@ -309,7 +315,7 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
   auto read = train::ReadOp::create(
       builder, reporter.at(user), train::tensorOf(builder.getContext(), shape),
       symbol);
-  train::setLayer(read, layerName(user), "forward");
+  train::setWork(read, layerName(user), Phase::forward);
   train::setNames(read, {name});
   if (auto *leaf = std::get_if<Leaf *>(&source))
     leafOfRead[read] = *leaf;

@@ -120,7 +120,7 @@ void NodeImporter::adopt(Operation *op) {
   own.insert(op);
   for (Value value : op->getResults())
     refused = refused || !importer.admit(value, location);
-  train::setLayer(op, layerName(proto()), "forward");
+  train::setWork(op, layerName(proto()), Phase::forward);
   std::string base = (output() + "." + op->getName().stripDialect()).str();
   SmallVector<std::string> names;
   for (unsigned i = 0; i < op->getNumResults(); ++i)

@@ -70,8 +70,9 @@ def Fuse : LwccPass<"train-fuse"> {
 def TrainPlan : LwccPass<"train-plan"> {
   let summary = "gives every layer a tiling and a place";
   let description = [{
-    By a strategy of passes/plan/Solvers.h, or from a file (passes/plan/Plan.h),
-    which is checked against the model. Every op gets `train.tiling`.
+    By a strategy of passes/plan/solve/Solvers.h, or from a file (passes/plan/model/Plan.h),
+    which is checked against the model. Every op gets `train.tiling`. What the
+    pipeline needs of planning besides that is in passes/plan/TrainPlan.h.
   }];
   let options = [
     Option<"strategy", "strategy", "std::string", "\"single\"", "who makes the plan">,
@@ -87,12 +88,7 @@ def TrainPlan : LwccPass<"train-plan"> {
            "price batch normalization as train-shard cuts it with this">,
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
-           "along which searches may cut">,
-    Option<"lowering", "lowering", "std::string", "\"\"",
-           "passes that make a program of a plan, by which small ones are priced">,
-    Option<"tables", "tables", "bool", "false", "keep the tables of the layer-wise search as JSON on the module">,
-    Option<"compare", "compare", "bool", "false", "keep a table of all strategies on the module">,
-    Option<"record", "record", "bool", "false", "keep the plan as JSON on the module">];
+           "along which searches may cut">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,40 +10,62 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace lwcc;
 
 namespace {
-struct Stage {
-  StringRef form;                  ///< the form that its passes reach
-  std::vector<std::string> passes; ///< in MLIR's textual syntax
+using PassList = std::vector<std::unique_ptr<Pass>>;
+
+/// A form, and the passes that reach it.
+struct Chapter {
+  StringRef form;
+  PassList passes;
 };
 } // namespace
 
-/// Its options are files and what a person wrote: no text of a pipeline.
-static constexpr llvm::StringLiteral planning = "train-plan";
-
-static std::string sharding(const PipelineOptions &options) {
-  return llvm::formatv("train-shard{{local-statistics={0}}",
-                       options.localStatistics);
+template <typename... Passes>
+static PassList listOf(Passes... passes) {
+  PassList list;
+  (list.push_back(std::move(passes)), ...);
+  return list;
 }
 
-static std::vector<std::string> scheduling(const PipelineOptions &options) {
+static LogicalResult runPasses(PassList passes, ModuleOp module) {
+  PassManager manager(module.getContext());
+  // The forms are verified once each, and ops by the passes that make them.
+  manager.enableVerifier(false);
+  for (std::unique_ptr<Pass> &pass : passes)
+    manager.addPass(std::move(pass));
+  return manager.run(module);
+}
+
+static PassList sharding(const PipelineOptions &options) {
+  return listOf(createShard({options.localStatistics}));
+}
+
+static PassList scheduling(const PipelineOptions &options) {
   // Now that each gradient has its place, and before ops have an order. Not for
   // GPUs: there a product's speed is the library's, which has no such kernel.
   if (options.target == "cpu")
-    return {"train-fuse-updates", "train-schedule"};
-  return {"train-schedule"};
+    return listOf(createFuseUpdates(), createTrainSchedule());
+  return listOf(createTrainSchedule());
 }
 
-static constexpr llvm::StringLiteral toExec = "train-to-exec";
+/// What planning has done to each plan that it wants to time: the way to `exec`
+/// without offsets and proofs, which change no time.
+static LogicalResult lowerPlanned(ModuleOp module,
+                                  const PipelineOptions &options) {
+  PassList passes = sharding(options);
+  for (std::unique_ptr<Pass> &pass : scheduling(options))
+    passes.push_back(std::move(pass));
+  passes.push_back(createToExec());
+  return runPasses(std::move(passes), module);
+}
 
-static std::unique_ptr<Pass> createPlanning(const PipelineOptions &options) {
+static PassList planning(const PipelineOptions &options,
+                         const PipelineHooks &hooks) {
   TrainPlanOptions plan;
   plan.strategy = options.strategy;
   plan.gpus = options.gpus;
@@ -57,92 +79,79 @@ static std::unique_ptr<Pass> createPlanning(const PipelineOptions &options) {
   plan.localStatistics = options.localStatistics;
   plan.searchSeed = options.searchSeed;
   plan.searchDimensions = options.searchDimensions;
-  plan.lowering = sharding(options) + "," +
-                  llvm::join(scheduling(options), ",") + "," + toExec.str();
-  plan.tables = options.costTables;
-  plan.compare = options.compareStrategies;
-  plan.record = options.recordPlan;
-  return createTrainPlan(plan);
+  auto lower = [options](ModuleOp planned) {
+    return lowerPlanned(planned, options);
+  };
+  return listOf(
+      createTrainPlan(plan, {lower, hooks.onPlan, hooks.onPlanAsksForPrices}));
 }
 
-static std::vector<Stage> stages(const PipelineOptions &options) {
-  return {
-      {"imported", {}},
-      {"differentiated",
-       {
-           // The loss first: it is what everything is differentiated against.
-           "train-add-loss",
-           // Training and evaluation part here, while batch_norm and dropout
-           // are still single ops that know both of their modes.
-           "train-split-modes",
-           // Gradients of whole layers, before they are taken apart: a layer's
-           // gradient is cheaper than that of its pieces.
-           "train-autodiff{optimizer=" + options.optimizer + "}",
-           // Reductions become kernels, everything else expressions ...
-           "train-decompose",
-           // ... so that fusion sees nothing but expressions. Twins (the same
-           // reshape or mask made by two gradients) go before it.
-           "canonicalize",
-           "cse",
-           "train-fuse",
-           "canonicalize",
-       }},
-      {"planned", {planning.str()}},
-      {"sharded", {sharding(options)}},
-      {"scheduled", scheduling(options)},
-      {"exec",
-       {
-           // Values become buffers: only now is it settled which of them share
-           // memory by construction (updates, views, in-place maps).
-           toExec.str(),
-           // Offsets, by the lifetimes that lanes and events guarantee.
-           "exec-plan-memory",
-           // The proof, on every compile, of all that was decided above.
-           "exec-verify-schedule",
-       }},
+static std::vector<Chapter> chapters(const PipelineOptions &options,
+                                     const PipelineHooks &hooks) {
+  std::vector<Chapter> all;
+  auto add = [&](StringRef form, PassList passes) {
+    all.push_back({form, std::move(passes)});
   };
+  add("imported", {});
+  add("differentiated",
+      listOf(
+          // The loss first: it is what everything is differentiated against.
+          createAddLoss(),
+          // Training and evaluation part here, while batch_norm and dropout
+          // are still single ops that know both of their modes.
+          createSplitModes(),
+          // Gradients of whole layers, before they are taken apart: a layer's
+          // gradient is cheaper than that of its pieces.
+          createAutodiff({options.optimizer}),
+          // Reductions become kernels, everything else expressions ...
+          createDecompose(),
+          // ... so that fusion sees nothing but expressions. Twins (the same
+          // reshape or mask made by two gradients) go before it.
+          createCanonicalizerPass(), createCSEPass(), createFuse(),
+          createCanonicalizerPass()));
+  add("planned", planning(options, hooks));
+  add("sharded", sharding(options));
+  add("scheduled", scheduling(options));
+  add("exec",
+      listOf(
+          // Values become buffers: only now is it settled which of them share
+          // memory by construction (updates, views, in-place maps).
+          createToExec(),
+          // Offsets, by the lifetimes that lanes and events guarantee.
+          createPlanMemory(),
+          // The proof, on every compile, of all that was decided above.
+          createVerifySchedule()));
+  return all;
 }
 
 llvm::ArrayRef<StringRef> lwcc::pipelineForms() {
   static const std::vector<StringRef> forms = [] {
     std::vector<StringRef> names;
-    for (const Stage &stage : stages({}))
-      names.push_back(stage.form);
+    for (const Chapter &chapter : chapters({}, {}))
+      names.push_back(chapter.form);
     return names;
   }();
   return forms;
 }
 
 LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
-                                llvm::function_ref<void(StringRef)> onForm,
-                                llvm::function_ref<OnPass> onPass) {
-  auto run = [&](const std::string &pass) -> LogicalResult {
-    PassManager manager(module.getContext());
-    // The forms are verified once each, and ops by the passes that make them.
-    manager.enableVerifier(false);
-    if (pass == planning)
-      manager.addPass(createPlanning(options));
-    else if (failed(parsePassPipeline(pass, manager)))
-      return failure();
-    if (failed(manager.run(module)))
-      return failure();
-    StringRef name =
-        StringRef(pass).take_until([](char c) { return c == '{'; });
-    return onPass && !name.starts_with("lwcc-verify") ? onPass(name)
-                                                      : success();
-  };
-  if (onPass && failed(onPass("imported")))
+                                const PipelineHooks &hooks) {
+  if (hooks.onPass && failed(hooks.onPass("imported")))
     return failure();
-  for (const Stage &stage : stages(options)) {
-    for (const std::string &pass : stage.passes)
-      if (failed(run(pass)))
+  for (Chapter &chapter : chapters(options, hooks)) {
+    for (std::unique_ptr<Pass> &pass : chapter.passes) {
+      StringRef name = pass->getArgument();
+      if (failed(runPasses(listOf(std::move(pass)), module)) ||
+          (hooks.onPass && failed(hooks.onPass(name))))
         return failure();
+    }
     if (failed(verify(module)) ||
-        failed(run("lwcc-verify-form{form=" + stage.form.str() + "}")))
+        failed(
+            runPasses(listOf(createVerifyForm({chapter.form.str()})), module)))
       return failure();
-    if (onForm)
-      onForm(stage.form);
-    if (stage.form == options.stopAfter)
+    if (hooks.onForm)
+      hooks.onForm(chapter.form);
+    if (chapter.form == options.stopAfter)
       return success();
   }
   return success();

@@ -6,8 +6,7 @@
 #ifndef LWCC_PASSES_PIPELINE_H
 #define LWCC_PASSES_PIPELINE_H
 
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "passes/plan/TrainPlan.h"
 
 #include <string>
 #include <vector>
@@ -21,9 +20,6 @@ struct PipelineOptions {
   std::string plan;    ///< a file, instead of the strategy
   std::string machine; ///< a built-in name or a file; empty: a default
   std::string precision = "fp32"; ///< of products: fp32 or tf32
-  bool recordPlan = false;        ///< as JSON on the module
-  bool costTables = false;        ///< of the layer-wise search, as JSON
-  bool compareStrategies = false; ///< as text on the module
   bool localStatistics = false;   ///< of batch normalization, per part
   int gpus = 1;
   std::string costs;         ///< a profile to price plans by, if any
@@ -37,15 +33,23 @@ struct PipelineOptions {
 /// All forms, in order.
 llvm::ArrayRef<llvm::StringRef> pipelineForms();
 
-/// Is told what changed the module, first "imported".
-using OnPass = llvm::LogicalResult(llvm::StringRef pass);
+/// What the pipeline's caller is told on the way.
+struct PipelineHooks {
+  /// Each form that was reached and checked.
+  std::function<void(llvm::StringRef form)> onForm;
+  /// Each pass that has run, before the first one "imported". A failure ends
+  /// the pipeline.
+  std::function<llvm::LogicalResult(llvm::StringRef pass)> onPass;
+  /// The plan, and what it was made from (PlanningHooks).
+  decltype(PlanningHooks::onPlan) onPlan;
+  bool onPlanAsksForPrices = false;
+};
 
 /// Brings a module of the form `imported` to `stopAfter`, checking each form.
-/// `onForm` is told each form that was reached. Mistakes are diagnostics.
-mlir::LogicalResult
-runPipeline(mlir::ModuleOp module, const PipelineOptions &options,
-            llvm::function_ref<void(llvm::StringRef form)> onForm = {},
-            llvm::function_ref<OnPass> onPass = {});
+/// Mistakes are diagnostics.
+mlir::LogicalResult runPipeline(mlir::ModuleOp module,
+                                const PipelineOptions &options,
+                                const PipelineHooks &hooks = {});
 
 } // namespace lwcc
 

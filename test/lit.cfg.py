@@ -31,6 +31,8 @@ oracle = os.path.join(config.deps, "oracle", "bin", "python")
 config.substitutions.append(("%oracle", oracle))
 config.substitutions.append(("%models", os.path.join(config.build_dir, "models")))
 config.substitutions.append(("%src", config.source_dir))
+config.substitutions.append(("%build", config.build_dir))
+config.substitutions.append(("%deps", config.deps))
 
 if not config.sanitize:
     config.available_features.add("emit")

@@ -31,8 +31,8 @@ for argument in "$@"; do
 done
 ((${#kinds[@]})) || kinds=(address thread fuzz)
 
-configure() { # BUILD SANITIZERS
-  [[ -f $1/build.ninja ]] || cmake -G Ninja -B "$1" -S "$root" "-DLWCC_SANITIZE=$2"
+configure() { # BUILD PRESET
+  [[ -f $1/build.ninja ]] || (cd "$root" && cmake --preset "$2")
 }
 
 address() {
@@ -42,13 +42,13 @@ address() {
   # MLIR's own code, which is not instrumented, does not unpoison for ours.
   export ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0:strict_string_checks=1:detect_stack_use_after_return=1
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  configure "$build" address,undefined &&
+  configure "$build" asan &&
     LWCC_BUILD=$build "$root/tools/test.sh" --no-setup unit lit operators
 }
 
 thread() {
   local build=$root/build-thread suppressions passed=0 failed=0 target
-  configure "$build" thread || return 1
+  configure "$build" tsan || return 1
   suppressions=$build/suppressions.txt
   # OpenMP's barriers are invisible to the sanitizer, so in such a build every
   # lane has one thread (cpu/Machine.cpp); what is tested is our own threads.

@@ -4,6 +4,7 @@
 #   tools/test.sh [--no-setup] [SECTION ...]
 #
 # Sections, in order (all of them if none is named):
+#   style       clang-format over all files, clang-tidy over some (tools/style.py)
 #   unit        GoogleTest programs
 #   lit         passes, code generation, command lines (lit and FileCheck)
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
@@ -39,12 +40,12 @@ sections=()
 for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
-    unit | lit | oracle | operators | plans | parity | emitted | cuda) sections+=("$argument") ;;
+    style | unit | lit | oracle | operators | plans | parity | emitted | cuda) sections+=("$argument") ;;
     -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
 done
-((${#sections[@]})) || sections=(unit lit oracle operators plans parity emitted cuda)
+((${#sections[@]})) || sections=(style unit lit oracle operators plans parity emitted cuda)
 
 passed=0 failed=0 table=()
 started=$SECONDS
@@ -167,10 +168,11 @@ if ! { [[ -f $build/build.ninja ]] || cmake -G Ninja -B "$build" -S "$root"; } |
   exit 1
 fi
 echo "test.sh: built in $((SECONDS - start)) s"
-[[ " ${sections[*]} " == " unit " || " ${sections[*]} " == " lit " ]] || make_inputs || exit 1
+[[ " ${sections[*]} " =~ ^(" style"|" unit"|" lit")+" "$ ]] || make_inputs || exit 1
 
 for section in "${sections[@]}"; do
   case $section in
+    style) counted style "$root/tools/style.py" ;;
     unit) counted unit unit ;;
     lit) counted lit lit ;;
     oracle)

@@ -20,6 +20,57 @@ using namespace lwcc::exec;
 #include "ir/exec/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/exec/ExecAttrs.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+static llvm::StringRef nameOf(lwcc::LaneKind kind) {
+  return kind == lwcc::LaneKind::compute ? "compute" : "transfer";
+}
+
+/// `compute`
+static ParseResult parseLaneKind(AsmParser &parser, LaneKindAttr &kind) {
+  llvm::StringRef word;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  for (lwcc::LaneKind each :
+       {lwcc::LaneKind::compute, lwcc::LaneKind::transfer})
+    if (word == ::nameOf(each)) {
+      kind = LaneKindAttr::get(parser.getContext(), each);
+      return success();
+    }
+  return parser.emitError(loc, "expected a kind of lane (compute or transfer), "
+                               "found '")
+         << word << "'";
+}
+
+static void printLaneKind(OpAsmPrinter &printer, Operation *,
+                          LaneKindAttr kind) {
+  printer << ::nameOf(kind.getValue());
+}
+
+Attribute LaneKindAttr::parse(AsmParser &parser, Type) {
+  LaneKindAttr kind;
+  if (parser.parseLess() || parseLaneKind(parser, kind) ||
+      parser.parseGreater())
+    return {};
+  return kind;
+}
+
+void LaneKindAttr::print(AsmPrinter &printer) const {
+  printer << '<' << ::nameOf(getValue()) << '>';
+}
+
+static ParseResult parseWork(OpAsmParser &parser, lwcc::train::WorkAttr &work) {
+  return lwcc::train::parseWork(parser, work);
+}
+
+static void printWork(OpAsmPrinter &printer, Operation *,
+                      lwcc::train::WorkAttr work) {
+  lwcc::train::printWork(printer, work);
+}
 #define GET_OP_CLASSES
 #include "ir/exec/ExecOps.cpp.inc"
 
@@ -166,13 +217,6 @@ static LogicalResult checkSymbol(Operation *op, mlir::SymbolTable &symbols,
   if (symbols.lookup<OpT>(name.getAttr()))
     return success();
   return op->emitOpError("refers to unknown ") << what << " " << name;
-}
-
-llvm::StringRef lwcc::exec::localName(BufferOp buffer) {
-  llvm::StringRef name = buffer.getSymName(), rest = name;
-  return rest.consume_front(buffer.getDevice()) && rest.consume_front(".")
-             ? rest
-             : name;
 }
 
 LogicalResult CallOp::verify() {

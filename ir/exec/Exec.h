@@ -7,6 +7,8 @@
 #ifndef LWCC_IR_EXEC_EXEC_H
 #define LWCC_IR_EXEC_EXEC_H
 
+#include "ir/train/Attributes.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -44,10 +46,6 @@ int64_t byteOf(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> element);
 /// Bytes from the first to behind the last element of a buffer: of a window
 /// more than it has.
 int64_t spanOf(BufferOp buffer, mlir::SymbolTable &symbols);
-
-/// The name of a buffer on its device: the symbol without the device's name,
-/// with which it begins where there are several.
-llvm::StringRef localName(BufferOp buffer);
 
 /// Offsets in an arena are multiples of this.
 inline constexpr int64_t arenaAlignment = 256;

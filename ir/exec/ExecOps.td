@@ -20,6 +20,7 @@ def ExecDialect : Dialect {
   let summary = "A scheduled program on devices, lanes and buffers";
   let cppNamespace = "::lwcc::exec";
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::lwcc::train::TrainDialect"];
 }
 
 class ExecOp<string mnemonic, list<Trait> traits = []> : Op<ExecDialect, mnemonic, traits>;
@@ -40,6 +41,23 @@ def Role : I32EnumAttr<"Role", "what a buffer is for", [
   let genSpecializedAttr = 0;
 }
 def RoleAttr : EnumAttr<ExecDialect, Role, "role">;
+
+def LaneKindAttr : AttrDef<ExecDialect, "LaneKind"> {
+  let mnemonic = "lane_kind";
+  let summary = "what a lane is for (ir/place/Place.h): compute or transfer";
+  let parameters = (ins "::lwcc::LaneKind":$value);
+  let hasCustomAssemblyFormat = 1;
+}
+
+/// Attributes of the dialect train, whose ops are not needed here.
+class TrainAttribute<string name, string summary>
+    : Attr<CPred<"::llvm::isa<::lwcc::train::" # name # ">($_self)">, summary> {
+  let storageType = "::lwcc::train::" # name;
+  let returnType = storageType;
+  let convertFromStorage = "$_self";
+}
+def WorkAttr : TrainAttribute<"WorkAttr", "a layer in a phase, or one of its tiles">;
+def TileAttr : TrainAttribute<"TileAttr", "the position of a tile in its tensor">;
 
 def ProgramOp : ExecOp<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "everything one compiled trainer runs";
@@ -62,10 +80,10 @@ def DeviceOp : ExecOp<"device", [Symbol, HasParent<"ProgramOp">]> {
 }
 
 def LaneOp : ExecOp<"lane", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "an in-order queue on a device; one that `copies` exchanges with other "
-                "devices: transfers, and updates from their gradients";
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, UnitAttr:$copies);
-  let assemblyFormat = "$sym_name `on` $device (`copies` $copies^)? attr-dict";
+  let summary = "an in-order queue on a device";
+  let arguments = (ins LaneKindAttr:$kind, SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device);
+  let assemblyFormat = "custom<LaneKind>($kind) $sym_name `on` $device attr-dict";
+  let extraClassDeclaration = "bool isTransfer() { return getKind().getValue() == LaneKind::transfer; }";
 }
 
 def EventOp : ExecOp<"event", [Symbol, HasParent<"ProgramOp">]> {
@@ -81,17 +99,26 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
     memory of another buffer, at `offset` bytes from its start. Rank-4 tensors
     are stored channels-last, others row-major; a view with a `window` is the
     part of the other buffer that begins at this element, where it is stored.
+
+    `tensor` is the name of what it holds (absent: the symbol), `tile` the
+    position if that is a tile of it. Buffers of several devices that hold tiles of one tensor are
+    counterparts (Counterparts.h).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device, RoleAttr:$role,
                        TypeAttr:$type, I64Attr:$offset, OptionalAttr<FlatSymbolRefAttr>:$view_of,
-                       OptionalAttr<DenseI64ArrayAttr>:$window);
+                       OptionalAttr<DenseI64ArrayAttr>:$window,
+                       OptionalAttr<StrAttr>:$tensor, OptionalAttr<TileAttr>:$tile);
   let assemblyFormat = [{
-    `` $role $sym_name `:` $type `on` $device (`view` $view_of^)?
-    (`window` $window^)? `at` $offset attr-dict
+    `` $role $sym_name (`of` $tensor^)? (`tile` $tile^)? `:` $type `on` $device
+    (`view` $view_of^)? (`window` $window^)? `at` $offset attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType();
+    /// What the tensor is called that it holds, or holds a tile or part of.
+    ::mlir::StringAttr getTensorName() {
+      return getTensorAttr() ? getTensorAttr() : getSymNameAttr();
+    }
     /// Bytes of its elements.
     int64_t getBytes();
     /// Whether the contents survive from one run to the next.
@@ -130,15 +157,18 @@ def CallOp : ExecOp<"call", [HasParent<"SequenceOp">]> {
     `callee` is a row of Kernels.def, or "map" with the `kernel` it launches.
     `ins` and `outs` are buffers, in the order of the runtime function; an
     absent one is `unit`. `params` are the fields of its parameter struct.
-    `layer` and `phase` say which layer the call serves.
+    `work` is what the call serves.
   }];
   let arguments = (ins StrAttr:$callee, FlatSymbolRefAttr:$lane, ArrayAttr:$outs,
                        ArrayAttr:$ins, OptionalAttr<FlatSymbolRefAttr>:$kernel,
-                       OptionalAttr<DictionaryAttr>:$params,
-                       StrAttr:$layer, StrAttr:$phase);
+                       OptionalAttr<DictionaryAttr>:$params, WorkAttr:$work);
   let assemblyFormat = [{
-    $callee ($kernel^)? $ins `->` $outs `on` $lane `for` $layer $phase
+    $callee ($kernel^)? $ins `->` $outs `on` $lane `for` custom<Work>($work)
     (`with` $params^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getLayer() { return getWork().getLayer(); }
+    ::lwcc::Phase getPhase() { return getWork().getPhase(); }
   }];
   let hasVerifier = 1;
 }

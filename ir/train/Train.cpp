@@ -1,6 +1,6 @@
 //===- Train.cpp - The train dialect --------------------------------------===//
 //
-// Registration, attribute syntax and the helpers shared by all passes.
+// Registration and the helpers shared by all passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,7 @@ using namespace lwcc;
 using namespace lwcc::train;
 
 #include "ir/train/TrainDialect.cpp.inc"
-#include "ir/train/TrainEnums.cpp.inc"
 #include "ir/train/TrainInterfaces.cpp.inc"
-#define GET_ATTRDEF_CLASSES
-#include "ir/train/TrainAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "ir/train/TrainOps.cpp.inc"
 
@@ -30,110 +27,7 @@ void TrainDialect::initialize() {
 #define GET_OP_LIST
 #include "ir/train/TrainOps.cpp.inc"
       >();
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "ir/train/TrainAttrs.cpp.inc"
-      >();
-}
-
-//===----------------------------------------------------------------------===//
-// Attribute syntax
-//===----------------------------------------------------------------------===//
-
-/// `<node.gpu.lane>`; the lexer would read "0.1" as a float, so the three
-/// numbers travel as a string: #train.place<"0.1.0">.
-Attribute PlaceAttr::parse(AsmParser &parser, Type) {
-  std::string text;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseString(&text) || parser.parseGreater())
-    return {};
-  SmallVector<StringRef> parts;
-  StringRef(text).split(parts, '.');
-  int64_t number[3];
-  bool bad = parts.size() != 3;
-  for (int i = 0; !bad && i < 3; ++i)
-    bad = parts[i].getAsInteger(10, number[i]) || number[i] < 0;
-  if (bad)
-    return parser.emitError(loc, "expected a place \"node.gpu.lane\", found \"")
-               << text << "\"",
-           Attribute();
-  return get(parser.getContext(), number[0], number[1], number[2]);
-}
-
-void PlaceAttr::print(AsmPrinter &printer) const {
-  printer << "<\"" << getNode() << '.' << getGpu() << '.' << getLane() << "\">";
-}
-
-/// `<blob at 128>`, `<constant 0.0>`, `<normal 0.0, 0.02>`, `<uniform a, b>`.
-Attribute InitAttr::parse(AsmParser &parser, Type) {
-  StringRef kind;
-  int64_t offset = 0;
-  double a = 0, b = 0;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseKeyword(&kind))
-    return {};
-  if (kind == "blob") {
-    if (parser.parseKeyword("at") || parser.parseInteger(offset))
-      return {};
-    if (offset < 0 || offset > maxBytes)
-      return parser.emitError(loc, "no weights have a byte ") << offset,
-             Attribute();
-  } else if (kind == "constant") {
-    if (parser.parseFloat(a))
-      return {};
-  } else if (kind == "normal" || kind == "uniform") {
-    if (parser.parseFloat(a) || parser.parseComma() || parser.parseFloat(b))
-      return {};
-  } else {
-    return parser.emitError(loc, "unknown kind of initial value '")
-               << kind << "'",
-           Attribute();
-  }
-  if (parser.parseGreater())
-    return {};
-  return get(parser.getContext(), kind, offset, APFloat(a), APFloat(b));
-}
-
-void InitAttr::print(AsmPrinter &printer) const {
-  printer << '<' << getKind();
-  if (getKind() == "blob") {
-    printer << " at " << getOffset();
-  } else {
-    printer << ' ';
-    printer.printFloat(getA());
-    if (getKind() != "constant") {
-      printer << ", ";
-      printer.printFloat(getB());
-    }
-  }
-  printer << '>';
-}
-
-LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t n, int64_t c, int64_t h, int64_t w,
-                                 int64_t k, ArrayRef<PlaceAttr> places,
-                                 DictionaryAttr sizes) {
-  int64_t tiles = 1;
-  for (int64_t degree : {n, c, h, w, k})
-    if (degree < 1 || llvm::MulOverflow(tiles, degree, tiles))
-      return emitError() << "a tiling cuts into " << n << " x " << c << " x "
-                         << h << " x " << w << " x " << k << " tiles";
-  if (tiles != static_cast<int64_t>(places.size()))
-    return emitError() << tiles << " tiles have " << places.size() << " places";
-  const int64_t degrees[] = {n, c, h, w, k};
-  for (NamedAttribute entry :
-       sizes ? sizes.getValue() : ArrayRef<NamedAttribute>()) {
-    size_t dim = StringRef("nchwk").find(entry.getName().getValue());
-    auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
-    bool good = entry.getName().size() == 1 && dim != StringRef::npos && list &&
-                list.size() == degrees[dim];
-    for (int64_t sum = 0, i = 0; good && i < list.size(); sum += list[i++])
-      good = list[i] > 0 && list[i] <= maxElements - sum;
-    if (!good)
-      return emitError() << "sizes of a tiling are not those of its parts: "
-                         << entry.getName() << " = " << entry.getValue();
-  }
-  return success();
+  registerAttributes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,14 +37,18 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attr) {
   StringRef name = attr.getName();
-  if (name == phaseAttr) {
-    auto phase = dyn_cast<StringAttr>(attr.getValue());
-    if (!phase || !llvm::is_contained({"forward", "backward", "update"},
-                                      phase.getValue()))
-      return op->emitOpError("has train.phase ")
-             << attr.getValue()
-             << "; expected \"forward\", \"backward\" or \"update\"";
+  if (name == workAttr && !isa<WorkAttr>(attr.getValue()))
+    return op->emitOpError("has train.work ")
+           << attr.getValue() << "; expected #train.work<LAYER PHASE>";
+  if (name == orderAttr) {
+    auto lanes = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!lanes || !llvm::all_of(lanes, llvm::IsaPred<LaneOrderAttr>))
+      return op->emitOpError("has train.order ")
+             << attr.getValue() << "; expected a list of #train.lane_order";
   }
+  if (name == tileAttr && !isa<TileAttr>(attr.getValue()))
+    return op->emitOpError("has train.tile ")
+           << attr.getValue() << "; expected #train.tile<n I of N>";
   if (name == namesAttr) {
     auto names = dyn_cast<ArrayAttr>(attr.getValue());
     if (!names || names.size() != op->getNumResults())
@@ -165,24 +63,27 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-void lwcc::train::setLayer(Operation *op, StringRef layer, StringRef phase) {
-  op->setAttr(layerAttr, StringAttr::get(op->getContext(), layer));
-  op->setAttr(phaseAttr, StringAttr::get(op->getContext(), phase));
-}
-
-void lwcc::train::inheritLayer(Operation *op, Operation *from,
-                               StringRef phase) {
-  setLayer(op, layerOf(from), phase);
+WorkAttr lwcc::train::workOf(Operation *op) {
+  return op->getAttrOfType<WorkAttr>(workAttr);
 }
 
 StringRef lwcc::train::layerOf(Operation *op) {
-  auto layer = op->getAttrOfType<StringAttr>(layerAttr);
-  return layer ? layer.getValue() : "";
+  WorkAttr work = workOf(op);
+  return work ? work.getLayer() : "";
 }
 
-StringRef lwcc::train::phaseOf(Operation *op) {
-  auto phase = op->getAttrOfType<StringAttr>(phaseAttr);
-  return phase ? phase.getValue() : "forward";
+Phase lwcc::train::phaseOf(Operation *op) {
+  WorkAttr work = workOf(op);
+  return work ? work.getPhase() : Phase::forward;
+}
+
+void lwcc::train::setWork(Operation *op, StringRef layer, Phase phase,
+                          std::optional<int64_t> tile) {
+  op->setAttr(workAttr, WorkAttr::get(op->getContext(), layer, phase, tile));
+}
+
+void lwcc::train::inheritWork(Operation *op, Operation *from, Phase phase) {
+  setWork(op, layerOf(from), phase);
 }
 
 StringRef lwcc::train::nameOf(Value value) {
@@ -201,6 +102,13 @@ StringRef lwcc::train::nameOf(Value value) {
     return "";
   return cast<StringAttr>(names[cast<OpResult>(value).getResultNumber()])
       .getValue();
+}
+
+ArgumentRole lwcc::train::roleOf(BlockArgument argument) {
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto role = func.getArgAttrOfType<ArgumentRoleAttr>(argument.getArgNumber(),
+                                                      roleAttr);
+  return role ? role.getValue() : ArgumentRole::Input;
 }
 
 void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {

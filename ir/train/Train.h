@@ -7,6 +7,7 @@
 #ifndef LWCC_IR_TRAIN_TRAIN_H
 #define LWCC_IR_TRAIN_TRAIN_H
 
+#include "ir/train/Attributes.h"
 #include "ir/train/Expression.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -21,9 +22,6 @@
 
 #include <optional>
 #include <string>
-
-#include "ir/train/TrainDialect.h.inc"
-#include "ir/train/TrainEnums.h.inc"
 
 namespace lwcc::train {
 /// Marks ops that are one runtime call of the same name (see TrainOps.td).
@@ -43,21 +41,20 @@ public:
 
 #include "ir/train/TrainInterfaces.h.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "ir/train/TrainAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "ir/train/TrainOps.h.inc"
 
 namespace lwcc::train {
 
-/// The three discardable attributes that every pass keeps.
-inline constexpr llvm::StringLiteral layerAttr = "train.layer";
-inline constexpr llvm::StringLiteral phaseAttr = "train.phase";
+/// The two discardable attributes that every pass keeps: the #train.work that
+/// an op is, and what each of its results is called.
+inline constexpr llvm::StringLiteral workAttr = "train.work";
 inline constexpr llvm::StringLiteral namesAttr = "train.names";
 /// #train.tiling of an op, from the form planned on.
 inline constexpr llvm::StringLiteral tilingAttr = "train.tiling";
 /// Of a matrix product that belongs to a layer's backward pass: which dimension
-/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent: "nc-".
+/// of the layer's result its m, n and k are, "n", "c" or "-" each. Absent:
+/// "nc-".
 inline constexpr llvm::StringLiteral axesAttr = "train.axes";
 /// Of a parameter or an argument that holds a part of a tensor (from the form
 /// sharded on): the tensor's name and extents, and the part's first element.
@@ -65,43 +62,37 @@ inline constexpr llvm::StringLiteral axesAttr = "train.axes";
 inline constexpr llvm::StringLiteral tensorAttr = "train.tensor";
 inline constexpr llvm::StringLiteral dimsAttr = "train.dims";
 inline constexpr llvm::StringLiteral beginAttr = "train.begin";
-/// Of a module, from the form planned on: who made the plan (a strategy or a
-/// file) and, if it was asked for, the plan as JSON (passes/plan).
-inline constexpr llvm::StringLiteral strategyAttr = "train.strategy";
-inline constexpr llvm::StringLiteral planAttr = "train.plan";
-/// Of a module, if it was asked for: what each strategy would cost, as text.
-inline constexpr llvm::StringLiteral costsAttr = "train.costs"; ///< as JSON
-inline constexpr llvm::StringLiteral comparisonAttr = "train.comparison";
 /// Of a module with a loss: how many classes labels may name.
 inline constexpr llvm::StringLiteral classesAttr = "train.classes";
-/// Of a module, in the form planned: by lane ("0.1.0"), the tasks of which the
-/// plan says the order (plan::Task::text).
+/// Of a module, in the form planned: a #train.lane_order for each lane whose
+/// order the plan says something about.
 inline constexpr llvm::StringLiteral orderAttr = "train.order";
-/// Of a tile's op: which of its layer's tiles it is, row-major; absent if the
-/// layer has one.
+/// #train.tile of an op that makes a part of a larger op's results (form
+/// sharded on); its train.names are those of the whole.
 inline constexpr llvm::StringLiteral tileAttr = "train.tile";
-/// The lane of transfers to a device; lanes below are the plan's.
-inline constexpr int64_t transferLane = 99;
 
 /// Most tensors that the runtime's sum and sgd take (runtime/core/Ops.h).
 inline constexpr size_t maxTerms = 64;
-/// Function argument attribute: the ONNX name of a graph input, or "labels" or
-/// "scalars".
+/// Function argument attributes: what it is called (a graph input by its ONNX
+/// name), and its #train.role; without one it is an input.
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";
+inline constexpr llvm::StringLiteral roleAttr = "train.role";
+ArgumentRole roleOf(mlir::BlockArgument argument);
 
 /// Names of the functions of a module, by form (README.md).
 inline constexpr llvm::StringLiteral modelFunc = "model";
 inline constexpr llvm::StringLiteral trainStepFunc = "train_step";
 inline constexpr llvm::StringLiteral evaluateFunc = "evaluate";
 
-/// Says which layer and phase an op belongs to.
-void setLayer(mlir::Operation *op, llvm::StringRef layer,
-              llvm::StringRef phase);
-/// Copies layer from `from` (a gradient op gets phase "backward").
-void inheritLayer(mlir::Operation *op, mlir::Operation *from,
-                  llvm::StringRef phase);
-llvm::StringRef layerOf(mlir::Operation *op); ///< "" if none
-llvm::StringRef phaseOf(mlir::Operation *op); ///< "forward" if none
+/// What an op serves; null if it does not say.
+WorkAttr workOf(mlir::Operation *op);
+llvm::StringRef layerOf(mlir::Operation *op); ///< "" if it does not say
+Phase phaseOf(mlir::Operation *op);           ///< forward if it does not say
+/// Says which layer an op serves, and when.
+void setWork(mlir::Operation *op, llvm::StringRef layer, Phase phase,
+             std::optional<int64_t> tile = std::nullopt);
+/// The op serves the layer of `from`, in this phase.
+void inheritWork(mlir::Operation *op, mlir::Operation *from, Phase phase);
 
 /// The ONNX-derived name of a value: its op's train.names, its argument's
 /// train.name, its parameter's symbol; "" if none.

@@ -50,4 +50,27 @@ def TiedOpInterface : OpInterface<"TiedOpInterface"> {
   ];
 }
 
+def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An optimizer's step of one parameter. Its first operands are the parameter
+    and the states that the optimizer keeps for it, of one shape; its results are
+    the new values of these, in the same order and in their memory. It is
+    elementwise in them, so that any part may be updated by itself. Sharding,
+    prices and checkpoints know optimizers by this alone.
+  }];
+  let methods = [
+    InterfaceMethod<"How many tensors of state it keeps.", "unsigned", "getNumStates">,
+    InterfaceMethod<[{
+      The terms of the gradient, which are summed in their order; they may lie
+      on other devices.
+    }],
+    "::mlir::MutableOperandRange", "getGradientTerms">,
+    InterfaceMethod<"The parameter.", "::mlir::Value", "getWeight", (ins), "",
+      [{ return $_op->getOperand(0); }]>,
+    InterfaceMethod<"The parameter, then the states.", "::mlir::OperandRange", "getUpdated", (ins), "",
+      [{ return $_op->getOperands().take_front(1 + $_op.getNumStates()); }]>
+  ];
+}
+
 #endif // LWCC_IR_TRAIN_INTERFACES

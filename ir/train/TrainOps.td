@@ -12,91 +12,21 @@
 //     printer and lwcc-run need no code of their own for such an op.
 //   - Tensors have static shapes, f32 unless said otherwise; images are
 //     [n, c, h, w]. After sharding, a type's encoding is #train.place.
-//   - Discardable attributes kept by every pass: train.layer (the ONNX node
-//     that the op serves), train.phase ("forward", "backward", "update") and
-//     train.names (one name per result, from the ONNX file).
+//   - Discardable attributes kept by every pass: train.work (the layer, phase
+//     and tile that the op serves) and train.names (the tensor that each result
+//     is, or is a tile of, by its ONNX name).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_OPS
 #define LWCC_IR_TRAIN_OPS
 
-include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
-include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ir/train/TrainAttrs.td"
 include "ir/train/TrainInterfaces.td"
-
-def TrainDialect : Dialect {
-  let name = "train";
-  let summary = "A training step on values";
-  let cppNamespace = "::lwcc::train";
-  let useDefaultAttributePrinterParser = 1;
-  let hasOperationAttrVerify = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
-
-class TrainAttr<string name, string keyword, list<Trait> traits = []>
-    : AttrDef<TrainDialect, name, traits> {
-  let mnemonic = keyword;
-}
-
-def PlaceAttr : TrainAttr<"Place", "place"> {
-  let summary = "where a value lives or an op runs: node, GPU of the node, lane";
-  let description = [{
-    As the encoding of a tensor type (forms sharded and later), `lane` is the
-    lane of the producer. `#train.place<0.1.0>` is GPU 1 of node 0, lane 0.
-  }];
-  let parameters = (ins "int64_t":$node, "int64_t":$gpu, "int64_t":$lane);
-  let hasCustomAssemblyFormat = 1;
-}
-
-def TilingAttr : TrainAttr<"Tiling", "tiling"> {
-  let genMnemonicAlias = 1; // written once per module, not on every op
-  let summary = "how a layer is cut, and the place of every tile";
-  let description = [{
-    Degrees of sample (n), channel (c), height (h), width (w) and reduction (k),
-    and one place per tile, row-major over (n, c, h, w, k). Parts are of equal
-    size (to one element), except along the dimensions that `sizes` names: there
-    they have these proportions.
-  }];
-  let parameters = (ins "int64_t":$n, "int64_t":$c, "int64_t":$h, "int64_t":$w,
-                        "int64_t":$k, ArrayRefParameter<"PlaceAttr">:$places,
-                        OptionalParameter<"::mlir::DictionaryAttr">:$sizes);
-  let assemblyFormat = [{
-    `<` `n` `=` $n `c` `=` $c `h` `=` $h `w` `=` $w `k` `=` $k `on` `[` $places `]`
-    (`sizes` `=` $sizes^)? `>`
-  }];
-  let genVerifyDecl = 1;
-}
-
-def InitAttr : TrainAttr<"Init", "init"> {
-  let summary = "where a parameter's first value comes from";
-  let description = [{
-    `kind` is "blob" (bytes of the weights blob from `offset`), "constant" (a),
-    "normal" (mean a, standard deviation b) or "uniform" (from a to b). Random
-    values are drawn by the trainer, by global element index.
-  }];
-  let parameters = (ins StringRefParameter<>:$kind, "int64_t":$offset,
-                        "::llvm::APFloat":$a, "::llvm::APFloat":$b);
-  let hasCustomAssemblyFormat = 1;
-}
-
-def ParameterKind : I32EnumAttr<"ParameterKind", "what a parameter is for", [
-  I32EnumAttrCase<"Trainable", 0, "trainable">,
-  I32EnumAttrCase<"Frozen", 1, "frozen">,
-  I32EnumAttrCase<"Statistic", 2, "statistic">,
-  I32EnumAttrCase<"Optimizer", 3, "optimizer">,
-  I32EnumAttrCase<"Constant", 4, "constant">]> {
-  let cppNamespace = "::lwcc::train";
-  let genSpecializedAttr = 0;
-}
-def ParameterKindAttr : EnumAttr<TrainDialect, ParameterKind, "kind">;
 
 //===----------------------------------------------------------------------===//
 // Op classes
@@ -519,7 +449,8 @@ def FillOp : Kernel<"fill"> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {
+def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>,
+                           DeclareOpInterfaceMethods<UpdateOpInterface>]> {
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
   let description = [{
     Learning rate, momentum, Nesterov and weight decay are read from `scalars`.
@@ -529,6 +460,10 @@ def SgdOp : Kernel<"sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOper
   let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
                        ScalarTensor:$loss, Variadic<FloatTensor>:$gs);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
+  let extraClassDefinition = [{
+    unsigned $cppClass::getNumStates() { return 1; }
+    ::mlir::MutableOperandRange $cppClass::getGradientTerms() { return getGsMutable(); }
+  }];
 }
 
 def MatMulSgdOp : Kernel<"matmul_sgd", [DeclareOpInterfaceMethods<TiedOpInterface, ["tiedOperand"]>]> {

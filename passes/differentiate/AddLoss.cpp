@@ -30,11 +30,11 @@ namespace {
 constexpr StringLiteral lossLayer = "loss";
 constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
-constexpr StringLiteral scalarsName = "scalars";
 
-std::optional<unsigned> findArgument(func::FuncOp func, StringRef name) {
+/// The first of this role.
+std::optional<unsigned> findArgument(func::FuncOp func, ArgumentRole role) {
   for (BlockArgument argument : func.getArguments())
-    if (nameOf(argument) == name)
+    if (roleOf(argument) == role)
       return argument.getArgNumber();
   return std::nullopt;
 }
@@ -56,7 +56,7 @@ Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
     return scores;
   auto matrix = tensorOf(builder.getContext(), type.getShape().take_front(2));
   auto reshape = ReshapeOp::create(builder, loc, matrix, scores);
-  setLayer(reshape, lossLayer, "forward");
+  setWork(reshape, lossLayer, Phase::forward);
   return reshape;
 }
 
@@ -165,13 +165,13 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       auto entropy =
           CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}),
                                  type, logits, *labels, Value());
-      setLayer(entropy, lossLayer, "forward");
+      setWork(entropy, lossLayer, Phase::forward);
       setNames(entropy, {lossName, "probs"});
       loss = entropy.getLoss();
     }
     auto accuracy = AccuracyOp::create(
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
-    setLayer(accuracy, lossLayer, "forward");
+    setWork(accuracy, lossLayer, Phase::forward);
     setNames(accuracy, {"counts"});
 
     func->getParentOp()->setAttr(classesAttr,
@@ -186,27 +186,32 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   void noteNodes(func::FuncOp func) {
     llvm::SetVector<Attribute> nodes;
     for (Operation &op : func.getBody().front())
-      if (Attribute layer = op.getAttr(layerAttr))
-        nodes.insert(layer);
+      if (StringRef layer = layerOf(&op); !layer.empty())
+        nodes.insert(StringAttr::get(&getContext(), layer));
     func->getParentOp()->setAttr(
         nodesAttr, ArrayAttr::get(&getContext(), nodes.getArrayRef()));
   }
 
   FailureOr<Value> existingLabels(func::FuncOp func) {
-    for (BlockArgument argument : func.getArguments())
-      if (getElementTypeOrSelf(argument.getType()).isInteger(32))
-        return Value(argument);
-    return func.emitError("@model has a loss but no labels (an i32 argument)");
+    if (std::optional<unsigned> labels =
+            findArgument(func, ArgumentRole::Labels))
+      return Value(func.getArgument(*labels));
+    return func.emitError(
+        "@model has a loss but no argument that is #train.role<labels>");
   }
 
   /// A new argument before `scalars`.
   FailureOr<Value> addLabels(func::FuncOp func, int64_t batch) {
-    std::optional<unsigned> scalars = findArgument(func, scalarsName);
+    std::optional<unsigned> scalars = findArgument(func, ArgumentRole::Scalars);
     if (!scalars)
-      return func.emitError("@model has no argument named \"scalars\"");
+      return func.emitError(
+          "@model has no argument that is #train.role<scalars>");
     Builder builder(&getContext());
     DictionaryAttr attrs = builder.getDictionaryAttr(
-        builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)));
+        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
+         builder.getNamedAttr(
+             roleAttr,
+             ArgumentRoleAttr::get(&getContext(), ArgumentRole::Labels))});
     if (failed(func.insertArgument(
             *scalars, RankedTensorType::get({batch}, builder.getI32Type()),
             attrs, func.getLoc())))

@@ -56,6 +56,11 @@ public:
     Block &body = func.getBody().front();
     Operation *ret = body.getTerminator();
     loss = ret->getOperand(0);
+    for (BlockArgument argument : func.getArguments())
+      if (roleOf(argument) == ArgumentRole::Scalars)
+        scalars = argument;
+    if (!scalars)
+      return func.emitError("has no argument that is #train.role<scalars>");
     builder.setInsertionPoint(ret);
     SmallVector<Operation *> forward;
     for (Operation &op : body.without_terminator())
@@ -85,6 +90,7 @@ private:
   Recorder recorder;
   OpBuilder builder;
   Value loss;
+  Value scalars;                    ///< of the step, for updates
   DenseSet<Value> needed;           ///< gradients that lead to a parameter
   DenseMap<Value, Value> gradients; ///< the sums so far
   /// Of each trainable parameter: the op that is differentiated last.
@@ -121,7 +127,7 @@ private:
     std::string rest =
         forward->getNumResults() ? gradientName(forward->getResult(0)) : "";
     for (Operation *op : recorder.created) {
-      inheritLayer(op, forward, "backward");
+      inheritWork(op, forward, Phase::backward);
       SmallVector<std::string> own;
       for (Value result : op->getResults()) {
         auto name = names.find(result);
@@ -141,7 +147,7 @@ private:
     auto one = ConstantOp::create(builder, loss.getLoc(),
                                   DenseElementsAttr::get(type, 1.0f));
     recorder.created.clear();
-    inheritLayer(one, loss.getDefiningOp(), "backward");
+    inheritWork(one, loss.getDefiningOp(), Phase::backward);
     setNames(one, {gradientName(loss)});
     gradients[loss] = one;
   }
@@ -178,7 +184,7 @@ private:
       return;
     }
     sum = buildMap(builder, forward->getLoc(), "add", {sum, gradient});
-    inheritLayer(sum.getDefiningOp(), forward, "backward");
+    inheritWork(sum.getDefiningOp(), forward, Phase::backward);
     setNames(sum.getDefiningOp(), {gradientName(value)});
     recorder.created.clear();
   }
@@ -210,13 +216,12 @@ private:
       states.push_back(ReadOp::create(builder, loc, parameter.getType(),
                                       written.back().getSymName()));
     }
-    Value scalars = func.getArguments().back();
     Operation *step = optimizer.build(
         builder, loc, {read.getValue(), gradient, states, scalars, loss});
     for (auto [target, value] : llvm::zip_equal(written, step->getResults()))
       WriteOp::create(builder, loc, target.getSymName(), value);
     for (Operation *op : recorder.created)
-      inheritLayer(op, layer, "update");
+      inheritWork(op, layer, Phase::update);
     recorder.created.clear();
   }
 

@@ -27,7 +27,7 @@ Value lwcc::train::perChannel(OpBuilder &builder, Value value, int64_t rank,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(value);
   auto view = ReshapeOp::create(builder, value.getLoc(), type, value);
-  inheritLayer(view, layer, phaseOf(layer));
+  inheritWork(view, layer, phaseOf(layer));
   SmallString<64> name(nameOf(value));
   if (!name.empty())
     setNames(view, {(name += ".per_channel").str()});
@@ -43,7 +43,7 @@ MapOp lwcc::train::applyBatchNorm(OpBuilder &builder, BatchNormOp op,
     inputs.push_back(perChannel(builder, value, rank, op));
   MapOp map = buildMap(builder, op.getLoc(), "batch_norm_apply", inputs,
                        builder.getDictionaryAttr({}));
-  inheritLayer(map, op, phaseOf(op));
+  inheritWork(map, op, phaseOf(op));
   if (StringRef name = nameOf(op.getY()); !name.empty())
     setNames(map, {name});
   return map;

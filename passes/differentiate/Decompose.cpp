@@ -54,7 +54,7 @@ void replaceAverage(OpBuilder &builder, BatchNormOp op, Value updated,
       builder, op.getLoc(), "running_average", {running, batch},
       floatParams(op.getContext(),
                   {{"keep", momentum}, {"take", (1 - momentum) * unbiased}}));
-  inheritLayer(map, op, phaseOf(op));
+  inheritWork(map, op, phaseOf(op));
   if (StringRef name = nameOf(running); !name.empty())
     setNames(map, {("new_" + name).str()});
   updated.replaceAllUsesWith(map);
@@ -71,7 +71,7 @@ LogicalResult decompose(BatchNormOp op) {
   auto stats = BatchNormStatsOp::create(builder, op.getLoc(), perChannelType,
                                         perChannelType, perChannelType,
                                         op.getX(), op.getEpsilonAttr());
-  inheritLayer(stats, op, phaseOf(op));
+  inheritWork(stats, op, phaseOf(op));
   std::string names[] = {derivedName(op.getY(), "mean"),
                          derivedName(op.getY(), "variance"),
                          derivedName(op.getY(), "invstd")};
@@ -93,7 +93,7 @@ LogicalResult decompose(BatchNormGradOp op) {
   auto stats = BatchNormGradStatsOp::create(
       builder, op.getLoc(), op.getDscale().getType(), op.getDbias().getType(),
       op.getDy(), op.getX(), op.getMean(), op.getInvstd());
-  inheritLayer(stats, op, phaseOf(op));
+  inheritWork(stats, op, phaseOf(op));
   std::string dscale(nameOf(op.getDscale())), dbias(nameOf(op.getDbias()));
   setNames(stats, {dscale, dbias});
   if (!op.getDx().use_empty()) {
@@ -107,7 +107,7 @@ LogicalResult decompose(BatchNormGradOp op) {
         buildMap(builder, op.getLoc(), "batch_norm_grad_input", inputs,
                  floatParams(op.getContext(),
                              {{"inv_count", 1.0 / countOf(op.getX())}}));
-    inheritLayer(map, op, phaseOf(op));
+    inheritWork(map, op, phaseOf(op));
     if (StringRef name = nameOf(op.getDx()); !name.empty())
       setNames(map, {name});
     op.getDx().replaceAllUsesWith(map);
@@ -133,7 +133,7 @@ LogicalResult decompose(DropoutOp op) {
     product.args = {Expression::inputOf(0), mask};
     MapOp map = buildMap(builder, op.getLoc(), typeOf(op.getY()), product,
                          {op.getX()}, op.getScalars());
-    inheritLayer(map, op, phaseOf(op));
+    inheritWork(map, op, phaseOf(op));
     if (StringRef name = nameOf(op.getY()); !name.empty())
       setNames(map, {name});
     y = map;

@@ -113,7 +113,7 @@ void rewrite(MapOp map, const Expression &expr, ValueRange inputs) {
 void fuseInto(MapOp producer, MapOp consumer) {
   SmallVector<Value> inputs;
   auto inputFor = [&](Value value) {
-    auto known = llvm::find(inputs, value);
+    auto *known = llvm::find(inputs, value);
     unsigned index = known - inputs.begin();
     if (known == inputs.end())
       inputs.push_back(value);
@@ -177,7 +177,7 @@ SmallVector<Value> largeInputs(MapOp map) {
 bool areClose(Operation *from, Operation *to) {
   for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
     if (!isa<MapOp, ReshapeOp, ReadOp, WriteOp, ConstantOp>(op) &&
-        phaseOf(op) != "update")
+        phaseOf(op) != Phase::update)
       return false;
   return true;
 }

@@ -59,7 +59,7 @@ LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
     builder.setInsertionPointAfter(latest.op);
     auto write =
         WriteOp::create(builder, latest.op.getLoc(), name, latest.value);
-    inheritLayer(write, latest.op, "forward");
+    inheritWork(write, latest.op, Phase::forward);
   }
   return result;
 }
@@ -71,7 +71,7 @@ void useRunningStatistics(BatchNormOp op) {
       buildMap(builder, op.getLoc(), "rsqrt_eps", {op.getRunningVariance()},
                floatParams(op.getContext(),
                            {{"epsilon", op.getEpsilon().convertToDouble()}}));
-  inheritLayer(invstd, op, "forward");
+  inheritWork(invstd, op, Phase::forward);
   if (StringRef name = nameOf(op.getY()); !name.empty())
     setNames(invstd, {(name + ".invstd").str()});
   MapOp apply = applyBatchNorm(builder, op, op.getRunningMean(), invstd);

@@ -10,6 +10,7 @@
 
 #include "passes/memory/PlanMemory.h"
 #include "ir/Size.h"
+#include "ir/exec/Counterparts.h"
 #include "passes/Passes.h"
 #include "passes/memory/MemoryProblem.h"
 
@@ -120,7 +121,8 @@ std::vector<Share> Lifetimes::shares(SequenceOp sequence) {
 /// printed for them all: they take the places in which all have room, unless
 /// that costs a device more than a thousandth.
 static std::vector<int64_t>
-placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices) {
+placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices,
+                const Counterparts &counterparts) {
   auto costOf = [](BufferOp buffer) {
     return static_cast<int64_t>(
         llvm::alignTo(buffer.getBytes(), arenaAlignment));
@@ -128,7 +130,7 @@ placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices) {
   llvm::MapVector<llvm::StringRef, int64_t> common; // the most that one needs
   for (const auto &buffers : devices)
     for (BufferOp buffer : buffers) {
-      int64_t &bytes = common[localName(buffer)];
+      int64_t &bytes = common[counterparts.nameOf(buffer)];
       bytes = std::max(bytes, costOf(buffer));
     }
   llvm::StringMap<int64_t> offsets;
@@ -146,7 +148,7 @@ placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices) {
     }
     if (commonEnd - end <= end / 1000) {
       for (BufferOp buffer : buffers)
-        buffer.setOffset(offsets.lookup(localName(buffer)));
+        buffer.setOffset(offsets.lookup(counterparts.nameOf(buffer)));
       end = commonEnd;
     }
     ends.push_back(end);
@@ -171,6 +173,7 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
   if (failed(checkSum(program)))
     return failure();
   Lifetimes lifetimes(program);
+  Counterparts counterparts(program);
   llvm::SmallPtrSet<Operation *, 32> planned;
   std::vector<std::vector<Share>> perSequence;
   for (SequenceOp sequence : lifetimes.sequences) {
@@ -186,22 +189,23 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
   for (auto buffer : program.getBody().getOps<BufferOp>())
     if (!buffer.getViewOf() && !planned.contains(buffer))
       persistent[lifetimes.deviceOf(buffer)].push_back(buffer);
-  std::vector<int64_t> end = placePersistent(persistent);
+  std::vector<int64_t> end = placePersistent(persistent, counterparts);
 
-  // Where the buffers of the same names lie on the devices before, if they can.
+  // Where their counterparts lie on the devices before, if they can.
   std::vector<int64_t> arena = end;
   for (std::vector<Share> &shares : perSequence) {
     llvm::StringMap<int64_t> placed;
     for (auto [device, share] : llvm::enumerate(shares)) {
       std::vector<int64_t> wishes(share.buffers.size(), -1);
       for (auto [buffer, wish] : llvm::zip_equal(share.buffers, wishes))
-        if (auto other = placed.find(localName(buffer)); other != placed.end())
+        if (auto other = placed.find(counterparts.nameOf(buffer));
+            other != placed.end())
           wish = other->second;
       memory::MemorySolution solution = memory::solve(share.problem, wishes);
       for (auto [buffer, offset] :
            llvm::zip_equal(share.buffers, solution.offsets)) {
         buffer.setOffset(end[device] + offset);
-        placed.try_emplace(localName(buffer), offset);
+        placed.try_emplace(counterparts.nameOf(buffer), offset);
       }
       arena[device] = std::max(arena[device], end[device] + solution.arena);
     }
@@ -243,7 +247,7 @@ MemoryReport lwcc::reportMemory(ProgramOp program) {
       device.sequence = sequence.getSymName();
       device.callee = call.getCallee();
       device.layer = call.getLayer();
-      device.phase = call.getPhase();
+      device.phase = phaseName(call.getPhase());
       device.alive.clear();
       for (int b : peak.buffers)
         device.alive.push_back(

@@ -1,27 +1,26 @@
 //===- TrainPlan.cpp - Attach a plan to a module --------------------------===//
 //
-// Takes `differentiated`, gives `planned`: asks a solver (or a file) for a plan
-// of the layers and writes each op's tiling on it. Solvers that ask what a step
-// of a plan's program takes have it made of a copy. A layer is what has one
-// train.layer: its forward, backward and update ops share the tiling. An op
-// that belongs to no layer of its own (a read of a parameter) goes with the op
-// that uses it.
+// Takes `differentiated`, gives `planned`. The pass asks a solver, or a file,
+// for a plan of the layers, checks it, and writes each op's tiling on it. All
+// ops of a layer (those with one layer in train.work) share the tiling. An op without a
+// layer of its own, such as a read of a parameter, goes with the op that uses
+// it.
+//
+// A solver may ask how long a step of a plan's program takes. Then the pass has
+// a copy of the module lowered (PlanningHooks::lower) and times the result.
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/plan/TrainPlan.h"
 #include "ir/InputFile.h"
 #include "ir/train/Train.h"
-#include "passes/Passes.h"
 #include "passes/differentiate/Nodes.h"
-#include "passes/plan/BuildGraph.h"
-#include "passes/plan/Compare.h"
-#include "passes/plan/CostTables.h"
-#include "passes/plan/ProgramTime.h"
-#include "passes/plan/Simulator.h"
+#include "passes/plan/model/BuildGraph.h"
+#include "passes/plan/model/ReadProgram.h"
+#include "passes/plan/price/ProgramTime.h"
+#include "passes/plan/price/Simulator.h"
 
 #include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
@@ -35,7 +34,7 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
-/// Into the model's order.
+/// Brings a plan's layers into the model's order.
 static void sortLayers(plan::Plan &made, const plan::LayerGraph &graph) {
   llvm::StringMap<size_t> position;
   for (auto [i, layer] : llvm::enumerate(graph.layers))
@@ -56,6 +55,8 @@ static std::string bytesText(int64_t bytes) {
 namespace {
 struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
   using TrainPlanBase::TrainPlanBase;
+  TrainPlan(TrainPlanOptions options, PlanningHooks hooks)
+      : TrainPlanBase(std::move(options)), hooks(std::move(hooks)) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -89,7 +90,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
         machine,
         costs,
         {searchSeconds, static_cast<uint64_t>(searchSeed), searchDimensions}};
-    // The table of strategies asks again about what a solver has compared.
+    // Remembers answers: the table of strategies asks again for plans that a
+    // solver has compared.
     std::vector<std::pair<plan::Plan, double>> known;
     auto programStep = [&](const plan::Plan &made) {
       auto same = llvm::find_if(known, [&](const auto &entry) {
@@ -101,7 +103,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       known.emplace_back(made, stepOfProgram(made, costs));
       return known.back().second;
     };
-    if (!lowering.empty() && programIsSmall(graph))
+    if (hooks.lower && programIsSmall(graph))
       problem.programStep = programStep;
     if (costs.isUnmeasured())
       module.emitWarning("costs '")
@@ -138,28 +140,18 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       return;
     module->removeAttr(nodesAttr);
     attach(*made, module);
-    auto keep = [&](StringRef name, const std::string &text) {
-      module->setAttr(name, StringAttr::get(&getContext(), text));
-    };
-    keep(strategyAttr, file.empty() ? strategy : file);
-    if (tables)
-      keep(costsAttr, plan::CostTables(problem).toJson());
-    if (compare)
-      keep(comparisonAttr,
-           plan::compareStrategies(
-               problem, *made, file.empty() ? StringRef(strategy) : "this plan",
-               file.empty() ? took.count() : 0));
-    if (record) {
-      made->machine = machine;
-      // A strategy that prices nothing is good for any machine of this shape.
-      if (made->costs.empty())
-        made->machine.name.clear();
-      sortLayers(*made, graph);
-      keep(planAttr, toJson(*made));
-    }
+    if (!hooks.onPlan)
+      return;
+    made->machine = machine;
+    // A strategy that prices nothing is good for any machine of this shape.
+    if (made->costs.empty())
+      made->machine.name.clear();
+    sortLayers(*made, graph);
+    hooks.onPlan(problem, *made, file.empty() ? took.count() : 0);
   }
 
 private:
+  PlanningHooks hooks;
   plan::Machine machine;
 
   /// Reports a mistake of the user and fails the pass.
@@ -168,16 +160,17 @@ private:
     return getOperation().emitError(message);
   }
 
-  /// Whether anything depends on what the machine is capable of.
+  /// Whether anything asks for prices, and thereby for what the machine can do.
   bool isPriced() const {
     const plan::Solver *solver = plan::findSolver(strategy);
-    return compare || tables || (file.empty() && solver && solver->searches);
+    return hooks.priced || (file.empty() && solver && solver->searches);
   }
 
-  /// Whether a searched plan is predicted to fit. A solver that heeds memory
-  /// then knows of none that does; of the others' plans it is worth a warning:
-  /// predictions are up to some tens of percent too high, and what does not fit
-  /// once memory is planned is refused by the driver.
+  /// Whether a searched plan is predicted to fit into memory, or may be tried
+  /// all the same. If the plan of a solver that heeds memory does not fit, the
+  /// solver knows of none that does: an error. Else a warning is enough:
+  /// predictions are up to some tens of percent too high, and the driver
+  /// refuses what does not fit once memory is planned.
   bool fits(const plan::Problem &problem, const plan::Solver &solver,
             plan::Plan &found) {
     plan::Simulator simulator(problem);
@@ -205,29 +198,28 @@ private:
     return true;
   }
 
-  /// Whether a program is made of a plan in a fraction of a second.
+  /// Whether making a program of a plan takes but a fraction of a second.
   bool programIsSmall(const plan::LayerGraph &graph) const {
     constexpr int64_t mostTiles = 1500;
     return static_cast<int64_t>(graph.layers.size()) * machine.devices() <=
            mostTiles;
   }
 
-  /// Seconds of a training step. A plan that cannot be compiled takes for ever:
-  /// then another one is taken, and a warning says why not this one.
+  /// Seconds that a training step of a plan's program takes. Infinity for a
+  /// plan that cannot be compiled, so that no solver takes it; a warning says
+  /// why.
   double stepOfProgram(const plan::Plan &made, const plan::CostModel &costs) {
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     attach(made, *copy);
-    PassManager manager(&getContext());
-    manager.enableVerifier(false);
     std::string reason;
-    bool compiles = succeeded(parsePassPipeline(lowering, manager));
-    if (compiles) {
+    bool compiles;
+    {
       ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &found) {
         if (reason.empty() && found.getSeverity() == DiagnosticSeverity::Error)
           reason = found.str();
         return success();
       });
-      compiles = succeeded(manager.run(*copy)) && succeeded(verify(*copy));
+      compiles = succeeded(hooks.lower(*copy)) && succeeded(verify(*copy));
     }
     if (!compiles) {
       getOperation().emitWarning("a plan of '")
@@ -235,8 +227,9 @@ private:
           << "' cannot be compiled and is left out: " << reason;
       return std::numeric_limits<double>::infinity();
     }
-    return plan::timeOf(*copy->getOps<exec::ProgramOp>().begin(), trainStepFunc,
-                        machine, costs)
+    exec::ProgramOp program = *copy->getOps<exec::ProgramOp>().begin();
+    return plan::timeOf(plan::readProgram(program, trainStepFunc), machine,
+                        costs)
         .step;
   }
 
@@ -273,17 +266,18 @@ private:
 
   void attachOrder(const plan::Plan &made, ModuleOp module) {
     Builder builder(&getContext());
-    NamedAttrList lanes;
+    SmallVector<Attribute> lanes;
     for (const plan::LaneOrder &order : made.order) {
-      SmallVector<std::string> tasks;
-      for (const plan::Task &task : order.tasks)
-        tasks.push_back(task.text());
-      lanes.set(order.lane.text(),
-                builder.getStrArrayAttr(
-                    SmallVector<StringRef>(tasks.begin(), tasks.end())));
+      SmallVector<TaskAttr> tasks;
+      for (const Task &task : order.tasks)
+        tasks.push_back(
+            TaskAttr::get(&getContext(), task.layer, task.phase, task.tile));
+      if (!tasks.empty())
+        lanes.push_back(LaneOrderAttr::get(
+            &getContext(), PlaceAttr::get(&getContext(), order.lane), tasks));
     }
     if (!lanes.empty())
-      module->setAttr(orderAttr, lanes.getDictionary(&getContext()));
+      module->setAttr(orderAttr, builder.getArrayAttr(lanes));
   }
 
   void attach(const plan::Plan &made, ModuleOp module) {
@@ -291,8 +285,8 @@ private:
     llvm::StringMap<TilingAttr> tilings;
     for (const plan::LayerPlan &layer : made.layers) {
       const plan::Tiling &t = layer.tiling;
-      auto places = llvm::map_to_vector(t.places, [&](const plan::Place &p) {
-        return PlaceAttr::get(context, p.node, p.gpu, p.lane);
+      auto places = llvm::map_to_vector(t.places, [&](const Place &place) {
+        return PlaceAttr::get(context, place);
       });
       Builder builder(context);
       NamedAttrList sizes;
@@ -312,3 +306,8 @@ private:
   }
 };
 } // namespace
+
+std::unique_ptr<Pass> lwcc::createTrainPlan(TrainPlanOptions options,
+                                            PlanningHooks hooks) {
+  return std::make_unique<TrainPlan>(std::move(options), std::move(hooks));
+}

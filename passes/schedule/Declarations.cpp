@@ -15,20 +15,19 @@ RankedTensorType lwcc::plainType(Type type) {
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
 }
 
-static PlaceKey keyOf(train::PlaceAttr place) {
-  return place ? PlaceKey(place.getNode(), place.getGpu(), place.getLane())
-               : PlaceKey(0, 0, 0);
+static Place valueOf(train::PlaceAttr place) {
+  return place ? place.getValue() : Place();
 }
 
-PlaceKey lwcc::placeOf(Operation *op) {
+Place lwcc::placeOf(Operation *op) {
   auto tiling = op->getAttrOfType<train::TilingAttr>(train::tilingAttr);
-  return keyOf(tiling && !tiling.getPlaces().empty() ? tiling.getPlaces()[0]
-                                                     : train::PlaceAttr());
+  return valueOf(tiling && !tiling.getPlaces().empty() ? tiling.getPlaces()[0]
+                                                       : train::PlaceAttr());
 }
 
-PlaceKey lwcc::placeOf(Value value) {
+Place lwcc::placeOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  return keyOf(dyn_cast_or_null<train::PlaceAttr>(type.getEncoding()));
+  return valueOf(dyn_cast_or_null<train::PlaceAttr>(type.getEncoding()));
 }
 
 Declarations::Declarations(ModuleOp module, ArrayRef<func::FuncOp> funcs)
@@ -67,64 +66,79 @@ void Declarations::createProgram() {
 }
 
 void Declarations::createDevicesAndLanes() {
-  lanes[PlaceKey(0, 0, 0)];
+  lanes[Place()];
   for (func::FuncOp func : funcs)
     func.walk([&](Operation *op) {
       if (auto tiling = op->getAttrOfType<train::TilingAttr>(train::tilingAttr))
         for (train::PlaceAttr place : tiling.getPlaces())
-          lanes[keyOf(place)];
+          lanes[valueOf(place)];
     });
   Location loc = module.getLoc();
   for (auto &[place, laneName] : lanes) {
-    auto [node, gpu, lane] = place;
-    auto [device, isNew] = devices.try_emplace({node, gpu});
+    auto [device, isNew] = devices.try_emplace(place.device());
     if (isNew) {
-      std::string name = "gpu" + std::to_string(gpu);
-      if (node > 0)
-        name = "node" + std::to_string(node) + "." + name;
+      std::string name = "gpu" + std::to_string(place.gpu);
+      if (place.node > 0)
+        name = "node" + std::to_string(place.node) + "." + name;
       device->second = namer.unique(name);
-      exec::DeviceOp::create(declarations, loc, device->second, node, gpu, 0);
+      exec::DeviceOp::create(declarations, loc, device->second, place.node,
+                             place.gpu, 0);
     }
-    laneName =
-        namer.unique(device->second + (lane == 0 ? ".compute"
-                                       : lane == train::transferLane
-                                           ? ".transfer"
-                                           : ".lane" + std::to_string(lane)));
+    laneName = namer.unique(device->second + "." +
+                            (place.lane == Lane() ? "compute"
+                             : place.lane == Lane::transfer()
+                                 ? "transfer"
+                                 : "lane" + place.lane.text()));
   }
   for (auto &[place, laneName] : lanes)
-    exec::LaneOp::create(declarations, loc, laneName, deviceOf(place),
-                         std::get<2>(place) == train::transferLane);
+    exec::LaneOp::create(declarations, loc,
+                         exec::LaneKindAttr::get(context, place.lane.kind),
+                         laneName, deviceOf(place));
 }
 
-BufferOp Declarations::createBuffer(Location loc, Role role, StringRef name,
-                                    Type type, PlaceKey place,
-                                    FlatSymbolRefAttr parent, int64_t offset) {
+BufferOp Declarations::createBuffer(Value value, Role role, StringRef tensor,
+                                    Place place, FlatSymbolRefAttr parent,
+                                    int64_t offset) {
+  Operation *op = value.getDefiningOp();
+  auto tile =
+      op ? op->getAttrOfType<train::TileAttr>(train::tileAttr) : nullptr;
+  return createBuffer(value.getLoc(), role, tensor, tile, value.getType(),
+                      place, parent, offset);
+}
+
+BufferOp Declarations::createBuffer(Location loc, Role role, StringRef tensor,
+                                    train::TileAttr tile, Type type,
+                                    Place place, FlatSymbolRefAttr parent,
+                                    int64_t offset) {
   OpBuilder::InsertionGuard guard(declarations);
   if (firstKernel)
     declarations.setInsertionPoint(firstKernel);
-  // Devices that do the same have the same names behind their own. Where there
-  // is one, only a tensor that is called like the device's own needs it.
-  std::string full = name.str(), device = deviceOf(place).str() + ".";
+  std::string symbol = tensor.str();
+  if (tile)
+    symbol += "." + tile.text();
   if (devices.size() > 1)
-    full = device + withoutNumbers(name);
-  else if (name.starts_with(device))
-    full = device + full;
-  return BufferOp::create(declarations, loc, namer.unique(full),
-                          deviceOf(place), role, plainType(type), offset,
-                          parent, DenseI64ArrayAttr());
+    symbol = (deviceOf(place) + "." + symbol).str();
+  symbol = namer.unique(symbol);
+  return BufferOp::create(declarations, loc, symbol, deviceOf(place), role,
+                          plainType(type), offset, parent, DenseI64ArrayAttr(),
+                          symbol == tensor ? StringAttr()
+                                           : declarations.getStringAttr(tensor),
+                          tile);
 }
 
 BufferOp Declarations::createKnown(Location loc, Role role, StringRef name,
-                                   Type type, PlaceKey place,
+                                   Type type, Place place,
                                    DictionaryAttr attributes) {
-  BufferOp buffer = createBuffer(loc, role, name, type, place);
+  auto whole =
+      attributes ? attributes.getAs<StringAttr>(train::tensorAttr) : nullptr;
+  BufferOp buffer = createBuffer(loc, role, whole ? whole.getValue() : name,
+                                 /*tile=*/{}, type, place, /*parent=*/{},
+                                 /*offset=*/-1);
   ArrayRef<int64_t> dims = buffer.getTensorType().getShape();
   auto attributeOr = [&](StringRef key, Attribute whole) {
     Attribute part = attributes ? attributes.get(key) : Attribute();
     return part ? part : whole;
   };
-  buffer->setAttr("exec.tensor", attributeOr(train::tensorAttr,
-                                             declarations.getStringAttr(name)));
   buffer->setAttr(
       "exec.dims",
       attributeOr(train::dimsAttr, declarations.getDenseI64ArrayAttr(dims)));
@@ -150,8 +164,20 @@ static Role roleOf(train::ParameterKind kind) {
   llvm_unreachable("all kinds covered");
 }
 
+static Role roleOf(train::ArgumentRole role) {
+  switch (role) {
+  case train::ArgumentRole::Input:
+    return Role::Input;
+  case train::ArgumentRole::Labels:
+    return Role::Labels;
+  case train::ArgumentRole::Scalars:
+    return Role::Scalars;
+  }
+  llvm_unreachable("all roles covered");
+}
+
 void Declarations::createParameters() {
-  llvm::DenseMap<Attribute, PlaceKey> places;
+  llvm::DenseMap<Attribute, Place> places;
   for (func::FuncOp func : funcs)
     func.walk([&](train::ReadOp read) {
       places.try_emplace(read.getParameterAttr(), placeOf(read.getValue()));
@@ -161,7 +187,7 @@ void Declarations::createParameters() {
     auto place = places.find(key);
     BufferOp buffer = createKnown(
         parameter.getLoc(), roleOf(parameter.getKind()), parameter.getSymName(),
-        parameter.getType(), place == places.end() ? PlaceKey() : place->second,
+        parameter.getType(), place == places.end() ? Place() : place->second,
         parameter->getDiscardableAttrDictionary());
     buffer->setAttr("exec.kind", parameter.getKindAttr());
     buffer->setAttr("exec.init", parameter.getInitAttr());
@@ -177,9 +203,7 @@ void Declarations::createInputsAndResults() {
   Block &body = func.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
     RankedTensorType type = plainType(argument.getType());
-    Role role = type == train::scalarsType(context)   ? Role::Scalars
-                : type.getElementType().isInteger(32) ? Role::Labels
-                                                      : Role::Input;
+    Role role = roleOf(train::roleOf(argument));
     known[StorageMap::argumentKey(context, argument.getArgNumber())] =
         createKnown(argument.getLoc(), role, tensorName(argument), type,
                     placeOf(argument),

@@ -15,15 +15,12 @@
 #include "llvm/ADT/MapVector.h"
 
 #include <map>
-#include <tuple>
 
 namespace lwcc {
 
-using PlaceKey = std::tuple<int64_t, int64_t, int64_t>; // node, gpu, lane
-
 /// Where an op runs, and where a value lies.
-PlaceKey placeOf(mlir::Operation *op);
-PlaceKey placeOf(mlir::Value value);
+Place placeOf(mlir::Operation *op);
+Place placeOf(mlir::Value value);
 /// A type in memory: the place that it carries in `sharded` has become the
 /// buffer's device.
 mlir::RankedTensorType plainType(mlir::Type type);
@@ -36,12 +33,13 @@ public:
   Declarations(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> funcs);
 
   mlir::FlatSymbolRefAttr kernelFor(train::MapOp map);
-  exec::BufferOp createBuffer(mlir::Location loc, exec::Role role,
-                              llvm::StringRef name, mlir::Type type,
-                              PlaceKey place,
+  /// A buffer for a value of the function, or for the tile of one that it is;
+  /// `tensor` is what the whole is called.
+  exec::BufferOp createBuffer(mlir::Value value, exec::Role role,
+                              llvm::StringRef tensor, Place place,
                               mlir::FlatSymbolRefAttr parent = {},
                               int64_t offset = -1);
-  mlir::FlatSymbolRefAttr laneOf(PlaceKey place) const {
+  mlir::FlatSymbolRefAttr laneOf(Place place) const {
     return mlir::FlatSymbolRefAttr::get(context, lanes.at(place));
   }
   bool hasManyDevices() const { return devices.size() > 1; }
@@ -54,13 +52,17 @@ private:
   void createDevicesAndLanes();
   void createParameters();
   void createInputsAndResults();
+  exec::BufferOp createBuffer(mlir::Location loc, exec::Role role,
+                              llvm::StringRef tensor, train::TileAttr tile,
+                              mlir::Type type, Place place,
+                              mlir::FlatSymbolRefAttr parent, int64_t offset);
   /// A buffer that the trainer knows: a global tensor, or the part of one that
   /// `attributes` describes (Train.h).
   exec::BufferOp createKnown(mlir::Location loc, exec::Role role,
-                             llvm::StringRef name, mlir::Type type,
-                             PlaceKey place, mlir::DictionaryAttr attributes);
-  llvm::StringRef deviceOf(PlaceKey place) const {
-    return devices.at({std::get<0>(place), std::get<1>(place)});
+                             llvm::StringRef name, mlir::Type type, Place place,
+                             mlir::DictionaryAttr attributes);
+  llvm::StringRef deviceOf(Place place) const {
+    return devices.at(place.device());
   }
 
   mlir::ModuleOp module;
@@ -70,8 +72,8 @@ private:
   exec::ProgramOp program;
   mlir::Operation *firstKernel = nullptr;
   Namer namer;
-  std::map<std::pair<int64_t, int64_t>, std::string> devices;
-  std::map<PlaceKey, std::string> lanes;
+  std::map<DeviceId, std::string> devices;
+  std::map<Place, std::string> lanes;
   llvm::DenseMap<mlir::Attribute, exec::BufferOp> known;
   llvm::MapVector<std::pair<llvm::StringRef, size_t>, mlir::FlatSymbolRefAttr>
       kernels;

@@ -59,7 +59,7 @@ static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
         product.getB() == update.getW() && !found &&
         placeOf(product.getC()) == placeOf(gradient.getC()))
       found = product;
-    else if (user != update && phaseOf(user) != "forward")
+    else if (user != update && phaseOf(user) != Phase::forward)
       return {};
   }
   return found;
@@ -90,10 +90,10 @@ static void fuse(SgdOp update, int64_t rows) {
 
   if (fetch && !isThereAt(first, fetch.getY())) {
     fetch->moveBefore(first);
-    setLayer(fetch, layerOf(fetch), phaseOf(gradient));
+    setWork(fetch, layerOf(fetch), phaseOf(gradient));
   }
   momentum->moveBefore(&update->getBlock()->front());
-  inheritLayer(momentum, update, phaseOf(gradient));
+  inheritWork(momentum, update, phaseOf(gradient));
   OpBuilder builder(first);
   auto dx =
       RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape(),

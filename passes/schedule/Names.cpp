@@ -36,35 +36,11 @@ std::string lwcc::tensorName(Value value) {
   StringRef layer = layerOf(op);
   std::string name =
       layer.empty() ? op->getName().stripDialect().str() : layer.str();
-  if (phaseOf(op) != "forward")
+  if (phaseOf(op) != Phase::forward)
     name = "d_" + name;
   if (op->getNumResults() > 1)
     name += "." + std::to_string(cast<OpResult>(value).getResultNumber());
   return name;
-}
-
-std::string lwcc::withoutNumbers(StringRef name) {
-  if (name.consume_back(evaluateSuffix))
-    return (withoutNumbers(name) + evaluateSuffix).str();
-  auto [rest, last] = name.rsplit('.');
-  StringRef digits = last;
-  if (digits.consume_front("gpu"))
-    return (!digits.empty() && llvm::all_of(digits, llvm::isDigit) ? rest
-                                                                   : name)
-        .str();
-  std::string letters;
-  bool afterDigit = true; // a number behind each letter
-  for (char c : last) {
-    bool isDigit = llvm::isDigit(c);
-    if (isDigit ? letters.empty()
-                : !afterDigit || !StringRef("nchwk").contains(c))
-      return name.str();
-    if (!isDigit)
-      letters += c;
-    afterDigit = isDigit;
-  }
-  return letters.empty() || !afterDigit ? name.str()
-                                        : rest.str() + "." + letters;
 }
 
 //===----------------------------------------------------------------------===//

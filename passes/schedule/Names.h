@@ -32,11 +32,6 @@ std::string tensorName(mlir::Value value);
 /// Evaluation's tensors have the names of training's, and this.
 inline constexpr llvm::StringLiteral evaluateSuffix = ".eval";
 
-/// A name in which no number says which tile it is: of the suffix that
-/// train-shard gave a tile's result (".n1c0") the letters are left, of that of
-/// a device's copy of a parameter (".gpu2") nothing.
-std::string withoutNumbers(llvm::StringRef name);
-
 /// What an expression computes, in the names of the elementwise table:
 /// "relu", "add_relu", "relu_grad", "batch_norm_apply_dropout". "map" if the
 /// table has no words for it.

@@ -17,13 +17,13 @@
 #ifndef LWCC_PASSES_SCHEDULE_SCHEDULEPROBLEM_H
 #define LWCC_PASSES_SCHEDULE_SCHEDULEPROBLEM_H
 
+#include "ir/place/Work.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace lwcc::schedule {
-
-enum class Phase { forward, backward, update };
 
 struct Op {
   std::string name;

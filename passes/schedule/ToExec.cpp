@@ -77,8 +77,9 @@ std::string FunctionBuilder::nameFor(Value value) {
 /// What the memory of a value is for.
 static Role transientRole(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && train::phaseOf(op) == "backward" ? Role::Gradient
-                                                : Role::Activation;
+  Phase phase = op ? train::phaseOf(op) : Phase::forward;
+  return phase == Phase::backward || phase == Phase::weight ? Role::Gradient
+                                                            : Role::Activation;
 }
 
 BufferOp FunctionBuilder::baseOf(const Storage *memory) {
@@ -86,10 +87,8 @@ BufferOp FunctionBuilder::baseOf(const Storage *memory) {
     return parent.given(memory->given);
   BufferOp &base = bases[memory];
   if (!base)
-    base = parent.createBuffer(memory->owner.getLoc(),
-                               transientRole(memory->owner),
-                               nameFor(memory->owner), memory->owner.getType(),
-                               placeOf(memory->owner));
+    base = parent.createBuffer(memory->owner, transientRole(memory->owner),
+                               nameFor(memory->owner), placeOf(memory->owner));
   return base;
 }
 
@@ -104,10 +103,10 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
       return FlatSymbolRefAttr::get(known.getSymNameAttr());
     // May be a window as well, which adds to the views.
     FlatSymbolRefAttr whole = bufferOf(slice.getX());
-    BufferOp window = views[value] = parent.createBuffer(
-        value.getLoc(), transientRole(value), nameFor(value), value.getType(),
-        placeOf(storage.find(value).storage->owner), whole,
-        windowOffset(slice));
+    BufferOp window = views[value] =
+        parent.createBuffer(value, transientRole(value), nameFor(value),
+                            placeOf(storage.find(value).storage->owner), whole,
+                            windowOffset(slice));
     window.setWindow(slice.getStart());
     return FlatSymbolRefAttr::get(window.getSymNameAttr());
   }
@@ -119,10 +118,18 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
   BufferOp &view = views[value];
   if (!view)
     view = parent.createBuffer(
-        value.getLoc(), transientRole(value), nameFor(value), value.getType(),
-        placeOf(memory->owner), FlatSymbolRefAttr::get(base.getSymNameAttr()),
-        offset);
+        value, transientRole(value), nameFor(value), placeOf(memory->owner),
+        FlatSymbolRefAttr::get(base.getSymNameAttr()), offset);
   return FlatSymbolRefAttr::get(view.getSymNameAttr());
+}
+
+/// What an op serves; nothing by name where it does not say (a copy of an
+/// argument that is returned).
+static train::WorkAttr workFor(Operation *op) {
+  train::WorkAttr work = train::workOf(op);
+  return work ? work
+              : train::WorkAttr::get(op->getContext(), "", Phase::forward,
+                                     std::nullopt);
 }
 
 void FunctionBuilder::call(Operation *op, StringRef callee,
@@ -130,9 +137,7 @@ void FunctionBuilder::call(Operation *op, StringRef callee,
                            FlatSymbolRefAttr kernel, DictionaryAttr params) {
   exec::CallOp::create(calls, op->getLoc(), calls.getStringAttr(callee),
                        parent.laneOf(placeOf(op)), calls.getArrayAttr(outs),
-                       calls.getArrayAttr(ins), kernel, params,
-                       calls.getStringAttr(train::layerOf(op)),
-                       calls.getStringAttr(train::phaseOf(op)));
+                       calls.getArrayAttr(ins), kernel, params, workFor(op));
 }
 
 void FunctionBuilder::copy(Operation *op, Value value, BufferOp target) {
@@ -167,8 +172,7 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
         parent.given(StorageMap::parameterKey(write.getParameterAttr()));
     if (write.getBegin())
       target = parent.createBuffer(
-          op->getLoc(), transientRole(value), nameFor(value) + ".part",
-          value.getType(), placeOf(value),
+          value, transientRole(value), nameFor(value) + ".part", placeOf(value),
           FlatSymbolRefAttr::get(target.getSymNameAttr()),
           *storage.offsetOf(write));
     copy(op, value, target);

@@ -21,6 +21,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
+
 namespace lwcc {
 #define GEN_PASS_DEF_TRAINSCHEDULE
 #include "passes/Passes.h.inc"
@@ -35,8 +37,7 @@ namespace {
 /// A function as a scheduling problem.
 class Function {
 public:
-  Function(func::FuncOp func, DictionaryAttr lanes)
-      : body(func.getBody().front()) {
+  Function(func::FuncOp func, ArrayAttr lanes) : body(func.getBody().front()) {
     for (Operation &op : body.without_terminator())
       if (op.getNumOperands() > 0 || op.use_empty()) {
         number[&op] = ops.size();
@@ -95,16 +96,13 @@ private:
   void add(Operation *op) {
     schedule::Op entry;
     entry.name = (op->getName().getStringRef() + " of " + layerOf(op)).str();
-    StringRef phase = phaseOf(op);
-    entry.phase = phase == "update"     ? schedule::Phase::update
-                  : phase == "backward" ? schedule::Phase::backward
-                                        : schedule::Phase::forward;
+    entry.phase = phaseOf(op);
     // Forward ops come first in program order.
     entry.need =
         firstOf.try_emplace(layerOf(op), problem.ops.size()).first->second;
     if (auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr))
       if (!tiling.getPlaces().empty())
-        entry.lane = tiling.getPlaces().front().getLane();
+        entry.lane = tiling.getPlaces().front().getValue().lane.number;
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer)
@@ -192,8 +190,8 @@ private:
             from != number.end() && layerOf(from->first) == layerOf(op) &&
             phaseOf(from->first) == phaseOf(op))
           made[i].add(made[from->second]);
-      if (auto tile = op->getAttrOfType<IntegerAttr>(tileAttr))
-        made[i].add({tile.getInt(), placeOf(op)});
+      if (std::optional<int64_t> tile = tileOf(op))
+        made[i].add({tile, placeOf(op)});
     }
     return made;
   }
@@ -202,47 +200,54 @@ private:
     return op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces().front();
   }
 
-  /// What a task is called: "conv1[2] backward".
-  static std::string taskOf(Operation *op, bool withTile) {
-    std::string text = layerOf(op).str();
-    if (auto tile = op->getAttrOfType<IntegerAttr>(tileAttr); tile && withTile)
-      text += "[" + std::to_string(tile.getInt()) + "]";
-    if (StringRef phase = phaseOf(op); !phase.empty() && phase != "forward")
-      text += " " + phase.str();
-    return text;
+  /// The one of its layer's tiles that an op is work of.
+  static std::optional<int64_t> tileOf(Operation *op) {
+    WorkAttr work = workOf(op);
+    return work ? work.getTile() : std::nullopt;
+  }
+
+  /// The task that an op is part of, as plan files call it.
+  static std::string textOf(Operation *op) {
+    return Task{layerOf(op).str(), tileOf(op), phaseOf(op)}.text();
+  }
+  static std::string textOf(TaskAttr task) {
+    return Task{task.getLayer().str(), task.getTile(), task.getPhase()}.text();
   }
 
   /// Every op of a task goes before every op of the next on its lane. What a
   /// task does with the work of the layer's other tiles (the sum of partial
   /// sums, statistics of all samples) is not part of it, but comes when that is
   /// there: else no tile of such a layer could go before another.
-  void applyOrder(DictionaryAttr lanes) {
-    llvm::StringMap<SmallVector<int>> tasks;
+  void applyOrder(ArrayAttr lanes) {
+    std::map<std::pair<Place, const void *>, SmallVector<int>> tasks;
+    auto taskOf = [](Operation *op, std::optional<int64_t> tile) {
+      return TaskAttr::get(op->getContext(), layerOf(op), phaseOf(op), tile)
+          .getAsOpaquePointer();
+    };
     std::vector<Made> made = findMade();
     for (auto [i, op] : llvm::enumerate(ops)) {
-      if (!op->hasAttr(tilingAttr) || phaseOf(op) == "update")
+      if (!op->hasAttr(tilingAttr) || phaseOf(op) == Phase::update)
         continue;
       PlaceAttr place = placeOf(op);
-      std::string lane = llvm::formatv("{0}.{1}.{2} ", place.getNode(),
-                                       place.getGpu(), place.getLane());
+      Place lane = place.getValue();
       bool elsewhere =
           made[i].severalPlaces || (made[i].tile && made[i].place != place);
       if (!elsewhere)
-        tasks[lane + taskOf(op, /*withTile=*/false)].push_back(i);
-      if (op->hasAttr(tileAttr) && !made[i].severalTiles)
-        tasks[lane + taskOf(op, /*withTile=*/true)].push_back(i);
+        tasks[{lane, taskOf(op, std::nullopt)}].push_back(i);
+      if (tileOf(op) && !made[i].severalTiles)
+        tasks[{lane, taskOf(op, tileOf(op))}].push_back(i);
     }
-    for (NamedAttribute lane : lanes) {
+    for (auto lane : lanes.getAsRange<LaneOrderAttr>()) {
       const SmallVector<int> *before = nullptr;
-      StringRef last;
-      for (auto name :
-           cast<ArrayAttr>(lane.getValue()).getAsValueRange<StringAttr>()) {
-        auto task = tasks.find((lane.getName().getValue() + " " + name).str());
+      TaskAttr last;
+      for (TaskAttr name : lane.getTasks()) {
+        auto task =
+            tasks.find({lane.getLane().getValue(), name.getAsOpaquePointer()});
         if (task == tasks.end())
           continue; // evaluation has no backward pass; or it was fused
         if (before)
           wanted.push_back(
-              {*before, task->second, last, name, lane.getName().getValue()});
+              {*before, task->second, last, name, lane.getLane().getValue()});
         before = &task->second;
         last = name;
       }
@@ -254,7 +259,8 @@ private:
   /// Some ops that the plan wants before others.
   struct Wish {
     SmallVector<int> before, after;
-    StringRef first, second, lane; ///< the tasks
+    TaskAttr first, second;
+    Place lane;
   };
   void grant(const Wish &wish) {
     for (int op : wish.after)
@@ -273,7 +279,8 @@ private:
       std::string reason = reasonAgainst(wish, ArrayRef(wanted).take_front(i));
       if (!reason.empty())
         return llvm::formatv("\"{0}\" before \"{1}\" on {2}, but {3}",
-                             wish.first, wish.second, wish.lane, reason);
+                             textOf(wish.first), textOf(wish.second),
+                             wish.lane.text(), reason);
       grant(wish);
     }
     return "";
@@ -306,7 +313,7 @@ private:
     for (size_t i = path.size(); i-- > 1;) {
       Operation *op = ops[path[i]];
       int before = path[i - 1];
-      std::string task = taskOf(op, true), needs = taskOf(ops[before], true);
+      std::string task = textOf(op), needs = textOf(ops[before]);
       const Wish *why = llvm::find_if(granted, [&](const Wish &each) {
         return llvm::is_contained(each.after, path[i]) &&
                llvm::is_contained(each.before, before);
@@ -318,7 +325,8 @@ private:
       text += why == granted.end()
                   ? llvm::formatv("\"{0}\" needs \"{1}\"", task, needs).str()
                   : llvm::formatv("\"{0}\" is to come after \"{1}\" on {2}",
-                                  why->second, why->first, why->lane)
+                                  textOf(why->second), textOf(why->first),
+                                  why->lane.text())
                         .str();
     }
     return text.empty() ? "it needs that" : text;
@@ -336,7 +344,7 @@ private:
 
 struct TrainSchedule : lwcc::impl::TrainScheduleBase<TrainSchedule> {
   void runOnOperation() override {
-    auto lanes = getOperation()->getAttrOfType<DictionaryAttr>(orderAttr);
+    auto lanes = getOperation()->getAttrOfType<ArrayAttr>(orderAttr);
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(Function(func, lanes).schedule()))
         return signalPassFailure();

@@ -76,13 +76,10 @@ void FunctionSharder::readParameter(ReadOp read) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The tile's part of the name of what it makes: ".n1c0".
-static std::string suffixOf(const Grid &degrees, const Grid &index) {
-  std::string suffix;
-  for (auto [d, letter] : llvm::enumerate(StringRef("nchwk")))
-    if (degrees[d] > 1)
-      suffix += letter + std::to_string(index[d]);
-  return suffix.empty() ? "" : "." + suffix;
+/// Which part of the op's results a tile makes; null if it makes all.
+static TileAttr positionOf(MLIRContext *context, const Cuts &cuts,
+                           const Grid &index) {
+  return cuts.none() ? TileAttr() : TileAttr::get(context, index, cuts.degrees);
 }
 
 void FunctionSharder::tileOp(Operation *op) {
@@ -136,9 +133,9 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
     if (!isPart || layerIndex[n] == part->second.part) {
       Tile tile = tileOf(op, cuts, index);
       Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
-                                 suffixOf(cuts.degrees, index));
+                                 positionOf(op->getContext(), cuts, index));
       if (tiling.getPlaces().size() > 1)
-        made->setAttr(tileAttr, builder.getI64IntegerAttr(number));
+        setWork(made, layerOf(op), phaseOf(op), number);
       tiles.push_back({made, std::move(tile)});
     }
     for (size_t d = index.size(); d-- > 0;) {
@@ -151,20 +148,19 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
 }
 
 Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
-                                     PlaceAttr place, StringRef suffix) {
+                                     PlaceAttr place, TileAttr position) {
   OperationState state(op->getLoc(), op->getName());
   state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
   state.propertiesAttr = op->getPropertiesAsAttribute();
   for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
     if (box)
       state.addOperands(pieces.get(operand, *box, place, purposeOf(op)));
-  SmallVector<std::string> names;
+  SmallVector<StringRef> names;
   for (auto [whole, box] : llvm::zip_equal(op->getResults(), tile.results)) {
     if (!box)
       continue;
     state.addTypes(typeAt(whole.getType(), *box, place));
-    StringRef name = nameOf(whole);
-    names.push_back(name.empty() ? "" : (name + suffix).str());
+    names.push_back(nameOf(whole));
   }
   Operation *made = builder.create(state);
   setPlace(made, place);
@@ -176,10 +172,11 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
     constant.setValueAttr(
         cast<DenseElementsAttr>(constant.getValue())
             .reshape(cast<ShapedType>(constant.getResult().getType())));
-  if (suffix.empty())
+  if (!position)
     return made;
+  made->setAttr(tileAttr, position);
   if (op->hasAttr(namesAttr))
-    setNames(made, SmallVector<StringRef>(names.begin(), names.end()));
+    setNames(made, names);
   // Masks depend on an element's place in the whole tensor.
   if (auto map = dyn_cast<MapOp>(made); map && map.getScalars())
     for (NamedAttribute attr : partAttributes(
@@ -218,23 +215,23 @@ LogicalResult FunctionSharder::run() {
       readParameter(read);
     else if (auto write = dyn_cast<WriteOp>(op))
       updates[write.getValue().getDefiningOp()].push_back(write);
-    else if (isa<SgdOp>(op))
+    else if (isa<UpdateOpInterface>(op))
       updates.try_emplace(&op);
     else
       tileOp(&op);
   }
   for (auto &[producer, writes] : updates)
-    if (auto sgd = dyn_cast_or_null<SgdOp>(producer))
-      update(sgd, writes);
+    if (auto step = dyn_cast_or_null<UpdateOpInterface>(producer))
+      update(step, writes);
     else
       for (WriteOp each : writes)
         write(each, wholeOf(shapeOf(each.getValue())));
 
   SmallVector<Value> results;
-  auto first = PlaceAttr::get(func.getContext(), 0, 0, 0);
+  auto first = PlaceAttr::get(func.getContext(), Place());
   for (Value value : old.getTerminator()->getOperands())
-    results.push_back(
-        pieces.get(value, wholeOf(shapeOf(value)), first, {"loss", "forward"}));
+    results.push_back(pieces.get(value, wholeOf(shapeOf(value)), first,
+                                 {"loss", Phase::forward}));
   func::ReturnOp::create(builder, old.getTerminator()->getLoc(), results);
   return success();
 }

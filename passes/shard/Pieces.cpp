@@ -2,7 +2,6 @@
 
 #include "passes/shard/Pieces.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -10,8 +9,9 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-bool shard::onSameDevice(PlaceAttr a, PlaceAttr b) {
-  return a.getNode() == b.getNode() && a.getGpu() == b.getGpu();
+/// Lanes of one device share memory.
+static bool onSameDevice(PlaceAttr a, PlaceAttr b) {
+  return a.getValue().device() == b.getValue().device();
 }
 
 RankedTensorType shard::typeAt(Type like, const Box &region, PlaceAttr place) {
@@ -38,7 +38,7 @@ SmallVector<int64_t> shard::offsetIn(const Box &outer, const Box &region) {
 void shard::describe(Operation *op, PlaceAttr place, Purpose purpose,
                      StringRef name) {
   setPlace(op, place);
-  setLayer(op, purpose.layer, purpose.phase);
+  setWork(op, purpose.layer, purpose.phase);
   setNames(op, {name});
 }
 
@@ -86,7 +86,7 @@ bool Pieces::anyOverlap(const std::vector<Piece> &parts) {
 
 Value Pieces::get(Value original, const Box &region, PlaceAttr place,
                   Purpose wanted) {
-  Value &known = made[original][{region, place.getNode(), place.getGpu()}];
+  Value &known = made[original][{region, place.getValue().device()}];
   if (known)
     return known;
   serve(original, wanted);
@@ -137,15 +137,20 @@ std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
                                            const Box &region, PlaceAttr place) {
   // Device by device, so that what lies together is joined or summed there
   // before it moves.
-  llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<Piece>> devices;
+  std::map<DeviceId, size_t> known;
+  std::vector<std::vector<Piece>> devices;
   for (const Piece &piece : source.pieces)
     if (overlap(piece.region, region)) {
       PlaceAttr at = placeOf(piece.value);
-      devices[{at.getNode(), at.getGpu()}].push_back(
+      auto [device, isNew] =
+          known.try_emplace(at.getValue().device(), devices.size());
+      if (isNew)
+        devices.emplace_back();
+      devices[device->second].push_back(
           cut(piece, intersect(piece.region, region)));
     }
   std::vector<Piece> parts;
-  for (auto &[device, local] : devices) {
+  for (std::vector<Piece> &local : devices) {
     PlaceAttr at = placeOf(local.front().value);
     // Only sums are worth it: joining moves the same bytes either way.
     if (!onSameDevice(at, place) && anyOverlap(local)) {
@@ -201,13 +206,12 @@ Pieces::Piece Pieces::cut(const Piece &piece, const Box &region) {
 Value Pieces::move(Value value, PlaceAttr place) {
   if (onSameDevice(placeOf(value), place))
     return value;
-  Value &there =
-      moved[{value.getAsOpaquePointer(), {place.getNode(), place.getGpu()}}];
+  Value &there = moved[{value.getAsOpaquePointer(), place.getValue().device()}];
   if (!there) {
     auto type = cast<RankedTensorType>(value.getType());
     // Transfers have a lane of their own, beside which the device computes.
-    auto lane = PlaceAttr::get(builder.getContext(), place.getNode(),
-                               place.getGpu(), transferLane);
+    auto lane = PlaceAttr::get(builder.getContext(),
+                               place.getValue().on(Lane::transfer()));
     there = create<TransferOp>(
         lane,
         RankedTensorType::get(type.getShape(), type.getElementType(), lane),

@@ -17,9 +17,6 @@
 
 namespace lwcc::shard {
 
-/// Whether two places share memory; lanes are not compared.
-bool onSameDevice(train::PlaceAttr a, train::PlaceAttr b);
-
 /// Where a tile lies.
 train::PlaceAttr placeOf(mlir::Value tile);
 
@@ -34,7 +31,8 @@ void setPlace(mlir::Operation *op, train::PlaceAttr place);
 
 /// What a request serves: ops that are made for it get this layer and phase.
 struct Purpose {
-  llvm::StringRef layer, phase;
+  llvm::StringRef layer;
+  Phase phase = Phase::forward;
 };
 
 /// Place, layer, phase and the name of the only result of an op that is made.
@@ -102,11 +100,11 @@ private:
   template <typename OpT, typename... Args>
   OpT create(train::PlaceAttr place, Args &&...args);
 
-  using Key = std::tuple<Box, int64_t, int64_t>; // node, gpu
+  using Key = std::pair<Box, DeviceId>;
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::Value, Source> sources;
   llvm::DenseMap<mlir::Value, std::map<Key, mlir::Value>> made;
-  std::map<std::pair<void *, std::pair<int64_t, int64_t>>, mlir::Value> moved;
+  std::map<std::pair<void *, DeviceId>, mlir::Value> moved;
   Purpose purpose;
   llvm::StringRef name; ///< of the value that is asked for
   mlir::Type like;      ///< its type

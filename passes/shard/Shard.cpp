@@ -40,7 +40,8 @@ FlatSymbolRefAttr ModuleSharder::makePart(ParameterOp whole, const Box &region,
   for (NamedAttribute attr :
        partAttributes(builder, whole.getSymName(), shape, region))
     part->setAttr(attr.getName(), attr.getValue());
-  part.setSymName((whole.getSymName() + ".gpu" + Twine(place.getGpu())).str());
+  size_t number = parameters[whole.getSymName()].size();
+  part.setSymName((whole.getSymName() + ".part" + Twine(number)).str());
   symbols.insert(part); // makes the name unique
   return FlatSymbolRefAttr::get(part.getSymNameAttr());
 }

@@ -44,7 +44,7 @@ private:
   llvm::MapVector<llvm::StringRef, std::vector<Part>> parameters;
   /// By number of the unsharded argument; in the order of the new ones.
   std::vector<std::pair<unsigned, Part>> arguments;
-  std::map<std::pair<int64_t, int64_t>, int64_t> ownedBytes;
+  std::map<DeviceId, int64_t> ownedBytes;
 };
 
 /// Ops that stand for one part of the samples (LocalStatistics.cpp): of each
@@ -81,7 +81,7 @@ private:
   void tileOp(mlir::Operation *op);
   Tiles makeTiles(mlir::Operation *op);
   mlir::Operation *makeTile(mlir::Operation *op, const Tile &tile,
-                            train::PlaceAttr place, llvm::StringRef suffix);
+                            train::PlaceAttr place, train::TileAttr position);
   void addPieces(mlir::Operation *op, mlir::Operation *made, const Tile &tile);
   void addPiece(mlir::OpResult whole, const Box &region, mlir::Value made,
                 const std::optional<Box> &kept = std::nullopt);
@@ -89,8 +89,10 @@ private:
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
-  void update(train::SgdOp op, llvm::ArrayRef<train::WriteOp> writes);
-  void updatePart(train::SgdOp op, const Box &part, train::PlaceAttr place);
+  void update(train::UpdateOpInterface op,
+              llvm::ArrayRef<train::WriteOp> writes);
+  void updatePart(train::UpdateOpInterface op, const Box &part,
+                  train::PlaceAttr place);
   Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
   void write(train::WriteOp write, llvm::ArrayRef<Box> made);
   Purpose purposeOf(mlir::Operation *op) {
@@ -106,7 +108,8 @@ private:
   Pieces pieces;
   PartialOps partial;
   llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
-  size_t combined = 0; ///< by whom is next: everybody combines in turn
+  /// Round-robin counter: which device performs the next combine.
+  size_t combined = 0;
 };
 
 /// Takes apart what a tile cannot do alone, of ops that are cut so that it

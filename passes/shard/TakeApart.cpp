@@ -20,7 +20,7 @@ using namespace lwcc::shard;
 using namespace lwcc::train;
 
 void Substitute::describe(Operation *made, StringRef name) {
-  setLayer(made, layerOf(op), phaseOf(op));
+  setWork(made, layerOf(op), phaseOf(op));
   setNames(made, {name});
   made->setAttr(tilingAttr, op->getAttr(tilingAttr));
 }
@@ -49,8 +49,14 @@ Value Substitute::sum(StringRef name, Value of, ArrayRef<int64_t> axes,
       .getY();
 }
 
-Value shard::overDivisor(Substitute &make, Value sum, Value divisor) {
-  return make.map(nameOf(sum), "x0 / x1", {sum, divisor});
+Value shard::overDivisor(Substitute &make, StringRef name, Value sum,
+                         Value divisor) {
+  return make.map(name, "x0 / x1", {sum, divisor});
+}
+
+/// What the sum is called of whose mean has this name.
+static std::string sumOf(StringRef mean) {
+  return mean.empty() ? "" : (mean + ".sum").str();
 }
 
 template <typename OpT>
@@ -69,8 +75,16 @@ static void splitOffMean(OpT op) {
   Substitute make(op);
   Value divisor = divisorOf(make, op), sum = op.getLoss();
   make.builder.setInsertionPointAfter(op);
-  Value mean = overDivisor(make, sum, divisor);
+  std::string name = nameOf(sum).str();
+  Value mean = overDivisor(make, name, sum, divisor);
   sum.replaceAllUsesExcept(mean, mean.getDefiningOp());
+  if (auto names = op->template getAttrOfType<ArrayAttr>(namesAttr)) {
+    auto renamed =
+        llvm::to_vector(names.template getAsValueRange<StringAttr>());
+    std::string ofSum = sumOf(name);
+    renamed[cast<OpResult>(sum).getResultNumber()] = ofSum;
+    setNames(op, renamed);
+  }
 }
 
 template <typename OpT>
@@ -78,7 +92,11 @@ static void splitOffMeanGrad(OpT op) {
   op.setSum(true);
   Substitute make(op);
   Value divisor = divisorOf(make, op);
-  op.getDlossMutable().assign(overDivisor(make, op.getDloss(), divisor));
+  // Without a name: as it is called after its layer (passes/schedule/Names.h).
+  StringRef name = nameOf(op.getDloss());
+  op.getDlossMutable().assign(overDivisor(
+      make, name.empty() ? ("d_" + layerOf(op) + ".sum").str() : sumOf(name),
+      op.getDloss(), divisor));
 }
 
 /// Whether an op is cut along what it normalizes over or looks for labels in.

@@ -48,7 +48,8 @@ mlir::Value divisorOf(Substitute &make, OpT op) {
 
 /// The quotient of a sum and what divisorOf gave. With no label that counts,
 /// the loss and its gradient are 0.
-mlir::Value overDivisor(Substitute &make, mlir::Value sum, mlir::Value divisor);
+mlir::Value overDivisor(Substitute &make, llvm::StringRef name, mlir::Value sum,
+                        mlir::Value divisor);
 
 /// Replaces an op that works along the classes (of a loss, of a softmax's
 /// gradient) by ops whose tiles each need only their classes, and sums over

@@ -62,7 +62,7 @@ static Value lossOf(Substitute &make, OpT op, Value logprobs) {
   Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
   if (op.getSum())
     return sum;
-  return overDivisor(make, sum, divisorOf(make, op));
+  return overDivisor(make, nameOf(sum), sum, divisorOf(make, op));
 }
 
 /// The gradient of the loss by each sample's own, and the labels' weights.
@@ -74,7 +74,7 @@ static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
       op.getWeight());
   Value scale = op.getDloss();
   if (!op.getSum())
-    scale = overDivisor(make, scale, divisorOf(make, op));
+    scale = overDivisor(make, nameOf(scale), scale, divisorOf(make, op));
   return {scale, weights};
 }
 

@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/shard/Updates.h"
 #include "ir/exec/Exec.h"
 #include "passes/shard/Sharder.h"
-#include "passes/shard/Updates.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -46,8 +46,8 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
   return regions;
 }
 
-static int64_t bytesOf(const Box &region) {
-  int64_t bytes = 4;
+static int64_t bytesOf(const Box &region, Type tensor) {
+  int64_t bytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
   for (Interval axis : region)
     bytes *= axis.size();
   return bytes;
@@ -57,8 +57,9 @@ static int64_t bytesOf(const Box &region) {
 /// updates a part: then no device sends or receives much more than the others.
 /// A part begins at an address that every kernel accepts, so that it can be
 /// updated and written in place.
-static std::vector<Box> partsToUpdate(const Box &region, int64_t copies) {
-  int64_t rowBytes = 4;
+static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
+                                      int64_t copies) {
+  int64_t rowBytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
   int64_t step =
@@ -84,7 +85,7 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
                                const Box &part) {
   std::vector<Part> &copies = shared.parameters[parameter];
   auto load = [&](const Part &copy) {
-    return shared.ownedBytes[{copy.place.getNode(), copy.place.getGpu()}];
+    return shared.ownedBytes[copy.place.getValue().device()];
   };
   Part *best = nullptr;
   for (Part &copy : copies)
@@ -100,17 +101,16 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
     pieces.add(read.getValue(), region, readPart(read, copies.back()));
     best = &copies.back();
   }
-  shared.ownedBytes[{best->place.getNode(), best->place.getGpu()}] +=
-      bytesOf(part);
+  shared.ownedBytes[best->place.getValue().device()] +=
+      bytesOf(part, reads.lookup(parameter).getType());
   return *best;
 }
 
 /// The optimizer's op for a part of a parameter, at one device.
-void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
-  auto isState = [&](Value operand) {
-    return operand == op.getW() || operand == op.getM();
-  };
-  Value gradient = op.getGs().front();
+void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
+                                 PlaceAttr place) {
+  assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
+  Value gradient = op.getGradientTerms()[0].get();
   SmallVector<Value> terms = pieces.terms(gradient, part, place, purposeOf(op));
   // More than a kernel takes (Ops.h) are summed before.
   if (terms.size() > maxTerms)
@@ -118,27 +118,29 @@ void FunctionSharder::updatePart(SgdOp op, const Box &part, PlaceAttr place) {
   bool exchanges = llvm::any_of(
       terms, [](Value term) { return term.getDefiningOp<TransferOp>(); });
   if (exchanges)
-    place = PlaceAttr::get(op.getContext(), place.getNode(), place.getGpu(),
-                           transferLane);
+    place =
+        PlaceAttr::get(op.getContext(), place.getValue().on(Lane::transfer()));
   Tile tile;
   for (Value operand : op->getOperands())
-    tile.operands.push_back(isState(operand) ? part
-                                             : wholeOf(shapeOf(operand)));
-  tile.operands.back() = std::nullopt; // the gradient: below
+    tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)
+                                ? part
+                                : wholeOf(shapeOf(operand)));
+  // The gradient: below.
+  tile.operands[op.getGradientTerms()[0].getOperandNumber()] = std::nullopt;
   tile.results.assign(op->getNumResults(), part);
-  Operation *made = makeTile(op, tile, place, "");
-  cast<SgdOp>(made).getGsMutable().assign(terms);
+  Operation *made = makeTile(op, tile, place, /*position=*/{});
+  cast<UpdateOpInterface>(made).getGradientTerms().assign(terms);
   addPieces(op, made, tile);
 }
 
 /// The optimizer's op of a parameter, for each of its parts where it is owned.
-void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
+void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
   auto parameterOf = [](Value value) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
   };
-  StringRef weight = parameterOf(op.getW());
+  StringRef weight = parameterOf(op.getWeight());
   if (shared.parameters[weight].empty()) // nobody reads it but its update
-    pieces.get(op.getW(), wholeOf(shapeOf(op.getW())),
+    pieces.get(op.getWeight(), wholeOf(shapeOf(op.getWeight())),
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
   for (Value result : op->getResults())
@@ -149,13 +151,15 @@ void FunctionSharder::update(SgdOp op, ArrayRef<WriteOp> writes) {
     for (const Part &copy : shared.parameters[weight])
       if (copy.region == region)
         holders.push_back(copy.place);
-    if (isAllReduced(bytesOf(region), holders.size())) {
+    if (isAllReduced(bytesOf(region, op.getWeight().getType()),
+                     holders.size())) {
       for (PlaceAttr place : holders)
         updatePart(op, region, place);
       updated.push_back(region);
       continue;
     }
-    std::vector<Box> parts = partsToUpdate(region, holders.size());
+    std::vector<Box> parts =
+        partsToUpdate(region, op.getWeight().getType(), holders.size());
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       updatePart(op, part,

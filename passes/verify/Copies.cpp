@@ -42,7 +42,9 @@ static StringRef differenceOf(BufferOp a, BufferOp b) {
     return "element type";
   if (extentsOf(a) != extentsOf(b))
     return "extents";
-  for (StringRef name : {"exec.tensor", "exec.kind", "exec.init", "exec.fresh"})
+  if (a.getTensorName() != b.getTensorName())
+    return "name";
+  for (StringRef name : {"exec.kind", "exec.init", "exec.fresh"})
     if (a->getAttr(name) != b->getAttr(name))
       return name;
   return "";
@@ -52,11 +54,11 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
   bool good = true;
   llvm::DenseMap<Attribute, BufferOp> firsts;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
-    auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
+    StringAttr tensor = buffer.getTensorName();
     // Loss and metric are whole. Input, labels and scalars are what their role
     // says: a parameter may have the same name.
     Role role = buffer.getRole();
-    if (!tensor || role == Role::Loss || role == Role::Metric)
+    if (!buffer.isPersistent() || role == Role::Loss || role == Role::Metric)
       continue;
     Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
     BufferOp first = firsts.try_emplace(whole, buffer).first->second;
@@ -80,8 +82,8 @@ LogicalResult lwcc::verifyCopies(SequenceOp sequence,
   llvm::MapVector<StringAttr, SmallVector<const WrittenBytes *>> tensors;
   for (const WrittenBytes &written : buffers) {
     BufferOp buffer = written.buffer;
-    auto tensor = buffer->getAttrOfType<StringAttr>("exec.tensor");
-    if (!tensor || !isState(buffer.getRole()))
+    StringAttr tensor = buffer.getTensorName();
+    if (!isState(buffer.getRole()))
       continue;
     tensors[tensor].push_back(&written);
     if (written.bytes == 0 || written.bytes == buffer.getBytes())

@@ -8,8 +8,6 @@
 #include "ir/Size.h"
 #include "passes/verify/FormRules.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
@@ -72,10 +70,10 @@ void FormRules::imported() {
       (results.size() == 2 && !isScalar(results[0])))
     broken(func, "I2") << "the results are not the logits, or loss and logits";
   for (Operation &op : opsOf(func)) {
-    if (isGradientOrUpdate(&op) || phaseOf(&op) != "forward")
+    if (isGradientOrUpdate(&op) || phaseOf(&op) != Phase::forward)
       broken(&op, "I3") << "'" << op.getName() << "' is no forward op";
     if (layerOf(&op).empty())
-      broken(&op, "I3") << "the op has no " << layerAttr;
+      broken(&op, "I3") << "the op has no " << workAttr;
     if (op.getNumResults() > 0 && !op.hasAttr(namesAttr))
       broken(&op, "I3") << "the results have no " << namesAttr;
     if (auto norm = dyn_cast<BatchNormOp>(op))
@@ -91,20 +89,31 @@ void FormRules::imported() {
 void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   Block &body = func.getBody().front();
   bool mayLack = rule == "I1";
-  auto types = llvm::map_to_vector(body.getArgumentTypes(), plainType);
-  auto count = [&](auto isKind) {
-    return llvm::count_if(
-        types, [&](RankedTensorType type) { return type && isKind(type); });
+  auto isTyped = [&](BlockArgument argument) {
+    RankedTensorType type = plainType(argument.getType());
+    switch (roleOf(argument)) {
+    case ArgumentRole::Input:
+      return type && type.getElementType().isF32();
+    case ArgumentRole::Labels:
+      return type && type.getElementType().isInteger(32);
+    case ArgumentRole::Scalars:
+      return type == scalarsType(func.getContext());
+    }
+    llvm_unreachable("all roles covered");
   };
-  auto inputs = count([](auto type) { return type.getElementType().isF32(); });
-  auto labels =
-      count([](auto type) { return type.getElementType().isInteger(32); });
-  auto scalars =
-      count([&](auto type) { return type == scalarsType(func.getContext()); });
+  auto count = [&](ArgumentRole role) {
+    return llvm::count_if(body.getArguments(), [&](BlockArgument argument) {
+      return roleOf(argument) == role && isTyped(argument);
+    });
+  };
+  auto inputs = count(ArgumentRole::Input);
+  auto labels = count(ArgumentRole::Labels);
+  auto scalars = count(ArgumentRole::Scalars);
   bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
     return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
   });
-  bool good = inputs + labels + scalars == static_cast<long>(types.size());
+  bool good =
+      inputs + labels + scalars == static_cast<long>(body.getNumArguments());
   if (parts)
     good = good && inputs > 0 && labels > 0 && scalars > 0;
   else
@@ -226,22 +235,17 @@ void FormRules::differentiated() {
 
 /// Forward, backward and update follow from each other in this order.
 void FormRules::checkPhases(func::FuncOp func) {
-  auto rank = [](Operation *op) {
-    return llvm::StringSwitch<int>(phaseOf(op))
-        .Case("forward", 0)
-        .Case("backward", 1)
-        .Default(2);
-  };
   for (Operation &op : opsOf(func)) {
-    if (phaseOf(&op) == "forward" && isGradientOrUpdate(&op) &&
+    if (phaseOf(&op) == Phase::forward && isGradientOrUpdate(&op) &&
         !isa<WriteOp>(op)) // running statistics
       broken(&op, "D2") << "'" << op.getName() << "' in the forward phase";
     for (Value operand : op.getOperands())
       if (Operation *producer = operand.getDefiningOp())
-        if (rank(producer) > rank(&op))
+        if (phaseOf(producer) > phaseOf(&op))
           broken(&op, "D2")
-                  .append("a ", phaseOf(&op), " op uses a value of the phase ",
-                          phaseOf(producer))
+                  .append("a ", phaseName(phaseOf(&op)),
+                          " op uses a value of the phase ",
+                          phaseName(phaseOf(producer)))
                   .attachNote(producer->getLoc())
               << "made here";
   }

@@ -74,12 +74,16 @@ static exec::Role roleOf(train::ParameterKind kind) {
   llvm_unreachable("all kinds covered");
 }
 
-/// Of an argument: input, labels and scalars have elements of their own.
-static exec::Role roleOf(RankedTensorType type) {
-  Type element = type.getElementType();
-  return element.isF32()         ? exec::Role::Input
-         : element.isInteger(32) ? exec::Role::Labels
-                                 : exec::Role::Scalars;
+static exec::Role roleOf(train::ArgumentRole role) {
+  switch (role) {
+  case train::ArgumentRole::Input:
+    return exec::Role::Input;
+  case train::ArgumentRole::Labels:
+    return exec::Role::Labels;
+  case train::ArgumentRole::Scalars:
+    return exec::Role::Scalars;
+  }
+  llvm_unreachable("all roles covered");
 }
 
 namespace {
@@ -146,7 +150,7 @@ void FunctionReader::addParametersAndArguments() {
     std::string name = train::nameOf(argument).str();
     if (name.empty())
       name = "arg" + std::to_string(argument.getArgNumber());
-    addTensor(roleOf(typeOf(argument.getType())), name, argument.getType(),
+    addTensor(roleOf(train::roleOf(argument)), name, argument.getType(),
               func.getArgAttrDict(argument.getArgNumber()));
     contents[argument] = before.back();
   }

@@ -71,8 +71,7 @@ void FormRules::sharded() {
         continue;
       for (Value operand : op.getOperands()) {
         PlaceAttr there = placeOf(operand);
-        if (!there || there.getNode() != here.getNode() ||
-            there.getGpu() != here.getGpu())
+        if (!there || there.getValue().device() != here.getValue().device())
           broken(&op, "S1") << "operand '" << nameOf(operand)
                             << "' lies on another device than " << here;
       }

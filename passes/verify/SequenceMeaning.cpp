@@ -73,9 +73,11 @@ public:
       if (buffer.getViewOf() || !buffer.isPersistent())
         continue;
       SmallVector<Attribute> properties = {buffer.getRoleAttr()};
-      if (buffer.getRole() != Role::Loss && buffer.getRole() != Role::Metric)
-        for (StringRef key : {"exec.tensor", "exec.dims", "exec.begin"})
+      if (buffer.getRole() != Role::Loss && buffer.getRole() != Role::Metric) {
+        properties.push_back(buffer.getTensorName());
+        for (StringRef key : {"exec.dims", "exec.begin"})
           properties.push_back(buffer->getAttr(key));
+      }
       if (buffer->hasAttr("exec.kind"))
         for (StringRef key : {"exec.kind", "exec.init", "exec.fresh"})
           properties.push_back(buffer->getAttr(key));

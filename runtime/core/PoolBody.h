@@ -5,7 +5,7 @@
 // as its vectors, a CUDA thread with 1 or 4. The gradients gather: every input
 // pixel is written once, in a fixed order of summation, with no atomics. The
 // CPU, which needs no atomics to scatter, adds in the same order
-// (cpu/Pool.cpp).
+// (cpu/Pooling.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_POOLBODY_H

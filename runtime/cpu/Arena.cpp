@@ -17,14 +17,18 @@ namespace lwcc::rt {
 /// Huge pages are 2 MiB on x86-64 and the usual size elsewhere; a mapping of
 /// less than a few of them is better off with small pages.
 static constexpr int64_t hugePage = int64_t(2) << 20;
+/// Behind every arena, so that who writes past its end is stopped there and
+/// does not change what lies behind it, which may be code.
+static constexpr int64_t guardBytes = 4096;
 
 Arena::Arena(int64_t bytes) : size(bytes) {
   if (bytes == 0)
     return;
   bool huge = bytes >= 4 * hugePage;
-  int64_t page = huge ? hugePage : 4096;
-  // One page more than needed, so that the start can be aligned to a page.
-  mapped = (bytes + page - 1) / page * page + (huge ? page : 0);
+  int64_t page = huge ? hugePage : guardBytes;
+  room = (bytes + page - 1) / page * page;
+  // Of huge pages one more than needed, so that the start can be aligned.
+  mapped = room + (huge ? page : 0) + guardBytes;
   void *at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED)
@@ -35,16 +39,17 @@ Arena::Arena(int64_t bytes) : size(bytes) {
     uintptr_t aligned = (start + page - 1) / page * page;
     if (aligned != start)
       munmap(at, aligned - start);
-    int64_t kept = mapped - page;
+    int64_t kept = room + guardBytes;
     int64_t tail = static_cast<int64_t>(start + mapped - (aligned + kept));
     if (tail > 0)
       munmap(reinterpret_cast<void *>(aligned + kept), tail);
     mapped = kept;
     at = reinterpret_cast<void *>(aligned);
     // Advice: without huge pages the arena works the same, only slower.
-    madvise(at, mapped, MADV_HUGEPAGE);
+    madvise(at, room, MADV_HUGEPAGE);
   }
   base = static_cast<char *>(at);
+  mprotect(base + room, guardBytes, PROT_NONE);
 }
 
 Arena::~Arena() {

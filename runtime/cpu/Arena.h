@@ -1,7 +1,8 @@
 //===- Arena.h - Large zeroed blocks of memory ------------------*- C++ -*-===//
 //
 // Memory of a device of the CPU backend, and the workspaces of its lanes:
-// mapped at once, zeroed by the kernel, on huge pages where it can.
+// mapped at once, zeroed by the kernel, on huge pages where it can, with a page
+// behind it that stops who writes past its end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_ARENA_H
@@ -27,17 +28,21 @@ public:
 
   char *data() const { return base; }
   int64_t bytes() const { return size; }
+  /// The first byte that nobody may touch: `bytes()` rounded up to pages.
+  char *end() const { return base + room; }
 
 private:
   void swap(Arena &other) {
     std::swap(base, other.base);
     std::swap(size, other.size);
+    std::swap(room, other.room);
     std::swap(mapped, other.mapped);
   }
 
   char *base = nullptr;
   int64_t size = 0;
-  int64_t mapped = 0; ///< bytes of the mapping, whole pages
+  int64_t room = 0;   ///< size in whole pages
+  int64_t mapped = 0; ///< bytes of the mapping, with the guard
 };
 
 /// Bytes that this process may still take without swapping, within the limits

@@ -12,7 +12,7 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
-#include "runtime/cpu/Reduce.h"
+#include "runtime/cpu/Reduction.h"
 
 #include <cstring>
 
@@ -26,8 +26,8 @@ struct ConvShape {
   memory::dims stride, dilation, padLow, padHigh;
 
   explicit ConvShape(const ConvParams &p)
-      : stride{p.stride[0], p.stride[1]}, dilation{p.dilation[0] - 1,
-                                                   p.dilation[1] - 1},
+      : stride{p.stride[0], p.stride[1]},
+        dilation{p.dilation[0] - 1, p.dilation[1] - 1},
         padLow{p.pad[0], p.pad[1]}, padHigh{p.pad[2], p.pad[3]} {}
 };
 } // namespace
@@ -50,6 +50,18 @@ static memory::desc anyLayout(const memory::desc &desc) {
 
 static bool isReference(const dnnl::primitive_desc_base &pd) {
   return std::strstr(pd.impl_info_str(), "ref") != nullptr;
+}
+
+/// Of a weight gradient, whether oneDNN's implementation writes past the end of
+/// its scratchpad, as its strided 1x1 kernels do (seen in 3.2, with several
+/// threads) where the channels fill no block: what they gather for the stride
+/// is stored in whole blocks, of which the last does not fit.
+static bool overrunsScratchpad(const dnnl::primitive_desc_base &pd,
+                               const ConvShape &shape, int64_t channels) {
+  constexpr int64_t block = 16;
+  bool strided = shape.stride != memory::dims{1, 1};
+  return strided && channels % block != 0 &&
+         std::strstr(pd.impl_info_str(), "1x1") != nullptr;
 }
 
 /// create(any) makes a primitive descriptor; `any` says whether activations may
@@ -152,12 +164,17 @@ void conv_grad_weight(Lane &lane, Tensor dw, Tensor dbias, Tensor dy, Tensor x,
   Desc pd = choose([&](bool any) {
     memory::desc s = any ? anyLayout(src) : src, d = any ? anyLayout(dst) : dst;
     auto algorithm = dnnl::algorithm::convolution_direct;
-    return dbias ? Desc(cpuEngine(), algorithm, s, anyLayout(wei),
-                        plainDesc(dbias), d, shape.stride, shape.dilation,
-                        shape.padLow, shape.padHigh, forward, userScratchpad())
-                 : Desc(cpuEngine(), algorithm, s, anyLayout(wei), d,
-                        shape.stride, shape.dilation, shape.padLow,
-                        shape.padHigh, forward, userScratchpad());
+    Desc found =
+        dbias ? Desc(cpuEngine(), algorithm, s, anyLayout(wei),
+                     plainDesc(dbias), d, shape.stride, shape.dilation,
+                     shape.padLow, shape.padHigh, forward, userScratchpad())
+              : Desc(cpuEngine(), algorithm, s, anyLayout(wei), d, shape.stride,
+                     shape.dilation, shape.padLow, shape.padHigh, forward,
+                     userScratchpad());
+    while (overrunsScratchpad(found, shape, x.dim[1] / params.group) &&
+           found.next_impl())
+      continue;
+    return found;
   });
   auto call = std::make_shared<OnednnCall>(
       on, pd, dnnl::convolution_backward_weights(pd));

@@ -69,6 +69,8 @@ public:
   /// Makes the workspace at least this large, from the end of the recording.
   void needWorkspace(int64_t bytes);
   char *workspace() const { return memory.data(); }
+  /// Behind it nobody may write (Arena.h); aligned to pages.
+  char *workspaceEnd() const { return memory.end(); }
   int64_t workspaceBytes() const { return memory.bytes(); }
 
   void beginRecording(Sequence &sequence);

@@ -110,8 +110,11 @@ void OnednnCall::finish() {
 }
 
 void OnednnCall::run() {
+  // At the end, the scratchpad last: a primitive that writes past it is
+  // stopped.
+  char *begin = lane.workspaceEnd() - workspace;
   for (Placed &p : placed)
-    p.memory.set_data_handle(lane.workspace() + p.offset);
+    p.memory.set_data_handle(begin + p.offset);
   for (Reorder &r : before)
     r.primitive.execute(stream, r.arguments);
   primitive.execute(stream, arguments);

@@ -58,18 +58,4 @@ void softmax_grad(Lane &lane, Tensor dx, Tensor dy, Tensor y,
   });
 }
 
-void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params) {
-  CpuLane &on = cpuLane(lane);
-  AxisRows<2> rows({x, y}, static_cast<int>(params.axis));
-  on.append("reduce_max", {y}, [=, threads = on.threads] {
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
-      const float *from = x.as<float>() + at[0];
-      float largest = from[0];
-      for (int64_t i = 1; i < rows.length; ++i)
-        largest = max(largest, from[i * rows.step[0]]);
-      y.as<float>()[at[1]] = largest;
-    });
-  });
-}
-
 } // namespace lwcc::rt

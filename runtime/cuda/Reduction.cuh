@@ -63,6 +63,15 @@ inline ReduceLoops reduceLoops(const Tensor &y, const Tensor &x,
   return loops;
 }
 
+/// Loops over x for each index of its second dimension. The result is [c].
+inline ReduceLoops channelLoops(const Tensor &x) {
+  bool isReduced[maxRank] = {};
+  for (int d = 0; d < x.rank; ++d)
+    isReduced[d] = d != 1;
+  return reduceLoops(Tensor(nullptr, DType::f32, {x.dim[1]}, Layout::dense), x,
+                     isReduced);
+}
+
 inline constexpr int columnWidth = 32, columnHeight = 8;
 
 /// One past the last term of this block's slice.

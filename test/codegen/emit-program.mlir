@@ -5,7 +5,7 @@
 // Not tested here: what the statements do (runtime tests) and whole models (e2e).
 
 // CHECK: //===- A trainer for tiny.onnx
-// CHECK: #include "runtime/core/Generated.h"
+// CHECK: #include "runtime/emit/Generated.h"
 
 // CHECK-LABEL: struct relu_dropout {
 // CHECK:   static constexpr int inputs = 1;
@@ -52,11 +52,11 @@ exec.program @tiny attributes {exec.model = "tiny.onnx", exec.batch = 2 : i64, e
     exec.compiler = "lwcc", exec.precision = "fp32",
     exec.export = [array<i64: 640, 12>, "conv1.weight"]} {
   exec.device @gpu0 node 0 gpu 0 arena 65536
-  exec.lane @gpu0.compute on @gpu0
-  exec.buffer parameter @conv1.weight : tensor<6x1x5x5xf32> on @gpu0 at 0 {exec.tensor = "conv1.weight", exec.init = #train.init<blob at 0>, exec.fresh = #train.init<uniform -0.2, 0.2>}
-  exec.buffer optimizer @conv1.weight.momentum : tensor<6x1x5x5xf32> on @gpu0 at 45056 {exec.tensor = "conv1.weight.momentum", exec.init = #train.init<constant 0.0>}
-  exec.buffer input @x : tensor<2x1x28x28xf32> on @gpu0 at 1024 {exec.tensor = "x"}
-  exec.buffer labels @labels : tensor<2xi32> on @gpu0 at 7424 {exec.tensor = "labels"}
+  exec.lane compute @gpu0.compute on @gpu0
+  exec.buffer parameter @conv1.weight : tensor<6x1x5x5xf32> on @gpu0 at 0 {exec.init = #train.init<blob at 0>, exec.fresh = #train.init<uniform -0.2, 0.2>}
+  exec.buffer optimizer @conv1.weight.momentum : tensor<6x1x5x5xf32> on @gpu0 at 45056 {exec.init = #train.init<constant 0.0>}
+  exec.buffer input @x : tensor<2x1x28x28xf32> on @gpu0 at 1024
+  exec.buffer labels @labels : tensor<2xi32> on @gpu0 at 7424
   exec.buffer scalars @scalars : tensor<64xui8> on @gpu0 at 7680
   exec.buffer loss @loss : tensor<f32> on @gpu0 at 7936
   exec.buffer metric @counts : tensor<2xi32> on @gpu0 at 7944
@@ -66,11 +66,11 @@ exec.program @tiny attributes {exec.model = "tiny.onnx", exec.batch = 2 : i64, e
   exec.kernel @relu_dropout(1) = "max(x0, 0.0f) * dropout_mask(0.5f, 7u)"
   exec.kernel @sigmoid(1) = "sigmoid(x0)"
   exec.sequence @train_step {
-    exec.call "conv" [@x, @conv1.weight, unit] -> [@conv1_out] on @gpu0.compute for "conv1" "forward" with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
-    exec.call "map" @relu_dropout [@conv1_out, @scalars] -> [@conv1_out] on @gpu0.compute for "relu1" "forward"
-    exec.call "sgd" [@conv1.weight, @conv1.weight.momentum, @scalars, @loss, @"d_conv1.weight"] -> [@conv1.weight, @conv1.weight.momentum] on @gpu0.compute for "conv1" "update"
+    exec.call "conv" [@x, @conv1.weight, unit] -> [@conv1_out] on @gpu0.compute for "conv1" forward with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
+    exec.call "map" @relu_dropout [@conv1_out, @scalars] -> [@conv1_out] on @gpu0.compute for "relu1" forward
+    exec.call "sgd" [@conv1.weight, @conv1.weight.momentum, @scalars, @loss, @"d_conv1.weight"] -> [@conv1.weight, @conv1.weight.momentum] on @gpu0.compute for "conv1" update
   }
   exec.sequence @evaluate {
-    exec.call "fill" [] -> [@loss] on @gpu0.compute for "loss" "forward" with {value = 0.000000e+00 : f32}
+    exec.call "fill" [] -> [@loss] on @gpu0.compute for "loss" forward with {value = 0.000000e+00 : f32}
   }
 }

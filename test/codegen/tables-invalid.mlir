@@ -16,19 +16,17 @@
 exec.program @bad attributes {exec.model = "bad.onnx", exec.batch = 2 : i64,
     exec.export = [array<i64: 9223372036854775807, 1>, array<i64: 281474976710656, 281474976710656>, array<i64: 0, -1>, array<i64: 1>, 3, "nobody", "w"]} {
   exec.device @d node 0 gpu 0 arena 65536
-  exec.lane @d.compute on @d
+  exec.lane compute @d.compute on @d
   // CHECK-DAG: error: {{.*}}'exec.buffer' op has no initial value (exec.init)
-  exec.buffer parameter @w : tensor<4xf32> on @d at 0 {exec.tensor = "w"}
+  exec.buffer parameter @w : tensor<4xf32> on @d at 0
   // CHECK-DAG: error: {{.*}}'exec.buffer' op is part of another "w" than @w
-  exec.buffer parameter @w2 : tensor<4xf32> on @d at 256 {exec.tensor = "w", exec.dims = array<i64: 8>, exec.begin = array<i64: 4>, exec.init = #train.init<blob at 0>}
-  // CHECK-DAG: error: {{.*}}'exec.buffer' op does not say of which tensor it is (exec.tensor)
+  exec.buffer parameter @w2 of "w" : tensor<4xf32> on @d at 256 {exec.dims = array<i64: 8>, exec.begin = array<i64: 4>, exec.init = #train.init<blob at 0>}
   exec.buffer statistic @s : tensor<4xf32> on @d at 512
   // CHECK-DAG: error: {{.*}}'exec.buffer' op is state, but not of f32
-  exec.buffer constant @c : tensor<4xi32> on @d at 768 {exec.tensor = "c", exec.init = #train.init<constant 0.0>}
-  // CHECK-DAG: error: {{.*}}'exec.buffer' op does not say of which tensor it is (exec.tensor)
+  exec.buffer constant @c : tensor<4xi32> on @d at 768 {exec.init = #train.init<constant 0.0>}
   exec.buffer input @x : tensor<4xf32> on @d at 1024
   // CHECK-DAG: error: {{.*}}'exec.buffer' op is a part of a tensor of unknown extents (exec.dims)
-  exec.buffer labels @y : tensor<4xi32> on @d at 1280 {exec.tensor = "y", exec.begin = array<i64: 0>}
+  exec.buffer labels @y : tensor<4xi32> on @d at 1280 {exec.begin = array<i64: 0>}
   exec.sequence @train_step {
   }
   exec.sequence @evaluate {

@@ -1,7 +1,7 @@
 //===- PlanTargets.cpp - The planner's files ------------------------------===//
 
-#include "passes/plan/LayerGraph.h"
-#include "passes/plan/Profile.h"
+#include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/price/Profile.h"
 #include "test/fuzz/Targets.h"
 
 using namespace lwcc::plan;

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
-#include "runtime/train/Array.h"
-#include "runtime/train/Checkpoint.h"
-#include "runtime/train/Flags.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/cli/Flags.h"
+#include "runtime/train/data/Array.h"
+#include "runtime/train/state/Checkpoint.h"
+#include "runtime/train/state/Safetensors.h"
 #include "test/fuzz/Targets.h"
 
 #include <cstdlib>

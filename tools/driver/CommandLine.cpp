@@ -1,9 +1,10 @@
 //===- CommandLine.cpp - Flags as a person gives them ---------------------===//
 
 #include "tools/driver/CommandLine.h"
-#include "passes/plan/Plan.h"
+#include "ir/json/Suggestion.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <utility>
@@ -54,7 +55,7 @@ static StringRef meant(StringRef name, llvm::ArrayRef<StringRef> flags) {
   for (StringRef flag : flags)
     if (flag.size() > 3 && name.starts_with(flag))
       return flag; // --batch-size
-  return plan::nearest(name, flags);
+  return nearest(name, flags);
 }
 
 static std::string unknown(StringRef argument, StringRef program) {
@@ -94,12 +95,21 @@ static std::string wrongValue(const cl::Option &option, StringRef value) {
          (isWhole ? "whole number" : "number");
 }
 
+StringRef lwcc::versionText() { return "lwcc " LWCC_VERSION; }
+
+/// What --version prints: also what a bug report needs to tell.
+static void printVersion(llvm::raw_ostream &out) {
+  out << versionText() << "\n"
+      << "  targets  cuda, cpu\n"
+      << "  LLVM     " LLVM_VERSION_STRING "\n"
+      << "  oneDNN   " LWCC_ONEDNN_VERSION "\n";
+}
+
 std::vector<std::string> lwcc::parseFlags(int argc, char **argv,
                                           StringRef overview,
                                           cl::OptionCategory &category) {
   cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter(
-      [](llvm::raw_ostream &out) { out << versionText << "\n"; });
+  cl::SetVersionPrinter(printVersion);
   std::vector<std::string> mistakes;
   std::vector<const char *> known = {argv[0]};
   struct Positional {

@@ -16,7 +16,9 @@
 
 namespace lwcc {
 
-inline constexpr llvm::StringLiteral versionText = "lwcc 0.1.0";
+/// "lwcc 0.1.0", as every program that lwcc makes says, too. The number is that
+/// of project() in the top CMakeLists.txt.
+llvm::StringRef versionText();
 
 /// Forgets the options that LLVM's libraries register when they are loaded:
 /// some have the names of ours, and none is for our users.

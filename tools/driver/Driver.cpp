@@ -3,15 +3,15 @@
 #include "tools/driver/Driver.h"
 #include "frontend/Import.h"
 #include "ir/train/Train.h"
-#include "passes/Passes.h"
 #include "passes/Pipeline.h"
-#include "passes/plan/Machine.h"
-#include "passes/plan/Solvers.h"
+#include "passes/plan/machine/Machine.h"
+#include "passes/plan/model/ReadProgram.h"
+#include "passes/plan/solve/Compare.h"
+#include "passes/plan/solve/CostTables.h"
 #include "runtime/core/CheckedMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -179,8 +179,10 @@ std::unique_ptr<MLIRContext> lwcc::makeContext() {
 // The chain
 //===----------------------------------------------------------------------===//
 
-/// What people read about the program, as attributes of it.
-static void describe(exec::ProgramOp program, const CompileFlags &flags,
+/// What people read about the program, as attributes of it. `planner` is the
+/// strategy that made the plan, or the file that it came from.
+static void describe(exec::ProgramOp program, StringRef planner,
+                     const CompileFlags &flags,
                      const std::vector<ExportPiece> &pieces) {
   Builder b(program.getContext());
   int64_t parameters = 0;
@@ -190,7 +192,7 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<exec::BufferOp>(op))
       if (buffer.getRole() == exec::Role::Parameter &&
-          counted.insert(buffer->getAttr("exec.tensor")).second)
+          counted.insert(buffer.getTensorName()).second)
         parameters += ShapedType::getNumElements(
             buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));
     if (auto device = dyn_cast<exec::DeviceOp>(op)) {
@@ -203,16 +205,14 @@ static void describe(exec::ProgramOp program, const CompileFlags &flags,
   auto set = [&](StringRef name, const std::string &value) {
     program->setAttr(name, b.getStringAttr(value));
   };
-  set("exec.compiler", versionText.str());
+  set("exec.compiler", versionText().str());
   set("exec.precision", flags.precision);
   set("exec.summary",
       llvm::formatv("{0} parameters, batch {1}", grouped(parameters),
                     batch ? batch.getInt() : 0));
-  auto strategy = program->getAttrOfType<StringAttr>("exec.strategy");
   set("exec.plan",
-      llvm::formatv("{0}: {1} device{2}, {3} lane{4}{5}", strategy.getValue(),
-                    devices, devices == 1 ? "" : "s", lanes,
-                    lanes == 1 ? "" : "s",
+      llvm::formatv("{0}: {1} device{2}, {3} lane{4}{5}", planner, devices,
+                    devices == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s",
                     flags.bn == "local" ? ", local batch statistics" : ""));
   set("exec.memory", mebibytes(arena) +
                          " per device, and the workspaces that the libraries "
@@ -261,9 +261,6 @@ static LogicalResult dump(ModuleOp module, StringRef folder, unsigned number,
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
                                             Stopwatch &watch, Goal goal) {
-  registerLwccPasses();
-  registerCanonicalizerPass();
-  registerCSEPass();
   ImportOptions importOptions;
   importOptions.batch = flags.batch;
   importOptions.loss = flags.loss;
@@ -288,49 +285,45 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.searchSeed = flags.searchSeed;
   options.searchDimensions = flags.searchDimensions;
   options.precision = flags.precision;
-  options.recordPlan = goal == Goal::plan || flags.explains();
-  options.costTables = goal == Goal::costs;
-  options.compareStrategies = flags.explains() && flags.gpus > 1;
   if (goal != Goal::program)
     options.stopAfter = "planned";
   unsigned number = 0; // of dumped files
-  auto dumpAfter = [&](StringRef pass) {
-    return dump(*imported->module, flags.dumpDir, number++, pass);
-  };
-  auto lapAfter = [&](StringRef form) {
+  CompiledModel result;
+  PipelineHooks hooks;
+  hooks.onForm = [&](StringRef form) {
     if (form != "imported")
       watch.lap(form);
   };
-  llvm::function_ref<OnPass> onPass;
   if (!flags.dumpDir.empty())
-    onPass = dumpAfter;
-  if (failed(runPipeline(*imported->module, options, lapAfter, onPass)))
+    hooks.onPass = [&](StringRef pass) {
+      return dump(*imported->module, flags.dumpDir, number++, pass);
+    };
+  const bool compares = flags.explains() && flags.gpus > 1;
+  hooks.onPlanAsksForPrices = compares || goal == Goal::costs;
+  hooks.onPlan = [&](const plan::Problem &problem, const plan::Plan &plan,
+                     double seconds) {
+    result.plan = plan;
+    if (goal == Goal::costs)
+      result.costs = plan::CostTables(problem).toJson();
+    if (compares)
+      result.comparison = plan::compareStrategies(
+          problem, plan, flags.plan.empty() ? options.strategy : "this plan",
+          seconds);
+  };
+  if (failed(runPipeline(*imported->module, options, hooks)))
     return failure();
 
-  CompiledModel result;
-  // Lowering takes it along to the program.
-  Operation *planned = *imported->module;
   result.module = std::move(imported->module);
   result.blob = std::move(imported->blob);
   auto programs = result.module->getOps<exec::ProgramOp>();
   if (!programs.empty()) {
     result.program = *programs.begin();
-    planned = result.program;
-  }
-  if (auto costs = planned->getAttrOfType<StringAttr>(train::costsAttr))
-    result.costs = costs.str();
-  StringRef planName = result.program ? "exec.plan" : train::planAttr;
-  if (auto plan = planned->getAttrOfType<StringAttr>(planName))
-    result.plan = plan.str();
-  StringRef comparisonName =
-      result.program ? "exec.comparison" : train::comparisonAttr;
-  if (auto table = planned->getAttrOfType<StringAttr>(comparisonName))
-    result.comparison = table.str();
-  if (result.program) {
     if (flags.memoryBytes > 0 &&
         failed(checkMemory(result.program, flags.memoryBytes)))
       return failure();
-    describe(result.program, flags, imported->onnxExport);
+    describe(result.program,
+             flags.plan.empty() ? options.strategy : options.plan, flags,
+             imported->onnxExport);
   }
   return result;
 }
@@ -353,8 +346,8 @@ FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
     machine.gpus = llvm::range_size(program.getBody().getOps<exec::DeviceOp>());
   plan::CostModel costs(machine, flags.precision,
                         flags.costs.empty() ? nullptr : &profile);
-  plan::ProgramTime time =
-      plan::timeOf(program, train::trainStepFunc, machine, costs);
+  plan::ProgramTime time = plan::timeOf(
+      plan::readProgram(program, train::trainStepFunc), machine, costs);
   program->setAttr(
       "exec.prediction",
       StringAttr::get(program.getContext(),

@@ -9,7 +9,7 @@
 #define LWCC_TOOLS_DRIVER_DRIVER_H
 
 #include "ir/exec/Exec.h"
-#include "passes/plan/ProgramTime.h"
+#include "passes/plan/price/ProgramTime.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Output.h"
 
@@ -146,7 +146,8 @@ struct CompiledModel {
   std::vector<char> blob;
   /// Null where --stop-after stopped earlier.
   exec::ProgramOp program;
-  std::string plan;       ///< as JSON, for --emit=plan and --explain
+  /// Absent where --stop-after stopped earlier, or the program was read.
+  std::optional<plan::Plan> plan;
   std::string comparison; ///< of the strategies, for --explain
   std::string costs;      ///< as JSON, for --emit=costs
 };
@@ -169,12 +170,12 @@ mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
 
 /// -v: the memory plan, and the bytes that devices exchange in a training step.
 /// Of one device, if `only` names it.
-/// --explain: a line per layer (`plan` is JSON), with the bytes that transfers
-/// move for it, then all pairs of devices, and their memory.
+/// --explain: a line per layer of the plan, with the bytes that transfers move
+/// for it, then all pairs of devices, and their memory.
 void printMemory(exec::ProgramOp program, llvm::raw_ostream &out,
                  llvm::StringRef only = "");
 void printTransfers(exec::ProgramOp program, llvm::raw_ostream &out);
-void printLayers(exec::ProgramOp program, llvm::StringRef plan,
+void printLayers(exec::ProgramOp program, const plan::Plan &plan,
                  llvm::raw_ostream &out);
 
 /// One line: the step, images a second, and what this was made from.

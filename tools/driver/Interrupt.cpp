@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/driver/Interrupt.h"
-#include "runtime/train/Temporaries.h"
+#include "runtime/train/files/Temporaries.h"
 #include "tools/driver/Output.h"
 
 #include "llvm/Support/FileSystem.h"

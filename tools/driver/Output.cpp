@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/driver/Output.h"
-#include "runtime/train/OutputFiles.h"
-#include "runtime/train/SystemError.h"
+#include "runtime/train/files/OutputFiles.h"
+#include "runtime/train/files/SystemError.h"
 #include "tools/driver/Interrupt.h"
 
 #include "llvm/Support/FileSystem.h"

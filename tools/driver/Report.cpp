@@ -1,7 +1,7 @@
 //===- Report.cpp - What lwcc tells about an exec program -----------------===//
 
 #include "passes/memory/PlanMemory.h"
-#include "passes/plan/LayerGraph.h"
+#include "passes/plan/model/LayerGraph.h"
 #include "tools/driver/Driver.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -28,10 +28,10 @@ namespace {
 struct Moved {
   int64_t forward = 0, backward = 0, update = 0;
 
-  void add(StringRef phase, int64_t bytes) {
-    (phase == "forward"    ? forward
-     : phase == "backward" ? backward
-                           : update) += bytes;
+  void add(Phase phase, int64_t bytes) {
+    (phase == Phase::forward  ? forward
+     : phase == Phase::update ? update
+                              : backward) += bytes;
   }
 };
 
@@ -69,7 +69,7 @@ Step::Step(exec::ProgramOp program) {
         layer.moved.add(call.getPhase(), b.getBytes());
         pairs[{b.getDevice(), here}] += b.getBytes();
       }
-    if (call.getPhase() != "forward")
+    if (call.getPhase() != Phase::forward)
       continue;
     for (exec::BufferOp b : ins)
       if (b.getRole() == exec::Role::Parameter)
@@ -99,7 +99,7 @@ static std::string textOf(const plan::Tiling &tiling) {
 }
 
 /// The places of the tiles, lanes where they are not the first: "0-3", "1,0.1".
-static std::string textOf(const std::vector<plan::Place> &places) {
+static std::string textOf(const std::vector<Place> &places) {
   std::string text;
   for (size_t i = 0; i < places.size();) {
     size_t end = i + 1; // of a run of neighbours
@@ -107,23 +107,19 @@ static std::string textOf(const std::vector<plan::Place> &places) {
            places[end].lane == places[i].lane &&
            places[end].gpu == places[end - 1].gpu + 1)
       ++end;
-    const plan::Place &first = places[i];
+    const Place &first = places[i];
     text += text.empty() ? "" : ",";
     text += first.node ? std::to_string(first.node) + ":" : "";
     text += std::to_string(first.gpu);
     text += end > i + 1 ? "-" + std::to_string(places[end - 1].gpu) : "";
-    text += first.lane ? "." + std::to_string(first.lane) : "";
+    text += first.lane == Lane() ? "" : "." + first.lane.text();
     i = end;
   }
   return text;
 }
 
-void lwcc::printLayers(exec::ProgramOp program, StringRef planText,
+void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
                        llvm::raw_ostream &out) {
-  plan::Plan plan;
-  [[maybe_unused]] auto mistakes = plan::fromJson(planText, plan);
-  assert(mistakes.empty() && "our own plan");
-  complete(plan, {}, plan.machine);
   llvm::StringMap<plan::Tiling> tilings;
   for (const plan::LayerPlan &layer : plan.layers)
     tilings[layer.layer] = layer.tiling;

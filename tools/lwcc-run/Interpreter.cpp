@@ -137,8 +137,8 @@ static void evaluate(const Expression &e, const Slice &slice, float *y) {
       const uint32_t stream = e.args[1].stream;
       for (int j = 0; j < n; ++j)
         y[j] = rt::dropout_mask(
-            *block.scalars,
-            block.index + (slice.begin + j) * block.indexStride, ratio, stream);
+            *block.scalars, block.index + (slice.begin + j) * block.indexStride,
+            ratio, stream);
       return;
     }
     Row a, b;
@@ -158,13 +158,15 @@ void lwcc::appendMap(rt::Lane &lane, const Expression &expression, rt::Tensor y,
                      const rt::MapParams &params) {
   // The recorded step outlives this call; so must its expression.
   auto shared = std::make_shared<Expression>(expression);
-  rt::mapBlocks(lane, "map", y, xs, scalars, params, [shared](const rt::MapBlock &b) {
-    Row row;
-    for (int64_t begin = 0; begin < b.n; begin += chunk) {
-      const int count = static_cast<int>(std::min<int64_t>(chunk, b.n - begin));
-      evaluate(*shared, {b, begin, count}, row);
-      for (int j = 0; j < count; ++j)
-        b.y[(begin + j) * b.yStride] = row[j];
-    }
-  });
+  rt::mapBlocks(lane, "map", y, xs, scalars, params,
+                [shared](const rt::MapBlock &b) {
+                  Row row;
+                  for (int64_t begin = 0; begin < b.n; begin += chunk) {
+                    const int count =
+                        static_cast<int>(std::min<int64_t>(chunk, b.n - begin));
+                    evaluate(*shared, {b, begin, count}, row);
+                    for (int j = 0; j < count; ++j)
+                      b.y[(begin + j) * b.yStride] = row[j];
+                  }
+                });
 }

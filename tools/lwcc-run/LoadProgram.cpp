@@ -72,7 +72,7 @@ rt::GlobalTensor &Loader::globalOf(rt::GlobalTensor &global, BufferOp buffer) {
     return attr ? attr.asArrayRef().vec() : std::vector<int64_t>();
   };
   rt::TensorRef ref = refOf(buffer);
-  global.name = buffer->getAttrOfType<StringAttr>("exec.tensor").str();
+  global.name = buffer.getTensorName().str();
   global.dims = globalDims(buffer).vec();
   std::vector<int64_t> begin = list("exec.begin");
   begin.resize(ref.dims.size());
@@ -95,7 +95,7 @@ void Loader::run(SequenceOp sequence, rt::Machine &machine) {
   auto laneOf = [&](StringRef name) -> rt::Lane & {
     return machine.lane(names.indexOf(names.symbols.lookup(name)));
   };
-  std::map<std::string, std::pair<StringRef, StringRef>> current;
+  std::map<std::string, std::pair<StringRef, Phase>> current;
   for (Operation &op : sequence.getBody().front()) {
     if (auto record = dyn_cast<RecordOp>(op)) {
       machine.event(names.indexOf(names.symbols.lookup(record.getEvent())))
@@ -109,9 +109,9 @@ void Loader::run(SequenceOp sequence, rt::Machine &machine) {
     }
     auto call = cast<CallOp>(op);
     rt::Lane &lane = laneOf(call.getLane());
-    std::pair<StringRef, StringRef> layer = {call.getLayer(), call.getPhase()};
+    std::pair<StringRef, Phase> layer = {call.getLayer(), call.getPhase()};
     if (current[call.getLane().str()] != layer) {
-      lane.layer(layer.first.data(), layer.second.data());
+      lane.layer(layer.first.data(), phaseName(layer.second).data());
       current[call.getLane().str()] = layer;
     }
     rt::Tensors outs, ins;
@@ -155,7 +155,7 @@ LogicalResult Loader::load(rt::Program &program) {
   for (LaneOp lane : names.lanes)
     program.machine.lanes.push_back({names.deviceOf(lane.getDevice()),
                                      lane.getSymName().data(),
-                                     lane.getCopies()});
+                                     lane.isTransfer()});
   program.machine.events = static_cast<int>(names.events.size());
   program.machine.tf32 = program.precision == "tf32";
 
@@ -190,7 +190,7 @@ LogicalResult Loader::load(rt::Program &program) {
     case Role::Gradient:
       break;
     default: {
-      auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
+      StringAttr name = buffer.getTensorName();
       rt::StateTensor &entry = state[name.getValue()];
       globalOf(entry.tensor, buffer);
       bytes[name.getValue()] = bytesOfState(buffer);

@@ -124,8 +124,8 @@ int main(int argc, char **argv) {
     return complain("--stop-after: lwcc-run needs the form exec");
   if (flags.verbose)
     printMemory(model->program, llvm::errs());
-  if (flags.explains() && !model->plan.empty())
-    printLayers(model->program, model->plan, llvm::outs());
+  if (flags.explains() && model->plan)
+    printLayers(model->program, *model->plan, llvm::outs());
   FailureOr<rt::Program> program = loadProgram(model->program, model->blob);
   if (failed(program))
     return 1;

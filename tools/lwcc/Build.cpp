@@ -8,6 +8,7 @@
 #include "tools/lwcc/Build.h"
 #include "codegen/CppWriter.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/lwcc/Installation.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -63,6 +64,16 @@ static bool hasGpu() {
          llvm::sys::findProgramByName("nvidia-smi");
 }
 
+/// nvcc, "" if there is none.
+static std::string findNvcc() {
+  for (std::string candidate : {installation().deps + "/cuda/bin/nvcc",
+                                std::string("/usr/local/cuda/bin/nvcc")})
+    if (fs::exists(candidate))
+      return candidate;
+  auto found = llvm::sys::findProgramByName("nvcc");
+  return found ? *found : "";
+}
+
 static bool isFound(Expected<std::string> program) {
   bool found = bool(program);
   llvm::consumeError(program.takeError());
@@ -78,8 +89,7 @@ std::optional<Target> lwcc::targetOf(StringRef flag, StringRef otherwise) {
     complain("--target=" + flag + ": expected cuda or cpu");
     return std::nullopt;
   }
-  if (hasGpu() || isFound(findCompiler(Target::cuda)) ||
-      !isFound(findCompiler(Target::cpu)))
+  if (hasGpu() || !findNvcc().empty() || !isFound(findCompiler(Target::cpu)))
     return Target::cuda;
   llvm::errs() << "lwcc: note: neither nvcc nor a GPU is here: " << otherwise
                << " (--target=cpu)\n";
@@ -95,12 +105,15 @@ Expected<std::string> lwcc::findCompiler(Target target) {
       return *found;
     return failed("--target=cpu needs g++, which is not installed");
   }
-  for (std::string candidate : {std::string(LWCC_DEPS_DIR) + "/cuda/bin/nvcc",
-                                std::string("/usr/local/cuda/bin/nvcc")})
-    if (fs::exists(candidate))
-      return candidate;
-  if (auto found = llvm::sys::findProgramByName("nvcc"))
-    return *found;
+  std::string nvcc = findNvcc();
+  if (!nvcc.empty() &&
+      !fs::exists(installation().libraries + "/liblwcc_rt_cuda.a"))
+    return failed("--target=cuda: this lwcc was built where CUDA was missing, "
+                  "without the runtime that a program is linked to: write the "
+                  "sources (--emit=source) and build those, or compile with "
+                  "--target=cpu");
+  if (!nvcc.empty())
+    return nvcc;
   return failed("--target=cuda needs nvcc, which is not installed: run "
                 "tools/setup.sh, which installs it, or compile with "
                 "--target=cpu");
@@ -171,7 +184,7 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
 
   const bool cuda = source.target == Target::cuda;
   const std::string unit = in(source.name + (cuda ? ".cu" : ".cpp"));
-  const std::string deps = LWCC_DEPS_DIR, build = LWCC_BUILD_DIR;
+  const Installation &ours = installation();
   if (Error error = writeFile(unit, source.text))
     return error;
   if (Error error = writeFile(in("weights.bin"), source.weights))
@@ -179,13 +192,17 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   if (Error error =
           writeFile(in("weights.s"), blobAssembly(source, in("weights.bin"))))
     return error;
-  if (Error error = execute(
-          {LWCC_CXX, "-c", in("weights.s"), "-o", in("weights.o")}, in("log")))
+  Expected<std::string> assembler = findCompiler(Target::cpu);
+  if (!assembler)
+    return assembler.takeError();
+  if (Error error =
+          execute({*assembler, "-c", in("weights.s"), "-o", in("weights.o")},
+                  in("log")))
     return error;
 
   const std::string temporary = in("trainer");
   std::vector<std::string> command = {*compiler, "-std=c++20", "-O3",
-                                      "-I" LWCC_SOURCE_DIR};
+                                      "-I" + ours.sources};
   if (cuda) {
     const std::string root =
         path::parent_path(path::parent_path(*compiler)).str();
@@ -203,8 +220,9 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
           std::string(
               "-lineinfo"), // of sanitizers and profilers; costs no time
           unit, in("weights.o"), std::string("-o"), temporary,
-          build + "/lib/liblwcc_rt_train.a", build + "/lib/liblwcc_rt_cuda.a",
-          build + "/lib/liblwcc_rt_train.a", "-L" + root + "/lib64",
+          ours.libraries + "/liblwcc_rt_train.a",
+          ours.libraries + "/liblwcc_rt_cuda.a",
+          ours.libraries + "/liblwcc_rt_train.a", "-L" + root + "/lib64",
           "-L" + root + "/lib", std::string("-lcudnn"),
           std::string("-lcublasLt"), std::string("-lz"), std::string("-ldl"),
           std::string("-lpthread"),
@@ -217,11 +235,11 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
          {"-march=" + source.architectures.front(),
           std::string("-ffp-contract=off"), std::string("-fno-math-errno"),
           std::string("-fno-trapping-math"), unit, in("weights.o"),
-          std::string("-o"), temporary, build + "/lib/liblwcc_rt_train.a",
-          build + "/lib/liblwcc_rt_cpu.a", "-L" + deps + "/onednn/lib",
+          std::string("-o"), temporary, ours.libraries + "/liblwcc_rt_train.a",
+          ours.libraries + "/liblwcc_rt_cpu.a", "-L" + ours.onednn + "/lib",
           std::string("-ldnnl"), std::string("-fopenmp"), std::string("-lz"),
           std::string("-lpthread"),
-          "-Wl,-rpath,$ORIGIN:" + deps + "/onednn/lib"})
+          "-Wl,-rpath,$ORIGIN:" + ours.onednn + "/lib"})
       command.push_back(flag);
   }
   if (Error error = execute(command, in("log")))

@@ -1,7 +1,7 @@
 //===- Build.h - From C++ text to a trainer ---------------------*- C++ -*-===//
 //
 // What happens to the emitted text: a folder of sources, or a binary made with
-// the target's compiler.
+// the target's compiler, alone or in a folder with what it needs elsewhere.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_LWCC_BUILD_H
@@ -44,20 +44,19 @@ struct TrainerSource {
   bool embeds() const { return weights.size() <= embedLimit; }
 };
 
-/// Writes a folder that `cmake` builds without lwcc. What others have put there
-/// stays: if it is in the way, nothing is written.
+/// Writes a folder that `cmake` builds without lwcc.
 llvm::Error writeSourceFolder(const TrainerSource &source,
                               llvm::StringRef folder);
+
+/// Writes a folder with the program `trainer` and the libraries that it needs
+/// to run on a machine without lwcc. For the CPU.
+llvm::Error writeBundle(const TrainerSource &source, llvm::StringRef folder);
 
 /// Compiles and links. The error of a compiler holds its messages.
 llvm::Error buildBinary(const TrainerSource &source, llvm::StringRef output);
 
 /// The compiler that the target needs, or an error with both ways out.
 llvm::Expected<std::string> findCompiler(Target target);
-
-/// Whether the folder can be made or added to; asked before work is done for
-/// it.
-llvm::Error checkSourceFolder(llvm::StringRef folder);
 
 /// Runs a program, whose output goes to the file `log`; if it fails, its output
 /// becomes the error.

@@ -2,7 +2,7 @@
 
 #include "tools/lwcc/CallTimes.h"
 #include "ir/InputFile.h"
-#include "passes/plan/ParseJson.h"
+#include "ir/json/ParseJson.h"
 #include "tools/lwcc/Build.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -106,7 +106,7 @@ Expected<CallTimes> CallTimes::read(StringRef traceFile) {
   std::vector<std::string> mistakes;
   json::Value value = nullptr;
   const json::Object *trace =
-      plan::parseObject((*buffer)->getBuffer(), value, mistakes);
+      parseObject((*buffer)->getBuffer(), value, mistakes);
   if (!trace)
     return wrong(llvm::join(mistakes, "; "));
   Reader reader;

@@ -1,7 +1,7 @@
 //===- CallTimes.h - What a trace says about calls --------------*- C++ -*-===//
 //
 // How long the calls of a trainer's steps took, from the file that its --trace
-// wrote (runtime/train/Trace.h). The file may come from another machine and
+// wrote (runtime/train/report/Trace.h). The file may come from another machine and
 // from anybody; what does not look like a trace is an error. Whether it is that
 // of a program is TracedProgram's question.
 //
@@ -33,7 +33,7 @@ public:
     double begin, seconds; ///< on any clock; that it took
   };
   std::vector<Call> calls;
-  std::string target, device; ///< what it ran on; the latter in words
+  std::string target, device;  ///< what it ran on; the latter in words
   std::string hash, precision; ///< of the model; of products
   int64_t batch = 0;
   int64_t threads = 0; ///< of CPUs

@@ -1,7 +1,7 @@
 //===- Probe.cpp - What a machine is capable of ---------------------------===//
 
 #include "tools/lwcc/Probe.h"
-#include "passes/plan/CostModel.h"
+#include "passes/plan/price/CostModel.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/lwcc/CallTimes.h"
 

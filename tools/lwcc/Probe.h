@@ -10,7 +10,7 @@
 #ifndef LWCC_TOOLS_LWCC_PROBE_H
 #define LWCC_TOOLS_LWCC_PROBE_H
 
-#include "passes/plan/Machine.h"
+#include "passes/plan/machine/Machine.h"
 #include "tools/lwcc/Build.h"
 
 namespace lwcc {

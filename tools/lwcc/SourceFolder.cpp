@@ -1,30 +1,19 @@
 //===- SourceFolder.cpp - A trainer as a folder of sources ----------------===//
 //
 // The emitted file, its weights, the runtime and a CMake project: all that a
-// person needs to read, change and build the trainer without lwcc. A manifest
-// tells what of the folder lwcc wrote: only that is ever replaced or removed.
+// person needs to read, change and build the trainer without lwcc.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/driver/Interrupt.h"
 #include "tools/lwcc/Build.h"
+#include "tools/lwcc/Installation.h"
+#include "tools/lwcc/OutputFolder.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/xxhash.h"
-
-#include <deque>
-#include <map>
-#include <set>
 
 using namespace lwcc;
 using llvm::Error;
 using llvm::StringRef;
-namespace fs = llvm::sys::fs;
-namespace path = llvm::sys::path;
 
 static std::string replaceAll(std::string text, StringRef key,
                               StringRef value) {
@@ -55,7 +44,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 # oneDNN 3 with OpenMP: a package, or PyPI's onednn-devel-cpu-gomp.
-set(ONEDNN_ROOT [==[@DEPS@/onednn]==] CACHE PATH "where include/dnnl.hpp and lib/ lie")
+set(ONEDNN_ROOT [==[@ONEDNN@]==] CACHE PATH "where include/dnnl.hpp and lib/ lie")
 set(LWCC_DEPS "${ONEDNN_ROOT}/..")
 add_subdirectory(runtime)
 
@@ -98,7 +87,8 @@ add_custom_command(TARGET trainer POST_BUILD COMMAND ${CMAKE_COMMAND} -E copy
   if (!source.embeds())
     text += beside;
   text = replaceAll(text, "@NAME@", source.name);
-  text = replaceAll(text, "@DEPS@", LWCC_DEPS_DIR);
+  text = replaceAll(text, "@ONEDNN@", installation().onednn);
+  text = replaceAll(text, "@DEPS@", installation().deps);
   return replaceAll(text, "@ARCH@",
                     source.target == Target::cuda
                         ? cmakeArchitectures(source)
@@ -125,250 +115,27 @@ static constexpr llvm::StringLiteral presets = R"({
 }
 )";
 
-namespace {
-/// What is to be in the folder: bytes by path. Text of ours is kept here.
-struct Contents {
-  std::map<std::string, llvm::ArrayRef<char>> files;
-  std::deque<std::string> texts;
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> copies;
-
-  void add(StringRef path, std::string text) {
-    texts.push_back(std::move(text));
-    files[path.str()] = texts.back();
-  }
-};
-} // namespace
-
-/// Adds a folder's files below `to`, without the subfolders called `skip`.
-static Error addFolder(StringRef from, StringRef to, StringRef skip,
-                       Contents &contents) {
-  std::error_code code;
-  for (fs::recursive_directory_iterator it(from, code), end; it != end && !code;
-       it.increment(code)) {
-    if (it->type() == fs::file_type::directory_file) {
-      if (path::filename(it->path()) == skip)
-        it.no_push();
-      continue;
-    }
-    auto bytes = llvm::MemoryBuffer::getFile(it->path());
-    if ((code = bytes.getError()))
-      break;
-    contents.copies.push_back(std::move(*bytes));
-    StringRef text = contents.copies.back()->getBuffer();
-    contents.files[(to + StringRef(it->path()).drop_front(from.size())).str()] =
-        llvm::ArrayRef(text.data(), text.size());
-  }
-  if (code)
-    return failed("cannot read " + from + ": " + code.message());
-  return Error::success();
-}
-
 /// Adds runtime/, without the backend that is not needed, and what it includes
 /// that a machine without lwcc may not have.
-static Error addRuntime(Target target, Contents &contents) {
-  if (Error error =
-          addFolder(LWCC_SOURCE_DIR "/runtime", "runtime",
-                    target == Target::cuda ? "cpu" : "cuda", contents))
+static Error addRuntime(Target target, FolderContents &contents) {
+  const Installation &ours = installation();
+  if (Error error = contents.addFolder("runtime", ours.sources + "/runtime",
+                                       target == Target::cuda ? "cpu" : "cuda"))
     return error;
-  return addFolder(LWCC_JSON_DIR, "runtime/third_party/nlohmann", "", contents);
-}
-
-//===----------------------------------------------------------------------===//
-// What is there
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A line a file that lwcc wrote, with a hash of what it wrote: what has been
-/// changed since is no longer lwcc's. While files are being replaced, it tells
-/// both the old and the new ones.
-class Manifest {
-public:
-  static constexpr llvm::StringLiteral name = ".lwcc";
-  static constexpr llvm::StringLiteral header =
-      "Written by lwcc, which replaces these files as long as they are as it "
-      "wrote them.\n";
-
-  static std::string hashOf(StringRef bytes) {
-    llvm::XXH128_hash_t hash =
-        llvm::xxh3_128bits(llvm::arrayRefFromStringRef(bytes));
-    return llvm::utohexstr(hash.high64, /*LowerCase=*/true, /*Width=*/16) +
-           llvm::utohexstr(hash.low64, /*LowerCase=*/true, /*Width=*/16);
-  }
-  static Manifest read(StringRef folder) {
-    Manifest manifest;
-    auto text = llvm::MemoryBuffer::getFile(folder + "/" + name);
-    if (!text)
-      return manifest;
-    for (StringRef line : llvm::split((*text)->getBuffer(), '\n'))
-      if (auto [hash, path] = line.split("  "); !path.empty())
-        manifest.rows.insert({path.str(), hash.str()});
-    return manifest;
-  }
-  void add(StringRef path, StringRef bytes) {
-    rows.insert({path.str(), hashOf(bytes)});
-  }
-  bool has(StringRef path, StringRef bytes) const {
-    return rows.count({path.str(), hashOf(bytes)}) != 0;
-  }
-  std::string text() const {
-    std::string lines = header.str();
-    for (const auto &[path, hash] : rows)
-      lines += hash + "  " + path + "\n";
-    return lines;
-  }
-  std::set<std::pair<std::string, std::string>> rows; ///< path, hash
-};
-} // namespace
-
-/// The bytes of a file below the folder; nothing if none is there. Links are
-/// not followed: what they lead to is not the folder's.
-static std::unique_ptr<llvm::MemoryBuffer> bytesOf(const std::string &file) {
-  fs::file_status status;
-  if (fs::status(file, status, /*follow=*/false) ||
-      status.type() != fs::file_type::regular_file)
-    return nullptr;
-  auto bytes = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                           /*RequiresNullTerminator=*/false);
-  return bytes ? std::move(*bytes) : nullptr;
-}
-
-static bool isThere(const std::string &path) {
-  fs::file_status status;
-  return !fs::status(path, status, /*follow=*/false);
-}
-
-/// Whether a path's folders are what `folder` has of its own.
-static bool isReachable(StringRef folder, StringRef file) {
-  if (path::is_absolute(file) ||
-      llvm::is_contained(llvm::make_range(path::begin(file), path::end(file)),
-                         ".."))
-    return false; // no manifest of ours says so
-  for (StringRef part = path::parent_path(file); !part.empty();
-       part = path::parent_path(part)) {
-    fs::file_status status;
-    if (!fs::status(folder + "/" + part, status, /*follow=*/false) &&
-        status.type() != fs::file_type::directory_file)
-      return false;
-  }
-  return true;
-}
-
-/// An error that names what lwcc did not write, if it is in the way.
-static Error checkForeign(StringRef folder, const Contents &contents,
-                          const Manifest &manifest) {
-  constexpr size_t shown = 3;
-  std::vector<std::string> foreign;
-  const std::string list = (folder + "/" + Manifest::name).str();
-  if (auto bytes = bytesOf(list);
-      isThere(list) &&
-      !(bytes && bytes->getBuffer().starts_with(Manifest::header)))
-    foreign.push_back(Manifest::name.str());
-  for (const auto &[name, wanted] : contents.files) {
-    const std::string file = (folder + "/" + name).str();
-    StringRef text(wanted.data(), wanted.size());
-    auto bytes = bytesOf(file);
-    if (isReachable(folder, name) &&
-        (!isThere(file) || (bytes && (bytes->getBuffer() == text ||
-                                      manifest.has(name, bytes->getBuffer())))))
-      continue;
-    foreign.push_back(name);
-  }
-  if (foreign.empty())
+  if (ours.json.empty())
     return Error::success();
-  std::string names =
-      llvm::join(llvm::ArrayRef(foreign).take_front(shown), ", ");
-  if (foreign.size() > shown)
-    names += " and " + std::to_string(foreign.size() - shown) + " more";
-  return failed("cannot write " + folder +
-                ": in the way are files that lwcc did not write, or that were "
-                "changed since (" +
-                names + "); move them away or take another folder");
-}
-
-Error lwcc::checkSourceFolder(StringRef folder) {
-  auto cannot = [&](const llvm::Twine &why) {
-    return failed("cannot write " + folder + ": " + why);
-  };
-  std::string place = folder.str();
-  if (!isThere(place)) {
-    place = path::parent_path(folder.rtrim('/')).str();
-    if (place.empty())
-      place = ".";
-  }
-  if (!fs::is_directory(place))
-    return cannot(place == folder ? "it is no folder"
-                                  : place + " is not a folder");
-  if (fs::access(place, fs::AccessMode::Write))
-    return cannot("no permission to write in " + place);
-  return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-/// Everything is written into a folder of its own first: where the disk is
-/// full, nothing was replaced.
-static Error writeContents(StringRef folder, const Contents &contents,
-                           const Manifest &before) {
-  Manifest after, both = before;
-  for (const auto &[name, bytes] : contents.files)
-    after.add(name, StringRef(bytes.data(), bytes.size()));
-  both.rows.insert(after.rows.begin(), after.rows.end());
-
-  auto staged = TemporaryFolder::make(folder);
-  if (!staged)
-    return staged.takeError();
-  std::vector<std::string> changed;
-  for (const auto &[name, bytes] : contents.files) {
-    auto there = bytesOf((folder + "/" + name).str());
-    if (there && there->getBuffer() == StringRef(bytes.data(), bytes.size()))
-      continue; // so that cmake builds no more than it must
-    std::string file = (*staged)->file(std::to_string(changed.size()));
-    if (Error error = writeFile(file, bytes))
-      return error;
-    changed.push_back(name);
-  }
-  const std::string manifestFile = (folder + "/" + Manifest::name).str();
-  if (Error error = writeFile(manifestFile, both.text()))
-    return error;
-  for (auto [i, name] : llvm::enumerate(changed)) {
-    std::string to = (folder + "/" + name).str();
-    std::error_code code = fs::create_directories(path::parent_path(to));
-    if (!code)
-      code = fs::rename((*staged)->file(std::to_string(i)), to);
-    if (code)
-      return failed("cannot write " + to + ": " + code.message());
-  }
-  // What an earlier program had and this one has not.
-  for (const auto &[name, hash] : before.rows)
-    if (!contents.files.count(name) && isReachable(folder, name))
-      if (auto bytes = bytesOf((folder + "/" + name).str());
-          bytes && Manifest::hashOf(bytes->getBuffer()) == hash)
-        fs::remove(folder + "/" + name);
-  return writeFile(manifestFile, after.text());
+  return contents.addFolder("runtime/third_party/nlohmann", ours.json);
 }
 
 Error lwcc::writeSourceFolder(const TrainerSource &source, StringRef folder) {
-  if (Error error = checkSourceFolder(folder))
-    return error;
-  Contents contents;
+  FolderContents contents;
   const bool cuda = source.target == Target::cuda;
-  contents.add(source.name + (cuda ? ".cu" : ".cpp"), source.text);
-  contents.add("CMakeLists.txt", cmakeText(source));
-  contents.add("CMakePresets.json", presets.str());
-  contents.add("weights.s", blobAssembly(source, "weights.bin"));
-  contents.files["weights.bin"] = source.weights;
+  contents.addText(source.name + (cuda ? ".cu" : ".cpp"), source.text);
+  contents.addText("CMakeLists.txt", cmakeText(source));
+  contents.addText("CMakePresets.json", presets.str());
+  contents.addText("weights.s", blobAssembly(source, "weights.bin"));
+  contents.addBytes("weights.bin", source.weights);
   if (Error error = addRuntime(source.target, contents))
     return error;
-  const Manifest manifest = Manifest::read(folder);
-  if (Error error = checkForeign(folder, contents, manifest))
-    return error;
-  const bool isNew = !fs::exists(folder);
-  if (std::error_code code = fs::create_directory(folder))
-    return failed("cannot write " + folder + ": " + code.message());
-  Error error = writeContents(folder, contents, manifest);
-  if (error && isNew)
-    fs::remove(folder); // unless something is in it by now
-  return error;
+  return writeFolder(folder, contents);
 }

@@ -2,7 +2,7 @@
 
 #include "tools/lwcc/ThisMachine.h"
 #include "ir/InputFile.h"
-#include "passes/plan/Machine.h"
+#include "passes/plan/machine/Machine.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -3,8 +3,8 @@
 #include "tools/lwcc/TracedProgram.h"
 #include "codegen/ProgramNames.h"
 #include "ir/train/Train.h"
-#include "passes/plan/Call.h"
-#include "passes/plan/Profile.h"
+#include "passes/plan/model/Call.h"
+#include "passes/plan/price/Profile.h"
 #include "tools/lwcc/Build.h"
 
 #include <limits>

@@ -9,6 +9,7 @@
 #include "codegen/Names.h"
 #include "tools/driver/Driver.h"
 #include "tools/lwcc/Build.h"
+#include "tools/lwcc/OutputFolder.h"
 #include "tools/lwcc/Subcommands.h"
 #include "tools/lwcc/ThisMachine.h"
 
@@ -25,8 +26,8 @@ namespace {
 struct Flags : CompileFlags {
   cl::opt<std::string> output{
       "o", cl::value_desc("FILE"),
-      cl::desc("The trainer, or a folder with --emit=source; - for the "
-               "standard output where the output is text"),
+      cl::desc("The trainer, or a folder with --emit=source and bundle; - for "
+               "the standard output where the output is text"),
       cl::cat(category)};
   cl::opt<std::string> target{
       "target", cl::value_desc("cuda|cpu"),
@@ -35,10 +36,12 @@ struct Flags : CompileFlags {
       cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::init("binary"),
-      cl::value_desc("binary|source|plan|costs|trace"),
-      cl::desc("A program, a folder of sources that cmake builds, just the "
-               "plan (for --plan), the costs that plans are made from, or a "
-               "step as it should run, in Chrome's trace format"),
+      cl::value_desc("binary|source|bundle|plan|costs|trace"),
+      cl::desc("A program, a folder of sources that cmake builds, a folder "
+               "with the program and the libraries that other machines may "
+               "not have (--target=cpu), just the plan (for --plan), the "
+               "costs that plans are made from, or a step as it should run, "
+               "in Chrome's trace format"),
       cl::cat(category)};
   cl::list<std::string> arch{
       "arch", cl::CommaSeparated, cl::value_desc("NAME,..."),
@@ -59,8 +62,11 @@ struct Flags : CompileFlags {
   bool printsIR() const { return stopAfter.getNumOccurrences() != 0; }
   /// Whether a program is made, as a binary or as sources.
   bool makesProgram() const {
-    return !printsIR() && (emit == "binary" || emit == "source");
+    return !printsIR() && (builds() || emit == "source");
   }
+  /// With a compiler.
+  bool builds() const { return emit == "binary" || emit == "bundle"; }
+  bool makesFolder() const { return emit == "source" || emit == "bundle"; }
   bool toFile() const { return !output.empty() && output != "-"; }
 };
 } // namespace
@@ -72,11 +78,11 @@ static bool complete(Flags &flags, TrainerSource &source) {
     complain(message);
     good = false;
   };
-  if (!llvm::is_contained({"binary", "source", "plan", "costs", "trace"},
-                          flags.emit))
+  if (!llvm::is_contained(
+          {"binary", "source", "bundle", "plan", "costs", "trace"}, flags.emit))
     fail("--emit=" + flags.emit +
-         ": expected binary, source, plan, costs or trace");
-  const bool builds = flags.makesProgram() && flags.emit == "binary";
+         ": expected binary, source, bundle, plan, costs or trace");
+  const bool builds = flags.makesProgram() && flags.builds();
   // Sources are often built elsewhere, and a GPU's name says what is meant.
   std::optional<Target> target = Target::cuda;
   if (!flags.target.empty() || (builds && flags.toFile() && flags.arch.empty()))
@@ -102,6 +108,9 @@ static bool complete(Flags &flags, TrainerSource &source) {
              })) {
     fail("--arch=" + name + ": expected a -march value such as x86-64-v3");
   }
+  if (target == Target::cuda && flags.emit == "bundle" && flags.makesProgram())
+    fail("--emit=bundle: only with --target=cpu; cuBLAS and cuDNN, which a GPU "
+         "program needs, come with CUDA on each machine");
   if (flags.machine.empty())
     flags.machine = thisMachine(source.target, flags.gpus);
   if (flags.makesProgram()) {
@@ -142,15 +151,15 @@ static int compileMain(int argc, char **argv, StringRef overview) {
   if (!complete(flags, source) || !parsed)
     return 1;
   const bool printIR = flags.printsIR(), toFile = flags.toFile();
-  const bool asSource = flags.makesProgram() && flags.emit == "source";
+  const bool asFolder = flags.makesProgram() && flags.makesFolder();
   if (toFile)
-    if (llvm::Error error = asSource ? checkSourceFolder(flags.output)
-                                     : checkOutput(flags.output))
+    if (llvm::Error error =
+            asFolder ? checkFolder(flags.output) : checkOutput(flags.output))
       return complain(std::move(error));
   if (!flags.weights.empty())
     if (llvm::Error error = checkOutput(flags.weights))
       return complain(std::move(error));
-  if (toFile && flags.makesProgram() && !asSource)
+  if (toFile && flags.makesProgram() && flags.builds())
     if (auto compiler = findCompiler(source.target); !compiler)
       return complain(compiler.takeError());
 
@@ -164,7 +173,8 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     return 1;
   if (goal != Goal::program) {
     (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
-    return printText(goal == Goal::plan ? model->plan : model->costs, flags);
+    return printText(goal == Goal::plan ? toJson(*model->plan) : model->costs,
+                     flags);
   }
   if (flags.verbose && model->program) {
     printMemory(model->program, llvm::errs());
@@ -177,13 +187,13 @@ static int compileMain(int argc, char **argv, StringRef overview) {
     if (flags.emit == "trace") {
       std::string text;
       llvm::raw_string_ostream stream(text);
-      plan::printTrace(model->program, *time, stream);
+      plan::printTrace(*time, stream);
       return printText(text, flags);
     }
     if (flags.explain == "timeline") {
       plan::printTimeline(*time, llvm::outs());
     } else if (flags.explains()) {
-      printLayers(model->program, model->plan, llvm::outs());
+      printLayers(model->program, *model->plan, llvm::outs());
       llvm::outs() << model->comparison;
       printPrediction(model->program, *time, llvm::outs());
     }
@@ -209,11 +219,13 @@ static int compileMain(int argc, char **argv, StringRef overview) {
   source.weights = model->blob;
   source.embedLimit = flags.embedLimit;
   watch.lap("print");
-  llvm::Error error = asSource ? writeSourceFolder(source, flags.output)
+  llvm::Error error =
+      flags.emit == "source"   ? writeSourceFolder(source, flags.output)
+      : flags.emit == "bundle" ? writeBundle(source, flags.output)
                                : buildBinary(source, flags.output);
   if (error)
     return complain(std::move(error));
-  watch.lap(asSource ? "write" : "compile");
+  watch.lap(flags.builds() ? "compile" : "write");
   return 0;
 }
 

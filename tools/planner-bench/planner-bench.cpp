@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/BuildGraph.h"
-#include "passes/plan/Mcmc.h"
+#include "passes/plan/model/BuildGraph.h"
+#include "passes/plan/solve/Mcmc.h"
 #include "tools/driver/Driver.h"
 
 #include "llvm/Support/Format.h"

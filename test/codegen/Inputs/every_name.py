@@ -31,13 +31,13 @@ def symbol(name):
 
 
 def tensor(name):
-    """The tensor of that name on the device, which no other symbol is called."""
+    """The symbol of the tensor of that name, which no other is called."""
     return symbol("d." + name)
 
 
 def main():
     root, rest = sys.argv[1], sys.argv[2:]
-    flags, text = [f"-I{root}"], '#include "runtime/core/Generated.h"\n'
+    flags, text = [f"-I{root}"], '#include "runtime/emit/Generated.h"\n'
     for folder, header in zip(rest[::2], rest[1::2]):
         flags.append(f"-I{folder}")
         text += f"#include <{header}>\n"
@@ -52,21 +52,21 @@ def main():
           'exec.plan = "of\\0D#error \\\\", exec.batch = 1 : i64, '
           'exec.classes = 2 : i64, exec.compiler = "lwcc"} {')
     print("  exec.device @d node 0 gpu 0 arena 64")
-    print("  exec.lane @lane on @d")
+    print("  exec.lane compute @lane on @d")
     for i, name in enumerate(names):
         # Not all alike: another rank has a member of its own.
         shape = "2x" if i % 2 else ""
         role, rest = "activation", ""
         if name in ODD:  # the tables for the trainer have it as text, too
             role = "parameter"
-            rest = (f" {{exec.tensor = {symbol(name)[1:]}, "
-                    "exec.init = #train.init<constant 0.0>}")
-        print(f"  exec.buffer {role} {tensor(name)} : tensor<{shape}2xf32> "
+            rest = " {exec.init = #train.init<constant 0.0>}"
+        print(f"  exec.buffer {role} {tensor(name)} of {symbol(name)[1:]} : "
+              f"tensor<{shape}2xf32> "
               f"on @d at 0{rest}")
     print("  exec.sequence @train_step {")
     for name in ODD:
         print(f'    exec.call "fill" [] -> [{tensor(name)}] on @lane for '
-              f'{symbol(name)[1:]} "forward" with {{value = 0.0 : f32}}')
+              f'{symbol(name)[1:]} forward with {{value = 0.0 : f32}}')
     print("  }\n  exec.sequence @evaluate {\n  }\n}")
 
 

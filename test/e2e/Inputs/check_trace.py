@@ -7,11 +7,11 @@ import sys
 
 program, trace, steps = open(sys.argv[1]).read(), json.load(open(sys.argv[2])), int(sys.argv[3])
 
-lanes = re.findall(r"exec\.lane @(\S+) on @gpu(\d+)", program)
+lanes = re.findall(r"exec\.lane \w+ @(\S+) on @gpu(\d+)", program)
 body = program[program.index("exec.sequence @train_step"):].split("exec.sequence", 2)[1]
 expected = collections.defaultdict(list)
 for callee, lane, layer, phase in re.findall(
-        r'exec\.call "(\w+)" .*? on @(\S+) for "([^"]*)" "([^"]*)"', body):
+        r'exec\.call "(\w+)" .*? on @(\S+) for "([^"]*)" (\w+)', body):
     expected[lane].append((callee, phase, layer))
 
 events = trace["traceEvents"]

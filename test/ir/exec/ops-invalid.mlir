@@ -4,7 +4,7 @@
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{refers to unknown device @e}}
-  exec.lane @l on @e
+  exec.lane compute @l on @e
 }
 
 // -----
@@ -111,7 +111,7 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{refers to unknown event @e}}
     exec.record @e on @l
@@ -132,10 +132,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{calls unknown runtime function 'frobnicate'}}
-    exec.call "frobnicate" [] -> [] on @l for "a" "forward"
+    exec.call "frobnicate" [] -> [] on @l for "a" forward
   }
 }
 
@@ -143,10 +143,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{has 0 operands; expected 1}}
-    exec.call "lrn" [] -> [unit] on @l for "a" "forward"
+    exec.call "lrn" [] -> [unit] on @l for "a" forward
   }
 }
 
@@ -154,10 +154,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{has 2 results; expected 1}}
-    exec.call "lrn" [unit] -> [unit, unit] on @l for "a" "forward"
+    exec.call "lrn" [unit] -> [unit, unit] on @l for "a" forward
   }
 }
 
@@ -165,10 +165,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{has among its operands what is neither a buffer nor unit: 1 : i64}}
-    exec.call "lrn" [1] -> [unit] on @l for "a" "forward"
+    exec.call "lrn" [1] -> [unit] on @l for "a" forward
   }
 }
 
@@ -176,10 +176,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{needs a kernel exactly when it calls map}}
-    exec.call "map" [unit] -> [unit] on @l for "a" "forward"
+    exec.call "map" [unit] -> [unit] on @l for "a" forward
   }
 }
 
@@ -187,10 +187,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{refers to unknown kernel @k}}
-    exec.call "map" @k [unit] -> [unit] on @l for "a" "forward"
+    exec.call "map" @k [unit] -> [unit] on @l for "a" forward
   }
 }
 
@@ -198,11 +198,11 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.kernel @k(1) = "x0"
   exec.sequence @train_step {
     // expected-error @+1 {{has 3 operands, but @k takes 1 inputs (and the scalars if it is random)}}
-    exec.call "map" @k [unit, unit, unit] -> [unit] on @l for "a" "forward"
+    exec.call "map" @k [unit, unit, unit] -> [unit] on @l for "a" forward
   }
 }
 
@@ -210,10 +210,10 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.sequence @train_step {
     // expected-error @+1 {{refers to unknown buffer @x}}
-    exec.call "lrn" [@x] -> [unit] on @l for "a" "forward"
+    exec.call "lrn" [@x] -> [unit] on @l for "a" forward
   }
 }
 
@@ -222,11 +222,11 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   exec.device @e node 0 gpu 1 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.buffer input @x : tensor<4xf32> on @e at -1
   exec.sequence @train_step {
     // expected-error @+1 {{runs on @l of @d but @x lies on @e}}
-    exec.call "lrn" [@x] -> [unit] on @l for "a" "forward"
+    exec.call "lrn" [@x] -> [unit] on @l for "a" forward
   }
 }
 
@@ -259,7 +259,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is part of a tensor of impossible extents}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
 }
 
 // -----
@@ -267,7 +267,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor of extents [8]}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
 }
 
 // -----
@@ -275,7 +275,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor of extents [8]}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
 }
 
 // -----
@@ -283,7 +283,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
 }
 
 // -----
@@ -291,7 +291,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.begin = array<i64: 9223372036854775807>}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.begin = array<i64: 9223372036854775807>}
 }
 
 // -----
@@ -299,7 +299,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
+  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
 }
 
 // -----
@@ -307,7 +307,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.tensor = "x", exec.dims = array<i64: 16>}
+  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 16>}
 }
 
 // -----
@@ -315,7 +315,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{at "first", is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.tensor = "x", exec.begin = "first"}
+  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.begin = "first"}
 }
 
 // -----

@@ -6,13 +6,13 @@
 exec.program @tiny attributes {exec.batch = 2 : i64} {
   // CHECK-NEXT: exec.device @gpu0 node 0 gpu 0 arena 4096
   exec.device @gpu0 node 0 gpu 0 arena 4096
-  // CHECK-NEXT: exec.lane @gpu0.compute on @gpu0
-  exec.lane @gpu0.compute on @gpu0
-  exec.lane @gpu0.lane1 on @gpu0
+  // CHECK-NEXT: exec.lane compute @gpu0.compute on @gpu0
+  exec.lane compute @gpu0.compute on @gpu0
+  exec.lane compute @gpu0.lane1 on @gpu0
   // CHECK: exec.event @conv.done
   exec.event @conv.done
-  // CHECK-NEXT: exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0 {exec.tensor = "conv1/weight:0"}
-  exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0 {exec.tensor = "conv1/weight:0"}
+  // CHECK-NEXT: exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
+  exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
   exec.buffer input @x : tensor<2x3x4x4xf32> on @gpu0 at 768
   // CHECK: exec.buffer activation @y : tensor<2x6x2x2xf32> on @gpu0 at -1
   exec.buffer activation @y : tensor<2x6x2x2xf32> on @gpu0 at -1
@@ -22,13 +22,13 @@ exec.program @tiny attributes {exec.batch = 2 : i64} {
   exec.kernel @relu.kernel(1) = "max(x0, 0.0f)"
   // CHECK-NEXT: exec.sequence @train_step {
   exec.sequence @train_step {
-    // CHECK-NEXT: exec.call "conv" [@x, @"conv1/weight:0", unit] -> [@y] on @gpu0.compute for "conv1" "forward" with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
-    exec.call "conv" [@x, @"conv1/weight:0", unit] -> [@y] on @gpu0.compute for "conv1" "forward" with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
+    // CHECK-NEXT: exec.call "conv" [@x, @"conv1/weight:0", unit] -> [@y] on @gpu0.compute for "conv1" forward with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
+    exec.call "conv" [@x, @"conv1/weight:0", unit] -> [@y] on @gpu0.compute for "conv1" forward with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
     // CHECK-NEXT: exec.record @conv.done on @gpu0.compute
     exec.record @conv.done on @gpu0.compute
     // CHECK-NEXT: exec.wait @conv.done on @gpu0.lane1
     exec.wait @conv.done on @gpu0.lane1
-    // CHECK-NEXT: exec.call "map" @relu.kernel [@y] -> [@relu] on @gpu0.lane1 for "relu1" "forward"
-    exec.call "map" @relu.kernel [@y] -> [@relu] on @gpu0.lane1 for "relu1" "forward"
+    // CHECK-NEXT: exec.call "map" @relu.kernel [@y] -> [@relu] on @gpu0.lane1 for "relu1" forward
+    exec.call "map" @relu.kernel [@y] -> [@relu] on @gpu0.lane1 for "relu1" forward
   }
 }

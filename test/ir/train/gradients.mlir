@@ -11,7 +11,7 @@
 // CHECK-NOT:     train.conv_grad
 train.parameter frozen @w : tensor<6x2x3x3xf32> init<constant 0.0>
 train.parameter trainable @b : tensor<6xf32> init<constant 0.0>
-func.func @train_step(%x: tensor<2x4x7x7xf32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4x7x7xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @w : tensor<6x2x3x3xf32>
   %b = train.read @b : tensor<6xf32>
   %y = train.conv(%x, %w, %b) {dilation = array<i64: 1, 1>, group = 2 : i64, pad = array<i64: 0, 1, 0, 2>, stride = array<i64: 2, 2>} : (tensor<2x4x7x7xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x6x3x4xf32>
@@ -31,7 +31,7 @@ func.func @train_step(%x: tensor<2x4x7x7xf32>, %scalars: tensor<64xui8>) -> tens
 // CHECK:         train.matmul(%[[DC]], %[[A]]) {{.*}}"d_b"{{.*}}transpose_a = true, transpose_b = true} : {{.*}} -> tensor<4x3xf32>
 train.parameter trainable @a : tensor<3x2xf32> init<constant 0.0>
 train.parameter trainable @b : tensor<4x3xf32> init<constant 0.0>
-func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %a = train.read @a : tensor<3x2xf32>
   %b = train.read @b : tensor<4x3xf32>
   %c = train.matmul(%a, %b) {transpose_a = true, transpose_b = true} : (tensor<3x2xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
@@ -53,7 +53,7 @@ func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
 train.parameter trainable @a : tensor<5x2x3xf32> init<constant 0.0>
 train.parameter trainable @b : tensor<3x4xf32> init<constant 0.0>
 train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
-func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %a = train.read @a : tensor<5x2x3xf32>
   %b = train.read @b : tensor<3x4xf32>
   %bias = train.read @bias : tensor<4xf32>
@@ -73,7 +73,7 @@ func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
 // CHECK:         train.transpose(%[[DAT]]) {perm = array<i64: 0, 2, 1>, {{.*}}"d_a"
 train.parameter trainable @a : tensor<5x3x2xf32> init<constant 0.0>
 train.parameter frozen @b : tensor<3x4xf32> init<constant 0.0>
-func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %a = train.read @a : tensor<5x3x2xf32>
   %b = train.read @b : tensor<3x4xf32>
   %c = train.matmul(%a, %b) {transpose_a = true} : (tensor<5x3x2xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>
@@ -90,7 +90,7 @@ func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
 // CHECK:         %[[DC:.*]] = train.map "x1 <= 0.0f ? 0.0f : x0"(%{{.*}}, %[[C]])
 // CHECK:         train.matmul(%{{.*}}, %[[DC]])
 train.parameter trainable @b : tensor<3x4xf32> init<constant 0.0>
-func.func @train_step(%x: tensor<2x3xf32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %b = train.read @b : tensor<3x4xf32>
   %c = train.matmul(%x, %b) {relu = true} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   %loss = train.reduce(%c) {axes = array<i64: 0, 1>, mean = false} : (tensor<2x4xf32>) -> tensor<f32>
@@ -110,7 +110,7 @@ func.func @train_step(%x: tensor<2x3xf32>, %scalars: tensor<64xui8>) -> tensor<f
 // CHECK:         %[[D3:.*]] = train.lrn_grad(%[[D2]], %[[Y]]) {alpha = {{.*}}size = 5
 // CHECK:         train.max_pool_grad(%[[D3]], %[[INDEX]]) {{.*}}"d_x"{{.*}} -> tensor<2x3x7x7xf32>
 train.parameter trainable @x : tensor<2x3x7x7xf32> init<constant 0.0>
-func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %x = train.read @x : tensor<2x3x7x7xf32>
   %y, %index = train.max_pool(%x) {dilation = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<2x3x7x7xf32>) -> (tensor<2x3x3x3xf32>, tensor<2x3x3x3xui8>)
   %n = train.lrn(%y) {alpha = 1.0e-4 : f32, beta = 0.75 : f32, bias = 1.0 : f32, size = 5 : i64} : (tensor<2x3x3x3xf32>) -> tensor<2x3x3x3xf32>
@@ -133,7 +133,7 @@ func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
 // CHECK:         %[[ZERO:.*]] = train.fill() {{.*}}value = 0.0{{.*}} -> tensor<1x4xf32>
 // CHECK:         train.concat(%[[DT]], %[[ZERO]]) {axis = 0 : i64, {{.*}}"d_x"
 train.parameter trainable @x : tensor<3x4xf32> init<constant 0.0>
-func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %x = train.read @x : tensor<3x4xf32>
   %s:2 = train.split(%x) {axis = 0 : i64, sizes = array<i64: 2, 1>} : (tensor<3x4xf32>) -> (tensor<2x4xf32>, tensor<1x4xf32>)
   %t = train.transpose(%s#0) {perm = array<i64: 1, 0>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
@@ -153,7 +153,7 @@ func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
 // CHECK:         %[[KEPT:.*]] = train.reshape(%{{.*}}) {{.*}} : (tensor<3xf32>) -> tensor<3x1xf32>
 // CHECK:         train.map "x0 * 0.25f"(%[[KEPT]]) {{.*}}"d_x"{{.*}} -> tensor<3x4xf32>
 train.parameter trainable @x : tensor<3x4xf32> init<constant 0.0>
-func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %x = train.read @x : tensor<3x4xf32>
   %m = train.reduce(%x) {axes = array<i64: 1>, mean = true} : (tensor<3x4xf32>) -> tensor<3xf32>
   %sq = train.map "x0 * x0"(%m) {fn = "square"} : (tensor<3xf32>) -> tensor<3xf32>
@@ -171,7 +171,7 @@ func.func @train_step(%scalars: tensor<64xui8>) -> tensor<f32> {
 // CHECK:         train.reduce(%{{.*}}) {axes = array<i64: 1>, {{.*}}"d_a"{{.*}} -> tensor<3x1xf32>
 train.parameter trainable @a : tensor<3x1xf32> init<constant 0.0>
 train.parameter trainable @b : tensor<f32> init<constant 0.0>
-func.func @train_step(%x: tensor<3x4xf32>, %labels: tensor<3xi32>, %weight: tensor<4xf32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<3x4xf32>, %labels: tensor<3xi32> {train.role = #train.role<labels>}, %weight: tensor<4xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %a = train.read @a : tensor<3x1xf32>
   %b = train.read @b : tensor<f32>
   %y = train.map "x0 * x1"(%x, %a) {fn = "mul"} : (tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x4xf32>

@@ -272,8 +272,50 @@ func.func @slice_range(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @below {{has train.phase "sideways"; expected "forward", "backward" or "update"}}
-func.func @phase() attributes {train.phase = "sideways"} {
+// expected-error @below {{expected a phase (forward, backward, weight or update), found 'sideways'}}
+func.func @phase() attributes {train.work = #train.work<"conv1" sideways>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{no layer has a tile -1}}
+func.func @tile_of_layer() attributes {train.work = #train.work<"conv1" forward tile -1>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has train.work "conv1"; expected #train.work<LAYER PHASE>}}
+func.func @work() attributes {train.work = "conv1"} {
+  return
+}
+
+// -----
+
+// expected-error @below {{there is no tile 4 of 4}}
+func.func @tile() attributes {train.tile = #train.tile<n 4 of 4>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected one of n, c, h, w, k, found 'x'}}
+func.func @dimension() attributes {train.tile = #train.tile<x 0 of 4>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has train.order ["conv1"]; expected a list of #train.lane_order}}
+func.func @order() attributes {train.order = ["conv1"]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has train.tile 3 : i64; expected #train.tile<n I of N>}}
+func.func @position() attributes {train.tile = 3} {
   return
 }
 

@@ -6,7 +6,7 @@ module {
 
 // -----
 
-// expected-error @below {{@model has no argument named "scalars"}}
+// expected-error @below {{@model has no argument that is #train.role<scalars>}}
 func.func @model(%x: tensor<2x10xf32> {train.name = "x"}) -> tensor<2x10xf32> {
   return %x : tensor<2x10xf32>
 }
@@ -14,7 +14,7 @@ func.func @model(%x: tensor<2x10xf32> {train.name = "x"}) -> tensor<2x10xf32> {
 // -----
 
 // expected-error @below {{logits have rank 4; expected scores of rank 2 (samples, classes)}}
-func.func @model(%x: tensor<2x10x4x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10x4x4xf32> {
+func.func @model(%x: tensor<2x10x4x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10x4x4xf32> {
   return %x : tensor<2x10x4x4xf32>
 }
 
@@ -27,7 +27,7 @@ func.func @model(%x: tensor<2x10xf32>) -> (tensor<2x10xf32>, tensor<2x10xf32>, t
 
 // -----
 
-// expected-error @below {{@model has a loss but no labels (an i32 argument)}}
+// expected-error @below {{@model has a loss but no argument that is #train.role<labels>}}
 func.func @model(%x: tensor<2x10xf32>, %loss: tensor<f32>) -> (tensor<f32>, tensor<2x10xf32>) {
   return %loss, %x : tensor<f32>, tensor<2x10xf32>
 }

@@ -5,12 +5,12 @@
 // CHECK: module attributes {train.classes = 10 : i64, train.nodes = []}
 // CHECK-LABEL: func.func @model
 // CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32> {train.name = "x"},
-// CHECK-SAME:    %[[LABELS:.*]]: tensor<2xi32> {train.name = "labels"},
-// CHECK-SAME:    tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xf32>)
-// CHECK:         %[[LOSS:.*]], %{{.*}} = train.cross_entropy(%[[X]], %[[LABELS]]) {train.layer = "loss"
+// CHECK-SAME:    %[[LABELS:.*]]: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>},
+// CHECK-SAME:    tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xf32>)
+// CHECK:         %[[LOSS:.*]], %{{.*}} = train.cross_entropy(%[[X]], %[[LABELS]]) {{{.*}}train.work = #train.work<"loss" forward>
 // CHECK:         %[[COUNTS:.*]] = train.accuracy(%[[X]], %[[LABELS]])
 // CHECK:         return %[[LOSS]], %[[COUNTS]]
-func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10xf32> {
   return %x : tensor<2x10xf32>
 }
 
@@ -22,7 +22,7 @@ func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui
 // CHECK-SAME:    %[[X:.*]]: tensor<2x10xf32>
 // CHECK:         train.cross_entropy(%[[X]]
 // CHECK:         train.accuracy(%[[X]]
-func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10xf32> {
   %y = train.softmax(%x) {axis = 1 : i64, log = true} : (tensor<2x10xf32>) -> tensor<2x10xf32>
   return %y : tensor<2x10xf32>
 }
@@ -34,7 +34,7 @@ func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui
 // CHECK-LABEL: func.func @model
 // CHECK:         %[[FLAT:.*]] = train.reshape(%{{.*}}) {{.*}} -> tensor<2x10xf32>
 // CHECK:         train.cross_entropy(%[[FLAT]]
-func.func @model(%x: tensor<2x10x1x1xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10x1x1xf32> {
+func.func @model(%x: tensor<2x10x1x1xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10x1x1xf32> {
   return %x : tensor<2x10x1x1xf32>
 }
 
@@ -48,7 +48,7 @@ func.func @model(%x: tensor<2x10x1x1xf32> {train.name = "x"}, %scalars: tensor<6
 // CHECK-NOT:     train.cross_entropy
 // CHECK:         %[[COUNTS:.*]] = train.accuracy(%[[X]], %[[LABELS]])
 // CHECK:         return %[[LOSS]], %[[COUNTS]]
-func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "target"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2x10xf32>) {
+func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "target", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2x10xf32>) {
   %loss = train.nll_loss(%x, %labels) : (tensor<2x10xf32>, tensor<2xi32>) -> tensor<f32>
   return %loss, %x : tensor<f32>, tensor<2x10xf32>
 }

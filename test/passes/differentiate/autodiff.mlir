@@ -14,11 +14,11 @@
 // CHECK:         %[[FLAT:.*]] = train.reshape(%[[RELU]])
 // CHECK:         %[[LOSS:.*]], %[[PROBS:.*]] = train.cross_entropy
 // CHECK:         %[[ONE:.*]] = train.constant {{.*}}train.names = ["d_loss"]{{.*}} dense<1.0
-// CHECK:         %[[DLOGITS:.*]] = train.cross_entropy_grad(%[[ONE]], %[[PROBS]], %[[LABELS]]) {{.*}}train.names = ["d_logits"], train.phase = "backward"
-// CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.axes = "n-c", train.layer = "fc", train.names = ["d_flat"], train.phase = "backward"}
+// CHECK:         %[[DLOGITS:.*]] = train.cross_entropy_grad(%[[ONE]], %[[PROBS]], %[[LABELS]]) {{.*}}train.names = ["d_logits"], train.work = #train.work<{{.*}}backward>
+// CHECK:         %[[DFLAT:.*]] = train.matmul(%[[DLOGITS]], %[[FC]]) {train.axes = "n-c", train.names = ["d_flat"], train.work = #train.work<"fc" backward>}
 // CHECK:         %[[DFC:.*]] = train.matmul(%[[DLOGITS]], %[[FLAT]]) {{.*}}transpose_a = true
-// CHECK:         %[[M:.*]] = train.read @fc.momentum {{.*}}train.phase = "update"
-// CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[M]], %[[SCALARS]], %[[LOSS]], %[[DFC]]) {train.layer = "fc", train.phase = "update"}
+// CHECK:         %[[M:.*]] = train.read @fc.momentum {{.*}}train.work = #train.work<{{.*}}update>
+// CHECK:         %[[FCNEW:.*]], %[[MNEW:.*]] = train.sgd(%[[FC]], %[[M]], %[[SCALARS]], %[[LOSS]], %[[DFC]]) {{{.*}}train.work = #train.work<"fc" update>}
 // CHECK:         train.write @fc, %[[FCNEW]]
 // CHECK:         train.write @fc.momentum, %[[MNEW]]
 // CHECK:         %[[DRELU:.*]] = train.reshape(%[[DFLAT]])
@@ -30,14 +30,14 @@
 train.parameter trainable @conv : tensor<4x3x3x3xf32> init<normal 0.0, 0.1>
 train.parameter trainable @conv.bias : tensor<4xf32> init<constant 0.0>
 train.parameter trainable @fc : tensor<10x64xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @conv : tensor<4x3x3x3xf32>
   %b = train.read @conv.bias : tensor<4xf32>
   %fc = train.read @fc : tensor<10x64xf32>
-  %c = train.conv(%x, %w, %b) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.layer = "conv"} : (tensor<2x3x4x4xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x4x4xf32>
-  %r = train.map "max(x0, 0.0f)"(%c) {fn = "relu", train.layer = "relu"} : (tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32>
+  %c = train.conv(%x, %w, %b) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.work = #train.work<"conv" forward>} : (tensor<2x3x4x4xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x4x4xf32>
+  %r = train.map "max(x0, 0.0f)"(%c) {fn = "relu", train.work = #train.work<"relu" forward>} : (tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32>
   %f = train.reshape(%r) {train.names = ["flat"]} : (tensor<2x4x4x4xf32>) -> tensor<2x64xf32>
-  %l = train.matmul(%f, %fc) {transpose_b = true, train.layer = "fc", train.names = ["logits"]} : (tensor<2x64xf32>, tensor<10x64xf32>) -> tensor<2x10xf32>
+  %l = train.matmul(%f, %fc) {transpose_b = true, train.work = #train.work<"fc" forward>, train.names = ["logits"]} : (tensor<2x64xf32>, tensor<10x64xf32>) -> tensor<2x10xf32>
   %loss, %probs = train.cross_entropy(%l, %labels) {train.names = ["loss", "probs"]} : (tensor<2x10xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2x10xf32>)
   return %loss : tensor<f32>
 }
@@ -55,7 +55,7 @@ func.func @train_step(%x: tensor<2x3x4x4xf32>, %labels: tensor<2xi32>, %scalars:
 // CHECK:         train.sgd(%[[W]], {{.*}}, %[[SUM]])
 // CHECK-NOT:     train.sgd
 train.parameter trainable @w : tensor<4x4xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @w : tensor<4x4xf32>
   %a = train.matmul(%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %b = train.matmul(%a, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -76,7 +76,7 @@ func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: ten
 // CHECK:         train.matmul(%{{.*}}, %[[DA]])
 train.parameter trainable @v : tensor<4x4xf32> init<normal 0.0, 0.1>
 train.parameter trainable @w : tensor<4x4xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %v = train.read @v : tensor<4x4xf32>
   %w = train.read @w : tensor<4x4xf32>
   %a = train.matmul(%x, %v) {train.names = ["a"]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -101,7 +101,7 @@ func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: ten
 // CHECK-NOT:     train.sgd
 train.parameter trainable @s : tensor<4xf32> init<constant 1.0>
 train.parameter frozen @w : tensor<4x4xf32> init<normal 0.0, 0.1>
-func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32>, %scalars: tensor<64xui8>) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32>, %labels: tensor<2xi32> {train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
   %s = train.read @s : tensor<4xf32>
   %w = train.read @w : tensor<4x4xf32>
   %a = train.matmul(%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>

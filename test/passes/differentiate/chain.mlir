@@ -40,7 +40,7 @@
 // CHECK-LABEL: func.func @evaluate
 // CHECK-NOT:     dropout
 // CHECK-NOT:     train.write
-// CHECK-NOT:     train.phase = "backward"
+// CHECK-NOT:     train.work = #train.work<{{.*}}backward>
 // CHECK:         return
 
 module attributes {train.batch = 2 : i64, train.model = "small.onnx"} {
@@ -53,7 +53,7 @@ module attributes {train.batch = 2 : i64, train.model = "small.onnx"} {
   train.parameter trainable @fc.bias : tensor<10xf32> init<blob at 2560>
 
   func.func @model(%x: tensor<2x1x8x8xf32> {train.name = "image"},
-                   %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x10xf32> {
+                   %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10xf32> {
     %w = train.read @conv.weight : tensor<4x1x3x3xf32>
     %s = train.read @bn.weight : tensor<4xf32>
     %b = train.read @bn.bias : tensor<4xf32>
@@ -61,13 +61,13 @@ module attributes {train.batch = 2 : i64, train.model = "small.onnx"} {
     %v = train.read @bn.running_var : tensor<4xf32>
     %fw = train.read @fc.weight : tensor<10x64xf32>
     %fb = train.read @fc.bias : tensor<10xf32>
-    %c = train.conv(%x, %w) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.layer = "conv", train.names = ["conv_out"]} : (tensor<2x1x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x8x8xf32>
-    %n:5 = train.batch_norm(%c, %s, %b, %m, %v) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32, train.layer = "bn", train.names = ["bn_out", "", "", "", ""]} : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-    %r = train.map "max(x0, 0.0f)" (%n#0) {fn = "relu", train.layer = "relu", train.names = ["relu_out"]} : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
-    %p:2 = train.max_pool(%r) {dilation = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>, train.layer = "pool", train.names = ["pool_out", "pool_index"]} : (tensor<2x4x8x8xf32>) -> (tensor<2x4x4x4xf32>, tensor<2x4x4x4xui8>)
-    %f = train.reshape(%p#0) {train.layer = "flatten", train.names = ["flat"]} : (tensor<2x4x4x4xf32>) -> tensor<2x64xf32>
-    %d = train.dropout(%f, %scalars) {ratio = 0.5 : f32, stream = 7 : i64, train.layer = "drop", train.names = ["drop_out"]} : (tensor<2x64xf32>, tensor<64xui8>) -> tensor<2x64xf32>
-    %l = train.matmul(%d, %fw, %fb) {transpose_b = true, train.layer = "fc", train.names = ["logits"]} : (tensor<2x64xf32>, tensor<10x64xf32>, tensor<10xf32>) -> tensor<2x10xf32>
+    %c = train.conv(%x, %w) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.work = #train.work<"conv" forward>, train.names = ["conv_out"]} : (tensor<2x1x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x8x8xf32>
+    %n:5 = train.batch_norm(%c, %s, %b, %m, %v) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["bn_out", "", "", "", ""]} : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    %r = train.map "max(x0, 0.0f)" (%n#0) {fn = "relu", train.work = #train.work<"relu" forward>, train.names = ["relu_out"]} : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+    %p:2 = train.max_pool(%r) {dilation = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>, train.work = #train.work<"pool" forward>, train.names = ["pool_out", "pool_index"]} : (tensor<2x4x8x8xf32>) -> (tensor<2x4x4x4xf32>, tensor<2x4x4x4xui8>)
+    %f = train.reshape(%p#0) {train.work = #train.work<"flatten" forward>, train.names = ["flat"]} : (tensor<2x4x4x4xf32>) -> tensor<2x64xf32>
+    %d = train.dropout(%f, %scalars) {ratio = 0.5 : f32, stream = 7 : i64, train.work = #train.work<"drop" forward>, train.names = ["drop_out"]} : (tensor<2x64xf32>, tensor<64xui8>) -> tensor<2x64xf32>
+    %l = train.matmul(%d, %fw, %fb) {transpose_b = true, train.work = #train.work<"fc" forward>, train.names = ["logits"]} : (tensor<2x64xf32>, tensor<10x64xf32>, tensor<10xf32>) -> tensor<2x10xf32>
     return %l : tensor<2x10xf32>
   }
 }

@@ -7,12 +7,12 @@
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<2x4x3x3xf32>, %[[S:[^:]*]]: tensor<4xf32>, %[[B:[^:]*]]: tensor<4xf32>, %[[M:[^:]*]]: tensor<4xf32>, %[[V:[^:]*]]: tensor<4xf32>
 // CHECK-NOT:     train.batch_norm(
 // CHECK:         %[[MEAN:.*]], %[[VARIANCE:.*]], %[[INVSTD:.*]] = train.batch_norm_stats(%[[X]]) {{.*}}train.names = ["y.mean", "y.variance", "y.invstd"]
-// CHECK:         %[[Y:.*]] = train.map "(x0 - x1) * (x2 * x3) + x4"(%[[X]], {{.*}}train.layer = "bn", train.names = ["y"]
+// CHECK:         %[[Y:.*]] = train.map "(x0 - x1) * (x2 * x3) + x4"(%[[X]], {{.*}}train.names = ["y"], train.work = #train.work<"bn" forward>
 // CHECK:         %[[NEWM:.*]] = train.map "x0 * 0.9f + x1 * 0.1f"(%[[M]], %[[MEAN]])
 // CHECK:         %[[NEWV:.*]] = train.map "x0 * 0.9f + x1 * 0.105882354f"(%[[V]], %[[VARIANCE]])
 // CHECK:         return %[[Y]], %[[NEWM]], %[[NEWV]]
 func.func @forward(%x: tensor<2x4x3x3xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.layer = "bn", train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return %n#0, %n#3, %n#4 : tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
@@ -39,10 +39,10 @@ func.func @gradient(%x: tensor<2x4x3x3xf32>, %dy: tensor<2x4x3x3xf32>, %s: tenso
 // Dropout multiplies with a mask that is made on the spot.
 
 // CHECK-LABEL: func.func @dropout
-// CHECK:         train.map "x0 * dropout_mask(0.25f, 4294967295u)"(%{{.*}}) scalars(%{{.*}} : tensor<64xui8>) {train.layer = "drop", train.names = ["y"]
+// CHECK:         train.map "x0 * dropout_mask(0.25f, 4294967295u)"(%{{.*}}) scalars(%{{.*}} : tensor<64xui8>) {train.names = ["y"], train.work = #train.work<"drop" forward>
 // CHECK-NOT:     train.map
-func.func @dropout(%x: tensor<8xf32>, %scalars: tensor<64xui8>) -> tensor<8xf32> {
-  %y = train.dropout(%x, %scalars) {ratio = 0.25 : f32, stream = 4294967295 : i64, train.layer = "drop", train.names = ["y"]} : (tensor<8xf32>, tensor<64xui8>) -> tensor<8xf32>
+func.func @dropout(%x: tensor<8xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<8xf32> {
+  %y = train.dropout(%x, %scalars) {ratio = 0.25 : f32, stream = 4294967295 : i64, train.work = #train.work<"drop" forward>, train.names = ["y"]} : (tensor<8xf32>, tensor<64xui8>) -> tensor<8xf32>
   %z = train.dropout(%y, %scalars) {ratio = 0.0 : f32, stream = 2 : i64} : (tensor<8xf32>, tensor<64xui8>) -> tensor<8xf32>
   return %z : tensor<8xf32>
 }

@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @train_step
 // CHECK:         %{{.*}}, %{{.*}}, %{{.*}}, %[[MEAN:.*]], %[[VARIANCE:.*]] = train.batch_norm
-// CHECK-DAG:     train.write @mean, %[[MEAN]] {{.*}}train.phase = "forward"
+// CHECK-DAG:     train.write @mean, %[[MEAN]] {{.*}}train.work = #train.work<{{.*}}forward>
 // CHECK-DAG:     train.write @variance, %[[VARIANCE]]
 // CHECK:         train.dropout
 
@@ -23,13 +23,13 @@ train.parameter trainable @scale : tensor<4xf32> init<constant 1.0>
 train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @mean : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @variance : tensor<4xf32> init<constant 1.0>
-func.func @model(%x: tensor<2x4x3x3xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4x3x3xf32> {
+func.func @model(%x: tensor<2x4x3x3xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x4x3x3xf32> {
   %s = train.read @scale : tensor<4xf32>
   %b = train.read @bias : tensor<4xf32>
   %m = train.read @mean : tensor<4xf32>
   %v = train.read @variance : tensor<4xf32>
-  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.layer = "bn", train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-  %d = train.dropout(%n#0, %scalars) {ratio = 0.5 : f32, stream = 1 : i64, train.layer = "drop"} : (tensor<2x4x3x3xf32>, tensor<64xui8>) -> tensor<2x4x3x3xf32>
+  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %d = train.dropout(%n#0, %scalars) {ratio = 0.5 : f32, stream = 1 : i64, train.work = #train.work<"drop" forward>} : (tensor<2x4x3x3xf32>, tensor<64xui8>) -> tensor<2x4x3x3xf32>
   return %d : tensor<2x4x3x3xf32>
 }
 
@@ -51,7 +51,7 @@ train.parameter trainable @scale : tensor<4xf32> init<constant 1.0>
 train.parameter trainable @bias : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @mean : tensor<4xf32> init<constant 0.0>
 train.parameter statistic @variance : tensor<4xf32> init<constant 1.0>
-func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<2x4xf32> {
+func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x4xf32> {
   %s = train.read @scale : tensor<4xf32>
   %b = train.read @bias : tensor<4xf32>
   %m = train.read @mean : tensor<4xf32>

@@ -7,7 +7,7 @@
 // CHECK: exec.device @d node 0 gpu 0 arena 2560
 exec.program @one_lane {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   // CHECK: parameter @w : {{.*}} at 0
   exec.buffer parameter @w : tensor<100xf32> on @d at -1
   // CHECK: activation @a : {{.*}} at [[LOW:512|1536]]
@@ -23,13 +23,13 @@ exec.program @one_lane {
   // CHECK: activation @e : {{.*}} at 512
   exec.buffer activation @e : tensor<8xf32> on @d at -1
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@a] on @l for "a" "forward"
-    exec.call "reshape" [@a] -> [@b] on @l for "b" "forward"
-    exec.call "reshape" [@b] -> [@c] on @l for "c" "forward"
-    exec.call "reduce" [@v] -> [@w] on @l for "v" "forward"
+    exec.call "fill" [] -> [@a] on @l for "a" forward
+    exec.call "reshape" [@a] -> [@b] on @l for "b" forward
+    exec.call "reshape" [@b] -> [@c] on @l for "c" forward
+    exec.call "reduce" [@v] -> [@w] on @l for "v" forward
   }
   exec.sequence @evaluate {
-    exec.call "fill" [] -> [@e] on @l for "e" "forward"
+    exec.call "fill" [] -> [@e] on @l for "e" forward
   }
 }
 
@@ -41,16 +41,16 @@ exec.program @one_lane {
 exec.program @two_lanes {
   exec.device @d node 0 gpu 0 arena 0
   exec.device @e node 0 gpu 1 arena 0
-  exec.lane @l on @d
-  exec.lane @m on @d
-  exec.lane @n on @e
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
+  exec.lane compute @n on @e
   exec.buffer activation @a : tensor<8xf32> on @d at -1
   exec.buffer activation @b : tensor<8xf32> on @d at -1
   exec.buffer activation @c : tensor<8xf32> on @e at -1
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@a] on @l for "a" "forward"
-    exec.call "fill" [] -> [@b] on @m for "b" "forward"
-    exec.call "fill" [] -> [@c] on @n for "c" "forward"
+    exec.call "fill" [] -> [@a] on @l for "a" forward
+    exec.call "fill" [] -> [@b] on @m for "b" forward
+    exec.call "fill" [] -> [@c] on @n for "c" forward
   }
 }
 
@@ -59,15 +59,15 @@ exec.program @two_lanes {
 // CHECK: exec.device @d node 0 gpu 0 arena 256
 exec.program @ordered_lanes {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
-  exec.lane @m on @d
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
   exec.event @done
   exec.buffer activation @a : tensor<8xf32> on @d at -1
   exec.buffer activation @b : tensor<8xf32> on @d at -1
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@a] on @l for "a" "forward"
+    exec.call "fill" [] -> [@a] on @l for "a" forward
     exec.record @done on @l
     exec.wait @done on @m
-    exec.call "fill" [] -> [@b] on @m for "b" "forward"
+    exec.call "fill" [] -> [@b] on @m for "b" forward
   }
 }

@@ -17,8 +17,8 @@
 // NOFILE: error: cannot read plan '{{.*}}none.json': No such file or directory
 module attributes {train.model = "m.onnx", train.batch = 2 : i64} {
   func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}) -> tensor<2x4xf32> {
-    %y = train.map "x0"(%x) {train.layer = "fc"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-    %z = train.map "max(x0, 0.0f)"(%y) {train.layer = "relu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %y = train.map "x0"(%x) {train.work = #train.work<"fc" forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %z = train.map "max(x0, 0.0f)"(%y) {train.work = #train.work<"relu" forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     return %z : tensor<2x4xf32>
   }
 }

@@ -10,7 +10,7 @@
 // NODES: error: --gpus=6 is no number of whole nodes of machine 'p100-4x4', which have 4
 module attributes {train.model = "m.onnx", train.batch = 2 : i64} {
   func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}) -> tensor<2x4xf32> {
-    %y = train.map "x0"(%x) {train.layer = "fc"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %y = train.map "x0"(%x) {train.work = #train.work<"fc" forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     return %y : tensor<2x4xf32>
   }
 }

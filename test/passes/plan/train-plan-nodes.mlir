@@ -9,7 +9,7 @@ module attributes {train.nodes = ["conv", "add"]} {
   // CHECK: func.func @train_step
   func.func @train_step(%x: tensor<4x2xf32> {train.name = "x"}) -> tensor<4x2xf32> {
     // CHECK: train.map "x0 + x0"{{.*}}train.tiling = #tiling
-    %y = train.map "x0 + x0"(%x) {train.layer = "conv", train.phase = "forward"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    %y = train.map "x0 + x0"(%x) {train.work = #train.work<"conv" forward>} : (tensor<4x2xf32>) -> tensor<4x2xf32>
     return %y : tensor<4x2xf32>
   }
 }

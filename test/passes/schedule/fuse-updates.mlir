@@ -9,7 +9,7 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK: %[[W:.*]] = train.read @w
 // CHECK: train.matmul(%arg0, %[[W]])
 // CHECK: %[[M:.*]] = train.read @w.momentum
-// CHECK-NEXT: %w_new, %m_new, %dx = train.matmul_sgd(%[[W]], %[[M]], %arg2, %arg3, %arg1, %arg0) {{{.*}}train.names = ["", "", "d_x"]{{.*}}train.phase = "backward"
+// CHECK-NEXT: %w_new, %m_new, %dx = train.matmul_sgd(%[[W]], %[[M]], %arg2, %arg3, %arg1, %arg0) {{{.*}}train.names = ["", "", "d_x"]{{.*}}train.work = #train.work<{{.*}}backward>
 // CHECK-NOT: train.sgd
 // CHECK-DAG: train.write @w, %w_new
 // CHECK-DAG: train.write @w.momentum, %m_new
@@ -17,16 +17,16 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // More rows than it pays for.
 // FEW-LABEL: func.func @layer
 // FEW-NOT: matmul_sgd
-func.func @layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
+func.func @layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> (tensor<4x3xf32>, tensor<4x2xf32>) {
   %w = train.read @w : tensor<3x2xf32>
   %y = train.matmul(%x, %w) {transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
-  %dx = train.matmul(%dy, %w) {train.names = ["d_x"], train.phase = "backward"} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
-  %g = train.matmul(%dy, %x) {train.names = ["d_w"], train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %z = train.map "x0"(%dx) {train.phase = "backward"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  %m = train.read @w.momentum {train.phase = "update"} : tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<3x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<3x2xf32>
+  %dx = train.matmul(%dy, %w) {train.names = ["d_x"], train.work = #train.work<"" backward>} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  %g = train.matmul(%dy, %x) {train.names = ["d_w"], train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %z = train.map "x0"(%dx) {train.work = #train.work<"" backward>} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<3x2xf32>
   return %y, %z : tensor<4x3xf32>, tensor<4x2xf32>
 }
 
@@ -38,13 +38,13 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK-LABEL: func.func @first_layer
 // CHECK: train.matmul_sgd
 // CHECK-NOT: train.matmul(
-func.func @first_layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
+func.func @first_layer(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
-  %m = train.read @w.momentum {train.phase = "update"} : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<3x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<3x2xf32>
+  %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<3x2xf32>
   return
 }
 
@@ -58,15 +58,15 @@ train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK: %[[DX:.*]] = train.matmul(%arg1
 // CHECK: train.matmul(%[[DX]]
 // CHECK: train.matmul_sgd
-func.func @other_reader(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<4x3xf32> {
+func.func @other_reader(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<4x3xf32> {
   %w = train.read @w : tensor<3x2xf32>
-  %m = train.read @w.momentum {train.phase = "update"} : tensor<3x2xf32>
-  %dx = train.matmul(%dy, %w) {train.phase = "backward"} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %z = train.matmul(%dx, %w) {train.phase = "backward", transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<3x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<3x2xf32>
+  %m = train.read @w.momentum {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  %dx = train.matmul(%dy, %w) {train.work = #train.work<"" backward>} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %z = train.matmul(%dx, %w) {train.work = #train.work<"" backward>, transpose_b = true} : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<3x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<3x2xf32>
   return %z : tensor<4x3xf32>
 }
 
@@ -78,34 +78,34 @@ train.parameter trainable @w : tensor<3x2xf32> init<constant 0.0>
 train.parameter optimizer @w.momentum : tensor<3x2xf32> init<constant 0.0>
 // CHECK-LABEL: func.func @two_terms
 // CHECK-NOT: matmul_sgd
-func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
+func.func @two_terms(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %h = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g, %h) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %h = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g, %h) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
   train.write @w, %n : tensor<3x2xf32>
   train.write @w.momentum, %k : tensor<3x2xf32>
   return
 }
 // CHECK-LABEL: func.func @gradient_is_read
 // CHECK-NOT: matmul_sgd
-func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<3x2xf32> {
+func.func @gradient_is_read(%x: tensor<4x2xf32>, %dy: tensor<4x3xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<3x2xf32> {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
   train.write @w, %n : tensor<3x2xf32>
   train.write @w.momentum, %k : tensor<3x2xf32>
   return %g : tensor<3x2xf32>
 }
 // CHECK-LABEL: func.func @other_layout
 // CHECK-NOT: matmul_sgd
-func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) {
+func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) {
   %w = train.read @w : tensor<3x2xf32>
   %m = train.read @w.momentum : tensor<3x2xf32>
-  %g = train.matmul(%x, %dy) {train.phase = "backward"} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
+  %g = train.matmul(%x, %dy) {train.work = #train.work<"" backward>} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<64xui8>, tensor<f32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>)
   train.write @w, %n : tensor<3x2xf32>
   train.write @w.momentum, %k : tensor<3x2xf32>
   return
@@ -115,8 +115,8 @@ func.func @other_layout(%x: tensor<3x4xf32>, %dy: tensor<4x2xf32>, %scalars: ten
 func.func @another_lane(%x: tensor<4x2xf32, #train.place<"0.0.1">>, %dy: tensor<4x3xf32, #train.place<"0.0.1">>, %scalars: tensor<64xui8, #train.place<"0.0.0">>, %loss: tensor<f32, #train.place<"0.0.0">>) {
   %w = train.read @w : tensor<3x2xf32, #train.place<"0.0.0">>
   %m = train.read @w.momentum : tensor<3x2xf32, #train.place<"0.0.0">>
-  %g = train.matmul(%dy, %x) {train.phase = "backward", transpose_a = true} : (tensor<4x3xf32, #train.place<"0.0.1">>, tensor<4x2xf32, #train.place<"0.0.1">>) -> tensor<3x2xf32, #train.place<"0.0.1">>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.phase = "update"} : (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>, tensor<64xui8, #train.place<"0.0.0">>, tensor<f32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.1">>) -> (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>)
+  %g = train.matmul(%dy, %x) {train.work = #train.work<"" backward>, transpose_a = true} : (tensor<4x3xf32, #train.place<"0.0.1">>, tensor<4x2xf32, #train.place<"0.0.1">>) -> tensor<3x2xf32, #train.place<"0.0.1">>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %g) {train.work = #train.work<"" update>} : (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>, tensor<64xui8, #train.place<"0.0.0">>, tensor<f32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.1">>) -> (tensor<3x2xf32, #train.place<"0.0.0">>, tensor<3x2xf32, #train.place<"0.0.0">>)
   train.write @w, %n : tensor<3x2xf32, #train.place<"0.0.0">>
   train.write @w.momentum, %k : tensor<3x2xf32, #train.place<"0.0.0">>
   return

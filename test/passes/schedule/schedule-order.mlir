@@ -6,19 +6,19 @@
 #lane = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 
 // CHECK-NOT: train.order
-module attributes {train.order = {"0.0.0" = ["b", "a", "c[1]", "c[0]", "c backward"]}} {
+module attributes {train.order = [#train.lane_order<<"0.0.0">: <"b" forward>, <"a" forward>, <"c" forward tile 1>, <"c" forward tile 0>, <"c" backward>>]} {
   // CHECK-LABEL: func.func @train_step(
   func.func @train_step(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // CHECK: train.layer = "b"
-    // CHECK: train.layer = "a"
-    // CHECK: train.layer = "c", train.phase = "forward", train.tile = 1
-    // CHECK: train.layer = "c", train.phase = "forward", train.tile = 0
-    // CHECK: train.layer = "d"
-    %a = train.map "x0"(%x) {train.tiling = #lane, train.layer = "a"} : (tensor<4xf32>) -> tensor<4xf32>
-    %b = train.map "-x0"(%x) {train.tiling = #lane, train.layer = "b"} : (tensor<4xf32>) -> tensor<4xf32>
-    %c0 = train.map "x0 * 2.0f"(%a) {train.tiling = #lane, train.layer = "c", train.phase = "forward", train.tile = 0} : (tensor<4xf32>) -> tensor<4xf32>
-    %c1 = train.map "x0 * 3.0f"(%b) {train.tiling = #lane, train.layer = "c", train.phase = "forward", train.tile = 1} : (tensor<4xf32>) -> tensor<4xf32>
-    %d = train.map "x0 + x1"(%c0, %c1) {train.tiling = #lane, train.layer = "d"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: train.work = #train.work<"b" forward>
+    // CHECK: train.work = #train.work<"a" forward>
+    // CHECK: train.work = #train.work<"c" forward tile 1>
+    // CHECK: train.work = #train.work<"c" forward tile 0>
+    // CHECK: train.work = #train.work<"d" forward>
+    %a = train.map "x0"(%x) {train.tiling = #lane, train.work = #train.work<"a" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = train.map "-x0"(%x) {train.tiling = #lane, train.work = #train.work<"b" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %c0 = train.map "x0 * 2.0f"(%a) {train.tiling = #lane, train.work = #train.work<"c" forward tile 0>} : (tensor<4xf32>) -> tensor<4xf32>
+    %c1 = train.map "x0 * 3.0f"(%b) {train.tiling = #lane, train.work = #train.work<"c" forward tile 1>} : (tensor<4xf32>) -> tensor<4xf32>
+    %d = train.map "x0 + x1"(%c0, %c1) {train.tiling = #lane, train.work = #train.work<"d" forward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return %d : tensor<4xf32>
   }
 }
@@ -27,11 +27,11 @@ module attributes {train.order = {"0.0.0" = ["b", "a", "c[1]", "c[0]", "c backwa
 
 #lane = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 
-module attributes {train.order = {"0.0.0" = ["b", "a"]}} {
+module attributes {train.order = [#train.lane_order<<"0.0.0">: <"b" forward>, <"a" forward>>]} {
   // expected-error @+1 {{the plan's "order" contradicts what the layers need of each other: "b" before "a" on 0.0.0, but "b" needs "a"}}
   func.func @train_step(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %a = train.map "x0"(%x) {train.tiling = #lane, train.layer = "a"} : (tensor<4xf32>) -> tensor<4xf32>
-    %b = train.map "-x0"(%a) {train.tiling = #lane, train.layer = "b"} : (tensor<4xf32>) -> tensor<4xf32>
+    %a = train.map "x0"(%x) {train.tiling = #lane, train.work = #train.work<"a" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = train.map "-x0"(%a) {train.tiling = #lane, train.work = #train.work<"b" forward>} : (tensor<4xf32>) -> tensor<4xf32>
     return %b : tensor<4xf32>
   }
 }
@@ -44,19 +44,19 @@ module attributes {train.order = {"0.0.0" = ["b", "a"]}} {
 
 #lane = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 
-module attributes {train.order = {"0.0.0" = ["c[1]", "b", "c[0]"]}} {
+module attributes {train.order = [#train.lane_order<<"0.0.0">: <"c" forward tile 1>, <"b" forward>, <"c" forward tile 0>>]} {
   // CHECK-LABEL: func.func @train_step(
   func.func @train_step(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-    // CHECK: train.tile = 1
-    // CHECK: train.layer = "b"
-    // CHECK: train.tile = 0
+    // CHECK: tile 1>
+    // CHECK: train.work = #train.work<"b" forward>
+    // CHECK: tile 0>
     // CHECK: train.sum
-    // CHECK: train.tile = 1
-    %c0 = train.map "x0"(%x) {train.tiling = #lane, train.layer = "c", train.tile = 0} : (tensor<4xf32>) -> tensor<4xf32>
-    %c1 = train.map "-x0"(%x) {train.tiling = #lane, train.layer = "c", train.tile = 1} : (tensor<4xf32>) -> tensor<4xf32>
-    %c = train.sum(%c0, %c1) {train.tiling = #lane, train.layer = "c"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %relu = train.map "max(x0, 0.0f)"(%c) {train.tiling = #lane, train.layer = "c", train.tile = 1} : (tensor<4xf32>) -> tensor<4xf32>
-    %b = train.map "x0 * 2.0f"(%x) {train.tiling = #lane, train.layer = "b"} : (tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: tile 1>
+    %c0 = train.map "x0"(%x) {train.tiling = #lane, train.work = #train.work<"c" forward tile 0>} : (tensor<4xf32>) -> tensor<4xf32>
+    %c1 = train.map "-x0"(%x) {train.tiling = #lane, train.work = #train.work<"c" forward tile 1>} : (tensor<4xf32>) -> tensor<4xf32>
+    %c = train.sum(%c0, %c1) {train.tiling = #lane, train.work = #train.work<"c" forward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %relu = train.map "max(x0, 0.0f)"(%c) {train.tiling = #lane, train.work = #train.work<"c" forward tile 1>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = train.map "x0 * 2.0f"(%x) {train.tiling = #lane, train.work = #train.work<"b" forward>} : (tensor<4xf32>) -> tensor<4xf32>
     return %relu, %b : tensor<4xf32>, tensor<4xf32>
   }
 }
@@ -68,13 +68,13 @@ module attributes {train.order = {"0.0.0" = ["c[1]", "b", "c[0]"]}} {
 #lane = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 #other = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.1">]>
 
-module attributes {train.order = {"0.0.0" = ["a", "d"], "0.0.1" = ["c", "b"]}} {
+module attributes {train.order = [#train.lane_order<<"0.0.0">: <"a" forward>, <"d" forward>>, #train.lane_order<<"0.0.1">: <"c" forward>, <"b" forward>>]} {
   // expected-error @+1 {{"c" before "b" on 0.0.1, but "c" needs "d", and "d" is to come after "a" on 0.0.0, and "a" needs "b"}}
   func.func @train_step(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-    %b = train.map "x0"(%x) {train.tiling = #other, train.layer = "b"} : (tensor<4xf32>) -> tensor<4xf32>
-    %a = train.map "-x0"(%b) {train.tiling = #lane, train.layer = "a"} : (tensor<4xf32>) -> tensor<4xf32>
-    %d = train.map "x0"(%x) {train.tiling = #lane, train.layer = "d"} : (tensor<4xf32>) -> tensor<4xf32>
-    %c = train.map "x0 * 2.0f"(%d) {train.tiling = #other, train.layer = "c"} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = train.map "x0"(%x) {train.tiling = #other, train.work = #train.work<"b" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %a = train.map "-x0"(%b) {train.tiling = #lane, train.work = #train.work<"a" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %d = train.map "x0"(%x) {train.tiling = #lane, train.work = #train.work<"d" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %c = train.map "x0 * 2.0f"(%d) {train.tiling = #other, train.work = #train.work<"c" forward>} : (tensor<4xf32>) -> tensor<4xf32>
     return %a, %c : tensor<4xf32>, tensor<4xf32>
   }
 }

@@ -7,24 +7,24 @@ train.parameter optimizer @w.momentum : tensor<2x2xf32> init<constant 0.0>
 // The update stands at the end; it moves behind the last reader of the old
 // value, which is another layer's data gradient and reads it through a view.
 // CHECK-LABEL: func.func @update_after_readers
-func.func @update_after_readers(%x: tensor<2x2xf32>, %scalars: tensor<64xui8>, %loss: tensor<f32>) -> tensor<2x2xf32> {
+func.func @update_after_readers(%x: tensor<2x2xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}, %loss: tensor<f32>) -> tensor<2x2xf32> {
   %w = train.read @w : tensor<2x2xf32>
   %m = train.read @w.momentum : tensor<2x2xf32>
   // CHECK: train.matmul{{.*}}"dw"
-  %dw = train.matmul(%x, %x) {train.names = ["dw"], train.phase = "backward"} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %dw = train.matmul(%x, %x) {train.names = ["dw"], train.work = #train.work<"" backward>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   // CHECK: train.transpose
   %v = train.transpose(%w) {perm = array<i64: 1, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
   // CHECK-NEXT: train.matmul{{.*}}"dx"
-  %dx = train.matmul(%x, %v) {train.names = ["dx"], train.phase = "backward"} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %dx = train.matmul(%x, %v) {train.names = ["dx"], train.work = #train.work<"" backward>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   // CHECK-NEXT: train.read @w.momentum
   // CHECK-NEXT: train.sgd
   // CHECK-NEXT: train.write @w,
   // CHECK-NEXT: train.write @w.momentum,
   // CHECK-NEXT: train.matmul{{.*}}"last"
-  %last = train.matmul(%dx, %dx) {train.names = ["last"], train.phase = "backward"} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-  %n, %k = train.sgd(%w, %m, %scalars, %loss, %dw) {train.phase = "update"} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<64xui8>, tensor<f32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
-  train.write @w, %n {train.phase = "update"} : tensor<2x2xf32>
-  train.write @w.momentum, %k {train.phase = "update"} : tensor<2x2xf32>
+  %last = train.matmul(%dx, %dx) {train.names = ["last"], train.work = #train.work<"" backward>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %n, %k = train.sgd(%w, %m, %scalars, %loss, %dw) {train.work = #train.work<"" update>} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<64xui8>, tensor<f32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
+  train.write @w, %n {train.work = #train.work<"" update>} : tensor<2x2xf32>
+  train.write @w.momentum, %k {train.work = #train.work<"" update>} : tensor<2x2xf32>
   return %last : tensor<2x2xf32>
 }
 

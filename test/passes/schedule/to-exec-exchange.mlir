@@ -4,19 +4,19 @@
 
 #p0 = #train.place<"0.0.0">
 #p1 = #train.place<"0.1.0">
-#t0 = #train.place<"0.0.99">
-#t1 = #train.place<"0.1.99">
+#t0 = #train.place<"0.0.transfer">
+#t1 = #train.place<"0.1.transfer">
 #on0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 #on1 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.1.0">]>
-#to0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.99">]>
-#to1 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.1.99">]>
+#to0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.transfer">]>
+#to1 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.1.transfer">]>
 
 module {
   train.parameter trainable @w : tensor<64xf32> init<constant 1.0>
   train.parameter optimizer @m : tensor<64xf32> init<constant 0.0>
-  // CHECK: exec.lane @gpu0.transfer on @gpu0 copies
+  // CHECK: exec.lane transfer @gpu0.transfer on @gpu0
   // CHECK-LABEL: exec.sequence @train_step
-  func.func @train_step(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels"}, %scalars: tensor<64xui8, #p0> {train.name = "scalars"}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
+  func.func @train_step(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
     %w = train.read @w {train.tiling = #on0} : tensor<64xf32, #p0>
     %m = train.read @m {train.tiling = #on0} : tensor<64xf32, #p0>
     %a = train.map "exp(x0)"(%x) {train.names = ["a"], train.tiling = #on0} : (tensor<64xf32, #p0>) -> tensor<64xf32, #p0>
@@ -37,12 +37,12 @@ module {
     %r = train.concat(%r0, %r1) {axis = 0 : i64, train.names = ["r"], train.tiling = #on0} : (tensor<64xf32, #t0>, tensor<64xf32, #t0>) -> tensor<128xf32, #p0>
     %loss = train.reduce(%r) {axes = array<i64: 0>, mean = false, train.names = ["loss"], train.tiling = #on0} : (tensor<128xf32, #p0>) -> tensor<f32, #p0>
     // CHECK: exec.call "sgd" [@gpu0.w, @gpu0.m, @gpu0.scalars, @gpu0.loss, @gpu0.total, @gpu1.part.part] -> [@gpu0.w, @gpu0.m] on @gpu0.compute
-    %w1, %m1 = train.sgd(%w, %m, %scalars, %loss, %total, %part0) {train.phase = "update", train.tiling = #on0} : (tensor<64xf32, #p0>, tensor<64xf32, #p0>, tensor<64xui8, #p0>, tensor<f32, #p0>, tensor<64xf32, #p0>, tensor<64xf32, #t0>) -> (tensor<64xf32, #p0>, tensor<64xf32, #p0>)
+    %w1, %m1 = train.sgd(%w, %m, %scalars, %loss, %total, %part0) {train.work = #train.work<"" update>, train.tiling = #on0} : (tensor<64xf32, #p0>, tensor<64xf32, #p0>, tensor<64xui8, #p0>, tensor<f32, #p0>, tensor<64xf32, #p0>, tensor<64xf32, #t0>) -> (tensor<64xf32, #p0>, tensor<64xf32, #p0>)
     train.write @w, %w1 {train.tiling = #on0} : tensor<64xf32, #p0>
     train.write @m, %m1 {train.tiling = #on0} : tensor<64xf32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }
-  func.func @evaluate(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels"}, %scalars: tensor<64xui8, #p0> {train.name = "scalars"}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
+  func.func @evaluate(%x: tensor<64xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
     %loss = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.tiling = #on0} : (tensor<64xf32, #p0>) -> tensor<f32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }

@@ -6,12 +6,12 @@
 #second = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.1">]>
 
 module {
-  // CHECK: exec.lane @gpu0.compute on @gpu0
-  // CHECK-NEXT: exec.lane @gpu0.lane1 on @gpu0
+  // CHECK: exec.lane compute @gpu0.compute on @gpu0
+  // CHECK-NEXT: exec.lane compute @gpu0.lane1 on @gpu0
   // CHECK: exec.event @map.done
   // CHECK-NEXT: exec.event @reduce.done
   // CHECK-NOT: exec.event
-  func.func @train_step(%x: tensor<8xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @train_step(%x: tensor<8xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
     // CHECK: exec.call "map" {{.*}} -> [@a] on @gpu0.compute
     // CHECK-NEXT: exec.record @map.done on @gpu0.compute
     %a = train.map "max(x0, 0.0f)"(%x) {train.names = ["a"], train.tiling = #first} : (tensor<8xf32>) -> tensor<8xf32>
@@ -35,7 +35,7 @@ module {
     // CHECK-NEXT: exec.call "reshape"
     return %loss, %labels : tensor<f32>, tensor<2xi32>
   }
-  func.func @evaluate(%x: tensor<8xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+  func.func @evaluate(%x: tensor<8xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
     %loss = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.tiling = #first} : (tensor<8xf32>) -> tensor<f32>
     return %loss, %labels : tensor<f32>, tensor<2xi32>
   }

@@ -4,16 +4,16 @@
 
 #p0 = #train.place<"0.0.0">
 #p1 = #train.place<"0.1.0">
-#t0 = #train.place<"0.0.99">
+#t0 = #train.place<"0.0.transfer">
 #on0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 #on1 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.1.0">]>
-#to0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.99">]>
+#to0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.transfer">]>
 
 module {
-  // CHECK-DAG: exec.buffer activation @gpu1.cols.part : tensor<2x3xf32> on @gpu1 view @gpu1.y window [0, 5] at 20
-  // CHECK-DAG: exec.buffer activation @gpu0.own.part : tensor<2x3xf32> on @gpu0 view @gpu0.x window [0, 5] at 20
+  // CHECK-DAG: exec.buffer activation @gpu1.cols.part of "cols.part" : tensor<2x3xf32> on @gpu1 view @gpu1.y window [0, 5] at 20
+  // CHECK-DAG: exec.buffer activation @gpu0.own.part of "own.part" : tensor<2x3xf32> on @gpu0 view @gpu0.x window [0, 5] at 20
   // CHECK-LABEL: exec.sequence @train_step
-  func.func @train_step(%x: tensor<2x8xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels"}, %scalars: tensor<64xui8, #p0> {train.name = "scalars"}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
+  func.func @train_step(%x: tensor<2x8xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
     %x1 = train.transfer(%x) {train.names = ["x1"], train.tiling = #on1} : (tensor<2x8xf32, #p0>) -> tensor<2x8xf32, #p1>
     %y = train.map "exp(x0)"(%x1) {train.names = ["y"], train.tiling = #on1} : (tensor<2x8xf32, #p1>) -> tensor<2x8xf32, #p1>
     %cols = train.slice(%y) {start = array<i64: 0, 5>, step = array<i64: 1, 1>, train.names = ["cols"], train.tiling = #on1} : (tensor<2x8xf32, #p1>) -> tensor<2x3xf32, #p1>
@@ -40,7 +40,7 @@ module {
     %loss = train.reduce(%r) {axes = array<i64: 0, 1>, mean = false, train.names = ["loss"], train.tiling = #on0} : (tensor<2x9xf32, #p0>) -> tensor<f32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }
-  func.func @evaluate(%x: tensor<2x8xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels"}, %scalars: tensor<64xui8, #p0> {train.name = "scalars"}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
+  func.func @evaluate(%x: tensor<2x8xf32, #p0> {train.name = "x"}, %labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32, #p0>, tensor<2xi32, #p0>) {
     %loss = train.reduce(%x) {axes = array<i64: 0, 1>, mean = false, train.tiling = #on0} : (tensor<2x8xf32, #p0>) -> tensor<f32, #p0>
     return %loss, %labels : tensor<f32, #p0>, tensor<2xi32, #p0>
   }

@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[X0:[^:]*]]: tensor<4x3xf32, #train.place<"0.0.0">> {train.begin = array<i64: 0, 0>
 // CHECK-SAME: %[[X1:[^:]*]]: tensor<4x3xf32, #train.place<"0.1.0">> {train.begin = array<i64: 0, 3>
-func.func @train_step(%x: tensor<4x6xf32> {train.name = "x"}, %labels: tensor<4xi32> {train.name = "labels"}, %dloss: tensor<f32> {train.name = "dloss"}) -> (tensor<f32>, tensor<2xf32>, tensor<4x6xf32>) {
+func.func @train_step(%x: tensor<4x6xf32> {train.name = "x"}, %labels: tensor<4xi32> {train.name = "labels", train.role = #train.role<labels>}, %dloss: tensor<f32> {train.name = "dloss"}) -> (tensor<f32>, tensor<2xf32>, tensor<4x6xf32>) {
   // CHECK: %[[M0:.*]] = train.reduce_max(%[[X0]])
   // CHECK: %[[M1:.*]] = train.reduce_max(%[[X1]])
   // CHECK: train.map "max(x0, x1)"{{.*}} -> tensor<4x1xf32

@@ -5,8 +5,8 @@
 
 #k2 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 2 on [<"0.0.0">, <"0.1.0">]>
 
-// CHECK-DAG: train.parameter trainable @w.gpu0 : tensor<4x3xf32> {{.*}}train.begin = array<i64: 0, 0>
-// CHECK-DAG: train.parameter trainable @w.gpu1 : tensor<4x3xf32> {{.*}}train.begin = array<i64: 0, 3>
+// CHECK-DAG: train.parameter trainable @w.part0 : tensor<4x3xf32> {{.*}}train.begin = array<i64: 0, 0>
+// CHECK-DAG: train.parameter trainable @w.part1 : tensor<4x3xf32> {{.*}}train.begin = array<i64: 0, 3>
 train.parameter trainable @w : tensor<4x6xf32> init<constant 1.0>
 train.parameter trainable @b : tensor<4xf32> init<constant 1.0>
 
@@ -16,8 +16,8 @@ train.parameter trainable @b : tensor<4xf32> init<constant 1.0>
 func.func @train_step(%x: tensor<2x6xf32> {train.name = "x"}) -> tensor<2x4xf32> {
   %w = train.read @w {train.tiling = #k2} : tensor<4x6xf32>
   %b = train.read @b {train.tiling = #k2} : tensor<4xf32>
-  // CHECK: %[[P0:.*]] = train.matmul(%[[X0]], %{{.*}}, %{{.*}}) {train.names = ["y.k0"]
-  // CHECK: %[[P1:.*]] = train.matmul(%[[X1]], %{{[^,]*}}) {train.names = ["y.k1"]
+  // CHECK: %[[P0:.*]] = train.matmul(%[[X0]], %{{.*}}, %{{.*}}) {train.names = ["y"], train.tile = #train.tile<k 0 of 2>
+  // CHECK: %[[P1:.*]] = train.matmul(%[[X1]], %{{[^,]*}}) {train.names = ["y"], train.tile = #train.tile<k 1 of 2>
   // CHECK: %[[M1:.*]] = train.transfer(%[[P1]])
   // CHECK: %[[SUM:.*]] = train.sum(%[[P0]], %[[M1]])
   // CHECK: train.map "max(x0, 0.0f)"(%[[SUM]])
@@ -53,7 +53,7 @@ func.func @train_step(%x: tensor<1x8x4x4xf32> {train.name = "x"}) -> tensor<1x8x
 #n2 = #train.tiling<n = 2 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">, <"0.1.0">]>
 
 // CHECK-LABEL: func.func @train_step(
-func.func @train_step(%x: tensor<3x5xf32> {train.name = "x"}, %labels: tensor<3xi32> {train.name = "labels"}) -> (tensor<f32>, tensor<2xf32>) {
+func.func @train_step(%x: tensor<3x5xf32> {train.name = "x"}, %labels: tensor<3xi32> {train.name = "labels", train.role = #train.role<labels>}) -> (tensor<f32>, tensor<2xf32>) {
   // CHECK: train.loss_weight(%{{.*}}) {{.*}} : (tensor<2xi32, #train.place<"0.0.0">>)
   // CHECK: train.loss_weight(%{{.*}}) {{.*}} : (tensor<1xi32, #train.place<"0.1.0">>)
   // CHECK: train.cross_entropy(%{{.*}}) {sum = true, {{.*}} : (tensor<2x5xf32
@@ -76,26 +76,26 @@ func.func @train_step(%x: tensor<3x5xf32> {train.name = "x"}, %labels: tensor<3x
 
 #n2 = #train.tiling<n = 2 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">, <"0.1.0">]>
 
-// CHECK-DAG: train.parameter trainable @w.gpu0 : tensor<1024x512xf32>
-// CHECK-DAG: train.parameter trainable @w.gpu1 : tensor<1024x512xf32>
-// CHECK-DAG: train.parameter optimizer @m.gpu0 : tensor<512x512xf32> {{.*}}train.begin = array<i64: 0, 0>
-// CHECK-DAG: train.parameter optimizer @m.gpu1 : tensor<512x512xf32> {{.*}}train.begin = array<i64: 512, 0>
+// CHECK-DAG: train.parameter trainable @w.part0 : tensor<1024x512xf32>
+// CHECK-DAG: train.parameter trainable @w.part1 : tensor<1024x512xf32>
+// CHECK-DAG: train.parameter optimizer @m.part0 : tensor<512x512xf32> {{.*}}train.begin = array<i64: 0, 0>
+// CHECK-DAG: train.parameter optimizer @m.part1 : tensor<512x512xf32> {{.*}}train.begin = array<i64: 512, 0>
 train.parameter trainable @w : tensor<1024x512xf32> init<constant 1.0>
 train.parameter optimizer @m : tensor<1024x512xf32> init<constant 0.0>
 
 // CHECK-LABEL: func.func @train_step(
-func.func @train_step(%x: tensor<2x512xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<2x1024xf32> {
+func.func @train_step(%x: tensor<2x512xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<2x1024xf32> {
   %w = train.read @w {train.tiling = #n2} : tensor<1024x512xf32>
   %m = train.read @m {train.tiling = #n2} : tensor<1024x512xf32>
   %y = train.matmul(%x, %w) {train.tiling = #n2, transpose_b = true} : (tensor<2x512xf32>, tensor<1024x512xf32>) -> tensor<2x1024xf32>
   %d = train.matmul(%y, %x) {train.tiling = #n2, train.axes = "c-n", transpose_a = true} : (tensor<2x1024xf32>, tensor<2x512xf32>) -> tensor<1024x512xf32>
-  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.0.99">>
-  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.1.99">>
-  // CHECK: train.write @w.gpu0 at [0, 0], %[[NEW0]]
+  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.0.transfer">>
+  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.1.transfer">>
+  // CHECK: train.write @w.part0 at [0, 0], %[[NEW0]]
   // CHECK: %[[THERE:[0-9]+]] = train.transfer(%[[NEW1]])
-  // CHECK: train.write @w.gpu0 at [512, 0], %[[THERE]]
-  // CHECK: train.write @w.gpu1 at [0, 0]
-  // CHECK: train.write @w.gpu1 at [512, 0], %[[NEW1]]
+  // CHECK: train.write @w.part0 at [512, 0], %[[THERE]]
+  // CHECK: train.write @w.part1 at [0, 0]
+  // CHECK: train.write @w.part1 at [512, 0], %[[NEW1]]
   %new, %m_new = train.sgd(%w, %m, %scalars, %loss, %d) {train.tiling = #n2} : (tensor<1024x512xf32>, tensor<1024x512xf32>, tensor<64xui8>, tensor<f32>, tensor<1024x512xf32>) -> (tensor<1024x512xf32>, tensor<1024x512xf32>)
   train.write @w, %new {train.tiling = #n2} : tensor<1024x512xf32>
   train.write @m, %m_new {train.tiling = #n2} : tensor<1024x512xf32>

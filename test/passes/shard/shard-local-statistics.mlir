@@ -42,7 +42,7 @@ func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}, %dy: tensor<3x4xf3
 
 func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}) -> tensor<3x4xf32> {
   %mean, %v, %s = train.batch_norm_stats(%x) {train.tiling = #n2, epsilon = 1.0e-5 : f32} : (tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-  %mean2, %v2, %s2 = train.batch_norm_stats(%x) {train.tiling = #n3, train.layer = "bn2", epsilon = 1.0e-5 : f32} : (tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %mean2, %v2, %s2 = train.batch_norm_stats(%x) {train.tiling = #n3, train.work = #train.work<"bn2" forward>, epsilon = 1.0e-5 : f32} : (tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   // expected-error @+1 {{layer 'bn2' is normalized in one kernel with another layer: with --bn=local both must be cut alike along n}}
   %y = train.map "x0 - x1 - x2"(%x, %mean, %mean2) {train.tiling = #n2} : (tensor<3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
   return %y : tensor<3x4xf32>

@@ -8,7 +8,7 @@ module {
   func.func @train_step(%x: tensor<1x1x5x4xf32> {train.name = "x"}) -> tensor<1x1x2x2xf32> {
     // CHECK: train.max_pool{{.*}}tensor<1x1x5x3xf32, {{.*}}tensor<1x1x2x1xf32
     // CHECK: train.max_pool{{.*}}tensor<1x1x5x2xf32, {{.*}}tensor<1x1x2x1xf32
-    %y:2 = train.max_pool(%x) {dilation = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>, train.layer = "pool", train.phase = "forward", train.tiling = #columns} : (tensor<1x1x5x4xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xui8>)
+    %y:2 = train.max_pool(%x) {dilation = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>, train.work = #train.work<"pool" forward>, train.tiling = #columns} : (tensor<1x1x5x4xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xui8>)
     return %y#0 : tensor<1x1x2x2xf32>
   }
 }

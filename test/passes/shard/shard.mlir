@@ -27,33 +27,33 @@ func.func @train_step(%x: tensor<2xf32> {train.name = "x"}) -> tensor<2xf32> {
 
 #two = #train.tiling<n = 2 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">, <"0.1.0">]>
 
-// CHECK-DAG: train.parameter trainable @w.gpu0 : tensor<3x4xf32> {{.*}}train.begin = array<i64: 0, 0>, train.dims = array<i64: 3, 4>, train.tensor = "w"
-// CHECK-DAG: train.parameter trainable @w.gpu1 : tensor<3x4xf32>
-// CHECK-DAG: train.parameter optimizer @w.momentum.gpu0 : tensor<3x4xf32>
-// CHECK-DAG: train.parameter optimizer @w.momentum.gpu1 : tensor<3x4xf32>
+// CHECK-DAG: train.parameter trainable @w.part0 : tensor<3x4xf32> {{.*}}train.begin = array<i64: 0, 0>, train.dims = array<i64: 3, 4>, train.tensor = "w"
+// CHECK-DAG: train.parameter trainable @w.part1 : tensor<3x4xf32>
+// CHECK-DAG: train.parameter optimizer @w.momentum.part0 : tensor<3x4xf32>
+// CHECK-DAG: train.parameter optimizer @w.momentum.part1 : tensor<3x4xf32>
 train.parameter trainable @w : tensor<3x4xf32> init<constant 1.0>
 train.parameter optimizer @w.momentum : tensor<3x4xf32> init<constant 0.0>
 
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[X0:[^:]*]]: tensor<2x4xf32, #train.place<"0.0.0">> {train.begin = array<i64: 0, 0>, train.dims = array<i64: 3, 4>, train.name = "x", train.tensor = "x"}
 // CHECK-SAME: %[[X1:[^:]*]]: tensor<1x4xf32, #train.place<"0.1.0">> {train.begin = array<i64: 2, 0>
-func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars"}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<3x3xf32> {
+func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}, %loss: tensor<f32> {train.name = "loss"}) -> tensor<3x3xf32> {
   %w = train.read @w {train.tiling = #two, train.names = ["w"]} : tensor<3x4xf32>
   %m = train.read @w.momentum {train.tiling = #two, train.names = ["m"]} : tensor<3x4xf32>
-  // CHECK: %[[Y0:.*]] = train.matmul(%[[X0]], {{.*}}train.names = ["y.n0"]
-  // CHECK: %[[Y1:.*]] = train.matmul(%[[X1]], {{.*}}train.names = ["y.n1"]
+  // CHECK: %[[Y0:.*]] = train.matmul(%[[X0]], {{.*}}train.names = ["y"], train.tile = #train.tile<n 0 of 2>
+  // CHECK: %[[Y1:.*]] = train.matmul(%[[X1]], {{.*}}train.names = ["y"], train.tile = #train.tile<n 1 of 2>
   %y = train.matmul(%x, %w) {train.tiling = #two, train.names = ["y"], transpose_b = true} : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x3xf32>
   // CHECK: %[[D0:.*]] = train.matmul(%[[Y0]], %[[X0]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.0.0">>
   // CHECK: %[[D1:.*]] = train.matmul(%[[Y1]], %[[X1]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.1.0">>
   %d = train.matmul(%y, %x) {train.tiling = #two, train.names = ["d"], train.axes = "c-n", transpose_a = true} : (tensor<3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
-  // CHECK: %[[MOVED1:.*]] = train.transfer(%[[D1]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.0.99">>
-  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[D0]], %[[MOVED1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.0.99">>
-  // CHECK: %[[MOVED0:.*]] = train.transfer(%[[D0]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.1.99">>
-  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[MOVED0]], %[[D1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.1.99">>
-  // CHECK: train.write @w.gpu0, %[[NEW0]]
-  // CHECK: train.write @w.gpu1, %[[NEW1]]
-  // CHECK: train.write @w.momentum.gpu0
-  // CHECK: train.write @w.momentum.gpu1
+  // CHECK: %[[MOVED1:.*]] = train.transfer(%[[D1]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.0.transfer">>
+  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[D0]], %[[MOVED1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.0.transfer">>
+  // CHECK: %[[MOVED0:.*]] = train.transfer(%[[D0]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.1.transfer">>
+  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[MOVED0]], %[[D1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.1.transfer">>
+  // CHECK: train.write @w.part0, %[[NEW0]]
+  // CHECK: train.write @w.part1, %[[NEW1]]
+  // CHECK: train.write @w.momentum.part0
+  // CHECK: train.write @w.momentum.part1
   %new:2 = train.sgd(%w, %m, %scalars, %loss, %d) {train.tiling = #two} : (tensor<3x4xf32>, tensor<3x4xf32>, tensor<64xui8>, tensor<f32>, tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>)
   train.write @w, %new#0 {train.tiling = #two} : tensor<3x4xf32>
   train.write @w.momentum, %new#1 {train.tiling = #two} : tensor<3x4xf32>

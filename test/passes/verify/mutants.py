@@ -34,7 +34,7 @@ def mutants(lines):
     # A result of a call that is moved to where an operand of the call lies.
     offsets = {}
     for number, line in enumerate(lines):
-        buffer = re.match(r"\s*exec\.buffer \w+ (@\S+) : .* on (@\S+) at (\d+)",
+        buffer = re.match(r"\s*exec\.buffer \w+ (@\S+) .* on (@\S+) at (\d+)",
                           line)
         if buffer:
             offsets[buffer[1]] = (number, buffer[2], int(buffer[3]))

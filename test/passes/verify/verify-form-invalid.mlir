@@ -19,21 +19,21 @@ func.func @other() { return }
 // CHECK: error: breaks rule (I1): argument 1 has no train.name
 // CHECK: error: breaks rule (I2): the results are not the logits, or loss and logits
 func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>, %half: tensor<2xf32>) {
-  // CHECK: [[@LINE+3]]:{{.*}} error: breaks rule (I3): the op has no train.layer
+  // CHECK: [[@LINE+3]]:{{.*}} error: breaks rule (I3): the op has no train.work
   // CHECK: [[@LINE+2]]:{{.*}} error: breaks rule (I3): the results have no train.names
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I4): more than y of batch_norm is used
   %0:5 = train.batch_norm(%x, %y, %y, %y, %y) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32} : (tensor<2x4x1x1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x1x1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I3): 'train.write' is no forward op
-  train.write @w, %0#3 {train.layer = "a"} : tensor<4xf32>
+  train.write @w, %0#3 {train.work = #train.work<"a" forward>} : tensor<4xf32>
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I3): 'train.map' is no forward op
-  %1 = train.map "x0"(%y) {train.layer = "a", train.names = ["b"], train.phase = "backward"} : (tensor<4xf32>) -> tensor<4xf32>
-  %2 = train.read @nothing {train.layer = "a", train.names = ["c"]} : tensor<4xf32>
-  %3 = train.read @w {train.layer = "a", train.names = ["d"]} : tensor<5xf32>
-  %4 = train.read @w {train.layer = "a", train.names = ["e"]} : tensor<4xf32>
-  %5 = train.map "x0"(%half) {train.layer = "a", train.names = ["f"]} : (tensor<2xf32>) -> tensor<2xf32>
-  train.write @v at [3], %5 {train.layer = "a"} : tensor<2xf32>
-  train.write @v at [0], %5 {train.layer = "a"} : tensor<2xf32>
-  train.write @v at [1], %5 {train.layer = "a"} : tensor<2xf32>
+  %1 = train.map "x0"(%y) {train.names = ["b"], train.work = #train.work<"a" backward>} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = train.read @nothing {train.work = #train.work<"a" forward>, train.names = ["c"]} : tensor<4xf32>
+  %3 = train.read @w {train.work = #train.work<"a" forward>, train.names = ["d"]} : tensor<5xf32>
+  %4 = train.read @w {train.work = #train.work<"a" forward>, train.names = ["e"]} : tensor<4xf32>
+  %5 = train.map "x0"(%half) {train.work = #train.work<"a" forward>, train.names = ["f"]} : (tensor<2xf32>) -> tensor<2xf32>
+  train.write @v at [3], %5 {train.work = #train.work<"a" forward>} : tensor<2xf32>
+  train.write @v at [0], %5 {train.work = #train.work<"a" forward>} : tensor<2xf32>
+  train.write @v at [1], %5 {train.work = #train.work<"a" forward>} : tensor<2xf32>
   return
 }
 // CHECK: error: breaks rule (I5): there is no parameter @nothing
@@ -55,11 +55,11 @@ train.parameter trainable @w : tensor<2x4xf32> init<constant 0.0>
 // CHECK: error: breaks rule (D1): function @model does not belong here
 func.func @model() { return }
 // CHECK: error: breaks rule (D1): the results are not (loss, counts)
-func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> tensor<f32> {
+func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<f32> {
   %w = train.read @w : tensor<2x4xf32>
   // CHECK: error: breaks rule (D2): a forward op uses a value of the phase backward
   // CHECK: note: made here
-  %d = train.map "x0"(%w) {train.phase = "backward"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %d = train.map "x0"(%w) {train.work = #train.work<"" backward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %loss, %probs = train.cross_entropy(%d, %labels) : (tensor<2x4xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2x4xf32>)
   // CHECK: error: breaks rule (D2): 'train.cross_entropy_grad' in the forward phase
   %dy = train.cross_entropy_grad(%loss, %probs, %labels) : (tensor<f32>, tensor<2x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
@@ -69,7 +69,7 @@ func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2x
 }
 // CHECK: error: breaks rule (D1): @evaluate and @train_step have different arguments
 // CHECK: error: breaks rule (D2): trainable parameter @w is never updated
-func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (tensor<f32>, tensor<2xi32>) {
+func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
   %y = train.read @w : tensor<2x4xf32>
   // CHECK: error: breaks rule (D3): @evaluate draws random numbers
   %z = train.map "x0 * dropout_mask(0.5f, 1u)"(%y) scalars(%scalars : tensor<64xui8>) : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -88,10 +88,10 @@ func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi3
 !labels = tensor<2xi32, #train.place<"0.0.0">>
 !loss = tensor<f32, #train.place<"0.0.0">>
 // CHECK: error: breaks rule (S2): the parameter is no part of the tensor that it names
-train.parameter trainable @w.gpu0 : tensor<3xf32> init<constant 0.0> {train.tensor = "w", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
+train.parameter trainable @w.part0 : tensor<3xf32> init<constant 0.0> {train.tensor = "w", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
 // CHECK: error: breaks rule (S2): argument 0 is no part of the tensor that it names
 // CHECK: error: breaks rule (S1): argument 2 has no place
-func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dims = array<i64: 4, 4>}, %labels: !labels {train.name = "labels"}, %scalars: tensor<64xui8> {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dims = array<i64: 4, 4>}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   // CHECK: error: breaks rule (S1): the op is not one tile
   %a = train.map "x0"(%x) {train.tiling = #two} : (!here) -> !here
   // CHECK: error: breaks rule (S1): a result does not lie where the op runs (#train.place<"0.0.0">)
@@ -100,7 +100,7 @@ func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dim
   %c = train.reduce(%b) {axes = array<i64: 0, 1>, mean = false, train.tiling = #one} : (!there) -> !loss
   return %c, %labels : !loss, !labels
 }
-func.func @evaluate(%x: !here {train.name = "x"}, %labels: !labels {train.name = "labels"}, %scalars: tensor<64xui8, #train.place<"0.0.0">> {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @evaluate(%x: !here {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8, #train.place<"0.0.0">> {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %c = train.reduce(%x) {axes = array<i64: 0, 1>, mean = false, train.tiling = #one} : (!here) -> !loss
   return %c, %labels : !loss, !labels
 }
@@ -113,20 +113,20 @@ func.func @evaluate(%x: !here {train.name = "x"}, %labels: !labels {train.name =
 !loss = tensor<f32, #train.place<"0.0.0">>
 train.parameter trainable @w : tensor<4xf32> init<constant 0.0>
 train.parameter optimizer @m : tensor<4xf32> init<constant 0.0>
-func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels"}, %scalars: !scalars {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %w = train.read @w {train.tiling = #one} : !v
   %m = train.read @m {train.tiling = #one} : !v
   %l = train.reduce(%w) {axes = array<i64: 0>, mean = false, train.tiling = #one} : (!v) -> !loss
   // CHECK: error: breaks rule (C1): overwrites 'w', whose old value is read later
   // CHECK: note: read here
-  %n, %k = train.sgd(%w, %m, %scalars, %l, %x) {train.phase = "update", train.tiling = #one} : (!v, !v, !scalars, !loss, !v) -> (!v, !v)
+  %n, %k = train.sgd(%w, %m, %scalars, %l, %x) {train.work = #train.work<"" update>, train.tiling = #one} : (!v, !v, !scalars, !loss, !v) -> (!v, !v)
   // CHECK: error: breaks rule (C1): overwrites 'w', whose old value is read later
-  train.write @w, %n {train.phase = "update", train.tiling = #one} : !v
-  train.write @m, %k {train.phase = "update", train.tiling = #one} : !v
+  train.write @w, %n {train.work = #train.work<"" update>, train.tiling = #one} : !v
+  train.write @m, %k {train.work = #train.work<"" update>, train.tiling = #one} : !v
   %late = train.map "x0"(%w) {train.tiling = #one} : (!v) -> !v
   return %l, %labels : !loss, !labels
 }
-func.func @evaluate(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels"}, %scalars: !scalars {train.name = "scalars"}) -> (!loss, !labels) {
+func.func @evaluate(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %l = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.tiling = #one} : (!v) -> !loss
   return %l, %labels : !loss, !labels
 }

@@ -53,8 +53,8 @@ exec.program @p {
 // E5: recorded later, recorded never.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
-  exec.lane @m on @d
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
   exec.event @e
   exec.event @never
   exec.sequence @train_step {
@@ -72,7 +72,7 @@ exec.program @p {
 // E5: recorded twice.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.event @e
   exec.sequence @train_step {
     // expected-note @+1 {{first recorded here}}
@@ -87,15 +87,15 @@ exec.program @p {
 // E6: read while it may be written.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 512
-  exec.lane @l on @d
-  exec.lane @m on @d
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
   exec.buffer activation @x : tensor<4xf32> on @d at 0
   exec.buffer activation @y : tensor<4xf32> on @d at 256
   exec.sequence @train_step {
     // expected-note @+1 {{written here on @l}}
-    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    exec.call "fill" [] -> [@x] on @l for "a" forward
     // expected-error @+1 {{reads @x on @m while it may still be written}}
-    exec.call "reshape" [@x] -> [@y] on @m for "b" "forward"
+    exec.call "reshape" [@x] -> [@y] on @m for "b" forward
   }
 }
 
@@ -105,20 +105,20 @@ exec.program @p {
 // recorded before the read.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 512
-  exec.lane @l on @d
-  exec.lane @m on @d
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
   exec.event @e
   exec.buffer activation @x : tensor<4xf32> on @d at 0
   exec.buffer activation @y : tensor<4xf32> on @d at 256
   exec.buffer activation @z : tensor<64xf32> on @d at 0
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    exec.call "fill" [] -> [@x] on @l for "a" forward
     exec.record @e on @l
     // expected-note @+1 {{read here on @l}}
-    exec.call "reshape" [@x] -> [@y] on @l for "b" "forward"
+    exec.call "reshape" [@x] -> [@y] on @l for "b" forward
     exec.wait @e on @m
     // expected-error @+1 {{writes @z on @m while @x may still be read from the same bytes}}
-    exec.call "fill" [] -> [@z] on @m for "c" "forward"
+    exec.call "fill" [] -> [@z] on @m for "c" forward
   }
 }
 
@@ -127,14 +127,14 @@ exec.program @p {
 // E6: two writes.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 256
-  exec.lane @l on @d
-  exec.lane @m on @d
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
   exec.buffer activation @x : tensor<4xf32> on @d at 0
   exec.sequence @train_step {
     // expected-note @+1 {{written here on @l}}
-    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    exec.call "fill" [] -> [@x] on @l for "a" forward
     // expected-error @+1 {{writes @x on @m while @x may still be written in the same bytes}}
-    exec.call "fill" [] -> [@x] on @m for "b" "forward"
+    exec.call "fill" [] -> [@x] on @m for "b" forward
   }
 }
 
@@ -143,16 +143,16 @@ exec.program @p {
 // E7: never written; written in part.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 1024
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.buffer activation @x : tensor<128xf32> on @d at 0
   exec.buffer activation @x.low : tensor<64xf32> on @d view @x at 0
   exec.buffer activation @y : tensor<128xf32> on @d at 512
   exec.sequence @train_step {
     // expected-error @+1 {{reads @x before it is written (byte 0)}}
-    exec.call "reshape" [@x] -> [@y] on @l for "a" "forward"
-    exec.call "fill" [] -> [@x.low] on @l for "a" "forward"
+    exec.call "reshape" [@x] -> [@y] on @l for "a" forward
+    exec.call "fill" [] -> [@x.low] on @l for "a" forward
     // expected-error @+1 {{reads @x before it is written (byte 256)}}
-    exec.call "reshape" [@x] -> [@y] on @l for "b" "forward"
+    exec.call "reshape" [@x] -> [@y] on @l for "b" forward
   }
 }
 
@@ -161,16 +161,16 @@ exec.program @p {
 // E7: overwritten by another buffer.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 512
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.buffer activation @x : tensor<64xf32> on @d at 0
   exec.buffer activation @z : tensor<4xf32> on @d at 0
   exec.buffer activation @y : tensor<64xf32> on @d at 256
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@x] on @l for "a" "forward"
+    exec.call "fill" [] -> [@x] on @l for "a" forward
     // expected-note @+1 {{written here}}
-    exec.call "fill" [] -> [@z] on @l for "b" "forward"
+    exec.call "fill" [] -> [@z] on @l for "b" forward
     // expected-error @+1 {{reads @x, but its byte 0 holds a value of @z}}
-    exec.call "reshape" [@x] -> [@y] on @l for "c" "forward"
+    exec.call "reshape" [@x] -> [@y] on @l for "c" forward
   }
 }
 
@@ -179,7 +179,7 @@ exec.program @p {
 // E8: two results in one place, a result over an operand, an update elsewhere.
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 2048
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.buffer input @x : tensor<1x1x8x8xf32> on @d at 0
   exec.buffer activation @y : tensor<1x1x8x8xf32> on @d at 256
   exec.buffer parameter @w : tensor<4xf32> on @d at 512
@@ -189,11 +189,11 @@ exec.program @p {
   exec.buffer activation @v : tensor<4xf32> on @d at 1536
   exec.sequence @train_step {
     // expected-error @+1 {{writes two results, @y and @y, to the same bytes}}
-    exec.call "max_pool" [@x] -> [@y, @y] on @l for "a" "forward"
+    exec.call "max_pool" [@x] -> [@y, @y] on @l for "a" forward
     // expected-error @+1 {{writes result @y over its operand @y, which 'lrn' does not allow}}
-    exec.call "lrn" [@y] -> [@y] on @l for "b" "forward"
+    exec.call "lrn" [@y] -> [@y] on @l for "b" forward
     // expected-error @+1 {{writes result @v elsewhere than its operand @w, which 'sgd' does not allow}}
-    exec.call "sgd" [@w, @m, @s, @loss, @w] -> [@v, @m] on @l for "c" "update"
+    exec.call "sgd" [@w, @m, @s, @loss, @w] -> [@v, @m] on @l for "c" update
   }
 }
 
@@ -203,17 +203,17 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 1024
   exec.device @e node 0 gpu 1 arena 1024
-  exec.lane @l on @d
-  exec.buffer parameter @w.d : tensor<2x64xf32> on @d at 0 {exec.tensor = "w"}
+  exec.lane compute @l on @d
+  exec.buffer parameter @w.d of "w" : tensor<2x64xf32> on @d at 0
   exec.buffer activation @part : tensor<1x64xf32> on @d view @w.d at 256
-  exec.buffer parameter @v.d : tensor<4xf32> on @d at 512 {exec.dims = array<i64: 6>, exec.tensor = "v"}
-  exec.buffer parameter @v.e : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.dims = array<i64: 6>, exec.tensor = "v"}
-  exec.buffer parameter @rest : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.dims = array<i64: 6>, exec.tensor = "v"}
+  exec.buffer parameter @v.d of "v" : tensor<4xf32> on @d at 512 {exec.dims = array<i64: 6>}
+  exec.buffer parameter @v.e of "v" : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.dims = array<i64: 6>}
+  exec.buffer parameter @rest of "v" : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.dims = array<i64: 6>}
   // expected-error @+2 {{writes 256 bytes of @w.d, which has 512}}
   // expected-error @+1 {{writes @v.d, but not @v.e, which holds elements of 'v', too}}
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@part] on @l for "a" "update"
-    exec.call "fill" [] -> [@v.d] on @l for "b" "update"
+    exec.call "fill" [] -> [@part] on @l for "a" update
+    exec.call "fill" [] -> [@v.d] on @l for "b" update
   }
 }
 
@@ -222,20 +222,20 @@ exec.program @p {
 // E9: parts that do not fit together. Of what rank is @v?
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 2048
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   // expected-note @+1 {{the other part}}
-  exec.buffer parameter @v : tensor<4xf32> on @d at 0 {exec.tensor = "v"}
+  exec.buffer parameter @v : tensor<4xf32> on @d at 0
   // expected-error @+1 {{is a part of 'v', but differs from another part, @v, in the tensor's extents}}
-  exec.buffer parameter @w : tensor<4x1xf32> on @d at 256 {exec.tensor = "v"}
+  exec.buffer parameter @w of "v" : tensor<4x1xf32> on @d at 256
   // expected-note @+1 {{the other part}}
-  exec.buffer parameter @a : tensor<4xf32> on @d at 512 {exec.tensor = "a"}
+  exec.buffer parameter @a : tensor<4xf32> on @d at 512
   // expected-error @+1 {{differs from another part, @a, in the tensor's role}}
-  exec.buffer statistic @b : tensor<4xf32> on @d at 768 {exec.tensor = "a"}
+  exec.buffer statistic @b of "a" : tensor<4xf32> on @d at 768
   // expected-note @+1 {{the other part}}
-  exec.buffer input @x : tensor<4xf32> on @d at 1024 {exec.tensor = "x"}
+  exec.buffer input @x : tensor<4xf32> on @d at 1024
   // expected-error @+1 {{differs from another part, @x, in the tensor's element type}}
-  exec.buffer input @y : tensor<4xi32> on @d at 1280 {exec.tensor = "x"}
+  exec.buffer input @y of "x" : tensor<4xi32> on @d at 1280
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@v] on @l for "b" "update"
+    exec.call "fill" [] -> [@v] on @l for "b" update
   }
 }

@@ -4,8 +4,8 @@
 // CHECK: exec.program @good
 exec.program @good {
   exec.device @d node 0 gpu 0 arena 2048
-  exec.lane @l on @d
-  exec.lane @m on @d
+  exec.lane compute @l on @d
+  exec.lane compute @m on @d
   exec.event @a.read
   exec.buffer parameter @w : tensor<64xf32> on @d at 0
   exec.buffer optimizer @w.momentum : tensor<64xf32> on @d at 256
@@ -19,15 +19,15 @@ exec.program @good {
   exec.buffer activation @b : tensor<64xf32> on @d at 1024
   exec.kernel @relu(1) = "max(x0, 0.0f)"
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@loss] on @l for "a" "forward"
-    exec.call "fill" [] -> [@a.low] on @l for "a" "forward"
-    exec.call "fill" [] -> [@a.high] on @l for "a" "forward"
-    exec.call "map" @relu [@a] -> [@a] on @l for "a" "forward"
-    exec.call "reduce" [@a] -> [@d_w] on @l for "a" "backward"
+    exec.call "fill" [] -> [@loss] on @l for "a" forward
+    exec.call "fill" [] -> [@a.low] on @l for "a" forward
+    exec.call "fill" [] -> [@a.high] on @l for "a" forward
+    exec.call "map" @relu [@a] -> [@a] on @l for "a" forward
+    exec.call "reduce" [@a] -> [@d_w] on @l for "a" backward
     exec.record @a.read on @l
     exec.wait @a.read on @m
-    exec.call "reshape" [@w] -> [@b] on @m for "b" "forward"
-    exec.call "sgd" [@w, @w.momentum, @scalars, @loss, @d_w] -> [@w, @w.momentum] on @m for "b" "update"
+    exec.call "reshape" [@w] -> [@b] on @m for "b" forward
+    exec.call "sgd" [@w, @w.momentum, @scalars, @loss, @d_w] -> [@w, @w.momentum] on @m for "b" update
   }
   exec.sequence @evaluate {
     exec.record @a.read on @l

@@ -13,7 +13,8 @@ namespace {
 
 bool isView(BufferOp buffer) { return buffer.getViewOf().has_value(); }
 bool isWindow(BufferOp buffer) { return buffer.getWindow().has_value(); }
-bool isPart(BufferOp buffer) { return buffer->hasAttr("exec.tensor"); }
+/// What the trainer knows.
+bool isPart(BufferOp buffer) { return buffer->hasAttr("exec.begin"); }
 bool isState(BufferOp buffer) { return buffer->hasAttr("exec.init"); }
 BufferOp anyOf(ProgramOp program, bool (*fits)(BufferOp), Random &random) {
   std::vector<BufferOp> buffers = all<BufferOp>(program);
@@ -96,12 +97,12 @@ bool otherWhole(BufferOp buffer, ProgramOp program, Random &random) {
 bool otherPart(BufferOp buffer, ProgramOp program, Random &random) {
   if (below(3, random) == 0) {
     BufferOp other = anyOf(program, isPart, random);
-    Attribute one = buffer->getAttr("exec.tensor");
-    Attribute two = other->getAttr("exec.tensor");
+    StringAttr one = buffer.getTensorName();
+    StringAttr two = other.getTensorName();
     if (one == two)
       return false;
-    buffer->setAttr("exec.tensor", two);
-    other->setAttr("exec.tensor", one);
+    buffer.setTensorAttr(two);
+    other.setTensorAttr(one);
     return true;
   }
   StringRef name = below(2, random) ? "exec.begin" : "exec.dims";

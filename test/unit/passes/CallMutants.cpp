@@ -93,7 +93,9 @@ bool partAsOperand(CallOp call, ProgramOp program, Random &random) {
   part.setViewOf(whole.getSymName());
   part.setWindow(begin);
   part.setOffset(byteOf(whole.getTensorType(), begin));
-  for (StringRef attribute : {"exec.tensor", "exec.begin", "exec.dims"})
+  part.removeTensorAttr();
+  part.removeTileAttr();
+  for (StringRef attribute : {"exec.begin", "exec.dims"})
     part->removeAttr(attribute);
   whole->getBlock()->getOperations().insertAfter(whole->getIterator(), part);
   call.setInsAttr(replaced(call.getIns(), index, ref(part)));

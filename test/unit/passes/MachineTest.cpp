@@ -1,9 +1,10 @@
 //===- MachineTest.cpp - Machines as files and by name --------------------===//
 
-#include "passes/plan/Machine.h"
+#include "passes/plan/machine/Machine.h"
 
 #include "gtest/gtest.h"
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 namespace {

@@ -256,15 +256,15 @@ TEST_F(MeaningTest, messagesNameTheBuffer) {
   auto module = parseSourceString<ModuleOp>(R"(
     exec.program @p {
       exec.device @gpu0 node 0 gpu 0 arena 1536
-      exec.lane @compute on @gpu0
+      exec.lane compute @compute on @gpu0
       exec.buffer input @x : tensor<4xf32> on @gpu0 at 0
       exec.buffer input @y : tensor<4xf32> on @gpu0 at 256
       exec.buffer parameter @w : tensor<4xf32> on @gpu0 at 512
       exec.buffer parameter @v : tensor<4xf32> on @gpu0 at 768
       exec.buffer loss @loss : tensor<4xf32> on @gpu0 at 1024
       exec.sequence @train_step {
-        exec.call "sum" [@x, @y] -> [@loss] on @compute for "a" "forward"
-        exec.call "sum" [@w, @x] -> [@w] on @compute for "a" "update"
+        exec.call "sum" [@x, @y] -> [@loss] on @compute for "a" forward
+        exec.call "sum" [@w, @x] -> [@w] on @compute for "a" update
       }
       exec.sequence @evaluate {
       }
@@ -305,7 +305,7 @@ TEST_F(MeaningTest, saysWhatTheTrainerIsTold) {
   auto module = parseSourceString<ModuleOp>(R"(
     exec.program @p {
       exec.device @gpu0 node 0 gpu 0 arena 256
-      exec.buffer parameter @w : tensor<4xf32> on @gpu0 at 0 {exec.begin = array<i64: 0>, exec.dims = array<i64: 8>, exec.tensor = "w"}
+      exec.buffer parameter @w : tensor<4xf32> on @gpu0 at 0 {exec.begin = array<i64: 0>, exec.dims = array<i64: 8>}
       exec.sequence @evaluate {
       }
     })",
@@ -328,9 +328,7 @@ TEST_F(MeaningTest, saysWhatTheTrainerIsTold) {
   expectRejected([&](exec::BufferOp w) {
     w->setAttr("exec.begin", builder.getDenseI64ArrayAttr({4}));
   });
-  expectRejected([&](exec::BufferOp w) {
-    w->setAttr("exec.tensor", builder.getStringAttr("v"));
-  });
+  expectRejected([&](exec::BufferOp w) { w.setTensor("v"); });
 }
 
 } // namespace

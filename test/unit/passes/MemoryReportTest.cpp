@@ -17,15 +17,15 @@ TEST(MemoryReport, namesThePeakAndWhatIsAliveThere) {
       R"(
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  exec.lane @l on @d
+  exec.lane compute @l on @d
   exec.buffer parameter @w : tensor<100xf32> on @d at -1
   exec.buffer activation @a : tensor<256xf32> on @d at -1
   exec.buffer activation @b : tensor<512xf32> on @d at -1
   exec.buffer activation @c : tensor<64xf32> on @d at -1
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@a] on @l for "one" "forward"
-    exec.call "reshape" [@a] -> [@b] on @l for "two" "backward"
-    exec.call "reshape" [@b] -> [@c] on @l for "three" "backward"
+    exec.call "fill" [] -> [@a] on @l for "one" forward
+    exec.call "reshape" [@a] -> [@b] on @l for "two" backward
+    exec.call "reshape" [@b] -> [@c] on @l for "three" backward
   }
   exec.sequence @evaluate {
   }

@@ -1,8 +1,8 @@
 //===- MinSumTest.cpp - Elimination against brute force -------------------===//
 
-#include "passes/plan/MinSum.h"
-#include "passes/plan/DeadEnds.h"
-#include "passes/plan/DepthFirst.h"
+#include "passes/plan/minsum/MinSum.h"
+#include "passes/plan/minsum/DeadEnds.h"
+#include "passes/plan/minsum/DepthFirst.h"
 
 #include "gtest/gtest.h"
 

@@ -4,13 +4,14 @@
 // they are, and that every reader of files goes through it.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/plan/ParseJson.h"
-#include "passes/plan/Machine.h"
-#include "passes/plan/Plan.h"
-#include "passes/plan/Profile.h"
+#include "ir/json/ParseJson.h"
+#include "passes/plan/machine/Machine.h"
+#include "passes/plan/model/Plan.h"
+#include "passes/plan/price/Profile.h"
 
 #include <gtest/gtest.h>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 namespace json = llvm::json;
 
@@ -65,7 +66,8 @@ TEST(ParseJson, LocatesMistakes) {
 
 TEST(ParseJson, RefusesWhatIsDeep) {
   EXPECT_TRUE(
-      mistakesOf(repeated("[", deepest) + repeated("]", deepest)).empty());
+      mistakesOf(repeated("[", deepestJson) + repeated("]", deepestJson))
+          .empty());
   for (llvm::StringRef opening : {"[", "{\"a\":", "[{\"a\":"})
     EXPECT_EQ(mistakesOf(repeated(opening, 1000000)).size(), 1u);
   EXPECT_EQ(mistakesOf("\n" + repeated("[", 100)),

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/LayerGraph.h"
-#include "passes/plan/Solvers.h"
+#include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/solve/Solvers.h"
 
 #include "gtest/gtest.h"
 
 #include <limits>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 namespace {
@@ -72,7 +73,7 @@ TEST(Plan, readsWhatItWrites) {
     tiling.places.push_back({i / 4, i % 4, i % 2});
   tiling.sizes[2] = {1, 1, 2};
   plan.layers = {{"conv1", tiling}, {"fc", Tiling{}}};
-  plan.order = {{{0, 1, 1}, {{"conv1", 1, true}, {"a[b]", -1}}},
+  plan.order = {{{0, 1, 1}, {{"conv1", 1, Phase::backward}, {"a[b]", {}}}},
                 {{1, 0, 0}, {{"conv1", 4}}}};
   plan.costs = "h200.json";
   Plan again = read(toJson(plan));
@@ -118,10 +119,10 @@ TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
   Plan plan = read(R"({"version": 1, "layers": {},
       "order": {"0.1.0": ["conv1", "conv1[1]", "fc[0] backward", "x[y]"]}})");
   EXPECT_EQ(plan.order, (std::vector<LaneOrder>{{{0, 1, 0},
-                                                 {{"conv1", -1, false},
-                                                  {"conv1", 1, false},
-                                                  {"fc", 0, true},
-                                                  {"x[y]", -1, false}}}}));
+                                                 {{"conv1", {}},
+                                                  {"conv1", 1},
+                                                  {"fc", 0, Phase::backward},
+                                                  {"x[y]", {}}}}}));
   EXPECT_EQ(mistakesIn(R"({"version": 1, "layers": {}, "order":
       {"0.0": ["a"], "0.0.0": 3, "0.0.1": [4]}})"),
             (std::vector<std::string>{

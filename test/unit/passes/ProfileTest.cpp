@@ -1,7 +1,7 @@
 //===- ProfileTest.cpp - Measured times of runtime calls ------------------===//
 
-#include "passes/plan/CostModel.h"
-#include "passes/plan/Machine.h"
+#include "passes/plan/machine/Machine.h"
+#include "passes/plan/price/CostModel.h"
 
 #include "gtest/gtest.h"
 

@@ -24,14 +24,15 @@ BufferOp Generator::buffer(Role role, ArrayRef<int64_t> dims, int device,
       parent ? FlatSymbolRefAttr::get(parent.getSymNameAttr()) : nullptr;
   return BufferOp::create(builder, builder.getUnknownLoc(),
                           "b" + std::to_string(count++), deviceName(device),
-                          role, type, offset, parentName, DenseI64ArrayAttr());
+                          role, type, offset, parentName, DenseI64ArrayAttr(),
+                          StringAttr(), train::TileAttr());
 }
 
 BufferOp Generator::state(Role role, StringRef tensor, ArrayRef<int64_t> dims,
                           ArrayRef<int64_t> begin, ArrayRef<int64_t> whole,
                           int device, Type element) {
   BufferOp made = buffer(role, dims, device, element);
-  made->setAttr("exec.tensor", builder.getStringAttr(tensor));
+  made.setTensor(tensor);
   made->setAttr("exec.begin", list(begin));
   made->setAttr("exec.dims", list(whole));
   if (role == Role::Parameter || role == Role::Optimizer ||
@@ -62,7 +63,9 @@ void Generator::append(StringRef callee, StringRef lane, ArrayRef<BufferOp> ins,
       calls, builder.getUnknownLoc(), callee, lane, names(outs), names(ins),
       kernel.empty() ? FlatSymbolRefAttr()
                      : FlatSymbolRefAttr::get(builder.getContext(), kernel),
-      params, "layer", "forward");
+      params,
+      train::WorkAttr::get(builder.getContext(), "layer", Phase::forward,
+                           std::nullopt));
 }
 
 void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
@@ -77,7 +80,7 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
       BufferOp copy =
           buffer(Role::Activation, shape(in), device,
                  cast<RankedTensorType>(in.getType()).getElementType());
-      append("transfer", deviceName(device) + ".copies", {in}, {copy});
+      append("transfer", deviceName(device) + ".transfer", {in}, {copy});
       here.push_back(copy);
     } else {
       here.push_back(in);
@@ -118,18 +121,21 @@ BufferOp Generator::valueLike(ArrayRef<int64_t> dims) {
 
 void Generator::declareMachine() {
   Location loc = builder.getUnknownLoc();
+  auto kind = [&](LaneKind kind) {
+    return LaneKindAttr::get(builder.getContext(), kind);
+  };
   devices = 1 + below(3);
   for (int d = 0; d < devices; ++d)
     DeviceOp::create(builder, loc, deviceName(d), 0, d, 0);
   int laneCount = devices + below(3);
   for (int l = 0; l < laneCount; ++l) {
     lanes.push_back("lane" + std::to_string(l));
-    LaneOp::create(builder, loc, lanes.back(), deviceName(l % devices),
-                   /*copies=*/false);
+    LaneOp::create(builder, loc, kind(LaneKind::compute), lanes.back(),
+                   deviceName(l % devices));
   }
   for (int d = 0; d < devices; ++d)
-    LaneOp::create(builder, loc, deviceName(d) + ".copies", deviceName(d),
-                   /*copies=*/true);
+    LaneOp::create(builder, loc, kind(LaneKind::transfer),
+                   deviceName(d) + ".transfer", deviceName(d));
 }
 
 void Generator::declareKernels() {

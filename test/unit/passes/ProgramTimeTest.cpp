@@ -1,8 +1,9 @@
 //===- ProgramTimeTest.cpp - How long a program's step takes --------------===//
 
-#include "passes/plan/ProgramTime.h"
-#include "passes/plan/Call.h"
-#include "passes/plan/Links.h"
+#include "passes/plan/price/ProgramTime.h"
+#include "passes/plan/machine/Links.h"
+#include "passes/plan/model/Call.h"
+#include "passes/plan/model/ReadProgram.h"
 
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -21,18 +22,18 @@ constexpr const char *twoLanes = R"(
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   exec.device @e node 0 gpu 1 arena 0
-  exec.lane @l on @d
-  exec.lane @m on @e
+  exec.lane compute @l on @d
+  exec.lane compute @m on @e
   exec.event @done
   exec.buffer activation @a : tensor<256xf32> on @d at -1
   exec.buffer activation @b : tensor<512xf32> on @e at -1
   exec.buffer activation @c : tensor<64xf32> on @e at -1
   exec.sequence @train_step {
-    exec.call "fill" [] -> [@a] on @l for "one" "forward"
+    exec.call "fill" [] -> [@a] on @l for "one" forward
     exec.record @done on @l
-    exec.call "fill" [] -> [@b] on @m for "two" "forward"
+    exec.call "fill" [] -> [@b] on @m for "two" forward
     exec.wait @done on @m
-    exec.call "fill" [] -> [@c] on @m for "three" "forward"
+    exec.call "fill" [] -> [@c] on @m for "three" forward
   }
 })";
 
@@ -42,14 +43,14 @@ exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   exec.device @e node 1 gpu 0 arena 0
   exec.device @f node 1 gpu 1 arena 0
-  exec.lane @l on @e
-  exec.lane @m on @f
+  exec.lane compute @l on @e
+  exec.lane compute @m on @f
   exec.buffer activation @a : tensor<1000xf32> on @d at -1
   exec.buffer activation @b : tensor<1000xf32> on @e at -1
   exec.buffer activation @c : tensor<1000xf32> on @f at -1
   exec.sequence @train_step {
-    exec.call "transfer" [@a] -> [@b] on @l for "one" "forward"
-    exec.call "transfer" [@a] -> [@c] on @m for "one" "forward"
+    exec.call "transfer" [@a] -> [@b] on @l for "one" forward
+    exec.call "transfer" [@a] -> [@c] on @m for "one" forward
   }
 })";
 
@@ -79,7 +80,7 @@ protected:
   }
 
   double step() {
-    return timeOf(program, "train_step", machine,
+    return timeOf(readProgram(program, "train_step"), machine,
                   CostModel(machine, "fp32", &profile))
         .step;
   }

@@ -13,12 +13,10 @@
 
 #include "frontend/Import.h"
 #include "ir/train/Train.h"
-#include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/verify/ScheduleVerifier.h"
 
 #include "mlir/IR/Verifier.h"
-#include "mlir/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -164,9 +162,6 @@ OwningOpRef<ModuleOp> compile(MLIRContext *context, const Compilation &by) {
 TEST(ScheduleVerifier, rejectsEveryMutantOfACompiledProgramThatGoesWrong) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<ExecDialect, train::TrainDialect, func::FuncDialect>();
-  registerLwccPasses();
-  registerCanonicalizerPass();
-  registerCSEPass();
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) {});
   const Compilation compilations[] = {

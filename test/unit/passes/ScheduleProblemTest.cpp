@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+using namespace lwcc;
 using namespace lwcc::schedule;
 
 namespace {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/Mcmc.h"
-#include "passes/plan/Price.h"
+#include "passes/plan/price/Price.h"
+#include "passes/plan/solve/Mcmc.h"
 
 #include "gtest/gtest.h"
 

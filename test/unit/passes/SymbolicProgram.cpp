@@ -163,8 +163,7 @@ void Reader::addPersistent(BufferOp buffer, const View &view) {
   Tag tensor = 10;
   DenseI64ArrayAttr begin;
   if (!llvm::is_contained({Role::Loss, Role::Metric}, buffer.getRole())) {
-    auto name = buffer->getAttrOfType<StringAttr>("exec.tensor");
-    tensor = tagOf(name ? name : buffer.getSymNameAttr());
+    tensor = tagOf(buffer.getTensorName());
     for (StringRef property : {"exec.dims", "exec.init", "exec.fresh"})
       tensor = mix(tensor, tagOf(buffer->getAttr(property)));
     begin = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin");

@@ -66,6 +66,8 @@ std::vector<ConvCase> convCases() {
   return {
       {"OneByOne", 2, 8, 5, 7, 6, 1, 1, params({1, 1}, {0, 0, 0, 0})},
       {"OneByOneStrided", 2, 16, 8, 8, 32, 1, 1, params({2, 2}, {0, 0, 0, 0})},
+      {"OneByOneStridedFewChannels", 5, 1, 12, 14, 5, 1, 1,
+       params({4, 1}, {0, 0, 0, 0})},
       {"ThreeByThreeSame", 2, 16, 9, 9, 16, 3, 3, params({1, 1}, {1, 1, 1, 1})},
       {"ImageStem", 2, 3, 35, 35, 64, 11, 11, params({4, 4}, {2, 2, 2, 2})},
       {"OddChannels", 1, 5, 7, 6, 7, 3, 2, params({1, 2}, {1, 0, 1, 1})},
@@ -166,6 +168,32 @@ TEST_P(ConvolutionTest, Gradients) {
     expectClose(bench.get(tdb), db);
     expectClose(bench.get(tdbAlone), db);
   }
+}
+
+/// A page behind the workspace stops who writes past it; what is asked for and
+/// what is written depend on shape, threads and the processor's vectors.
+TEST(ConvolutionWorkspace, NobodyWritesPastTheEnd) {
+  for (int threads : {1, 2, 4})
+    for (int64_t kernel : {1, 3})
+      for (int64_t stride : {1, 2, 3}) {
+        Workbench bench(threads);
+        ConvParams strided = params({stride, stride}, {0, 0, 0, 0});
+        for (int64_t inputs : {1, 3, 8, 15, 17, 32})
+          for (int64_t outputs : {1, 5, 16, 20}) {
+            int64_t extent = (12 - kernel) / stride + 1;
+            Dims dims = {3, outputs, extent, extent};
+            Tensor x = bench.tensor({3, inputs, 12, 12});
+            Tensor w = bench.tensor({outputs, inputs, kernel, kernel});
+            Tensor y = bench.tensor(dims);
+            // A sequence each, so that the one that fails is known.
+            bench.run([&](Lane &lane) { conv(lane, y, x, w, {}, strided); });
+            bench.run(
+                [&](Lane &lane) { conv_grad_input(lane, x, y, w, strided); });
+            bench.run([&](Lane &lane) {
+              conv_grad_weight(lane, w, {}, y, x, strided);
+            });
+          }
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, ConvolutionTest, testing::ValuesIn(convCases()),

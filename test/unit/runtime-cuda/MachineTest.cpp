@@ -11,7 +11,7 @@
 
 #include "FakeCuda.h"
 #include "runtime/cuda/CudaMachine.h"
-#include "runtime/train/StepQueue.h"
+#include "runtime/train/loop/StepQueue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- ArrayTest.cpp - .npy and IDX files, whole and damaged --------------===//
 
-#include "runtime/train/Array.h"
+#include "runtime/train/data/Array.h"
 #include "TestFiles.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 //===- CheckpointTest.cpp - Trainings that are continued ------------------===//
 
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/state/Checkpoint.h"
 #include "FakeMachine.h"
 #include "RunTrainer.h"
-#include "runtime/train/GlobalTensors.h"
+#include "runtime/train/state/GlobalTensors.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 //===- DataSourceTest.cpp - What a data folder means ----------------------===//
 
-#include "runtime/train/DataSource.h"
+#include "runtime/train/data/DataSource.h"
 #include "TestFiles.h"
 
 #include <gmock/gmock.h>
@@ -11,6 +11,15 @@ using namespace lwcc::rt::train;
 using testing::ElementsAre;
 using testing::FloatEq;
 using testing::HasSubstr;
+
+static std::vector<float> planesOf(const DataSource &source, int64_t index) {
+  Sample sample;
+  source.read(index, sample);
+  EXPECT_EQ(sample.format, source.format());
+  std::vector<float> planes(sample.format.elements());
+  readPlanes(sample, planes.data());
+  return planes;
+}
 
 namespace {
 class DataSourceTest : public testing::Test {
@@ -29,9 +38,7 @@ protected:
   }
   std::vector<float> first() {
     auto source = open();
-    std::vector<float> planes(source->format().elements());
-    source->read(0, planes.data());
-    return planes;
+    return planesOf(*source, 0);
   }
   std::string error() {
     return errorOf([&] { open(); });
@@ -64,8 +71,21 @@ TEST_F(DataSourceTest, PixelsAndPlanes) {
   labels({0});
   EXPECT_THAT(first(), ElementsAre(1, 4, 2, 5, 3, 6));
   EXPECT_EQ(open()->format().width, 2);
+  EXPECT_EQ(open()->format().layout, SampleLayout::pixels);
   images("<f4", "(1, 3, 1, 2)", bytesOfValues<float>({1, 4, 2, 5, 3, 6}));
   EXPECT_THAT(first(), ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
+TEST_F(DataSourceTest, ASampleIsAsItsFileHasIt) {
+  images("|u1", "(2, 1, 2, 3)", "abcdefghijkl");
+  labels({0, 1});
+  auto source = open();
+  Sample sample;
+  source->read(1, sample);
+  EXPECT_EQ(sample.format,
+            (SampleFormat{3, 1, 2, true, {'u', 1}, SampleLayout::pixels}));
+  EXPECT_EQ(std::string(sample.data, sample.format.bytes()), "ghijkl");
+  EXPECT_TRUE(sample.storage.empty()); // no copy of a mapped file
 }
 
 TEST_F(DataSourceTest, AmbiguousOrderFollowsTheModel) {
@@ -138,9 +158,7 @@ TEST_F(DataSourceTest, MnistSetsByRole) {
 TEST_F(DataSourceTest, SyntheticIsTheSameEveryTime) {
   input.dims = {3, 8, 8};
   auto a = makeSynthetic(100, input), b = makeSynthetic(50, input);
-  std::vector<float> x(3 * 64), y(3 * 64);
-  a->read(17, x.data());
-  b->read(17, y.data());
+  std::vector<float> x = planesOf(*a, 17), y = planesOf(*b, 17);
   EXPECT_EQ(x, y);
   EXPECT_EQ(a->label(17), b->label(17));
   std::vector<int> seen(10);

@@ -1,9 +1,9 @@
 //===- FilesTest.cpp - Files appear whole or not at all -------------------===//
 
-#include "runtime/train/Files.h"
+#include "runtime/train/files/Files.h"
 #include "TestFiles.h"
-#include "runtime/train/OutputFiles.h"
-#include "runtime/train/Temporaries.h"
+#include "runtime/train/files/OutputFiles.h"
+#include "runtime/train/files/Temporaries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 //===- FlagsTest.cpp - The command line -----------------------------------===//
 
-#include "runtime/train/Flags.h"
+#include "runtime/train/cli/Flags.h"
 #include "TestFiles.h"
-#include "runtime/train/Text.h"
+#include "runtime/train/files/Text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- GlobalTensorsTest.cpp - Shards and the tensor they make ------------===//
 
-#include "runtime/train/GlobalTensors.h"
+#include "runtime/train/state/GlobalTensors.h"
 #include "FakeMachine.h"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 //===- InitTest.cpp - Random numbers that never change --------------------===//
 
-#include "runtime/train/Init.h"
+#include "runtime/train/state/Init.h"
 #include "FakeMachine.h"
 #include "FakeProgram.h"
 #include "runtime/core/Philox.h"
-#include "runtime/train/DataOrder.h"
-#include "runtime/train/GlobalTensors.h"
+#include "runtime/train/data/DataOrder.h"
+#include "runtime/train/state/GlobalTensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- JsonTest.cpp - JSON in and out -------------------------------------===//
 
-#include "runtime/train/Json.h"
+#include "runtime/train/files/Json.h"
 #include "TestFiles.h"
 
 #include <gmock/gmock.h>

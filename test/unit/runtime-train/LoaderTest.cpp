@@ -1,10 +1,10 @@
 //===- LoaderTest.cpp - Batches in order, by any number of workers --------===//
 
-#include "runtime/train/Loader.h"
+#include "runtime/train/data/Loader.h"
 #include "FakeMachine.h"
 #include "FakeProgram.h"
 #include "TestFiles.h"
-#include "runtime/train/DataOrder.h"
+#include "runtime/train/data/DataOrder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,14 +20,18 @@ public:
   explicit Numbered(int64_t images, int64_t broken = -1)
       : images(images), broken(broken) {}
   int64_t size() const override { return images; }
-  ImageFormat format() const override { return {1, 2, 2, true}; }
+  SampleFormat format() const override { return {1, 2, 2, true}; }
   int32_t label(int64_t index) const override {
     return static_cast<int32_t>(index % 4);
   }
-  void read(int64_t index, float *planes) const override {
+  void read(int64_t index, Sample &sample) const override {
     if (index == broken)
       throw Error("image cannot be read");
-    std::fill_n(planes, 4, static_cast<float>(index));
+    std::vector<float> pixels(4, static_cast<float>(index));
+    const char *bytes = reinterpret_cast<const char *>(pixels.data());
+    sample.format = format();
+    sample.storage.assign(bytes, bytes + sample.format.bytes());
+    sample.data = sample.storage.data();
   }
   std::string describe() const override { return "numbers"; }
 

@@ -1,6 +1,6 @@
 //===- ProgressTest.cpp - What a person sees ------------------------------===//
 
-#include "runtime/train/Progress.h"
+#include "runtime/train/report/Progress.h"
 #include "TestFiles.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 //===- RemarksTest.cpp - Data that looks wrong ----------------------------===//
 
-#include "runtime/train/Remarks.h"
+#include "runtime/train/report/Remarks.h"
 #include "RunTrainer.h"
 
 #include <gmock/gmock.h>
@@ -18,11 +18,11 @@ public:
   Source(std::vector<int32_t> labels, std::vector<float> pixels = {0, 1})
       : labels(std::move(labels)), pixels(std::move(pixels)) {}
   int64_t size() const override { return labels.size(); }
-  ImageFormat format() const override { return {1, 1, 2, true}; }
+  SampleFormat format() const override { return {1, 1, 2, true}; }
   int32_t label(int64_t index) const override { return labels[index]; }
-  void read(int64_t, float *planes) const override {
-    planes[0] = pixels[0];
-    planes[1] = pixels[1];
+  void read(int64_t, Sample &sample) const override {
+    sample.format = format();
+    sample.data = reinterpret_cast<const char *>(pixels.data());
   }
   std::string describe() const override { return ""; }
 

@@ -4,7 +4,7 @@
 
 #include "FakeProgram.h"
 #include "TestFiles.h"
-#include "runtime/train/Json.h"
+#include "runtime/train/files/Json.h"
 
 #include <gtest/gtest.h>
 

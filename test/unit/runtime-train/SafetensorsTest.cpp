@@ -1,6 +1,6 @@
 //===- SafetensorsTest.cpp - Files of named tensors -----------------------===//
 
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/state/Safetensors.h"
 #include "TestFiles.h"
 
 #include <gmock/gmock.h>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/Schedule.h"
-#include "runtime/train/Trainer.h"
+#include "runtime/train/loop/Schedule.h"
+#include "runtime/train/loop/Trainer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- StepQueueTest.cpp - How many steps are under way -------------------===//
 
-#include "runtime/train/StepQueue.h"
+#include "runtime/train/loop/StepQueue.h"
 #include "FakeMachine.h"
 #include "FakeProgram.h"
 

@@ -3,8 +3,8 @@
 #include "FakeMachine.h"
 #include "RunTrainer.h"
 #include "runtime/core/Scalars.h"
-#include "runtime/train/Signals.h"
-#include "runtime/train/Temporaries.h"
+#include "runtime/train/files/Temporaries.h"
+#include "runtime/train/loop/Signals.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpsCheck.h"
-#include "runtime/core/Generated.h"
+#include "runtime/emit/Generated.h"
 
 #include <algorithm>
 #include <cmath>

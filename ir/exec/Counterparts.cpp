@@ -1,0 +1,70 @@
+//===- Counterparts.cpp - What devices that do alike share ----------------===//
+
+#include "ir/exec/Counterparts.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+#include <tuple>
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::exec;
+
+/// What counterparts have in common: the tensor, and along what it is cut.
+static std::string kindOf(BufferOp buffer) {
+  std::string kind = buffer.getTensorName().str();
+  if (train::TileAttr tile = buffer.getTileAttr())
+    kind += "." + tile.letters();
+  return kind;
+}
+
+Counterparts::Counterparts(ProgramOp program) {
+  /// A device's buffers of one kind. Its first tile corresponds to the first of
+  /// another device, and so on; a tile that is made again, to that again.
+  struct OfDevice {
+    llvm::MapVector<Attribute, int> tiles; ///< and how often each was made
+  };
+  std::map<std::pair<StringRef, std::string>, OfDevice> devices;
+  llvm::StringMap<size_t> mostTiles; ///< on a device, by kind
+  struct Entry {
+    BufferOp buffer;
+    std::string kind;
+    size_t tile; ///< which of its device's
+    int time;    ///< the how manieth of that
+  };
+  std::vector<Entry> entries;
+  llvm::StringMap<int> lanes; // compute lanes of a device
+  for (Operation &op : program.getBody().front()) {
+    if (auto lane = dyn_cast<LaneOp>(op)) {
+      int number = lane.isTransfer() ? 0 : lanes[lane.getDevice()]++;
+      names[&op] = lane.isTransfer() ? "transfer"
+                   : number == 0     ? "compute"
+                                     : "lane" + std::to_string(number);
+    } else if (auto buffer = dyn_cast<BufferOp>(op)) {
+      std::string kind = kindOf(buffer);
+      auto &tiles = devices[{buffer.getDevice(), kind}].tiles;
+      auto tile = tiles.try_emplace(buffer.getTileAttr(), 0).first;
+      mostTiles[kind] = std::max(mostTiles[kind], tiles.size());
+      entries.push_back(
+          {buffer, kind, size_t(tile - tiles.begin()), tile->second++});
+    }
+  }
+  // Names that more than one kind leads to are told apart.
+  std::map<std::tuple<std::string, size_t, int>, std::string> given;
+  llvm::StringSet<> taken;
+  for (Entry &entry : entries) {
+    std::string &name = given[{entry.kind, entry.tile, entry.time}];
+    if (name.empty()) {
+      std::string base = entry.kind;
+      if (entry.buffer.getTileAttr() && mostTiles[entry.kind] > 1)
+        base += std::to_string(entry.tile);
+      name = base;
+      for (int number = 2; !taken.insert(name).second; ++number)
+        name = base + "_" + std::to_string(number);
+    }
+    names[entry.buffer] = name;
+  }
+}

@@ -1,0 +1,275 @@
+//===- Attributes.cpp - The attributes of the train dialect ---------------===//
+//
+// Their syntax and what makes one valid by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/Attributes.h"
+#include "ir/Size.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+
+#include "ir/train/TrainEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/train/TrainAttrs.cpp.inc"
+
+void TrainDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/train/TrainAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// `<"node.gpu.lane">`: the lexer would read 0.1 as a float.
+Attribute PlaceAttr::parse(AsmParser &parser, Type) {
+  std::string text;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseString(&text) || parser.parseGreater())
+    return {};
+  std::optional<Place> place = parsePlace(text);
+  if (!place)
+    return parser.emitError(loc, "expected a place \"node.gpu.lane\", found \"")
+               << text << "\"",
+           Attribute();
+  return get(parser.getContext(), *place);
+}
+
+void PlaceAttr::print(AsmPrinter &printer) const {
+  printer << "<\"" << getValue().text() << "\">";
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// Work and tasks have the same parts and are written alike.
+template <typename AttrT>
+static ParseResult parseParts(AsmParser &parser, AttrT &attr) {
+  std::string layer;
+  StringRef word;
+  std::optional<int64_t> tile;
+  if (parser.parseString(&layer))
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<Phase> phase = phaseNamed(word);
+  if (!phase)
+    return parser.emitError(loc, "expected a phase (forward, backward, weight "
+                                 "or update), found '")
+           << word << "'";
+  if (succeeded(parser.parseOptionalKeyword("tile"))) {
+    loc = parser.getCurrentLocation();
+    if (parser.parseInteger(tile.emplace()))
+      return failure();
+    if (*tile < 0)
+      return parser.emitError(loc, "no layer has a tile ") << *tile;
+  }
+  attr = AttrT::get(parser.getContext(), layer, *phase, tile);
+  return success();
+}
+
+template <typename AttrT>
+static void printParts(AsmPrinter &printer, AttrT attr) {
+  printer.printString(attr.getLayer());
+  printer << ' ' << phaseName(attr.getPhase());
+  if (attr.getTile())
+    printer << " tile " << *attr.getTile();
+}
+
+template <typename AttrT>
+static Attribute parseInBrackets(AsmParser &parser) {
+  AttrT attr;
+  if (parser.parseLess() || parseParts(parser, attr) || parser.parseGreater())
+    return {};
+  return attr;
+}
+
+template <typename AttrT>
+static void printInBrackets(AsmPrinter &printer, AttrT attr) {
+  printer << '<';
+  printParts(printer, attr);
+  printer << '>';
+}
+
+ParseResult lwcc::train::parseWork(AsmParser &parser, WorkAttr &work) {
+  return parseParts(parser, work);
+}
+void lwcc::train::printWork(AsmPrinter &printer, WorkAttr work) {
+  printParts(printer, work);
+}
+
+Attribute WorkAttr::parse(AsmParser &parser, Type) {
+  return parseInBrackets<WorkAttr>(parser);
+}
+void WorkAttr::print(AsmPrinter &printer) const {
+  printInBrackets(printer, *this);
+}
+
+Attribute TaskAttr::parse(AsmParser &parser, Type) {
+  return parseInBrackets<TaskAttr>(parser);
+}
+void TaskAttr::print(AsmPrinter &printer) const {
+  printInBrackets(printer, *this);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral dimensionNames = "nchwk";
+
+/// `<n 1 of 4 c 0 of 2>`
+Attribute TileAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  SmallVector<int64_t> index(dimensionNames.size(), 0);
+  SmallVector<int64_t> degrees(dimensionNames.size(), 1);
+  while (failed(parser.parseOptionalGreater())) {
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
+      return {};
+    size_t dim = dimensionNames.find(name);
+    if (name.size() != 1 || dim == StringRef::npos)
+      return parser.emitError(loc, "expected one of n, c, h, w, k, found '")
+                 << name << "'",
+             Attribute();
+    if (parser.parseInteger(index[dim]) || parser.parseKeyword("of") ||
+        parser.parseInteger(degrees[dim]))
+      return {};
+  }
+  return getChecked([&] { return parser.emitError(parser.getNameLoc()); },
+                    parser.getContext(), index, degrees);
+}
+
+void TileAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  StringRef separator = "";
+  for (auto [d, degree] : llvm::enumerate(getDegrees()))
+    if (degree > 1) {
+      printer << separator << dimensionNames[d] << ' ' << getIndex()[d]
+              << " of " << degree;
+      separator = " ";
+    }
+  printer << '>';
+}
+
+LogicalResult TileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> index,
+                               ArrayRef<int64_t> degrees) {
+  if (index.size() != dimensionNames.size() || degrees.size() != index.size())
+    return emitError() << "a tile has a position along each of "
+                       << dimensionNames;
+  for (auto [i, degree] : llvm::zip_equal(index, degrees))
+    if (i < 0 || i >= degree)
+      return emitError() << "there is no tile " << i << " of " << degree;
+  return success();
+}
+
+std::string TileAttr::letters() const {
+  std::string letters;
+  for (auto [letter, degree] : llvm::zip_equal(dimensionNames, getDegrees()))
+    if (degree > 1)
+      letters += letter;
+  return letters;
+}
+
+std::string TileAttr::text() const {
+  std::string text;
+  for (auto [letter, i, degree] :
+       llvm::zip_equal(dimensionNames, getIndex(), getDegrees()))
+    if (degree > 1)
+      text += letter + std::to_string(i);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Initial values
+//===----------------------------------------------------------------------===//
+
+/// `<blob at 128>`, `<constant 0.0>`, `<normal 0.0, 0.02>`, `<uniform a, b>`.
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  StringRef kind;
+  int64_t offset = 0;
+  double a = 0, b = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&kind))
+    return {};
+  if (kind == "blob") {
+    if (parser.parseKeyword("at") || parser.parseInteger(offset))
+      return {};
+    if (offset < 0 || offset > maxBytes)
+      return parser.emitError(loc, "no weights have a byte ") << offset,
+             Attribute();
+  } else if (kind == "constant") {
+    if (parser.parseFloat(a))
+      return {};
+  } else if (kind == "normal" || kind == "uniform") {
+    if (parser.parseFloat(a) || parser.parseComma() || parser.parseFloat(b))
+      return {};
+  } else {
+    return parser.emitError(loc, "unknown kind of initial value '")
+               << kind << "'",
+           Attribute();
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), kind, offset, APFloat(a), APFloat(b));
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getKind();
+  if (getKind() == "blob") {
+    printer << " at " << getOffset();
+  } else {
+    printer << ' ';
+    printer.printFloat(getA());
+    if (getKind() != "constant") {
+      printer << ", ";
+      printer.printFloat(getB());
+    }
+  }
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Tilings
+//===----------------------------------------------------------------------===//
+
+LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t n, int64_t c, int64_t h, int64_t w,
+                                 int64_t k, ArrayRef<PlaceAttr> places,
+                                 DictionaryAttr sizes) {
+  int64_t tiles = 1;
+  for (int64_t degree : {n, c, h, w, k})
+    if (degree < 1 || llvm::MulOverflow(tiles, degree, tiles))
+      return emitError() << "a tiling cuts into " << n << " x " << c << " x "
+                         << h << " x " << w << " x " << k << " tiles";
+  if (tiles != static_cast<int64_t>(places.size()))
+    return emitError() << tiles << " tiles have " << places.size() << " places";
+  const int64_t degrees[] = {n, c, h, w, k};
+  for (NamedAttribute entry :
+       sizes ? sizes.getValue() : ArrayRef<NamedAttribute>()) {
+    size_t dim = dimensionNames.find(entry.getName().getValue());
+    auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    bool good = entry.getName().size() == 1 && dim != StringRef::npos && list &&
+                list.size() == degrees[dim];
+    for (int64_t sum = 0, i = 0; good && i < list.size(); sum += list[i++])
+      good = list[i] > 0 && list[i] <= maxElements - sum;
+    if (!good)
+      return emitError() << "sizes of a tiling are not those of its parts: "
+                         << entry.getName() << " = " << entry.getValue();
+  }
+  return success();
+}

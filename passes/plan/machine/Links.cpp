@@ -1,0 +1,112 @@
+//===- Links.cpp - How long bytes take between devices --------------------===//
+
+#include "passes/plan/machine/Links.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace lwcc::plan;
+
+Traffic::Traffic(const Machine &machine) {
+  for (const LinkLevel &links : machine.links()) {
+    size_t groups = llvm::divideCeil(machine.devices(), links.devices);
+    levels.push_back(
+        {links, std::vector<double>(groups), std::vector<double>(groups)});
+  }
+}
+
+void Traffic::add(int64_t from, int64_t to, double bytes) {
+  if (from == to || bytes == 0)
+    return;
+  total += bytes;
+  for (Level &level : levels) {
+    int64_t source = level.links.groupOf(from),
+            target = level.links.groupOf(to);
+    if (source == target)
+      continue;
+    level.out[source] += bytes;
+    level.in[target] += bytes;
+  }
+}
+
+void Traffic::addIn(int64_t device, double bytes) {
+  levels[0].in[device] += bytes;
+  total += bytes;
+}
+
+void Traffic::addOut(int64_t device, double bytes) {
+  levels[0].out[device] += bytes;
+}
+
+void Traffic::clear() {
+  for (Level &level : levels) {
+    std::fill(level.in.begin(), level.in.end(), 0.0);
+    std::fill(level.out.begin(), level.out.end(), 0.0);
+  }
+  total = 0;
+}
+
+double Traffic::seconds() const {
+  if (total == 0)
+    return 0;
+  double time = 0;
+  for (const Level &level : levels)
+    time = std::max(
+        time, level.links.seconds(std::max(*llvm::max_element(level.in),
+                                           *llvm::max_element(level.out))));
+  return time;
+}
+
+double Traffic::seconds(int64_t to, DeviceSet sources) const {
+  double time = 0;
+  for (const Level &level : levels) {
+    int64_t target = level.links.groupOf(to);
+    double most = 0;
+    for (DeviceSet rest = sources; rest; rest &= rest - 1)
+      if (int64_t source = level.links.groupOf(std::countr_zero(rest));
+          source != target)
+        most = std::max({most, level.out[source], level.in[target]});
+    time = std::max(time, level.links.seconds(most));
+  }
+  return time;
+}
+
+double BusyTimes::take(double begin, double seconds) {
+  auto next = intervals.upper_bound(begin);
+  if (next != intervals.begin() && std::prev(next)->second >= begin) {
+    --next;
+    begin = next->first;
+  }
+  // All that it reaches and the gaps that it fills become one interval.
+  double end = begin + seconds;
+  while (next != intervals.end() && next->first <= end) {
+    end += next->second - next->first;
+    next = intervals.erase(next);
+  }
+  intervals[begin] = end;
+  return end;
+}
+
+double BusyLinks::arrival(int64_t to, llvm::ArrayRef<Source> sources,
+                          double begin) {
+  double end = begin;
+  for (auto [i, level] : llvm::enumerate(levels)) {
+    std::map<Direction, double> crossing; // bytes
+    int64_t target = level.groupOf(to);
+    for (const Source &source : sources) {
+      int64_t from = level.groupOf(source.device);
+      if (from == target)
+        continue;
+      crossing[{i, from, /*outward=*/true}] += source.bytes;
+      crossing[{i, target, /*outward=*/false}] += source.bytes;
+    }
+    for (auto [direction, bytes] : crossing) {
+      double last = busy[direction].take(begin, bytes / level.link.bandwidth);
+      end = std::max(end, last + level.link.latency);
+    }
+  }
+  return end;
+}

@@ -1,0 +1,108 @@
+//===- Links.h - How long bytes take between devices ------------*- C++ -*-===//
+//
+// The one model of a machine's links. Everything that knows how long a transfer
+// takes asks this file: the sum that searches minimize (price/Price.h), the
+// simulator (price/Timing.h) and the times of programs (price/ProgramTime.h).
+//
+// A *level* of links is a way to divide the devices into groups of neighbours.
+// The devices of a group reach all others through one link, which has two
+// directions: into the group and out of it. A device's own link is the level
+// whose groups have one device; PCIe switches and nodes are further levels.
+// A transfer crosses the links of both ends on every level on which the two
+// devices are in different groups. On each link it takes the link's latency and
+// then its bytes over the link's bandwidth; the slowest link decides.
+//
+// Two questions are asked of this model:
+//   - Traffic: how long do transfers take that happen at the same time?
+//   - BusyLinks: when does one transfer arrive, if those that were asked about
+//     earlier keep the links busy?
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_MACHINE_LINKS_H
+#define LWCC_PASSES_PLAN_MACHINE_LINKS_H
+
+#include "passes/plan/machine/Machine.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <map>
+#include <tuple>
+
+namespace lwcc::plan {
+
+/// A set of devices has a bit for each: no plan has more than 64 of them.
+using DeviceSet = uint64_t;
+inline constexpr int64_t mostDevices = 64;
+
+/// Bytes that cross a machine's links at the same time.
+class Traffic {
+public:
+  /// The bytes that cross the links of one level, for each group.
+  struct Level {
+    LinkLevel links;
+    std::vector<double> in, out;
+  };
+
+  explicit Traffic(const Machine &machine);
+
+  /// A device sends bytes to another one. It needs no link to itself.
+  void add(int64_t from, int64_t to, double bytes);
+  void clear();
+
+  /// How long it takes until everything has arrived.
+  double seconds() const;
+  /// How long a device waits for what it gets from `sources`: until all has
+  /// passed that crosses the links on the way.
+  double seconds(int64_t to, DeviceSet sources) const;
+  double bytes() const { return total; } ///< that devices receive
+  double received(int64_t device) const { return levels[0].in[device]; }
+
+  /// For callers that know sums instead of single transfers: what a device
+  /// receives and sends in all. The sums of the shared levels are theirs to
+  /// fill in, too.
+  void addIn(int64_t device, double bytes);
+  void addOut(int64_t device, double bytes);
+  llvm::MutableArrayRef<Level> shared() {
+    return llvm::MutableArrayRef(levels).drop_front();
+  }
+
+private:
+  std::vector<Level> levels; ///< the devices' own links first
+  double total = 0;
+};
+
+/// When one direction of a link is busy.
+class BusyTimes {
+public:
+  /// Reserves idle time from `begin` on, wherever there is some, until it has
+  /// reserved `seconds`. Returns when that is.
+  double take(double begin, double seconds);
+
+private:
+  std::map<double, double> intervals; ///< from begins to ends
+};
+
+/// A machine's links while a program runs. Transfers are asked about in the
+/// order in which the program appends them. An earlier one goes first, but
+/// leaves the time before it to later ones.
+class BusyLinks {
+public:
+  explicit BusyLinks(const Machine &machine) : levels(machine.links()) {}
+
+  struct Source {
+    int64_t device;
+    double bytes;
+  };
+  /// When a device has what it reads from `sources`, beginning at `begin`.
+  double arrival(int64_t to, llvm::ArrayRef<Source> sources, double begin);
+
+private:
+  using Direction =
+      std::tuple<size_t, int64_t, bool>; ///< level, group, outward
+  std::vector<LinkLevel> levels;
+  std::map<Direction, BusyTimes> busy;
+};
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_MACHINE_LINKS_H

@@ -1,0 +1,352 @@
+//===- BuildGraph.cpp - The layers of a module ----------------------------===//
+
+#include "passes/plan/model/BuildGraph.h"
+#include "passes/differentiate/Nodes.h"
+#include "passes/plan/model/Call.h"
+#include "passes/shard/TileRules.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <numeric>
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::train;
+using shard::Box;
+
+StringRef plan::servedLayer(Operation *op) {
+  if (StringRef own = layerOf(op); !own.empty())
+    return own;
+  for (Operation *user : op->getUsers())
+    if (StringRef layer = servedLayer(user); !layer.empty())
+      return layer;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      if (StringRef layer = layerOf(producer); !layer.empty())
+        return layer;
+  return "";
+}
+
+static bool isTrainable(ModuleOp module, ReadOp read) {
+  auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
+  return parameter && parameter.getKind() == ParameterKind::Trainable;
+}
+
+static std::string stringAttr(ModuleOp module, StringRef name) {
+  auto attr = module->getAttrOfType<StringAttr>(name);
+  return attr ? attr.str() : "";
+}
+
+namespace {
+/// The layers of a module, as its ops show them.
+struct LayerCollector {
+  ModuleOp module;
+  llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
+  llvm::StringMap<StringRef> producers = {};
+
+  /// Adds the layers of some ops, unless they are known already.
+  void collect(ArrayRef<Operation *> ops) {
+    llvm::SmallDenseSet<StringRef> known;
+    for (auto &[name, layer] : layers)
+      known.insert(name);
+    for (Operation *op : ops)
+      if (StringRef name = plan::servedLayer(op); !known.contains(name))
+        note(op, name, layers[name]);
+  }
+
+  void note(Operation *op, StringRef name, plan::LayerGraph::Layer &layer) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || layerOf(op).empty())
+        continue;
+      if (auto read = dyn_cast<ReadOp>(producer))
+        layer.hasParameters |= isTrainable(module, read);
+      else if (StringRef from = layerOf(producer);
+               phaseOf(producer) == Phase::forward && !from.empty() &&
+               from != name)
+        producers.try_emplace(name, from);
+    }
+    // A layer can be cut as far as the op of it that can be cut furthest.
+    auto tiles = [](const plan::Extents &extents) {
+      return std::accumulate(extents.begin(), extents.end(), 1.0,
+                             std::multiplies<double>());
+    };
+    if (plan::Extents extents = shard::extentsOf(op);
+        tiles(extents) > tiles(layer.extents))
+      layer.extents = extents;
+    // The rank is the highest of what the layer makes or reads: a layer that
+    // makes statistics of images is one of images.
+    for (auto values :
+         {ValueRange(op->getResults()), ValueRange(op->getOperands())})
+      for (Value value : values)
+        layer.rank = std::max<int>(
+            layer.rank, cast<RankedTensorType>(value.getType()).getRank());
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The tensors of a graph, and the tiles of its layers.
+class TileBuilder {
+public:
+  /// Fills in what `graph` says about tensors and parameters.
+  TileBuilder(ModuleOp module, plan::LayerGraph &graph,
+              plan::GraphOptions options);
+
+  plan::LayerTiles build(int layer, const plan::Tiling &tiling) const;
+  /// Whether a layer follows the one that it reads, and is cut like it. That is
+  /// so of maps, views and batch normalization: their ops go once over their
+  /// operands, and they have no weights that would be worth another tiling. A
+  /// normalization computes little beside moving its images. Exchanging its
+  /// statistics, a few numbers per channel, is priced with the layer.
+  bool isTrivial(int layer) const {
+    return llvm::all_of(layers[layer].ops, [](Operation *op) {
+      return phaseOf(op) == Phase::update ||
+             isa<MapOp, ReshapeOp, FillOp, BatchNormStatsOp,
+                 BatchNormGradStatsOp>(op);
+    });
+  }
+
+private:
+  struct Layer {
+    SmallVector<Operation *> ops;
+    SmallVector<Value> made, read, params;
+  };
+  void sign(const Layer &layer, plan::LayerGraph::Layer &known);
+  /// Whether each part of the samples has a value of its own here: batch
+  /// statistics under --bn=local, or a view of them.
+  bool isLocal(Value value) const {
+    while (auto view = value.getDefiningOp<ReshapeOp>())
+      value = view.getX();
+    return options.localStatistics &&
+           isa_and_nonnull<BatchNormStatsOp, BatchNormGradStatsOp>(
+               value.getDefiningOp());
+  }
+
+  const plan::GraphOptions options;
+  std::vector<Layer> layers;
+  llvm::DenseMap<Operation *, plan::Stage> stages;
+};
+} // namespace
+
+TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
+                         plan::GraphOptions options)
+    : options(options), layers(graph.layers.size()) {
+  auto step = module.lookupSymbol<func::FuncOp>(trainStepFunc);
+  if (!step)
+    return;
+  llvm::StringMap<int> numbers;
+  for (auto [i, layer] : llvm::enumerate(graph.layers))
+    numbers[layer.name] = i;
+  // An op whose results only updates need belongs to the last stage: it makes
+  // gradients of parameters.
+  Block &body = step.getBody().front();
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    stages[&op] = phaseOf(&op) == Phase::forward ? plan::Stage::forward
+                  : llvm::all_of(op.getUsers(),
+                                 [&](Operation *user) {
+                                   return phaseOf(user) == Phase::update ||
+                                          stages.lookup(user) ==
+                                              plan::Stage::weightGradient;
+                                 })
+                      ? plan::Stage::weightGradient
+                      : plan::Stage::backward;
+  llvm::DenseMap<Value, int> tensors;
+  auto layerOf = [&](Operation *op) {
+    return numbers.lookup(plan::servedLayer(op));
+  };
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ReadOp, WriteOp>(op))
+      continue;
+    int number = layerOf(&op);
+    Layer &layer = layers[number];
+    layer.ops.push_back(&op);
+    for (Value operand : op.getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || producer->getNumOperands() == 0) {
+        // What is not trained is never synchronized.
+        auto read = dyn_cast_or_null<ReadOp>(producer);
+        if (read && phaseOf(&op) != Phase::update &&
+            isTrainable(module, read) &&
+            !llvm::is_contained(layer.params, operand))
+          layer.params.push_back(operand);
+        continue;
+      }
+      // Updates read gradients where they lie: that is synchronization.
+      if (phaseOf(&op) == Phase::update)
+        continue;
+      auto [known, isNew] = tensors.try_emplace(operand, graph.tensors.size());
+      if (isNew) {
+        plan::Tensor tensor;
+        tensor.name = nameOf(operand).str();
+        tensor.producer = layerOf(producer);
+        tensor.made = stages.lookup(producer);
+        tensor.elementBytes = cast<RankedTensorType>(operand.getType())
+                                  .getElementType()
+                                  .getIntOrFloatBitWidth() /
+                              8;
+        graph.layers[tensor.producer].made.push_back(graph.tensors.size());
+        layers[tensor.producer].made.push_back(operand);
+        graph.tensors.push_back(tensor);
+      }
+      std::vector<int> &consumers = graph.tensors[known->second].consumers;
+      if (!llvm::is_contained(consumers, number)) {
+        consumers.push_back(number);
+        graph.tensors[known->second].needed.push_back(stages.lookup(&op));
+        graph.layers[number].read.push_back(known->second);
+        layer.read.push_back(operand);
+      }
+    }
+  }
+  for (auto [layer, known] : llvm::zip_equal(layers, graph.layers))
+    sign(layer, known);
+}
+
+/// Writes the signature of a layer: its ops with types and attributes, without
+/// names, and which of its values other layers make or read.
+void TileBuilder::sign(const Layer &layer, plan::LayerGraph::Layer &known) {
+  llvm::raw_string_ostream os(known.signature);
+  llvm::DenseMap<Value, int> numbers;
+  auto numberOf = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
+  for (Operation *op : layer.ops) {
+    os << op->getName() << op->getPropertiesAsAttribute();
+    if (Attribute axes = op->getAttr(axesAttr))
+      os << axes;
+    os << phaseName(phaseOf(op));
+    for (ValueRange values :
+         {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value value : values)
+        os << " " << numberOf(value) << ":" << value.getType();
+    os << ";";
+  }
+  for (const auto &list : {layer.made, layer.read, layer.params}) {
+    os << "|";
+    for (Value value : list)
+      os << numberOf(value) << " ";
+  }
+}
+
+plan::LayerTiles TileBuilder::build(int number,
+                                    const plan::Tiling &tiling) const {
+  const Layer &layer = layers[number];
+  size_t count = tiling.tiles();
+  plan::LayerTiles tiles;
+  tiles.work.resize(count);
+  auto regions = [&](const SmallVector<Value> &values) {
+    return std::vector<plan::LayerTiles::Regions>(
+        values.size(), plan::LayerTiles::Regions(count));
+  };
+  tiles.made = regions(layer.made);
+  tiles.read = regions(layer.read);
+  tiles.params = regions(layer.params);
+  auto note = [&](const SmallVector<Value> &values, Value value, size_t tile,
+                  int64_t part, std::optional<Box> box,
+                  std::vector<plan::LayerTiles::Regions> &list) {
+    auto found = llvm::find(values, value);
+    if (found == values.end() || !box)
+      return;
+    // Each part of the samples has a value of its own: the tensor gets one more
+    // dimension, which counts these parts.
+    if (isLocal(value))
+      box->insert(box->begin(), {part, part + 1});
+    std::optional<Box> &known = list[found - values.begin()][tile];
+    known = known ? shard::hullOf(*known, *box) : *box;
+  };
+
+  shard::Cuts whole;
+  whole.degrees = tiling.degrees;
+  whole.sizes = tiling.sizes;
+  for (Operation *op : layer.ops) {
+    if (phaseOf(op) == Phase::update || op->getNumOperands() == 0)
+      continue;
+    shard::Cuts cuts = shard::cutsOf(op, whole);
+    auto isLocalValue = [&](Value value) { return isLocal(value); };
+    for (size_t t = 0; t < count; ++t) {
+      shard::Grid index;
+      int64_t part = 0; // of the samples
+      bool runs = true;
+      for (size_t d = index.size(), rest = t; d-- > 0;
+           rest /= tiling.degrees[d]) {
+        index[d] = static_cast<int64_t>(rest % tiling.degrees[d]);
+        if (d == 0)
+          part = index[d];
+        if (cuts.degrees[d] > 1 || index[d] == 0)
+          continue;
+        // A view of local statistics runs once for each part of the samples.
+        runs &= d == 0 && llvm::any_of(op->getResults(), isLocalValue);
+        index[d] = 0;
+      }
+      if (!runs)
+        continue;
+      shard::Tile tile = shard::tileOf(op, cuts, index);
+      plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
+      work.stage = stages.lookup(op);
+      if (options.keys)
+        work.key = plan::keyOf(op, tile);
+      for (auto [operand, box] :
+           llvm::zip_equal(op->getOperands(), tile.operands)) {
+        note(layer.read, operand, t, part, box, tiles.read);
+        note(layer.params, operand, t, part, box, tiles.params);
+      }
+      for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
+        note(layer.made, result, t, part, tile.kept ? tile.kept : box,
+             tiles.made);
+    }
+  }
+  return tiles;
+}
+
+plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
+  plan::LayerGraph graph;
+  graph.model = stringAttr(module, "train.model");
+  graph.hash = stringAttr(module, "train.hash");
+  if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
+    graph.batch = batch.getInt();
+  // The forward pass shows how a layer can be cut; a layer that was fused into
+  // others has only a backward pass, and some have nothing but constants.
+  SmallVector<Operation *> forward, backward, sources;
+  for (auto func : module.getOps<func::FuncOp>())
+    for (Operation &op : func.getBody().front().without_terminator())
+      (op.getNumOperands() == 0         ? sources
+       : phaseOf(&op) == Phase::forward ? forward
+                                        : backward)
+          .push_back(&op);
+  LayerCollector collector{module};
+  for (ArrayRef<Operation *> ops :
+       {ArrayRef(forward), ArrayRef(backward), ArrayRef(sources)})
+    collector.collect(ops);
+  llvm::StringMap<int> numbers;
+  for (auto &[name, layer] : collector.layers) {
+    // Only an earlier layer counts as producer: its tiling is known when this
+    // layer takes it over.
+    auto found = numbers.find(collector.producers.lookup(name));
+    int producer = found == numbers.end() ? -1 : found->second;
+    numbers[name] = graph.layers.size();
+    layer.name = name.str();
+    layer.producer = producer;
+    graph.layers.push_back(layer);
+  }
+  if (auto nodes = module->getAttrOfType<ArrayAttr>(nodesAttr))
+    for (StringRef node : nodes.getAsValueRange<StringAttr>())
+      if (!numbers.contains(node))
+        graph.absorbed.push_back(node.str());
+  auto tiles = std::make_shared<TileBuilder>(module, graph, options);
+  for (auto [i, layer] : llvm::enumerate(graph.layers))
+    if (layer.producer >= 0 && tiles->isTrivial(i)) {
+      int before = graph.layers[layer.producer].leader;
+      layer.leader = before < 0 ? layer.producer : before;
+    }
+  graph.tiles = [tiles](int layer, const plan::Tiling &tiling) {
+    return tiles->build(layer, tiling);
+  };
+  return graph;
+}

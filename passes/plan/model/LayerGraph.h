@@ -1,0 +1,105 @@
+//===- LayerGraph.h - A model as planning sees it ---------------*- C++ -*-===//
+//
+// Defines the nouns of a model as planning sees it:
+//
+//   tensor  a value that one layer makes and layers read; parameters are none
+//   region  a box of a tensor's elements (../../shard/Box.h)
+//   stage   when in a step something runs
+//   work    one kernel call on one tile: floating-point operations and bytes
+//   leader  the layer that another one is cut like; both form a group
+//
+// A graph holds the layers in the model's order, the tensors between them, and
+// a function that says for any tiling of a layer what its tiles compute, read
+// and make. BuildGraph.h makes it from the IR; tests make their own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_MODEL_LAYERGRAPH_H
+#define LWCC_PASSES_PLAN_MODEL_LAYERGRAPH_H
+
+#include "passes/plan/model/Plan.h"
+#include "passes/shard/Box.h"
+
+#include <functional>
+#include <optional>
+
+namespace lwcc::plan {
+
+/// The backward pass of a layer has two stages: first the gradients of tensors,
+/// for which other layers wait, then the gradients of parameters.
+enum class Stage { forward, backward, weightGradient };
+
+/// One kernel call on one tile. If `flops` is not 0 it is a product of m rows,
+/// n columns and k terms; else it only moves bytes.
+struct Work {
+  Stage stage = Stage::forward;
+  double flops = 0;
+  double bytes = 0; ///< read and written
+  double m = 0, n = 0, k = 0;
+  /// By which a profile is asked (Call.h). Empty unless GraphOptions::keys.
+  std::string key;
+  /// What times are proportional to when a profile's entry is scaled.
+  double amount() const { return flops > 0 ? flops : bytes; }
+};
+
+struct Tensor {
+  std::string name;
+  int producer = -1; ///< a layer
+  Stage made = Stage::forward;
+  std::vector<int> consumers; ///< layers, each once; may include the producer
+  std::vector<Stage> needed;  ///< in which stage each consumer first needs it
+  int64_t elementBytes = 4;
+};
+
+/// The tiles of a layer under one tiling, row-major like its places. A region
+/// is nullopt where a tile does not touch the tensor.
+struct LayerTiles {
+  using Regions = std::vector<std::optional<shard::Box>>;
+  std::vector<std::vector<Work>> work; ///< of each tile
+  std::vector<Regions> made;           ///< of each tensor in Layer::made
+  std::vector<Regions> read;           ///< of each tensor in Layer::read
+  std::vector<Regions> params;         ///< of each trained parameter it reads
+};
+
+struct LayerGraph {
+  struct Layer {
+    std::string name;
+    /// How far it can be cut along each dimension, 1 where it cannot.
+    Extents extents = {1, 1, 1, 1, 1};
+    int rank = 0; ///< of its result: 4 images, 2 features
+    bool hasParameters = false;
+    int producer = -1; ///< the earlier layer whose result it reads, if any
+    /// The earlier layer that this one is cut like, if it only goes over what
+    /// that one makes: it is elementwise, a view, or normalizes by channel.
+    /// Else -1. Searches cut both alike; a plan file may part them.
+    int leader = -1;
+
+    std::vector<int> made, read; ///< tensors
+    /// The layer's ops with their shapes, as text. Layers with equal signatures
+    /// have equal tiles under equal tilings.
+    std::string signature;
+  };
+  std::string model, hash;
+  int64_t batch = 0;
+  std::vector<Layer> layers;
+  std::vector<Tensor> tensors;
+  /// Nodes of the model that are no layers, since they are computed within
+  /// others or not at all. Plans may name them (dropAbsorbed).
+  std::vector<std::string> absorbed;
+  /// The tiles of a layer under a tiling. Null in graphs that only strategies
+  /// without costs look at.
+  std::function<LayerTiles(int layer, const Tiling &tiling)> tiles;
+};
+
+/// The tiling of each layer of a graph, by its number.
+using Tilings = std::vector<Tiling>;
+/// The tilings of a plan that names every layer of the graph (Plan.h, check).
+Tilings tilingsOf(const LayerGraph &graph, const Plan &plan);
+
+/// The tiling of a layer whose leader has this tiling: the same as far as the
+/// layer can be cut like that. A cut of the leader's reduction becomes one of
+/// channels, or of samples.
+Tiling followerTiling(const LayerGraph::Layer &follower, const Tiling &leader);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_MODEL_LAYERGRAPH_H

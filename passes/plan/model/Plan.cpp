@@ -1,0 +1,216 @@
+//===- Plan.cpp - Plans against models ------------------------------------===//
+//
+// Completing what a person left out, and checking what is there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/json/Suggestion.h"
+#include "passes/plan/model/LayerGraph.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+#include <utility>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+
+int64_t Tiling::tiles() const {
+  int64_t tiles = 1;
+  for (int64_t degree : degrees)
+    if (llvm::MulOverflow(tiles, degree, tiles))
+      return std::numeric_limits<int64_t>::max();
+  return tiles;
+}
+
+Tilings lwcc::plan::tilingsOf(const LayerGraph &graph, const Plan &plan) {
+  llvm::StringMap<const Tiling *> named;
+  for (const LayerPlan &layer : plan.layers)
+    named[layer.layer] = &layer.tiling;
+  Tilings tilings;
+  for (const LayerGraph::Layer &layer : graph.layers)
+    tilings.push_back(*named.at(layer.name));
+  return tilings;
+}
+
+/// Of the sizes of parts, which are positive; at most the largest number there
+/// is.
+static int64_t sumOf(const std::vector<int64_t> &sizes) {
+  int64_t sum = 0;
+  for (int64_t size : sizes)
+    if (llvm::AddOverflow(sum, size, sum))
+      return std::numeric_limits<int64_t>::max();
+  return sum;
+}
+
+Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
+                                  const Tiling &leader) {
+  Extents wanted = leader.degrees;
+  Tiling tiling;
+  tiling.places = leader.places;
+  tiling.sizes = leader.sizes;
+  constexpr size_t samples = 0, channels = 1, reduction = 4;
+  if (int64_t parts = std::exchange(wanted[reduction], 1); parts > 1)
+    for (size_t d : {channels, samples})
+      if (parts > 1 && wanted[d] <= follower.extents[d] / parts) {
+        wanted[d] *= std::exchange(parts, 1);
+        tiling.sizes[d].clear();
+      }
+  tiling.sizes[reduction].clear();
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    bool fits = wanted[d] <= follower.extents[d];
+    tiling.degrees[d] = fits ? wanted[d] : 1;
+    // Sizes that are not the follower's are proportions no longer.
+    if (!fits || sumOf(tiling.sizes[d]) != follower.extents[d])
+      tiling.sizes[d].clear();
+  }
+  tiling.places.resize(tiling.tiles());
+  return tiling;
+}
+
+std::string lwcc::plan::dropAbsorbed(Plan &plan, const LayerGraph &graph) {
+  std::string names;
+  auto isAbsorbed = [&](const auto &entry) {
+    if (!llvm::is_contained(graph.absorbed, entry.layer))
+      return false;
+    std::string name = "\"" + entry.layer + "\"";
+    if (!llvm::StringRef(names).contains(name))
+      names += (names.empty() ? "" : ", ") + name;
+    return true;
+  };
+  llvm::erase_if(plan.layers, isAbsorbed);
+  for (LaneOrder &order : plan.order)
+    llvm::erase_if(order.tasks, isAbsorbed);
+  return names;
+}
+
+void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
+                          const Machine &machine) {
+  llvm::StringMap<Tiling> known;
+  for (LayerPlan &layer : plan.layers) {
+    Tiling &tiling = layer.tiling;
+    // More of them are a mistake (check), for which nothing is allocated.
+    if (tiling.places.empty() && tiling.tiles() <= mostTiles)
+      tiling.places = machine.placesInTurn(tiling.tiles());
+    known[layer.layer] = tiling;
+  }
+  for (const LayerGraph::Layer &layer : graph.layers) {
+    if (known.contains(layer.name))
+      continue;
+    Tiling tiling;
+    if (layer.producer >= 0)
+      tiling = known.lookup(graph.layers[layer.producer].name);
+    known[layer.name] = tiling;
+    plan.layers.push_back({layer.name, tiling});
+  }
+}
+
+/// "n (8), c (96)": along what, and how far, a layer can be cut.
+static std::string legalCuts(const LayerGraph::Layer &layer) {
+  std::string text;
+  for (auto [d, name] : llvm::enumerate(dimensions))
+    if (layer.extents[d] > 1)
+      text += llvm::formatv("{0}{1} ({2})", text.empty() ? "" : ", ", name,
+                            layer.extents[d])
+                  .str();
+  return text.empty() ? "nothing" : text;
+}
+
+std::vector<std::string> lwcc::plan::check(const Plan &plan,
+                                           const LayerGraph &graph,
+                                           const Machine &machine) {
+  std::vector<std::string> mistakes;
+  auto object = [&](const char *format, auto &&...args) {
+    mistakes.push_back(llvm::formatv(format, args...).str());
+  };
+  if (!plan.hash.empty() && !graph.hash.empty() && plan.hash != graph.hash)
+    object("it was made for another model ({0})", plan.model);
+  if (plan.batch && graph.batch && plan.batch != graph.batch)
+    object("it was made for batch {0}, not {1}", plan.batch, graph.batch);
+
+  llvm::StringMap<const LayerGraph::Layer *> layers;
+  std::vector<llvm::StringRef> names;
+  for (const LayerGraph::Layer &layer : graph.layers) {
+    layers[layer.name] = &layer;
+    names.push_back(layer.name);
+  }
+  llvm::StringMap<Tiling> tilings;
+  for (const LayerPlan &layer : plan.layers)
+    tilings[layer.layer] = layer.tiling;
+
+  auto checkCuts = [&](const LayerGraph::Layer &layer, const Tiling &tiling) {
+    size_t before = mistakes.size();
+    for (auto [d, name] : llvm::enumerate(dimensions)) {
+      int64_t degree = tiling.degrees[d], extent = layer.extents[d];
+      const std::vector<int64_t> &sizes = tiling.sizes[d];
+      if (degree > 1 && extent == 1)
+        object("layer \"{0}\" cannot be cut along {1}; it can be along {2}",
+               layer.name, name, legalCuts(layer));
+      else if (degree > extent)
+        object("layer \"{0}\" is cut into {1} along {2}, which has {3}",
+               layer.name, degree, name, extent);
+      else if (!sizes.empty() && sumOf(sizes) != extent)
+        object("the parts of layer \"{0}\" along {1} add up to {2}, not {3}",
+               layer.name, name, sumOf(sizes), extent);
+    }
+    if (tiling.tiles() > mostTiles && mistakes.size() == before)
+      object("layer \"{0}\" is cut into {1} tiles; there may be {2}",
+             layer.name, tiling.tiles(), mostTiles);
+  };
+  for (const LayerPlan &layer : plan.layers) {
+    auto entry = layers.find(layer.layer);
+    if (entry == layers.end()) {
+      object("the model has no layer \"{0}\"{1}", layer.layer,
+             suggestion(layer.layer, names));
+      continue;
+    }
+    // What a layer takes from its producer it is cut by as far as it has it.
+    int producer = entry->second->producer;
+    auto from = producer < 0 ? tilings.end()
+                             : tilings.find(graph.layers[producer].name);
+    if (from != tilings.end() && from->second == layer.tiling)
+      continue;
+    checkCuts(*entry->second, layer.tiling);
+    for (const Place &p : layer.tiling.places) {
+      if (p.lane.number >= computeLanes)
+        object("layer \"{0}\" is placed on {1}, but a device's lanes are 0 to "
+               "{2}",
+               layer.layer, p.text(), computeLanes - 1);
+      if (p.node >= machine.nodes || p.gpu >= machine.gpus)
+        object("layer \"{0}\" is placed on {1}, but there {2}", layer.layer,
+               p.text(),
+               machine.devices() == 1
+                   ? "is one GPU"
+                   : llvm::formatv("are {0} nodes of {1} GPUs", machine.nodes,
+                                   machine.gpus)
+                         .str());
+    }
+  }
+  for (const LayerGraph::Layer &layer : graph.layers)
+    if (!tilings.contains(layer.name))
+      object("it says nothing about layer \"{0}\"", layer.name);
+  for (const LaneOrder &order : plan.order) {
+    std::string lane = order.lane.text();
+    for (auto [i, task] : llvm::enumerate(order.tasks)) {
+      const std::vector<Place> &places = tilings.lookup(task.layer).places;
+      if (!layers.contains(task.layer))
+        object("the order of {0} names layer \"{1}\", which the model does not "
+               "have{2}",
+               lane, task.layer, suggestion(task.layer, names));
+      else if (task.tile && *task.tile >= int64_t(places.size()))
+        object("the order of {0} names \"{1}\", but the layer has {2} tiles",
+               lane, task.text(), places.size());
+      else if (task.tile ? places[*task.tile] != order.lane
+                         : !llvm::is_contained(places, order.lane))
+        object("the order of {0} names \"{1}\", which runs elsewhere", lane,
+               task.text());
+      if (llvm::is_contained(llvm::ArrayRef(order.tasks).take_front(i), task))
+        object("the order of {0} names \"{1}\" twice", lane, task.text());
+    }
+  }
+  return mistakes;
+}

@@ -1,0 +1,113 @@
+//===- Plan.h - A tiling and a place per layer ------------------*- C++ -*-===//
+//
+// Defines the nouns of plans. They are the one currency between solvers, files
+// and passes; nothing else is decided by a plan, and no solver touches the IR.
+//
+//   layer      one operator of the model with its backward pass and its update
+//   dimension  what a layer can be cut along: n, c, h, w or k (`dimensions`)
+//   degree     how many parts a layer is cut into along one dimension
+//   tile       one combination of parts, counted row-major over n, c, h, w, k
+//   place      a lane of a device
+//   tiling     the degrees of a layer and a place for each of its tiles
+//   plan       a tiling for every layer, and perhaps the order of some lanes
+//
+// A plan as a file is JSON that a person can read and edit. ../README.md
+// describes it, plan.schema.json is its schema. A plan that is read is checked
+// against the model and the machine, never trusted.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_MODEL_PLAN_H
+#define LWCC_PASSES_PLAN_MODEL_PLAN_H
+
+#include "ir/place/Work.h"
+#include "passes/plan/machine/Machine.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lwcc::plan {
+
+/// Sample, channel, height, width and reduction, by their names in files.
+inline constexpr llvm::StringLiteral dimensions = "nchwk";
+using Extents = std::array<int64_t, 5>;
+
+/// Compute lanes that a device may have.
+inline constexpr int64_t computeLanes = 16;
+/// Of a layer: 64 on each of 64 devices.
+inline constexpr int64_t mostTiles = 4096;
+
+/// How a layer is cut, and where its tiles run.
+struct Tiling {
+  Extents degrees = {1, 1, 1, 1, 1};
+  std::vector<Place> places = {Place{}}; ///< of each tile
+  /// The sizes of a dimension's parts, where these differ by more than one.
+  /// Empty where the parts are equal.
+  std::array<std::vector<int64_t>, 5> sizes;
+
+  int64_t tiles() const; ///< at most the largest number there is
+  bool operator==(const Tiling &) const = default;
+};
+
+struct LayerPlan {
+  std::string layer;
+  Tiling tiling;
+  bool operator==(const LayerPlan &) const = default;
+};
+
+/// In which order a lane does some of its work. What is not named runs when the
+/// compiler finds it best.
+struct LaneOrder {
+  Place lane;
+  std::vector<Task> tasks;
+  bool operator==(const LaneOrder &) const = default;
+};
+
+struct Plan {
+  std::string model, hash; ///< what it was made for
+  int64_t batch = 0;
+  Machine machine;               ///< what it was made for, too
+  std::string strategy;          ///< who made it
+  std::vector<LayerPlan> layers; ///< in the model's order
+  std::vector<LaneOrder> order;  ///< of some lanes
+  std::string costs;             ///< what it was priced by, if by anything
+  std::string warning;           ///< for whoever asked for it; not in files
+  bool operator==(const Plan &) const = default;
+};
+
+struct LayerGraph;
+
+//===----------------------------------------------------------------------===//
+// Files (PlanFile.cpp)
+//===----------------------------------------------------------------------===//
+
+/// A line per layer. Leaves out what a reader would assume anyway.
+std::string toJson(const Plan &plan);
+
+/// Reads into `plan`. Returns a sentence for each mistake, which names layer
+/// and field.
+std::vector<std::string> fromJson(llvm::StringRef text, Plan &plan);
+
+//===----------------------------------------------------------------------===//
+// Plans against models (Plan.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Removes what a plan says of nodes that are no layers of their own. Returns
+/// their names: '"add3", "relu5"'.
+std::string dropAbsorbed(Plan &plan, const LayerGraph &graph);
+
+/// Fills in the places and the layers that a person may leave out.
+void complete(Plan &plan, const LayerGraph &graph, const Machine &machine);
+
+/// Returns a sentence for each reason why the plan does not fit the model and
+/// the machine. If there is none, `plan.layers` are exactly the model's layers.
+std::vector<std::string> check(const Plan &plan, const LayerGraph &graph,
+                               const Machine &machine);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_MODEL_PLAN_H

@@ -1,0 +1,268 @@
+//===- PlanFile.cpp - Plans as files --------------------------------------===//
+
+#include "ir/json/JsonFields.h"
+#include "ir/json/ParseJson.h"
+#include "ir/json/Suggestion.h"
+#include "passes/plan/model/Plan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <limits>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+namespace json = llvm::json;
+
+static constexpr int64_t version = 1;
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
+                        const Machine &machine) {
+  llvm::StringRef separator = "";
+  for (auto [d, name] : llvm::enumerate(dimensions)) {
+    if (tiling.degrees[d] == 1)
+      continue;
+    os << separator << '"' << name << "\": ";
+    separator = ", ";
+    if (tiling.sizes[d].empty()) {
+      os << tiling.degrees[d];
+      continue;
+    }
+    os << '[';
+    llvm::interleaveComma(tiling.sizes[d], os);
+    os << ']';
+  }
+  if (tiling.places == machine.placesInTurn(tiling.tiles()))
+    return;
+  os << separator << "\"places\": [";
+  llvm::interleaveComma(tiling.places, os, [&](const Place &place) {
+    os << '"' << place.text() << '"';
+  });
+  os << ']';
+}
+
+std::string lwcc::plan::toJson(const Plan &plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // Written by hand for one line per layer; strings are escaped by JSON.h.
+  auto string = [](llvm::StringRef s) { return jsonText(s); };
+  os << "{\n  \"version\": " << version
+     << ",\n  \"model\": " << string(plan.model)
+     << ",\n  \"hash\": " << string(plan.hash)
+     << ",\n  \"batch\": " << plan.batch << ",\n  \"machine\": {"
+     << (plan.machine.name.empty()
+             ? ""
+             : llvm::formatv("\"name\": {0}, ", string(plan.machine.name))
+                   .str())
+     << "\"nodes\": " << plan.machine.nodes
+     << ", \"gpus\": " << plan.machine.gpus << "}"
+     << ",\n  \"strategy\": " << string(plan.strategy);
+  if (!plan.costs.empty())
+    os << ",\n  \"costs\": " << string(plan.costs);
+  os << ",\n  \"layers\": {";
+  llvm::StringRef separator = "\n";
+  for (const LayerPlan &layer : plan.layers) {
+    os << separator << "    " << string(layer.layer) << ": {";
+    writeTiling(os, layer.tiling, plan.machine);
+    os << "}";
+    separator = ",\n";
+  }
+  os << "\n  }";
+  if (!plan.order.empty()) {
+    os << ",\n  \"order\": {";
+    separator = "\n";
+    for (const LaneOrder &order : plan.order) {
+      os << separator << "    " << string(order.lane.text()) << ": [";
+      llvm::interleaveComma(order.tasks, os, [&](const Task &task) {
+        os << string(task.text());
+      });
+      os << "]";
+      separator = ",\n";
+    }
+    os << "\n  }";
+  }
+  os << "\n}\n";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Reader {
+public:
+  explicit Reader(std::vector<std::string> &mistakes) : mistakes(mistakes) {}
+
+  void read(const json::Object &object, Plan &plan);
+
+private:
+  template <typename... Args>
+  void mistake(const char *format, Args &&...args) {
+    mistakes.push_back(
+        llvm::formatv(format, std::forward<Args>(args)...).str());
+  }
+  void checkKeys(const json::Object &object, const std::string &where,
+                 const std::vector<llvm::StringRef> &known);
+  void readDegree(const json::Value &field, int dim, Tiling &tiling);
+  void readPlaces(const json::Value &field, Tiling &tiling);
+  void readOrder(const json::Object &lanes, Plan &plan);
+  Tiling readTiling(const json::Value &value);
+
+  std::vector<std::string> &mistakes;
+  std::string layer; ///< that is being read
+};
+} // namespace
+
+void Reader::checkKeys(const json::Object &object, const std::string &where,
+                       const std::vector<llvm::StringRef> &known) {
+  std::vector<llvm::StringRef> keys;
+  for (const auto &entry : object)
+    keys.push_back(entry.first);
+  llvm::sort(keys); // objects have no order
+  for (llvm::StringRef key : keys)
+    if (!llvm::is_contained(known, key))
+      mistake("{0}unknown field \"{1}\"{2}", where, key,
+              suggestion(key, known));
+}
+
+/// A number of parts, or the list of their sizes. How many are too many depends
+/// on the layer: check() says so.
+void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
+  if (const json::Array *sizes = field.getAsArray()) {
+    for (const json::Value &entry : *sizes)
+      tiling.sizes[dim].push_back(entry.getAsInteger().value_or(0));
+    tiling.degrees[dim] = sizes->size();
+    if (!sizes->empty() &&
+        llvm::all_of(tiling.sizes[dim], [](int64_t size) { return size > 0; }))
+      return;
+  } else if (std::optional<int64_t> parts = field.getAsInteger();
+             parts && *parts > 0) {
+    tiling.degrees[dim] = *parts;
+    return;
+  }
+  mistake("layer \"{0}\": expected a positive number of parts, or a list of "
+          "their sizes, for \"{1}\", found {2}",
+          layer, dimensions.substr(dim, 1), field);
+  tiling.degrees[dim] = 1;
+  tiling.sizes[dim].clear();
+}
+
+/// Plans name compute lanes; what goes over the others follows from them.
+static std::optional<Place> placeOf(llvm::StringRef text) {
+  std::optional<Place> place = parsePlace(text);
+  return place && place->lane.kind == LaneKind::compute ? place : std::nullopt;
+}
+
+void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
+  const json::Array *places = field.getAsArray();
+  if (!places)
+    return mistake("layer \"{0}\": expected a list of places", layer);
+  bool good = true;
+  for (const json::Value &entry : *places) {
+    std::optional<Place> place = placeOf(entry.getAsString().value_or(""));
+    if (!place)
+      mistake("layer \"{0}\": expected a place \"node.gpu.lane\", found {1}",
+              layer, entry);
+    good &= place.has_value();
+    tiling.places.push_back(place.value_or(Place{}));
+  }
+  if (good && static_cast<int64_t>(places->size()) != tiling.tiles())
+    mistake("layer \"{0}\" has {1} tiles but {2} places", layer, tiling.tiles(),
+            places->size());
+}
+
+Tiling Reader::readTiling(const json::Value &value) {
+  Tiling tiling;
+  tiling.places.clear(); // without any they are spread by complete()
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    mistake("layer \"{0}\": expected an object", layer);
+    return tiling;
+  }
+  std::vector<llvm::StringRef> known = {"places"};
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    known.push_back(dimensions.substr(d, 1));
+    if (const json::Value *field = object->get(known.back()))
+      readDegree(*field, d, tiling);
+  }
+  checkKeys(*object, "layer \"" + layer + "\": ", known);
+  if (const json::Value *places = object->get("places"))
+    readPlaces(*places, tiling);
+  return tiling;
+}
+
+void Reader::readOrder(const json::Object &lanes, Plan &plan) {
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : lanes)
+    names.push_back(entry.first);
+  llvm::sort(names); // objects have no order
+  for (llvm::StringRef name : names) {
+    const json::Array *list = lanes.getArray(name);
+    std::optional<Place> lane = placeOf(name);
+    if (!lane || !list) {
+      mistake("order: expected a list of layers for a place "
+              "\"node.gpu.lane\", found \"{0}\"",
+              name);
+      continue;
+    }
+    LaneOrder order{*lane, {}};
+    for (const json::Value &entry : *list)
+      if (std::optional<llvm::StringRef> text = entry.getAsString())
+        order.tasks.push_back(parseTask(*text));
+      else
+        mistake("order of {0}: expected a layer's name, found {1}", name,
+                entry);
+    plan.order.push_back(std::move(order));
+  }
+}
+
+void Reader::read(const json::Object &object, Plan &plan) {
+  JsonFields fields(object, "", mistakes);
+  if (!fields.expectVersion(version))
+    return;
+  plan.model = fields.text("model");
+  plan.hash = fields.text("hash");
+  plan.batch = fields.count("batch", 0, /*least=*/0,
+                            std::numeric_limits<int64_t>::max());
+  plan.strategy = fields.text("strategy");
+  plan.costs = fields.text("costs");
+  if (auto machine = fields.object("machine", /*needed=*/false)) {
+    plan.machine.name = machine->text("name");
+    plan.machine.nodes = machine->count("nodes", 1);
+    plan.machine.gpus = machine->count("gpus", 1);
+    machine->finish();
+  }
+  const json::Object *layers = fields.members("layers", /*needed=*/true);
+  const json::Object *order = fields.members("order", /*needed=*/false);
+  fields.finish();
+  if (order)
+    readOrder(*order, plan);
+  if (!layers)
+    return;
+  // JSON objects have no order; names are one that does not depend on chance.
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : *layers)
+    names.push_back(entry.first);
+  llvm::sort(names);
+  for (llvm::StringRef name : names) {
+    layer = name.str();
+    plan.layers.push_back({layer, readTiling(*layers->get(name))});
+  }
+}
+
+std::vector<std::string> lwcc::plan::fromJson(llvm::StringRef text,
+                                              Plan &plan) {
+  std::vector<std::string> mistakes;
+  json::Value value = nullptr;
+  if (const json::Object *object = parseObject(text, value, mistakes))
+    Reader(mistakes).read(*object, plan);
+  return mistakes;
+}

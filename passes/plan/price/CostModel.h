@@ -1,0 +1,56 @@
+//===- CostModel.h - How long a kernel takes --------------------*- C++ -*-===//
+//
+// How long a kernel takes, by a roofline: it computes or it moves bytes,
+// whichever takes longer, and takes at least as long as a launch. Libraries
+// work in tiles of some tens of rows and columns. So small products reach less
+// of the machine's rate than large ones, and how much depends on their shape.
+//
+// A profile (Profile.h) that knows the kernel answers instead, with measured
+// times. The roofline answers for the rest.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PRICE_COSTMODEL_H
+#define LWCC_PASSES_PLAN_PRICE_COSTMODEL_H
+
+#include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/price/Profile.h"
+
+namespace lwcc::plan {
+
+class CostModel {
+public:
+  /// `precision` is that of products, "fp32" or "tf32". A profile must outlive
+  /// the model.
+  CostModel(const Machine &machine, llvm::StringRef precision,
+            const Profile *profile = nullptr);
+
+  struct Answer {
+    double seconds;
+    enum { measured, interpolated, analytic } from;
+    double deviation = 0; ///< of seconds: a standard one
+  };
+  Answer answer(const Work &work) const;
+  double seconds(const Work &work) const { return answer(work).seconds; }
+  /// Seconds that a lane loses whenever it had to wait for another one, and
+  /// seconds that every step loses. 0 where they were not measured.
+  double waking() const { return measured(Profile::waking); }
+  double starting() const { return measured(Profile::starting); }
+  /// Whether there is a profile, but without times for these devices.
+  bool isUnmeasured() const { return profile && !profile->knows(share); }
+  /// The part of the machine's rate that a product of this shape reaches.
+  static double reached(double m, double n, double k);
+  /// What the times come from, for people and for plan files.
+  std::string source() const;
+
+private:
+  double measured(llvm::StringRef key) const;
+
+  const Profile *profile;
+  int64_t share; ///< which times of the profile count (Profile.h)
+  double flops, bandwidth, launch;
+  std::string name;
+};
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PRICE_COSTMODEL_H

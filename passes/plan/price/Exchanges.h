@@ -1,0 +1,151 @@
+//===- Exchanges.h - Who sends what to whom ---------------------*- C++ -*-===//
+//
+// What devices must exchange under a plan, for prices and for the simulator
+// alike. There are two kinds of exchanges:
+//   - of a tensor: devices hold the regions that their tiles made, and need the
+//     regions that their tiles read (RegionSet);
+//   - of a parameter: the devices that hold a copy of a region sum its
+//   gradients
+//     and tell each other its new values (ParameterCopies).
+// Which regions tiles make and read is told by the rules that cut them
+// (../../shard/TileRules.h, through LayerTiles); how copies are updated, by
+// ../../shard/Updates.h. How long an exchange takes is the business of
+// ../machine/Links.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PRICE_EXCHANGES_H
+#define LWCC_PASSES_PLAN_PRICE_EXCHANGES_H
+
+#include "passes/plan/machine/Links.h"
+#include "passes/plan/model/LayerGraph.h"
+#include "passes/shard/Updates.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <map>
+#include <memory>
+#include <set>
+
+namespace lwcc::plan {
+
+/// How the intervals into which an axis is cut overlap the intervals of another
+/// way to cut it. Each pair of ways is worked out once.
+class AxisOverlaps {
+public:
+  using Intervals = std::vector<shard::Interval>;
+  struct Table {
+    std::vector<double> common;   ///< [reader][maker]: how much they overlap
+    std::vector<double> ofReader; ///< the sum over all makers
+    std::vector<double> ofMaker;  ///< the sum over all readers
+    /// [reader][maker]: the sum over all smaller readers and makers.
+    std::vector<double> before;
+
+    /// The sum over all pairs of a range of readers and one of makers.
+    double within(std::pair<int, int> readers,
+                  std::pair<int, int> makers) const {
+      size_t width = ofMaker.size() + 1;
+      const double *from = &before[readers.first * width],
+                   *to = &before[readers.second * width];
+      return to[makers.second] - to[makers.first] - from[makers.second] +
+             from[makers.first];
+    }
+  };
+  /// Numbers a list of intervals; list() finds it by its number.
+  int number(const Intervals &intervals);
+  const Intervals &list(int number) const { return *lists[number]; }
+  const Table &between(int readers, int makers);
+  /// Numbers a set of regions, given everything that tells it from others.
+  int numberOfSet(const std::vector<int> &description) {
+    return sets.try_emplace(description, sets.size()).first->second;
+  }
+
+private:
+  std::map<std::vector<int>, int> sets;
+  std::map<Intervals, int> numbers;
+  std::vector<const Intervals *> lists;
+  llvm::DenseMap<std::pair<int, int>, std::unique_ptr<Table>> tables;
+};
+
+/// Regions of one tensor, each on a device. The AxisOverlaps that a set was
+/// made with must outlive it.
+class RegionSet {
+public:
+  RegionSet(const LayerTiles::Regions &tiles,
+            const std::vector<int64_t> &places, AxisOverlaps &overlaps);
+
+  /// Notes which regions lie in each group of devices that share a link. Then
+  /// exchange() is fast.
+  void findGroups(const Machine &machine);
+
+  /// Adds to `traffic` what must move so that every device has its regions of
+  /// `readers`. It gets the overlaps with all regions of `makers`, except with
+  /// those that it made itself. Regions of makers that overlap each other are
+  /// terms of a sum; all of them are sent.
+  static void exchange(const RegionSet &makers, const RegionSet &readers,
+                       double elementBytes, AxisOverlaps &overlaps,
+                       Traffic &traffic);
+  /// The same pair by pair: slower, but for all sets of regions.
+  static void exchangeByPairs(const RegionSet &makers, const RegionSet &readers,
+                              double elementBytes, AxisOverlaps &overlaps,
+                              Traffic &traffic);
+  /// Calls `visit` with the number of elements that each reader needs from each
+  /// maker, those on the same device (from == to) included.
+  static void forEachPair(
+      const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
+      llvm::function_ref<void(int64_t from, int64_t to, double volume)> visit);
+
+  /// Whether the regions are a grid: all combinations of some intervals per
+  /// axis, each equally often, with no device twice. An exchange between two
+  /// grids takes equally long in both directions.
+  bool isGrid() const { return multiplicity > 0; }
+  /// Equal sets on equal devices have the same number.
+  int number() const { return known; }
+  /// Whether nothing must move: every device of `readers` made what it reads,
+  /// and no other device did.
+  static bool isThere(const RegionSet &makers, const RegionSet &readers) {
+    return makers.known == readers.known && makers.disjoint;
+  }
+
+private:
+  /// Some of the regions. They may be a grid themselves: all combinations of
+  /// consecutive intervals, each equally often.
+  struct Part {
+    std::vector<int> regions;
+    llvm::SmallVector<std::pair<int, int>, 5> ranges; ///< per axis, half open
+    double multiplicity = 0; ///< how often each combination occurs; 0: no grid
+  };
+  Part partOf(std::vector<int> some) const;
+  /// For each region, `scale` times the product of its axes' entries in `sums`.
+  llvm::SmallVector<double, 64>
+  totals(double scale, llvm::ArrayRef<const std::vector<double> *> sums) const;
+
+  bool isSame(size_t region, size_t other) const;
+
+  std::vector<int64_t> devices; ///< of each region
+  std::vector<int> tileOn;      ///< the last region on each device, or -1
+  std::vector<int> axes;        ///< per axis: the number of its intervals
+  std::vector<const AxisOverlaps::Intervals *> intervals; ///< per axis
+  std::vector<std::vector<int>> index;   ///< [axis][region]: its interval
+  std::vector<std::vector<Part>> groups; ///< [shared link][group]
+  double multiplicity = 0;
+  int known = -1;
+  bool disjoint = false; ///< a grid whose regions do not overlap
+};
+
+/// A region of a parameter, the devices that hold a copy of it, and how they
+/// keep these copies equal.
+struct ParameterCopies {
+  std::set<int64_t> devices;
+  double bytes = 0; ///< of the region
+  shard::SharedUpdate update;
+};
+std::vector<ParameterCopies>
+parameterCopies(const LayerTiles::Regions &regions,
+                const std::vector<int64_t> &devices);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PRICE_EXCHANGES_H

@@ -1,0 +1,97 @@
+//===- Price.h - What a plan costs by OptCNN's sum --------------*- C++ -*-===//
+//
+// What a plan costs by the sum of Jia et al. 2018 (OptCNN), equation 1: over
+// all layers the time to compute and to synchronize parameters, and over all
+// tensors the time to move them from the layer that makes them to the layers
+// that read them. Nothing overlaps in that sum. The exact search minimizes it
+// (../solve/CostTables.h).
+//
+// Differences from the paper: gradients have edges of their own; partial
+// results that are summed (halos, reductions) are counted where they are
+// summed; parameters are synchronized as the runtime does it, by a
+// reduce-scatter and an all-gather, instead of through a server.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PRICE_PRICE_H
+#define LWCC_PASSES_PLAN_PRICE_PRICE_H
+
+#include "passes/plan/price/CostModel.h"
+#include "passes/plan/price/Exchanges.h"
+
+namespace lwcc::plan {
+
+struct Seconds {
+  double compute = 0, transfer = 0, sync = 0; ///< seconds
+  double bytes = 0;                           ///< that devices exchange
+  double total() const { return compute + transfer + sync; }
+  Seconds &operator+=(const Seconds &other);
+};
+
+/// A layer that is cut and placed in one way.
+struct PlacedLayer {
+  std::vector<int64_t> devices;        ///< of each tile
+  std::vector<std::vector<Work>> work; ///< of each tile
+  std::vector<RegionSet> made, read;   ///< of each tensor, as in LayerTiles
+  std::vector<LayerTiles::Regions> params;
+};
+/// Everything that goes between two layers, in either direction.
+struct Edge {
+  struct Port {
+    int tensor;
+    bool forward;      ///< made by `from`
+    size_t made, read; ///< its index in the maker's `made`, the reader's `read`
+  };
+  int from, to; ///< from < to
+  std::vector<Port> ports;
+  /// As text, what the edge's costs depend on besides the layers' signatures.
+  std::string signature() const;
+};
+
+/// All edges of a graph, each pair of layers once, in order.
+std::vector<Edge> edgesOf(const LayerGraph &graph);
+
+/// The terms of the sum for one graph on one machine.
+class Pricer {
+public:
+  Pricer(const LayerGraph &graph, const Machine &machine,
+         const CostModel &costs)
+      : graph(graph), machine(machine), costs(costs), traffic(machine) {}
+
+  PlacedLayer place(int layer, const Tiling &tiling);
+  /// What a layer costs, whatever the tilings of other layers are.
+  Seconds layer(int layer, const PlacedLayer &placed);
+  /// What it costs to bring the tensors of an edge to their readers.
+  Seconds edge(const Edge &edge, const PlacedLayer &from,
+               const PlacedLayer &to);
+
+private:
+  void exchange(int tensor, const RegionSet &made, const RegionSet &read,
+                Seconds &result);
+
+  const LayerGraph &graph;
+  const Machine &machine;
+  const CostModel &costs;
+  AxisOverlaps overlaps;
+  Traffic traffic; ///< scratch
+  struct Exchanged {
+    double seconds, bytes;
+  };
+  /// Answers that are known: for the number of one set of regions a map, keyed
+  /// by the number of the other set (60 bits) and the bytes of an element. The
+  /// table of an edge asks for one set again and again, so that its map stays
+  /// in the processor's cache.
+  std::vector<llvm::DenseMap<uint64_t, Exchanged>> exchanged;
+  /// The last answer. A tensor and its gradient mostly go the same way.
+  int lastFrom = -1;
+  uint64_t lastKey = 0;
+  Exchanged last = {};
+};
+
+/// The terms of equation 1, per layer. A transfer counts for the later layer of
+/// its edge.
+std::vector<Seconds> priceOf(const LayerGraph &graph, const Tilings &tilings,
+                             const Machine &machine, const CostModel &costs);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PRICE_PRICE_H

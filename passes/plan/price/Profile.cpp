@@ -1,0 +1,159 @@
+//===- Profile.cpp - Measured times of runtime calls ----------------------===//
+
+#include "passes/plan/price/Profile.h"
+#include "ir/InputFile.h"
+#include "ir/json/JsonFields.h"
+#include "ir/json/ParseJson.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+namespace json = llvm::json;
+
+static llvm::StringRef kernelOf(llvm::StringRef key) {
+  return key.take_until([](char c) { return c == ' '; });
+}
+
+void Profile::add(int64_t share, llvm::StringRef key, const Entry &entry) {
+  Share &known = shares[share];
+  known.entries[key] = entry;
+  known.kernels[kernelOf(key)][entry.work] = entry;
+}
+
+std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
+                                             double work) const {
+  auto known = shares.find(share);
+  if (known == shares.end())
+    return std::nullopt;
+  auto entry = known->second.entries.find(key);
+  if (entry != known->second.entries.end())
+    return Answer{entry->second.seconds, entry->second.deviation, true};
+  auto kernel = known->second.kernels.find(kernelOf(key));
+  if (kernel == known->second.kernels.end())
+    return std::nullopt;
+  // The nearest by ratio.
+  const std::map<double, Entry> &times = kernel->second;
+  auto above = times.lower_bound(work);
+  if (above == times.end())
+    --above;
+  auto nearest = above;
+  if (above != times.begin())
+    if (auto below = std::prev(above);
+        work * work < above->first * below->first)
+      nearest = below;
+  double scale = nearest->first > 0 ? work / nearest->first : 1;
+  return Answer{nearest->second.seconds * scale,
+                nearest->second.deviation * scale, false};
+}
+
+size_t Profile::size() const {
+  size_t count = 0;
+  for (const auto &[share, known] : shares)
+    count += known.entries.size();
+  return count;
+}
+
+std::string Profile::toJson() const {
+  // Sorted, a line each: files can be compared.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "{\n  \"version\": 1,\n  \"target\": " << jsonText(target)
+     << ",\n  \"device\": " << jsonText(device)
+     << ",\n  \"precision\": " << jsonText(precision) << ",\n  \"shares\": {";
+  llvm::StringRef between = "\n";
+  for (const auto &[share, known] : shares) {
+    os << between << "    \"" << share << "\": {";
+    std::vector<llvm::StringRef> keys;
+    for (const auto &entry : known.entries)
+      keys.push_back(entry.first());
+    llvm::sort(keys);
+    llvm::StringRef comma = "\n";
+    for (llvm::StringRef key : keys) {
+      const Entry &entry = known.entries.find(key)->second;
+      os << comma << "      " << jsonText(key)
+         << llvm::formatv(
+                ": {{\"seconds\": {0}, \"deviation\": {1}, \"work\": {2}, "
+                "\"samples\": {3}}",
+                json::Value(entry.seconds), json::Value(entry.deviation),
+                json::Value(entry.work), entry.samples);
+      comma = ",\n";
+    }
+    os << "\n    }";
+    between = ",\n";
+  }
+  os << "\n  }\n}\n";
+  return text;
+}
+
+std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
+                                                     Profile &profile) {
+  std::vector<std::string> mistakes;
+  json::Value value = nullptr;
+  const json::Object *object = parseObject(text, value, mistakes);
+  if (!object)
+    return mistakes;
+  JsonFields fields(*object, "", mistakes);
+  if (!fields.expectVersion(1))
+    return mistakes;
+  profile.target = fields.text("target");
+  profile.device = fields.text("device");
+  profile.precision = fields.text("precision");
+  const json::Object *shares = fields.members("shares", /*needed=*/true);
+  fields.finish();
+  if (!shares)
+    return mistakes;
+  for (const auto &[name, entries] : *shares) {
+    int64_t share;
+    const json::Object *calls = entries.getAsObject();
+    if (llvm::StringRef(name).getAsInteger(10, share) || share < 1 || !calls) {
+      mistakes.push_back(llvm::formatv("\"shares.{0}\" is no number of devices "
+                                       "with an object of calls",
+                                       llvm::StringRef(name)));
+      continue;
+    }
+    for (const auto &[key, found] : *calls) {
+      std::string where = llvm::StringRef(key).str();
+      const json::Object *call = found.getAsObject();
+      if (!call) {
+        mistakes.push_back("expected an object for \"" + where + "\"");
+        continue;
+      }
+      JsonFields entry(*call, where + ": ", mistakes);
+      Profile::Entry read;
+      read.seconds = entry.positive("seconds");
+      read.deviation = entry.notNegative("deviation", 0);
+      read.work = entry.notNegative("work", 0);
+      read.samples = entry.count("samples", 1, /*least=*/1,
+                                 std::numeric_limits<int64_t>::max());
+      entry.finish();
+      profile.add(share, key, read);
+    }
+  }
+  return mistakes;
+}
+
+std::vector<std::string> lwcc::plan::readProfile(llvm::StringRef path,
+                                                 llvm::StringRef precision,
+                                                 llvm::StringRef target,
+                                                 Profile &profile) {
+  auto buffer = readInput(path, mostJsonBytes);
+  if (!buffer)
+    return {llvm::formatv("cannot read costs '{0}': {1}", path,
+                          llvm::toString(buffer.takeError()))};
+  std::vector<std::string> mistakes =
+      profileFromJson((*buffer)->getBuffer(), profile);
+  if (mistakes.empty() && profile.precision != precision)
+    mistakes.push_back(llvm::formatv("they were measured in {0}, not {1}",
+                                     profile.precision, precision));
+  if (mistakes.empty() && !target.empty() && profile.target != target)
+    mistakes.push_back(
+        llvm::formatv("they were measured for --target={0}", profile.target));
+  for (std::string &mistake : mistakes)
+    mistake = llvm::formatv("costs '{0}': {1}", path, mistake);
+  return mistakes;
+}

@@ -1,0 +1,135 @@
+//===- Simulator.h - How long a step takes under a plan ---------*- C++ -*-===//
+//
+// How long a step takes under a plan. Every device has an in-order lane for
+// kernels and one for what it receives, as programs have. The rules of a step:
+//
+//   - The kernels of a layer start when what they read has arrived: forward in
+//     the model's order, then backward in its reverse (StepOrder.h).
+//   - What a layer needs from other devices is fetched when its turn comes.
+//   - A parameter is updated as soon as its gradients exist, beside the rest of
+//     the backward pass.
+//   - The step ends when all lanes are idle. Programs do not let steps overlap,
+//     so that every step takes as long.
+//
+// FlexFlow (Jia et al. 2019, 5) does this on a graph of tasks with queues. Here
+// the order on each lane is known beforehand. So a step is one walk over the
+// positions of StepOrder.h, and the state at each row is when each lane is
+// free.
+//
+// In delta mode only positions that a change reaches are walked again: from the
+// layer that is changed until all lanes are as they were but for a shift of
+// time, and so again in the backward pass. Times are whole numbers (Timing.h),
+// so that both modes agree exactly.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PRICE_SIMULATOR_H
+#define LWCC_PASSES_PLAN_PRICE_SIMULATOR_H
+
+#include "passes/plan/price/StepOrder.h"
+#include "passes/plan/price/Timing.h"
+
+namespace lwcc::plan {
+
+class Simulator {
+public:
+  explicit Simulator(const Setting &setting);
+
+  /// Full mode: the whole step.
+  Ticks simulate(const Tilings &tilings);
+
+  struct Change {
+    int layer;
+    Tiling tiling;
+  };
+  /// Delta mode: how long the step would take with some layers cut differently.
+  Ticks propose(llvm::ArrayRef<Change> changes);
+  /// Makes the last proposal the state that holds.
+  void accept();
+
+  Ticks step() const { return result; }           ///< of what holds
+  const Tilings &tilings() const { return held; } ///< that hold
+  int64_t bytes() const; ///< that devices exchange in a step
+
+  /// Bytes that the fullest device needs, as far as a plan shows: under the
+  /// tilings that hold, and under the last proposal.
+  int64_t memory() const;
+  int64_t proposedMemory() const;
+
+private:
+  /// A row: for each device when its lanes are free, and how much its next
+  /// kernel loses to transfers that run beside it.
+  struct Row {
+    Ticks *compute, *transfer, *lost;
+  };
+  using SharedExchange =
+      std::shared_ptr<const Exchange>; ///< null: nothing moves
+  SharedExchange findExchange(const StepOrder::Port &port);
+  void swapExchange(int port, SharedExchange &other);
+  static Row rowOf(Ticks *values, int devices) {
+    return {values, values + devices, values + 2 * devices};
+  }
+  /// When a lane is free at a row: as it holds, and under the proposal.
+  Ticks heldAt(int row, int lane) const {
+    return rows[row][lane] + shifts[row];
+  }
+  Ticks triedAt(int row, int lane) const {
+    return isWalked(row) ? triedRows[row][lane]
+                         : heldAt(row, lane) + shiftOf(row);
+  }
+  const Ticks *computeAt(int row, Ticks *values) const;
+  /// A jump from a row that was walked to the next row that a change reaches.
+  /// The rows between differ from what holds by a shift of time, except for
+  /// transfer lanes that receive nothing.
+  struct Jump {
+    int from, to;
+  };
+  Ticks freeAfter(const Jump &jump, int row, int device) const;
+  bool isWalked(int row) const { return row >= firstTried && walked[row]; }
+  Ticks shiftOf(int row) const {
+    return row < firstTried ? 0 : triedShifts[row];
+  }
+  void walk(llvm::ArrayRef<int> stops, bool anew);
+  void play(int position);
+  void swapTables();
+  bool isShifted(int row, Ticks &shift) const;
+  bool isShifted(int port, int row, Ticks shift) const;
+  Ticks latestAt(int row) const;
+  void receive(const Exchange &exchange, const Ticks *ready, Row row) const;
+  void update(const TimedLayer &layer, Row row) const;
+  static void addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
+                        int sign);
+  void addMemory(int port, const Exchange *exchange, std::vector<int64_t> &sum,
+                 int sign) const;
+
+  const Setting setting;
+  const int devices;
+  Timing timing;
+  const StepOrder order;
+  StepOrder::PortSet moving; ///< those through which something moves
+
+  Tilings held;
+  std::vector<std::shared_ptr<const TimedLayer>> layers;
+  std::vector<SharedExchange> exchanges; ///< of each port
+  std::vector<int64_t> memoryUse;
+  Ticks result = 0;
+
+  /// The rows of what holds, and the shift that is to be added to all times of
+  /// each. A proposal replaces rows from `firstTried` on, either by rows that
+  /// were walked again or by a further shift.
+  std::vector<Ticks *> rows, triedRows;
+  std::vector<Ticks> shifts, triedShifts;
+  std::vector<char> walked;
+  std::vector<Jump> jumps; ///< of the proposal, in order
+  std::vector<Ticks> storage;
+  int firstTried = 0;
+  std::vector<Change> tried;
+  std::vector<std::shared_ptr<const TimedLayer>> triedLayers;
+  std::vector<int> movedPorts;
+  std::vector<SharedExchange> triedExchanges; ///< of these
+  std::vector<int64_t> triedMemory;
+  Ticks triedResult = 0;
+};
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PRICE_SIMULATOR_H

@@ -1,0 +1,84 @@
+//===- StepOrder.cpp - In which order a step does its work ----------------===//
+
+#include "passes/plan/price/StepOrder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+
+using namespace lwcc::plan;
+
+void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
+                              int devices) {
+  int count = static_cast<int>(graph.layers.size());
+  std::vector<std::array<bool, 3>> has(count);
+  for (int i = 0; i < count; ++i) {
+    std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
+    for (size_t s = 0; s < 3; ++s)
+      has[i][s] = llvm::any_of(
+          llvm::ArrayRef(whole->busy(static_cast<Stage>(s)), devices),
+          [](Ticks t) { return t > 0; });
+    has[i][2] |= graph.layers[i].hasParameters;
+  }
+  for (const Tensor &tensor : graph.tensors) {
+    has[tensor.producer][static_cast<int>(tensor.made)] = true;
+    for (auto [consumer, stage] :
+         llvm::zip_equal(tensor.consumers, tensor.needed))
+      has[consumer][static_cast<int>(stage)] = true;
+  }
+  auto add = [&](int layer, Stage stage) {
+    if (has[layer][static_cast<int>(stage)])
+      positions.push_back({layer, stage, {}, {}});
+  };
+  for (int i = 0; i < count; ++i)
+    add(i, Stage::forward);
+  for (int i = count; i-- > 0;) {
+    add(i, Stage::backward);
+    add(i, Stage::weightGradient);
+  }
+}
+
+void StepOrder::findPorts(const LayerGraph &graph) {
+  std::vector<std::array<int, 3>> at(graph.layers.size());
+  for (auto [i, position] : llvm::enumerate(positions))
+    at[position.layer][static_cast<int>(position.stage)] = static_cast<int>(i);
+  portsOf.resize(graph.layers.size());
+  positionsOf.resize(graph.layers.size());
+  for (auto [i, position] : llvm::enumerate(positions))
+    positionsOf[position.layer].push_back(static_cast<int>(i));
+  auto indexIn = [](const std::vector<int> &list, int entry) {
+    return static_cast<size_t>(llvm::find(list, entry) - list.begin());
+  };
+  for (auto [number, tensor] : llvm::enumerate(graph.tensors))
+    for (auto [consumer, stage] :
+         llvm::zip_equal(tensor.consumers, tensor.needed)) {
+      int id = static_cast<int>(number);
+      ports.push_back({id, tensor.producer, consumer,
+                       indexIn(graph.layers[tensor.producer].made, id),
+                       indexIn(graph.layers[consumer].read, id),
+                       at[tensor.producer][static_cast<int>(tensor.made)],
+                       at[consumer][static_cast<int>(stage)]});
+    }
+  llvm::stable_sort(
+      ports, [](const Port &a, const Port &b) { return a.from < b.from; });
+  crossing.assign(positions.size() + 1, noPorts());
+  for (auto [number, port] : llvm::enumerate(ports)) {
+    int id = static_cast<int>(number);
+    // What a layer sums over its own tiles, or reads of a layer whose turn
+    // comes no earlier.
+    (port.from < port.to ? positions[port.to].fetched
+                         : positions[port.to].regrouped)
+        .push_back(id);
+    for (int row = port.from + 1; row <= port.to; ++row)
+      crossing[row][id / 64] |= uint64_t(1) << id % 64;
+    portsOf[port.maker].push_back(id);
+    if (port.reader != port.maker)
+      portsOf[port.reader].push_back(id);
+  }
+  // Layers fetch in the order of the tensors.
+  for (Position &position : positions)
+    for (std::vector<int> *list : {&position.fetched, &position.regrouped})
+      llvm::sort(*list, [&](int a, int b) {
+        return ports[a].tensor < ports[b].tensor;
+      });
+}

@@ -1,0 +1,55 @@
+//===- StepOrder.h - In which order a step does its work --------*- C++ -*-===//
+//
+// The order that the simulator walks in, which no plan changes: first the
+// layers forward, in the model's order, then backward in its reverse. Nouns:
+//
+//   position  one stage of one layer, as a place in that order
+//   port      a tensor on its way from the layer that makes it to one that
+//             reads it; it leaves from one position and is needed at another
+//   row       the state between two positions: row i stands before position i
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_PRICE_STEPORDER_H
+#define LWCC_PASSES_PLAN_PRICE_STEPORDER_H
+
+#include "passes/plan/price/Timing.h"
+
+namespace lwcc::plan {
+
+struct StepOrder {
+  struct Position {
+    int layer;
+    Stage stage;
+    std::vector<int> fetched;   ///< ports before the layer's kernels
+    std::vector<int> regrouped; ///< ports among the layer's own results
+  };
+  struct Port {
+    int tensor, maker, reader; ///< the layers
+    size_t made, read;         ///< which of TimedLayer's sets
+    int from, to;              ///< positions
+  };
+  /// A bit for each port.
+  using PortSet = std::vector<uint64_t>;
+
+  /// Leaves out stages in which a layer does nothing. `timing` tells which.
+  StepOrder(const LayerGraph &graph, Timing &timing, int devices) {
+    findPositions(graph, timing, devices);
+    findPorts(graph);
+  }
+  PortSet noPorts() const { return PortSet((ports.size() + 63) / 64); }
+
+  std::vector<Position> positions;
+  std::vector<Port> ports;                   ///< by the position they leave
+  std::vector<std::vector<int>> portsOf;     ///< of each layer
+  std::vector<std::vector<int>> positionsOf; ///< of each layer
+  /// Of each row: the ports that leave before it and are needed behind it.
+  std::vector<PortSet> crossing;
+
+private:
+  void findPositions(const LayerGraph &graph, Timing &timing, int devices);
+  void findPorts(const LayerGraph &graph);
+};
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_PRICE_STEPORDER_H

@@ -1,0 +1,177 @@
+//===- Timing.cpp - How long the tasks of placed layers take --------------===//
+
+#include "passes/plan/price/Timing.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <map>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+
+int64_t Exchange::bytes() const {
+  int64_t sum = 0;
+  for (const Arrival &arrival : arrivals)
+    sum += arrival.bytes;
+  return sum;
+}
+
+void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
+  if (from == to || bytes == 0)
+    return;
+  sources[to] |= DeviceSet(1) << from;
+  traffic.add(from, to, bytes);
+}
+
+void Timing::Flows::clear() {
+  traffic.clear();
+  std::fill(sources.begin(), sources.end(), 0);
+}
+
+void Timing::finish(const Flows &flows, Exchange &result) const {
+  result.arrivals.clear();
+  for (int64_t to = 0; to < setting.machine.devices(); ++to)
+    if (DeviceSet sources = flows.sources[to])
+      result.arrivals.push_back(
+          {static_cast<int>(to), sources,
+           ticks(flows.traffic.seconds(to, sources)),
+           static_cast<int64_t>(flows.traffic.received(to))});
+}
+
+Timing::Timing(const Setting &setting)
+    : setting(setting), mostRemembered((1 << 20) / setting.machine.devices()),
+      scratch(setting.machine) {
+  assert(setting.machine.devices() <= mostDevices && "the driver's limit");
+  std::map<std::string, int> known;
+  for (const LayerGraph::Layer &layer : setting.graph.layers)
+    kinds.push_back(
+        known.try_emplace(layer.signature, known.size()).first->second);
+}
+
+Ticks Timing::ticks(double seconds) const {
+  return std::llround(seconds * ticksPerSecond);
+}
+
+/// Appends seven bits a byte, the lowest first.
+static void append(int64_t number, std::string &key) {
+  for (; number >> 7; number >>= 7)
+    key.push_back(static_cast<char>(number | 1 << 7));
+  key.push_back(static_cast<char>(number));
+}
+
+/// Appends the degrees and sizes of a tiling.
+static void appendCuts(const Tiling &tiling, std::string &key) {
+  int64_t uneven = 0;
+  for (auto [d, sizes] : llvm::enumerate(tiling.sizes)) {
+    append(tiling.degrees[d], key);
+    uneven |= static_cast<int64_t>(!sizes.empty()) << d;
+  }
+  append(uneven, key);
+  for (const std::vector<int64_t> &sizes : tiling.sizes)
+    for (int64_t size : sizes)
+      append(size, key);
+}
+
+const LayerTiles &Timing::tilesOf(const Key &key, int layer,
+                                  const Tiling &tiling) {
+  auto [entry, isNew] = tiles.try_emplace(key);
+  if (isNew)
+    entry->second = setting.graph.tiles(layer, tiling);
+  return entry->second;
+}
+
+/// Each device that holds a region updates what it owns of it: it gets the
+/// others' gradients of that, and sends them the new values unless they made
+/// these themselves.
+void Timing::synchronize(const LayerTiles::Regions &regions,
+                         const std::vector<int64_t> &devices, TimedLayer &timed,
+                         Flows &reduce, Flows &gather) const {
+  for (const ParameterCopies &copies : parameterCopies(regions, devices)) {
+    const size_t count = copies.devices.size();
+    const double owned = copies.update.owned;
+    for (int64_t to : copies.devices) {
+      // Value and momentum are read and written, gradients are read.
+      Work work;
+      work.bytes = owned * (4 + static_cast<double>(count));
+      work.key = "sgd";
+      Ticks time = ticks(setting.costs.seconds(work));
+      timed[count > 1 ? TimedLayer::update : TimedLayer::ownUpdate][to] += time;
+      timed[TimedLayer::memory][to] +=
+          static_cast<int64_t>(2 * copies.bytes + owned);
+      for (int64_t from : copies.devices) {
+        reduce.add(from, to, owned);
+        if (!copies.update.allReduced)
+          gather.add(from, to, owned);
+      }
+    }
+  }
+}
+
+std::shared_ptr<const TimedLayer> Timing::layer(int layer,
+                                                const Tiling &tiling) {
+  key.clear();
+  append(kinds[layer], key);
+  appendCuts(tiling, key);
+  const size_t cuts = key.size();
+  for (const Place &place : tiling.places)
+    append(setting.machine.deviceOf(place), key);
+  if (auto known = layers.find(key); known != layers.end())
+    return known->second;
+
+  std::vector<int64_t> devices;
+  for (const Place &place : tiling.places)
+    devices.push_back(setting.machine.deviceOf(place));
+  if (layers.size() > mostRemembered)
+    layers.clear();
+  std::shared_ptr<const TimedLayer> &known = layers[key];
+  const LayerTiles &cut = tilesOf(key.substr(0, cuts), layer, tiling);
+  const LayerGraph::Layer &described = setting.graph.layers[layer];
+  auto timed = std::make_shared<TimedLayer>(setting.machine.devices());
+  for (auto [work, device] : llvm::zip_equal(cut.work, devices))
+    for (const Work &kernel : work)
+      (*timed)[static_cast<TimedLayer::Row>(kernel.stage)][device] +=
+          ticks(setting.costs.seconds(kernel));
+  for (auto [tensor, regions] : llvm::zip_equal(described.made, cut.made)) {
+    timed->made.emplace_back(regions, devices, overlaps);
+    const Tensor &made = setting.graph.tensors[tensor];
+    for (auto [region, device] : llvm::zip_equal(regions, devices))
+      if (region && made.made == Stage::forward)
+        (*timed)[TimedLayer::memory][device] += static_cast<int64_t>(
+            shard::volume(*region) * static_cast<double>(made.elementBytes));
+  }
+  for (const LayerTiles::Regions &regions : cut.read)
+    timed->read.emplace_back(regions, devices, overlaps);
+  Flows reduce(setting.machine), gather(setting.machine);
+  for (const LayerTiles::Regions &regions : cut.params)
+    synchronize(regions, devices, *timed, reduce, gather);
+  finish(reduce, timed->reduce);
+  finish(gather, timed->gather);
+  known = std::move(timed);
+  return known;
+}
+
+std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
+                                                 const RegionSet &read,
+                                                 int64_t elementBytes) {
+  if (RegionSet::isThere(made, read))
+    return nullptr;
+  if (exchanges.size() > mostRemembered)
+    exchanges.clear();
+  auto [known, isNew] =
+      exchanges.try_emplace(static_cast<uint64_t>(made.number()) << 34 |
+                            static_cast<uint64_t>(read.number()) << 4 |
+                            static_cast<uint64_t>(elementBytes));
+  if (!isNew)
+    return known->second;
+  scratch.clear();
+  RegionSet::forEachPair(
+      made, read, overlaps, [&](int64_t from, int64_t to, double volume) {
+        scratch.add(from, to, volume * static_cast<double>(elementBytes));
+      });
+  auto result = std::make_shared<Exchange>();
+  finish(scratch, *result);
+  if (!result->arrivals.empty())
+    known->second = std::move(result);
+  return known->second;
+}

@@ -1,0 +1,94 @@
+//===- Auto.cpp - The best plan of all solvers ------------------*- C++ -*-===//
+//
+// The best plan of all solvers. The candidates are every solver's plan, and the
+// quickest of these in simulation, polished by a short Markov chain. Of the
+// candidates that fit into memory, `auto` takes the one whose program has the
+// shortest step. That need not be what the chain found, since the simulator
+// knows less than ../price/ProgramTime.h. Where making programs would take too
+// long, the simulator decides alone.
+//
+// So what `auto` finds is never predicted to be slower than any fixed strategy
+// that fits. Data parallelism is the first candidate: others must be quicker
+// than it, not equal. The layer-wise search is cut short where it would take
+// too long; then its plan need not be the cheapest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/solve/Mcmc.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc::plan;
+
+namespace {
+struct Candidate {
+  std::string origin;
+  Tilings tilings;
+};
+} // namespace
+
+/// The candidate whose program has the shortest step; the first of equals.
+static const Candidate &quickest(const Problem &problem,
+                                 llvm::ArrayRef<Candidate> candidates) {
+  const Candidate *best = nullptr;
+  double least = 0;
+  for (const Candidate &candidate : candidates) {
+    double step = problem.programStep(
+        planOf(problem, candidate.tilings, candidate.origin));
+    if (!best || step < least) {
+      best = &candidate;
+      least = step;
+    }
+  }
+  return *best;
+}
+
+Plan lwcc::plan::solveAuto(const Problem &problem) {
+  Simulator simulator(problem);
+  Chain chain(problem, simulator);
+  std::vector<Candidate> candidates; ///< that fit into memory
+  Candidate simulated;               ///< the quickest in simulation
+  auto run = [&](const Candidate &start, int64_t proposals) {
+    bool ended = chain.run(start.tilings, proposals);
+    if (simulated.tilings != chain.best())
+      simulated = {start.origin, chain.best()};
+    return ended;
+  };
+  auto add = [&](const Candidate &candidate) {
+    if (llvm::none_of(candidates, [&](const Candidate &known) {
+          return known.tilings == candidate.tilings;
+        }))
+      candidates.push_back(candidate);
+  };
+  auto consider = [&](llvm::StringRef name, const Plan &plan) {
+    Candidate candidate{name.str(), tilingsOf(problem.graph, plan)};
+    if (!isCutAlong(problem.graph, candidate.tilings,
+                    problem.search.dimensions))
+      return;
+    run(candidate, 0);
+    if (simulator.memory() <= problem.machine.device.memory)
+      add(candidate);
+  };
+  consider("data", findSolver("data")->solve(problem));
+  for (const Solver &solver : solvers())
+    if (!solver.searches && solver.name != "data")
+      consider(solver.name, solver.solve(problem));
+  bool ended = true;
+  if (problem.search.seconds > 0) {
+    // Where bounds leave many values (Bounds.h), elimination may take minutes;
+    // this much of it takes less than a second.
+    constexpr double limit = 1e8;
+    consider("layerwise", solveLayerwise(problem, limit));
+    ended = run({simulated.origin + ", polished", simulated.tilings},
+                100 * chain.groups());
+    if (chain.fits())
+      add(simulated);
+  }
+  const Candidate &best = problem.programStep && !candidates.empty()
+                              ? quickest(problem, candidates)
+                              : simulated;
+  Plan plan = planOf(problem, best.tilings, "auto: " + best.origin);
+  if (!ended)
+    plan.warning = outOfTime(problem);
+  return plan;
+}

@@ -1,0 +1,142 @@
+//===- Compare.cpp - What each strategy would cost ------------------------===//
+
+#include "passes/plan/solve/Compare.h"
+#include "passes/plan/price/Price.h"
+#include "passes/plan/price/Simulator.h"
+#include "passes/plan/solve/Space.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+
+using namespace lwcc::plan;
+
+static double milliseconds(Ticks time) {
+  return static_cast<double>(time) / ticksPerSecond * 1e3;
+}
+
+/// "n=2 c=4", "-" for what is whole.
+static std::string textOf(const Tiling &tiling) {
+  std::string text;
+  for (auto [d, name] : llvm::enumerate(dimensions))
+    if (tiling.degrees[d] > 1)
+      text += (text.empty() ? "" : " ") + std::string(1, name) + "=" +
+              std::to_string(tiling.degrees[d]);
+  return text.empty() ? "-" : text;
+}
+
+/// Prints the groups that the plan cuts otherwise than data parallelism does,
+/// and how much slower the step would be if only that group were cut like it.
+static void printReasons(const Problem &problem, Simulator &simulator,
+                         const Tilings &data, llvm::raw_ostream &os) {
+  struct Reason {
+    std::string layer;
+    Tiling tiling, instead;
+    Ticks saved;
+  };
+  std::vector<Reason> reasons;
+  for (const LayerGroup &group : groupsOf(problem.graph)) {
+    std::vector<Simulator::Change> back;
+    for (int layer : group)
+      if (simulator.tilings()[layer] != data[layer])
+        back.push_back({layer, data[layer]});
+    if (back.empty())
+      continue;
+    int first = back[0].layer;
+    reasons.push_back({problem.graph.layers[first].name,
+                       simulator.tilings()[first], data[first],
+                       simulator.propose(back) - simulator.step()});
+  }
+  if (reasons.empty())
+    return;
+  llvm::stable_sort(reasons, [](const Reason &a, const Reason &b) {
+    return a.saved > b.saved;
+  });
+  os << "cut otherwise than by data parallelism, and the milliseconds that "
+        "this saves, one by one:\n";
+  constexpr size_t most = 12;
+  for (const Reason &reason : llvm::ArrayRef(reasons).take_front(most))
+    os << "  " << llvm::left_justify(reason.layer, 40) << " "
+       << llvm::left_justify(textOf(reason.tiling), 12) << " not "
+       << llvm::left_justify(textOf(reason.instead), 8)
+       << llvm::format("%10.3f\n", milliseconds(reason.saved));
+  if (reasons.size() > most)
+    os << "  and " << reasons.size() - most << " more\n";
+}
+
+std::string lwcc::plan::compareStrategies(const Problem &problem,
+                                          const Plan &plan,
+                                          llvm::StringRef name,
+                                          double searched) {
+  const LayerGraph &graph = problem.graph;
+  struct Row {
+    std::string name;
+    double step; ///< seconds, of the program if that is made
+    Ticks simulated;
+    int64_t bytes, memory;
+    double sum;      ///< seconds, of Eq. 1 (Price.h)
+    double searched; ///< seconds
+  };
+  std::vector<Row> rows;
+  Simulator simulator(problem);
+  auto add = [&](llvm::StringRef name, const Plan &plan, double searched) {
+    Tilings tilings = tilingsOf(graph, plan);
+    simulator.simulate(tilings);
+    Seconds sum;
+    for (const Seconds &layer :
+         priceOf(graph, tilings, problem.machine, problem.costs))
+      sum += layer;
+    Ticks simulated = simulator.step();
+    double step = problem.programStep ? problem.programStep(plan)
+                                      : milliseconds(simulated) / 1e3;
+    rows.push_back({name.str(), step, simulated, simulator.bytes(),
+                    simulator.memory(), sum.total(), searched});
+  };
+  Tilings data;
+  // Searches take long: most run only on demand, without a budget none does.
+  auto isQuick = [&](const Solver &solver) {
+    return !solver.searches ||
+           (solver.name == "layerwise" && problem.search.seconds > 0);
+  };
+  for (const Solver &solver : solvers()) {
+    if (solver.name == name || !isQuick(solver))
+      continue;
+    auto start = std::chrono::steady_clock::now();
+    lwcc::plan::Plan made = solver.solve(problem);
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - start;
+    add(solver.name, made, took.count());
+    if (solver.name == "data")
+      data = tilingsOf(graph, made);
+  }
+  add(name, plan, searched);
+  rows.back().name += " *";
+  std::rotate(rows.begin(), rows.end() - 1, rows.end()); // first among equals
+  if (data.empty())
+    data = tilingsOf(graph, plan);
+  llvm::stable_sort(rows,
+                    [](const Row &a, const Row &b) { return a.step < b.step; });
+
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "strategies by predicted step (" << problem.costs.source() << ", "
+     << problem.machine.devices() << " devices; * is this plan):\n"
+     << "  strategy          step, ms   simulated     sum, ms  images/s  "
+        "exchanged, MiB  memory, MiB  search, s\n";
+  for (const Row &row : rows) {
+    os << "  " << llvm::left_justify(row.name, 14)
+       << llvm::format("%12.3f%12.3f%12.3f%10.0f%16.1f%13.1f", row.step * 1e3,
+                       milliseconds(row.simulated), row.sum * 1e3,
+                       static_cast<double>(graph.batch) / row.step,
+                       static_cast<double>(row.bytes) / (1 << 20),
+                       static_cast<double>(row.memory) / (1 << 20));
+    if (row.searched > 0.0005)
+      os << llvm::format("%11.3f", row.searched);
+    os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
+                                                      : "\n");
+  }
+  printReasons(problem, simulator, data, os);
+  return text;
+}

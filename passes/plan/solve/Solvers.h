@@ -1,0 +1,71 @@
+//===- Solvers.h - The table of planning strategies -------------*- C++ -*-===//
+//
+// Defines the nouns of searching, and the table of strategies:
+//
+//   problem   what a solver is given: a setting, and what searches may do
+//   solver    a function from a problem to a plan
+//   strategy  a row of the table: a solver and its name in files and flags
+//   space     the ways to cut that searches choose from (Space.h)
+//
+// A new strategy is a new row. The IR, the code generator and the runtime never
+// learn of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_PASSES_PLAN_SOLVE_SOLVERS_H
+#define LWCC_PASSES_PLAN_SOLVE_SOLVERS_H
+
+#include "passes/plan/price/Setting.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace lwcc::plan {
+
+/// What searches may do.
+struct SearchOptions {
+  double seconds = 10; ///< for a search by chance; 0: there is none
+  uint64_t seed = 0;
+  /// The dimensions that layers may be cut along.
+  std::string dimensions = plan::dimensions.str();
+};
+
+/// What a solver is given.
+struct Problem : Setting {
+  SearchOptions search = {};
+  /// Compiles a plan and tells how many seconds a step of that program takes
+  /// (ProgramTime.h). Null where making programs would take too long.
+  llvm::function_ref<double(const Plan &plan)> programStep = nullptr;
+};
+
+struct Solver {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  Plan (*solve)(const Problem &problem);
+  bool searches = false;    ///< takes time, and asks for prices
+  bool heedsMemory = false; ///< looks for a plan that fits into memory
+};
+
+/// A plan without layers yet, which says what it is made for.
+Plan planFor(const Problem &problem, llvm::StringRef strategy);
+/// A plan of these tilings, one for each layer of the graph.
+Plan planOf(const Problem &problem, const Tilings &tilings,
+            llvm::StringRef strategy);
+
+/// Exact minimum of OptCNN's sum (Layerwise.cpp).
+Plan solveLayerwise(const Problem &problem);
+/// The same with a `limit` for MinSum.h's solve().
+Plan solveLayerwise(const Problem &problem, double limit);
+/// The same by depth-first search, which gives up on large models
+/// (Layerwise.cpp).
+Plan solveDepthFirst(const Problem &problem);
+/// Markov chains over simulated steps (Mcmc.cpp).
+Plan solveMcmc(const Problem &problem);
+/// The best of all these (Auto.cpp).
+Plan solveAuto(const Problem &problem);
+
+llvm::ArrayRef<Solver> solvers();
+const Solver *findSolver(llvm::StringRef name);
+
+} // namespace lwcc::plan
+
+#endif // LWCC_PASSES_PLAN_SOLVE_SOLVERS_H

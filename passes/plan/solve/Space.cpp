@@ -1,0 +1,86 @@
+//===- Space.cpp - What searches choose from ------------------------------===//
+
+#include "passes/plan/solve/Space.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc::plan;
+
+std::vector<LayerGroup> lwcc::plan::groupsOf(const LayerGraph &graph) {
+  std::vector<LayerGroup> groups;
+  std::vector<int> groupOf;
+  for (auto [i, layer] : llvm::enumerate(graph.layers)) {
+    groupOf.push_back(layer.leader < 0 ? static_cast<int>(groups.size())
+                                       : groupOf[layer.leader]);
+    if (layer.leader < 0)
+      groups.emplace_back();
+    groups[groupOf.back()].push_back(static_cast<int>(i));
+  }
+  return groups;
+}
+
+Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
+                                 const Tiling &leader) {
+  return layer.leader < 0 ? leader : followerTiling(layer, leader);
+}
+
+/// All degrees whose product divides the number of devices. A reduction is not
+/// cut together with height or width: partial sums and halos would multiply.
+static void enumerate(const Extents &extents, int64_t devices, size_t d,
+                      Extents &degrees, std::vector<Extents> &found) {
+  if (d == degrees.size()) {
+    if (degrees[4] == 1 || degrees[2] * degrees[3] == 1)
+      found.push_back(degrees);
+    return;
+  }
+  for (int64_t degree = 1; degree <= std::min(devices, extents[d]); ++degree) {
+    if (devices % degree)
+      continue;
+    degrees[d] = degree;
+    enumerate(extents, devices / degree, d + 1, degrees, found);
+  }
+  degrees[d] = 1;
+}
+
+Tiling lwcc::plan::spread(size_t dimension, const Extents &extents,
+                          const Machine &machine) {
+  Tiling tiling;
+  tiling.degrees[dimension] = std::min(machine.devices(), extents[dimension]);
+  tiling.places = machine.placesInTurn(tiling.tiles());
+  return tiling;
+}
+
+std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
+                                             const Machine &machine,
+                                             llvm::StringRef along) {
+  std::vector<Extents> all;
+  Extents degrees = {1, 1, 1, 1, 1};
+  Extents extents = layer.extents;
+  for (auto [extent, dimension] : llvm::zip_equal(extents, dimensions))
+    if (!along.contains(dimension))
+      extent = 1;
+  enumerate(extents, machine.devices(), 0, degrees, all);
+  // Data parallelism and One Weird Trick cut like this. With these tilings in
+  // the space, no search is worse than they are.
+  for (size_t d : {0, 1})
+    if (Extents widest = spread(d, extents, machine).degrees;
+        !llvm::is_contained(all, widest))
+      all.push_back(widest);
+  std::vector<Tiling> tilings;
+  for (const Extents &each : all) {
+    Tiling tiling;
+    tiling.degrees = each;
+    tiling.places = machine.placesInTurn(tiling.tiles());
+    tilings.push_back(std::move(tiling));
+  }
+  return tilings;
+}
+
+bool lwcc::plan::isCutAlong(const LayerGraph &graph, const Tilings &tilings,
+                            llvm::StringRef along) {
+  for (auto [layer, tiling] : llvm::zip_equal(graph.layers, tilings))
+    for (auto [degree, dimension] : llvm::zip_equal(tiling.degrees, dimensions))
+      if (layer.leader < 0 && degree > 1 && !along.contains(dimension))
+        return false;
+  return true;
+}

@@ -1,0 +1,128 @@
+//===- FlagTable.cpp - All flags of the trainer ---------------------------===//
+
+#include "runtime/train/cli/FlagTable.h"
+
+namespace lwcc::rt::train {
+
+/// Steps and epochs have numbers of 32 bits.
+static constexpr double maxCount = std::numeric_limits<uint32_t>::max();
+
+const std::vector<FlagSection> &flagTable() {
+  using O = Options;
+  static const std::vector<FlagSection> sections = {
+      {"Data",
+       {
+           {"data", "DIR", &O::data,
+            "training images: a folder with images.npy (uint8 or float; "
+            "[n,h,w,c], [n,c,h,w], [n,h,w] or [n,features]) and labels.npy, or "
+            "with MNIST's IDX files; or \"synthetic\""},
+           {"val-data", "DIR", &O::valData,
+            "images to validate on after each epoch"},
+           {"no-shuffle", nullptr, &O::noShuffle,
+            "take the images in their order", true},
+           {"mean", "M[,M..]", &O::mean,
+            "subtracted from the input, for all channels or for each (bytes "
+            "are scaled to [0,1] before)",
+            true, -noLimit},
+           {"std", "S[,S..]", &O::std, "what the input is divided by then",
+            true, std::numeric_limits<double>::min()},
+           {"workers", "N", &O::workers, "threads that prepare batches", false,
+            1, 256},
+       }},
+      {"Training",
+       {
+           {"epochs", "N", &O::epochs,
+            "passes over the data; 0 only evaluates and exports (default: "
+            "1, or as many as --steps takes)",
+            true, 0, maxCount},
+           {"steps", "N", &O::steps, "stop after N steps over all epochs", true,
+            0, maxCount},
+           {"lr", "X", &O::lr, "learning rate", true},
+           {"sched",
+            "NAME",
+            &O::sched,
+            "learning rate by epoch: constant, step or cosine",
+            true,
+            0,
+            noLimit,
+            {"constant", "step", "cosine"}},
+           {"warmup-epochs", "N", &O::warmupEpochs,
+            "epochs of linear warm-up from --warmup-lr to --lr", true},
+           {"warmup-lr", "X", &O::warmupLr,
+            "learning rate of the first epoch of a warm-up", true},
+           {"min-lr", "X", &O::minLr, "lowest learning rate of cosine", true},
+           {"decay-epochs", "N", &O::decayEpochs,
+            "epochs between two falls of step", true, 1},
+           {"decay-rate", "X", &O::decayRate,
+            "what step multiplies the learning rate with", true},
+           {"momentum", "X", &O::momentum, "of SGD", true},
+           {"nesterov", nullptr, &O::nesterov, "Nesterov momentum", true},
+           {"weight-decay", "X", &O::weightDecay, "of SGD, for all parameters",
+            true},
+           {"seed", "N", &O::seed,
+            "of initial weights, dropout and the order of the images", true},
+           {"init",
+            "file|fresh",
+            &O::init,
+            "initial weights: what the model file says, or each layer's "
+            "default drawn anew",
+            true,
+            0,
+            noLimit,
+            {"file", "fresh"}},
+       }},
+      {"Checkpoints and results",
+       {
+           {"checkpoint-dir", "DIR", &O::checkpointDir,
+            "folder for checkpoints"},
+           {"checkpoint-every", "N", &O::checkpointEvery,
+            "steps between checkpoints; 0: one after each epoch"},
+           {"checkpoint-keep", "N", &O::checkpointKeep,
+            "latest checkpoints that are kept; 0: all"},
+           {"resume", "auto|PATH", &O::resume,
+            "continue from the latest checkpoint of --checkpoint-dir if there "
+            "is one, or from PATH; flags of the training that are not given "
+            "are the checkpoint's"},
+           {"export-onnx", "FILE", &O::exportOnnx,
+            "write the model with its trained values at the end"},
+           {"log", "FILE", &O::log,
+            "write a line of JSON for each step (step and epoch count from 1) "
+            "and each evaluation"},
+           {"log-interval", "N", &O::logInterval,
+            "steps between lines of progress where there is no terminal; after "
+            "10 seconds without one a line appears as well",
+            false, 1},
+       }},
+      {"Machine",
+       {
+           {"threads", "N", &O::threads,
+            "CPU threads; 0: one for each core that other work leaves free "
+            "(with --deterministic for each core), or OMP_NUM_THREADS. Another "
+            "number rounds differently, with --deterministic, too, where "
+            "checkpoints remember it",
+            true, 0, 4096},
+           {"deterministic", nullptr, &O::deterministic,
+            "bitwise equal results from run to run with as many CPU threads",
+            true},
+           {"benchmark", "N", &O::benchmark,
+            "time N steps on synthetic data that is already on the device, "
+            "behind N/2 that are not timed",
+            false, 0, 1e6},
+           {"trace", "FILE", &O::trace,
+            "write when every call ran, one track a lane, for chrome://tracing "
+            "or Perfetto: in the steps of --benchmark, else in 10 steps behind "
+            "the first 3; on GPUs those steps run without a graph, slower"},
+       }},
+      {"Instead of training",
+       {
+           {"info", nullptr, &O::info,
+            "describe the program: model, memory, what was fixed at compile "
+            "time"},
+           {"help", nullptr, &O::help, "this text"},
+           {"version", nullptr, &O::version, "the compiler's version"},
+       }},
+  };
+  return sections;
+}
+
+} // namespace lwcc::rt::train

@@ -1,0 +1,46 @@
+//===- FlagTable.h - One row per flag ---------------------------*- C++ -*-===//
+//
+// Name, type, range and help of every flag of Options. A new flag is a field
+// there and a row here; how rows are parsed and printed is Flags.cpp's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_CLI_FLAGTABLE_H
+#define LWCC_RUNTIME_TRAIN_CLI_FLAGTABLE_H
+
+#include "runtime/train/cli/Flags.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+using NumberList = std::vector<double>;
+inline constexpr double noLimit = std::numeric_limits<double>::infinity();
+
+struct Flag {
+  const char *name;
+  const char *value; ///< its placeholder in --help; null: a switch
+  std::variant<bool Options::*, int64_t Options::*, uint64_t Options::*,
+               double Options::*, std::string Options::*, NumberList Options::*>
+      field;
+  const char *help;
+  bool remembered = false; ///< belongs to the training, kept in checkpoints
+  double low = 0;          ///< least value of a number
+  double high = noLimit;
+  std::vector<std::string> choices = {};
+};
+
+struct FlagSection {
+  const char *title;
+  std::vector<Flag> flags;
+};
+
+/// In the order of --help.
+const std::vector<FlagSection> &flagTable();
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_CLI_FLAGTABLE_H

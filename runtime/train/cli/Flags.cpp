@@ -1,0 +1,276 @@
+//===- Flags.cpp - The trainer's command line -----------------------------===//
+
+#include "runtime/train/cli/Flags.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/train/cli/FlagTable.h"
+#include "runtime/train/files/Text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace lwcc::rt::train {
+
+static const Flag *findFlag(const std::string &name) {
+  for (const FlagSection &section : flagTable())
+    for (const Flag &flag : section.flags)
+      if (name == flag.name)
+        return &flag;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Values to and from text
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static bool parseNumber(std::string_view text, T &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  return !text.empty() && error == std::errc() && stop == end;
+}
+
+static std::string exactText(double value) {
+  char buffer[64];
+  return std::string(buffer,
+                     std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+static std::string rangeText(const Flag &flag) {
+  if (flag.low > -noLimit && flag.high < noLimit)
+    return " from " + exactText(flag.low) + " to " + exactText(flag.high);
+  if (flag.low == std::numeric_limits<double>::min())
+    return " above 0";
+  return flag.low > -noLimit ? " of at least " + exactText(flag.low) : "";
+}
+
+/// Stores `text` in the flag's field; returns what was expected instead, or "".
+static std::string setFlag(Options &options, const Flag &flag,
+                           const std::string &text) {
+  auto inRange = [&](double value) {
+    return std::isfinite(value) && value >= flag.low && value <= flag.high;
+  };
+  auto set = [&]<typename T>(T Options::*field) -> std::string {
+    if constexpr (std::is_same_v<T, bool>) {
+      if (text != "true" && text != "false")
+        return "true or false";
+      options.*field = text == "true";
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      bool known = flag.choices.empty();
+      std::string list;
+      for (const std::string &choice : flag.choices) {
+        known |= choice == text;
+        list += (list.empty() ? "" : ", ") + choice;
+      }
+      if (!known)
+        return "one of " + list;
+      if (text.empty())
+        return std::string("a ") + flag.value;
+      options.*field = text;
+    } else if constexpr (std::is_same_v<T, NumberList>) {
+      NumberList values;
+      for (size_t at = 0; at <= text.size();) {
+        size_t comma = std::min(text.find(',', at), text.size());
+        double value = 0;
+        if (!parseNumber(std::string_view(text).substr(at, comma - at),
+                         value) ||
+            !inRange(value))
+          return "numbers" + rangeText(flag) + ", separated by commas";
+        values.push_back(value);
+        at = comma + 1;
+      }
+      options.*field = values;
+    } else {
+      T value = 0;
+      if (!parseNumber(text, value) || !inRange(double(value)))
+        return (std::is_same_v<T, double> ? "a number" : "a whole number") +
+               rangeText(flag);
+      options.*field = value;
+    }
+    return "";
+  };
+  return std::visit(set, flag.field);
+}
+
+static std::string textOf(const Options &options, const Flag &flag) {
+  auto get = [&]<typename T>(T Options::*field) -> std::string {
+    const T &value = options.*field;
+    if constexpr (std::is_same_v<T, bool>) {
+      return value ? "true" : "false";
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return value;
+    } else if constexpr (std::is_same_v<T, NumberList>) {
+      std::string list;
+      for (double item : value)
+        list += (list.empty() ? "" : ",") + exactText(item);
+      return list;
+    } else if constexpr (std::is_same_v<T, double>) {
+      return exactText(value);
+    } else {
+      return std::to_string(value);
+    }
+  };
+  return std::visit(get, flag.field);
+}
+
+/// A flag that has no value until it gets one: not remembered, no default. No
+/// flag can be given as -1.
+static bool isUnset(const std::string &text) {
+  return text.empty() || text == "-1";
+}
+
+//===----------------------------------------------------------------------===//
+// Command line
+//===----------------------------------------------------------------------===//
+
+static std::string unknownFlag(const std::string &name,
+                               const FlagAnswers &answers) {
+  for (const auto &[flag, answer] : answers)
+    if (flag == name)
+      return "--" + name + ": " + answer;
+  std::vector<std::string> names;
+  for (const FlagSection &section : flagTable())
+    for (const Flag &flag : section.flags)
+      names.push_back(flag.name);
+  std::string close = nearest(name, names);
+  return "unknown flag --" + name +
+         (close.empty() ? "" : "; did you mean --" + close + "?");
+}
+
+Flags parseFlags(const std::vector<std::string> &arguments,
+                 const FlagAnswers &answers) {
+  Flags flags;
+  std::vector<std::string> mistakes;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string &argument = arguments[i];
+    if (argument == "-h") {
+      flags.options.help = true;
+      continue;
+    }
+    if (argument.size() < 3 || argument.compare(0, 2, "--") != 0) {
+      mistakes.push_back("unexpected argument '" + argument +
+                         "'; all arguments are --flag=value");
+      continue;
+    }
+    size_t equals = std::min(argument.find('='), argument.size());
+    std::string name = argument.substr(2, equals - 2);
+    const Flag *flag = findFlag(name);
+    if (!flag) {
+      mistakes.push_back(unknownFlag(name, answers));
+      // Not another mistake: the value of the flag that we do not know.
+      if (equals == argument.size() && i + 1 < arguments.size() &&
+          arguments[i + 1].compare(0, 1, "-") != 0)
+        ++i;
+      continue;
+    }
+    std::string value = "true";
+    if (equals < argument.size()) {
+      value = argument.substr(equals + 1);
+    } else if (flag->value) {
+      if (i + 1 == arguments.size() ||
+          arguments[i + 1].compare(0, 2, "--") == 0) {
+        mistakes.push_back("--" + name + " needs a value: --" + name + "=" +
+                           flag->value);
+        continue;
+      }
+      value = arguments[++i];
+    }
+    if (std::string expected = setFlag(flags.options, *flag, value);
+        !expected.empty())
+      mistakes.push_back("--" + name + "=" + value + ": expected " + expected);
+    flags.given.insert(name);
+  }
+  if (mistakes.empty())
+    return flags;
+  std::string message;
+  for (const std::string &mistake : mistakes)
+    message += mistake + "\n";
+  throw Error(message + "(--help lists all flags)");
+}
+
+std::string flagsHelp() {
+  constexpr size_t column = 28, width = 80;
+  Options defaults;
+  std::string text;
+  for (const FlagSection &section : flagTable()) {
+    text += std::string("\n") + section.title + ":\n";
+    for (const Flag &flag : section.flags) {
+      std::string line = std::string("  --") + flag.name;
+      if (flag.value)
+        line += std::string("=") + flag.value;
+      std::string help = flag.help, value = textOf(defaults, flag);
+      if (flag.value && !isUnset(value))
+        help += " (default: " + value + ")";
+      line += line.size() + 2 > column ? "\n" + std::string(column, ' ')
+                                       : std::string(column - line.size(), ' ');
+      // Words, wrapped at the right edge.
+      size_t used = column;
+      for (size_t at = 0; at < help.size();) {
+        size_t end = std::min(help.find(' ', at), help.size());
+        if (used > column && used + 1 + (end - at) > width) {
+          line += "\n" + std::string(column, ' ');
+          used = column;
+        }
+        if (used > column) {
+          line += ' ';
+          ++used;
+        }
+        line.append(help, at, end - at);
+        used += end - at;
+        at = end + 1;
+      }
+      text += line + "\n";
+    }
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>>
+rememberedFlags(const Options &options) {
+  // Only for their bits: another machine has other cores.
+  const decltype(Flag::field) threads = &Options::threads;
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const FlagSection &section : flagTable())
+    for (const Flag &flag : section.flags)
+      if (std::string text = textOf(options, flag);
+          flag.remembered && !isUnset(text) &&
+          (options.deterministic || flag.field != threads))
+        texts.emplace_back(flag.name, text);
+  return texts;
+}
+
+std::vector<std::string>
+recallFlags(Flags &flags,
+            const std::vector<std::pair<std::string, std::string>> &remembered,
+            const std::string &where) {
+  std::vector<std::string> differences;
+  bool newLength = flags.given.count("epochs") || flags.given.count("steps");
+  for (const auto &[name, text] : remembered) {
+    const Flag *flag = findFlag(name);
+    if (!flag || !flag->remembered)
+      throw Error(where + ": knows a flag --" + name +
+                  " that this program does not");
+    if (flags.given.count(name)) {
+      std::string now = textOf(flags.options, *flag);
+      if (now != text)
+        differences.push_back("--" + name + " is " + now + ", was " + text);
+      continue;
+    }
+    // The end of the training is given anew as a whole.
+    if (newLength && (name == "epochs" || name == "steps"))
+      continue;
+    if (std::string expected = setFlag(flags.options, *flag, text);
+        !expected.empty())
+      throw Error(where + ": --" + name + "=" + text + ": expected " +
+                  expected);
+  }
+  return differences;
+}
+
+} // namespace lwcc::rt::train

@@ -1,0 +1,57 @@
+//===- Flags.h - The trainer's command line ---------------------*- C++ -*-===//
+//
+// One table row per flag: name, type, default, help. The parser, --help, the
+// search for the nearest flag and what a checkpoint remembers all come from
+// the table; nothing else knows how a flag is spelled.
+//
+// Why no library: the parsers there are (CLI11, Boost, cxxopts) stop at the
+// first mistake and do not name the nearest flag; here all mistakes are listed
+// at once. And the table is needed without a command line as well: a checkpoint
+// remembers flags as texts, which are checked and compared when it is resumed.
+// What a library would take over, splitting --flag=value, is twenty lines.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_CLI_FLAGS_H
+#define LWCC_RUNTIME_TRAIN_CLI_FLAGS_H
+
+#include "runtime/train/loop/Options.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+struct Flags {
+  Options options;
+  std::set<std::string> given; ///< names, without the dashes
+};
+
+/// Flags that there are not, each with what to say to those who try it.
+using FlagAnswers = std::vector<std::pair<std::string, std::string>>;
+
+/// Accepts --flag=value and --flag value. Throws Error with one line for every
+/// mistake.
+Flags parseFlags(const std::vector<std::string> &arguments,
+                 const FlagAnswers &answers = {});
+
+/// What --help prints below the first line.
+std::string flagsHelp();
+
+/// The flags that belong to the training itself, as name and text, for a
+/// checkpoint.
+std::vector<std::pair<std::string, std::string>>
+rememberedFlags(const Options &options);
+
+/// Takes a checkpoint's flags, except where the command line says otherwise.
+/// Returns what differs ("--lr is 0.1, was 0.01"); throws Error(WHERE: ...)
+/// for texts that are not values of the flag.
+std::vector<std::string>
+recallFlags(Flags &flags,
+            const std::vector<std::pair<std::string, std::string>> &remembered,
+            const std::string &where);
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_CLI_FLAGS_H

@@ -1,0 +1,236 @@
+//===- Main.cpp - The trainer's command line, from start to exit code -----===//
+//
+// Puts flags, checkpoint, data and machine together and is the one place where
+// an Error becomes a message. What can be refused without a machine is refused
+// before one is made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/core/Program.h"
+#include "runtime/train/cli/Flags.h"
+#include "runtime/train/files/OutputFiles.h"
+#include "runtime/train/files/Text.h"
+#include "runtime/train/loop/Benchmark.h"
+#include "runtime/train/loop/Trainer.h"
+#include "runtime/train/report/Info.h"
+#include "runtime/train/report/Remarks.h"
+#include "runtime/train/state/Weights.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <new>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace lwcc::rt {
+
+using namespace train;
+
+static std::unique_ptr<Machine> createMachine(const Program &program,
+                                              const Options &options) {
+  MachineOptions choice;
+  choice.threads = static_cast<int>(options.threads);
+  // Neither a measurement nor equal bits may depend on what else runs.
+  choice.yielding = !options.deterministic && options.benchmark == 0;
+  choice.deterministic = options.deterministic;
+  return Machine::create(program.machine, choice);
+}
+
+/// What --threads must say for the same cut of the work, 0 where it says
+/// nothing.
+static int64_t threadsOf(const Machine &machine, const Program &program) {
+  int64_t threads = 0;
+  for (size_t i = 0; i < program.machine.lanes.size(); ++i)
+    if (!program.machine.lanes[i].copies)
+      threads += machine.threads(static_cast<int>(i));
+  return threads;
+}
+
+/// Fails now rather than after hours of training.
+static void checkOutputs(const Program &program, const Options &options,
+                         const std::string &checkpoint, FolderLock &lock) {
+  if (!options.exportOnnx.empty()) {
+    if (program.onnxExport.empty())
+      throw Error("--export-onnx: this program was compiled without the ONNX "
+                  "file's pieces");
+    checkWritable(options.exportOnnx);
+  }
+  if (!options.log.empty())
+    checkWritable(options.log);
+  if (options.checkpointDir.empty()) {
+    if (options.checkpointEvery > 0)
+      throw Error("--checkpoint-every needs --checkpoint-dir");
+    return;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.checkpointDir, error);
+  if (error)
+    throw Error(options.checkpointDir +
+                ": cannot make the folder: " + error.message());
+  checkWritable(
+      (std::filesystem::path(options.checkpointDir) / "state.json").string());
+  lock.take(options.checkpointDir);
+  auto checkpoints = listCheckpoints(options.checkpointDir);
+  // Also those that came after --resume=auto had found none.
+  if (checkpoint.empty() && !checkpoints.empty())
+    throw Error(options.checkpointDir +
+                ": holds checkpoints of another "
+                "training, the latest of step " +
+                std::to_string(checkpoints.back().step) +
+                "; add --resume=auto to continue it, or choose another folder");
+}
+
+/// Resolves --resume; takes the checkpoint's flags.
+static void resume(const Program &program, Flags &flags, std::string &path,
+                   TrainState &state, FolderLock &lock) {
+  const Options &options = flags.options;
+  if (options.resume.empty())
+    return;
+  // Before the latest is looked for: another trainer may be about to write it.
+  std::error_code error;
+  if (std::filesystem::is_directory(options.checkpointDir, error))
+    lock.take(options.checkpointDir);
+  path = resolveResume(options.resume, options.checkpointDir);
+  if (path.empty())
+    return;
+  CheckpointInfo info = readCheckpointInfo(path);
+  checkCheckpoint(path, program);
+  state = info.state;
+  if (info.modelHash != program.modelHash)
+    std::printf("note: %s is of another file than %s; their tensors agree\n",
+                path.c_str(), program.model.c_str());
+  for (const std::string &difference : recallFlags(flags, info.flags, path))
+    std::printf("note: %s in %s\n", difference.c_str(), path.c_str());
+}
+
+static DataSet openChecked(const std::string &place, DataRole role,
+                           const Program &program, const Options &options) {
+  // Enough for an epoch that is worth the name, in whole batches.
+  int64_t synthetic =
+      (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
+      program.batch * program.batch;
+  ModelInput input = inputOf(program);
+  auto source = openData(place, role, input, synthetic);
+  if (role == DataRole::training && source->size() < program.batch)
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                ", fewer than a batch of " + countText(program.batch) +
+                "; compile the model with a smaller --batch");
+  if (source->size() == 0)
+    throw Error(place + ": holds no images");
+  if (source->size() > std::numeric_limits<uint32_t>::max())
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                "; images have numbers of 32 bits");
+  if (role == DataRole::training && place != "synthetic")
+    for (const std::string &remark :
+         remarksOn(*source, place, program.classes,
+                   !options.mean.empty() || !options.std.empty()))
+      std::fprintf(stderr, "warning: %s\n", remark.c_str());
+  Transform transform(source->format(), input.dims, options.mean, options.std);
+  return {std::move(source), std::move(transform)};
+}
+
+static int trainOrThrow(int argc, char **argv, const Program &program) {
+  auto start = std::chrono::steady_clock::now();
+  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc},
+                           flagsOfOthers(program));
+  const Options &options = flags.options;
+  if (options.help) {
+    std::printf("Trains %s, compiled by %s.\n\nUsage: %s --data=DIR "
+                "[--flag=value ...]\n%s",
+                program.model.c_str(), program.compiler.c_str(),
+                argc > 0 ? argv[0] : "trainer", flagsHelp().c_str());
+    return 0;
+  }
+  if (options.version) {
+    std::printf("%s (%s)\n", program.compiler.c_str(), program.model.c_str());
+    return 0;
+  }
+  if (options.info) {
+    std::printf("%s", describeProgram(program).c_str());
+    return 0;
+  }
+  if (!program.blob)
+    throw Error(weightsPath() + ": the weights (" +
+                countText(program.blobBytes) +
+                " bytes) are not there; this file belongs to the program, and "
+                "has to be copied and renamed with it");
+  if (!options.trace.empty())
+    checkWritable(options.trace);
+  if (options.benchmark > 0) {
+    runBenchmark(*createMachine(program, options), program, options, start);
+    return 0;
+  }
+  if (options.data.empty())
+    throw Error("--data is missing: --data=DIR names a folder of images, "
+                "--data=synthetic makes some up (--help lists all flags)");
+
+  std::string checkpoint;
+  TrainState state;
+  FolderLock lock;
+  resume(program, flags, checkpoint, state, lock);
+  DataSet data =
+      openChecked(options.data, DataRole::training, program, options);
+  std::optional<DataSet> validation;
+  if (!options.valData.empty())
+    validation.emplace(
+        openChecked(options.valData, DataRole::validation, program, options));
+  if (!checkpoint.empty() && state.images != data.source->size())
+    std::printf("note: the checkpoint's training had %s, this one has %s; "
+                "the order of the images differs\n",
+                plural(state.images, "image").c_str(),
+                countText(data.source->size()).c_str());
+
+  // Last, since it makes the folder of the checkpoints.
+  checkOutputs(program, options, checkpoint, lock);
+
+  std::unique_ptr<Machine> machine = createMachine(program, options);
+  if (options.deterministic) // checkpoints remember it
+    flags.options.threads = threadsOf(*machine, program);
+  TrainingTask task{program,
+                    options,
+                    data,
+                    validation ? &*validation : nullptr,
+                    state,
+                    checkpoint,
+                    rememberedFlags(options)};
+  return Trainer(*machine, task).run();
+}
+
+/// Where a program is started without them, the next files that it opens would
+/// become its standard output and error.
+static void openStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0)
+      return; // then no other file opens either
+}
+
+int trainMain(int argc, char **argv, const Program &program) {
+  openStandardStreams();
+  // A file that reaches the limit of its size is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return trainOrThrow(argc, argv, program);
+  } catch (const std::bad_alloc &) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: not enough memory\n");
+  } catch (const std::exception &error) {
+    auto *refusal = dynamic_cast<const std::system_error *>(&error);
+    bool thread =
+        refusal && refusal->code() == std::errc::resource_unavailable_try_again;
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s%s\n", error.what(),
+                 thread ? ": a thread could not be started; fewer --threads or "
+                          "--workers, or a higher limit (ulimit -u, ulimit -v) "
+                          "may help"
+                        : "");
+  }
+  return 1;
+}
+
+} // namespace lwcc::rt

@@ -1,0 +1,146 @@
+//===- DataSource.cpp - What a data folder holds --------------------------===//
+
+#include "runtime/train/data/DataSource.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/train/files/Text.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace lwcc::rt::train {
+
+ModelInput inputOf(const Program &program) {
+  const std::vector<int64_t> &dims = program.input.dims;
+  return {{dims.begin() + 1, dims.end()}, program.classes};
+}
+
+namespace fs = std::filesystem;
+
+//===----------------------------------------------------------------------===//
+// MNIST's file names
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One pair of IDX files in a folder.
+struct IdxPair {
+  std::string prefix; ///< "train-", "t10k-", "emnist-digits-test-", ""
+  std::string images, labels;
+};
+} // namespace
+
+/// Splits "train-images-idx3-ubyte.gz" into "train-"; false if it is not the
+/// name of an images file. Both usual spellings, "-idx3" and ".idx3".
+static bool splitImagesName(std::string_view name, std::string &prefix) {
+  if (name.ends_with(".gz"))
+    name.remove_suffix(3);
+  for (std::string_view suffix : {"images-idx3-ubyte", "images.idx3-ubyte"})
+    if (name.ends_with(suffix)) {
+      prefix = name.substr(0, name.size() - suffix.size());
+      return true;
+    }
+  return false;
+}
+
+static std::vector<IdxPair>
+findIdxPairs(const fs::path &folder, const std::vector<std::string> &names) {
+  std::vector<IdxPair> pairs;
+  for (const std::string &name : names) {
+    IdxPair pair;
+    if (!splitImagesName(name, pair.prefix))
+      continue;
+    // The same set, packed and unpacked, is one set.
+    if (std::any_of(pairs.begin(), pairs.end(), [&](const IdxPair &other) {
+          return other.prefix == pair.prefix;
+        }))
+      continue;
+    pair.images = (folder / name).string();
+    for (const char *tail : {"labels-idx1-ubyte", "labels.idx1-ubyte",
+                             "labels-idx1-ubyte.gz", "labels.idx1-ubyte.gz"})
+      if (std::find(names.begin(), names.end(), pair.prefix + tail) !=
+              names.end() &&
+          pair.labels.empty())
+        pair.labels = (folder / (pair.prefix + tail)).string();
+    if (pair.labels.empty())
+      throw Error(pair.images + ": there is no " + pair.prefix +
+                  "labels-idx1-ubyte(.gz) beside it");
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+/// The one pair that serves the role.
+static IdxPair choosePair(const std::string &folder,
+                          const std::vector<IdxPair> &pairs, DataRole role) {
+  if (pairs.size() == 1)
+    return pairs.front();
+  std::vector<IdxPair> fitting;
+  for (const IdxPair &pair : pairs) {
+    auto has = [&](const char *word) {
+      return pair.prefix.find(word) != std::string::npos;
+    };
+    if (role == DataRole::training ? has("train") : has("t10k") || has("test"))
+      fitting.push_back(pair);
+  }
+  if (fitting.size() == 1)
+    return fitting.front();
+  std::string list;
+  for (const IdxPair &pair : pairs)
+    list += "\n  " + pair.images;
+  throw Error(folder +
+              ": holds several sets of images and it is not clear "
+              "which one to take:" +
+              list);
+}
+
+//===----------------------------------------------------------------------===//
+// Folders
+//===----------------------------------------------------------------------===//
+
+static std::unique_ptr<DataSource>
+openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
+  std::error_code error;
+  if (!fs::exists(folder, error))
+    throw Error(folder + ": no such folder");
+  if (!fs::is_directory(folder, error))
+    throw Error(folder + ": not a folder");
+  std::vector<std::string> names;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
+    names.push_back(entry.path().filename().string());
+  if (error)
+    throw Error(folder + ": cannot read: " + error.message());
+  std::sort(names.begin(), names.end());
+  auto holds = [&](const char *name) {
+    return std::binary_search(names.begin(), names.end(), name);
+  };
+
+  fs::path path(folder);
+  bool images = holds("images.npy"), labels = holds("labels.npy");
+  if (images != labels)
+    throw Error(folder + ": holds " +
+                (images ? "images.npy but no labels.npy"
+                        : "labels.npy but no images.npy"));
+  if (images)
+    return makeArraySource(readNpy((path / "images.npy").string()),
+                           readNpy((path / "labels.npy").string()), input);
+
+  if (std::vector<IdxPair> pairs = findIdxPairs(path, names); !pairs.empty()) {
+    IdxPair pair = choosePair(folder, pairs, role);
+    return makeArraySource(readIdx(pair.images), readIdx(pair.labels), input);
+  }
+  throw Error(folder +
+              ": nothing readable here; a data folder holds either\n"
+              "  images.npy and labels.npy (NumPy), or\n"
+              "  train-images-idx3-ubyte(.gz) and "
+              "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation)");
+}
+
+std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
+                                     const ModelInput &input,
+                                     int64_t syntheticImages) {
+  if (place == "synthetic")
+    return makeSynthetic(syntheticImages, input);
+  return openFolder(place, role, input);
+}
+
+} // namespace lwcc::rt::train

@@ -1,0 +1,92 @@
+//===- Loader.h - Batches, prepared in the background -----------*- C++ -*-===//
+//
+// Worker threads read and transform images and put them into pinned memory, as
+// the devices store them, while these work. The stream of batches never ends:
+// epoch follows epoch, in the order that DataOrder decides, and does not depend
+// on the number of workers.
+//
+// In training an incomplete last batch is dropped. In evaluation it is filled
+// up with label -1, which counts neither in the loss nor as correct.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_DATA_LOADER_H
+#define LWCC_RUNTIME_TRAIN_DATA_LOADER_H
+
+#include "runtime/train/data/Transform.h"
+#include "runtime/train/state/GlobalTensors.h"
+
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+struct Batch {
+  Batch(Machine &machine, const Program &program)
+      : input(machine, program.input), labels(machine, program.labels) {}
+
+  int64_t epoch = 0;            ///< from 0
+  int64_t index = 0;            ///< of the batch in its epoch, from 0
+  std::vector<uint32_t> images; ///< numbers in the data source
+  StagedTensor input, labels;
+};
+
+class Loader {
+public:
+  struct Settings {
+    bool evaluation = false;
+    bool shuffle = false;
+    uint64_t seed = 0;
+    int workers = 1;
+    int slots = 3; ///< batches in memory: being used, ready, being prepared
+    int64_t firstEpoch = 0;
+    int64_t firstBatch = 0;
+  };
+  /// Everything given must outlive the loader.
+  Loader(Machine &machine, const Program &program, const DataSet &data,
+         const Settings &settings);
+  ~Loader();
+
+  int64_t batchesPerEpoch() const { return perEpoch; }
+  /// The next batch, in order; it stays valid until it is released. Throws
+  /// what the data source threw for it.
+  Batch &next();
+  void release(Batch &batch);
+
+private:
+  using Order = std::shared_ptr<const std::vector<uint32_t>>;
+  void work();
+  void stop();
+  /// Memory for a sample as it is read, and for the input that it becomes, is
+  /// the worker's.
+  void prepare(Batch &batch, int64_t number, Sample &sample,
+               std::vector<float> &input);
+  Order orderOf(int64_t epoch);
+
+  const DataSource &source;
+  const Transform &transform;
+  Settings settings;
+  int64_t batchSize, inputElements, perEpoch;
+
+  std::vector<std::unique_ptr<Batch>> slots;
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by mutex; batches are numbered from 0 over all epochs.
+  std::vector<Batch *> free;
+  std::map<int64_t, Batch *> ready;
+  int64_t toPrepare, toDeliver;
+  bool stopping = false;
+  std::map<int64_t, std::exception_ptr> failures; ///< in place of batches
+
+  std::mutex orderMutex;
+  std::map<int64_t, Order> orders; ///< of the latest epochs
+};
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_DATA_LOADER_H

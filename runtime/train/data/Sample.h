@@ -1,0 +1,70 @@
+//===- Sample.h - One sample as its source has it ---------------*- C++ -*-===//
+//
+// The nouns of this room, in the order in which data passes through it:
+//
+//   array      typed elements of a file, without a meaning yet (Array.h)
+//   sample     one image, or one row of features, in the element type, the
+//              layout and the size that its file has: a byte stays a byte, and
+//              channels-last stays channels-last (this file)
+//   source     a numbered set of samples with a label each (DataSource.h)
+//   key        which sample of a training: seed, epoch and index (Transform.h)
+//   transform  from a sample to the floats of the model's input (Transform.h)
+//   order      the permutation of an epoch (DataOrder.h)
+//   batch      as many inputs and labels as a step takes, laid out in pinned
+//              memory as the devices store them (Loader.h)
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_DATA_SAMPLE_H
+#define LWCC_RUNTIME_TRAIN_DATA_SAMPLE_H
+
+#include "runtime/train/data/Array.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+/// How the elements of a sample with several channels follow each other.
+enum class SampleLayout {
+  planes, ///< [c, h, w]
+  pixels  ///< [h, w, c]: channels-last
+};
+
+/// What a sample is: an image, or a plain row of `channels` features.
+struct SampleFormat {
+  int64_t channels = 1;
+  int64_t height = 1;
+  int64_t width = 1;
+  bool image = true;
+  ElementType type = {'f', 4}; ///< uint8, float32 or float64
+  SampleLayout layout = SampleLayout::planes;
+
+  bool operator==(const SampleFormat &) const = default;
+  int64_t elements() const { return channels * height * width; }
+  int64_t bytes() const { return elements() * type.bytes; }
+  /// "28x28 grey", "32x32 with 3 channels", "64 features"
+  std::string text() const;
+};
+
+/// A sample that was read. Each worker of the loader has one, so that a source
+/// that makes or decodes its samples takes memory only once.
+struct Sample {
+  SampleFormat format;
+  /// format.bytes() of them, in the source's own memory or in `storage`; need
+  /// not be aligned.
+  const char *data = nullptr;
+  std::vector<char> storage;
+};
+
+/// Elements [first, first + count) of a channel, row by row, as floats: bytes
+/// become fractions in [0, 1], floats are taken as they are.
+void readChannel(const Sample &sample, int64_t channel, int64_t first,
+                 int64_t count, float *out);
+
+/// All of a sample as floats, channel by channel.
+void readPlanes(const Sample &sample, float *planes);
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_DATA_SAMPLE_H

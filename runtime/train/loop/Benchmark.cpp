@@ -1,0 +1,141 @@
+//===- Benchmark.cpp - How long a step takes ------------------------------===//
+
+#include "runtime/train/loop/Benchmark.h"
+
+#include "runtime/train/files/Text.h"
+#include "runtime/train/loop/StepQueue.h"
+#include "runtime/train/report/Info.h"
+#include "runtime/train/report/Log.h"
+#include "runtime/train/report/Trace.h"
+#include "runtime/train/state/Init.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <sys/resource.h>
+
+namespace lwcc::rt::train {
+
+static double secondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+/// Between the two nearest of the sorted values.
+static double quantile(const std::vector<double> &sorted, double q) {
+  double at = q * (sorted.size() - 1);
+  size_t low = static_cast<size_t>(at);
+  size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+static int64_t peakResidentBytes() {
+  struct rusage usage;
+  ::getrusage(RUSAGE_SELF, &usage);
+  return int64_t(usage.ru_maxrss) * 1024;
+}
+
+void runBenchmark(Machine &machine, const Program &program,
+                  const Options &options, Clock::time_point start) {
+  ModelInput input = inputOf(program);
+  std::unique_ptr<DataSource> source = makeSynthetic(program.batch, input);
+  Transform transform(source->format(), input.dims, {}, {});
+  DataSet data{std::move(source), std::move(transform)};
+  Loader::Settings settings;
+  settings.slots = 1;
+  Loader loader(machine, program, data, settings);
+  Sequence *step =
+      machine.record("train_step", [&] { program.trainStep(machine); });
+  initializeState(machine, program, options.seed, options.init == "fresh",
+                  [](const StateTensor &) { return true; });
+  Log log(options.log, false);
+
+  std::printf("%s\n  device      %s\n", describeHeader(program).c_str(),
+              machine.describe().c_str());
+  Batch &batch = loader.next();
+  StepQueue queue(machine, program);
+  int64_t warmup = std::max<int64_t>(options.benchmark / 2, 2);
+  int64_t total = warmup + options.benchmark;
+  Trace trace(machine, program, options.trace, warmup + 1, options.benchmark);
+  std::vector<Clock::time_point> ends;
+  float loss = 0;
+  for (int64_t i = 0; i < total || !queue.empty();) {
+    if (i < total) {
+      StepScalars scalars;
+      scalars.seed = options.seed;
+      scalars.step = static_cast<uint32_t>(++i);
+      scalars.lr = static_cast<float>(options.lr);
+      scalars.momentum = static_cast<float>(options.momentum);
+      scalars.nesterov = options.nesterov;
+      scalars.weight_decay = static_cast<float>(options.weightDecay);
+      queue.launch(step, batch, scalars, /*resident=*/i > 1, trace.covers(i));
+    }
+    while (queue.mustRetire() || (i == total && !queue.empty())) {
+      StepResult result = queue.retire();
+      ends.push_back(result.end);
+      loss = result.loss;
+      if (result.spans)
+        trace.add(result.scalars.step, *result.spans);
+    }
+  }
+
+  std::vector<double> times;
+  for (int64_t i = warmup; i < total; ++i)
+    times.push_back(secondsBetween(ends[i - 1], ends[i]));
+  std::sort(times.begin(), times.end());
+  double median = quantile(times, 0.5);
+  double spread = quantile(times, 0.75) - quantile(times, 0.25);
+  double speed = program.batch / median;
+  double first = secondsBetween(start, ends.front());
+  int64_t resident = peakResidentBytes();
+  std::printf("  benchmark   %s after %lld of warm-up, data on the device\n"
+              "  step        median %.3f ms, min %.3f, max %.3f, spread "
+              "(interquartile) %.1f %%\n"
+              "  speed       %.1f images/s\n"
+              "  start       %.3f s to the end of the first step\n"
+              "  memory      %s resident at most\n",
+              plural(options.benchmark, "step").c_str(),
+              static_cast<long long>(warmup), median * 1e3, times.front() * 1e3,
+              times.back() * 1e3, 100 * spread / median, speed, first,
+              bytesText(resident).c_str());
+  int64_t held = 0;
+  for (size_t d = 0; d < program.machine.devices.size(); ++d) {
+    int64_t bytes = machine.bytesHeld(static_cast<int>(d));
+    held += bytes;
+    std::printf("              %s held on device %zu\n",
+                bytesText(bytes).c_str(), d);
+  }
+  // As the transfers counted; every step moves the same.
+  JsonObject pairs;
+  int64_t movedBytes = 0;
+  for (const Traffic &pair : machine.traffic()) {
+    int64_t bytes = pair.bytes / total;
+    movedBytes += bytes;
+    std::printf("  %-11s %s a step from device %d to %d\n",
+                movedBytes == bytes ? "moved" : "", bytesText(bytes).c_str(),
+                pair.from, pair.to);
+    pairs.add(std::to_string(pair.from) + "->" + std::to_string(pair.to),
+              bytes);
+  }
+  if (trace.write())
+    std::printf("  trace       %s\n", options.trace.c_str());
+  if (!std::isfinite(loss))
+    std::printf("  note        the loss is %g; the time of a step does not "
+                "depend on it\n",
+                loss);
+  log.write(JsonObject()
+                .add("benchmark", options.benchmark)
+                .add("batch", program.batch)
+                .add("median_s", median)
+                .add("min_s", times.front())
+                .add("max_s", times.back())
+                .add("spread", spread / median)
+                .add("images_per_s", speed)
+                .add("first_step_s", first)
+                .add("peak_resident_bytes", resident)
+                .add("held_bytes", held)
+                .add("moved_bytes", movedBytes)
+                .addRaw("moved", pairs.str()));
+}
+
+} // namespace lwcc::rt::train

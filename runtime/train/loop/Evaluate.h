@@ -1,0 +1,34 @@
+//===- Evaluate.h - Loss and accuracy on data that is not learned -*- C++
+//-*-===//
+//
+// One pass over a validation set with the program's `evaluate` sequence:
+// running statistics, no dropout. The mean loss weighs each batch by its
+// images, which is exact for a loss that is a mean over the batch.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_LOOP_EVALUATE_H
+#define LWCC_RUNTIME_TRAIN_LOOP_EVALUATE_H
+
+#include "runtime/train/loop/StepQueue.h"
+
+#include <functional>
+
+namespace lwcc::rt::train {
+
+struct Evaluation {
+  int64_t images = 0;
+  double loss = 0;
+  int64_t top1 = 0, top5 = 0; ///< correct images
+
+  double top1Fraction() const { return images ? double(top1) / images : 0; }
+  double top5Fraction() const { return images ? double(top5) / images : 0; }
+};
+
+/// `queue` is empty; `loader` delivers the set from its first batch. Stops
+/// early, with what it has, when `stop` says so.
+Evaluation evaluate(StepQueue &queue, Sequence *sequence, Loader &loader,
+                    const std::function<bool()> &stop);
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_LOOP_EVALUATE_H

@@ -1,0 +1,61 @@
+//===- Options.h - What a training is told ----------------------*- C++ -*-===//
+//
+// One field for each flag of the trainer; the initializers are the defaults.
+// How a flag is spelled, which values it takes and which of them a checkpoint
+// remembers is decided by the command line (cli/FlagTable.cpp): the training
+// loop reads fields only, and does not know that there is a command line.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_LOOP_OPTIONS_H
+#define LWCC_RUNTIME_TRAIN_LOOP_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+struct Options {
+  // Data
+  std::string data;
+  std::string valData;
+  bool noShuffle = false;
+  std::vector<double> mean, std;
+  int64_t workers = 1;
+  // Training
+  int64_t epochs = -1; ///< -1: as many as `steps` takes, or 1
+  int64_t steps = -1;  ///< -1: no limit
+  double lr = 0.01;
+  std::string sched = "constant";
+  int64_t warmupEpochs = 0;
+  double warmupLr = 1e-5;
+  double minLr = 0;
+  int64_t decayEpochs = 90;
+  double decayRate = 0.1;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weightDecay = 0;
+  uint64_t seed = 0;
+  std::string init = "file";
+  // Checkpoints and results
+  std::string checkpointDir;
+  int64_t checkpointEvery = 0; ///< 0: after each epoch
+  int64_t checkpointKeep = 3;  ///< 0: all
+  std::string resume;
+  std::string exportOnnx;
+  std::string log;
+  int64_t logInterval = 50;
+  // Machine
+  int64_t threads = 0;
+  bool deterministic = false;
+  int64_t benchmark = 0;
+  std::string trace;
+  // Instead of training
+  bool info = false;
+  bool help = false;
+  bool version = false;
+};
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_LOOP_OPTIONS_H

@@ -1,0 +1,74 @@
+//===- StepQueue.cpp - Steps that were started and not yet read -----------===//
+
+#include "runtime/train/loop/StepQueue.h"
+
+#include <cassert>
+#include <new>
+
+namespace lwcc::rt::train {
+
+StepQueue::StepQueue(Machine &machine, const Program &program)
+    : machine(machine), program(program) {
+  slots.resize(depth);
+  for (Slot &slot : slots) {
+    slot.scalars = new (machine.hostAlloc(sizeof(StepScalars))) StepScalars;
+    slot.loss = new (machine.hostAlloc(sizeof(float))) float(0);
+    slot.correct = new (machine.hostAlloc(2 * sizeof(float))) float[2]{};
+    idle.push_back(&slot);
+  }
+}
+
+void writeInputs(Machine &machine, const Batch &batch) {
+  batch.input.writeAsync(machine);
+  batch.labels.writeAsync(machine);
+}
+
+void writeScalars(Machine &machine, const Program &program,
+                  const StepScalars *pinned) {
+  for (const TensorRef &ref : program.scalars)
+    machine.writeAsync(ref.on(machine), ref.device, pinned);
+}
+
+void StepQueue::launch(Sequence *sequence, Batch &batch,
+                       const StepScalars &scalars, bool resident, bool traced) {
+  assert(!idle.empty() && "retire a step first");
+  Slot *slot = idle.front();
+  idle.pop_front();
+  slot->batch = &batch;
+  *slot->scalars = scalars;
+  if (!resident)
+    writeInputs(machine, batch);
+  writeScalars(machine, program, slot->scalars);
+  slot->spans = traced ? &machine.runTraced(sequence) : nullptr;
+  if (!traced)
+    machine.run(sequence);
+  const TensorRef &correct = program.correct, &loss = program.loss_value;
+  machine.readAsync(correct.on(machine), correct.device, slot->correct);
+  slot->ticket = machine.readAsync(loss.on(machine), loss.device, slot->loss);
+  running.push_back(slot);
+}
+
+bool StepQueue::mustRetire() const {
+  size_t enough = wasShort ? depth : depth - 1;
+  return !running.empty() &&
+         (running.size() >= enough || running.front()->ticket == 0);
+}
+
+StepResult StepQueue::retire() {
+  assert(!running.empty() && "no step is running");
+  Slot *slot = running.front();
+  running.pop_front();
+  Clock::time_point end = machine.wait(slot->ticket);
+  wasShort = end - lastEnd < shortStep;
+  lastEnd = end;
+  idle.push_back(slot);
+  return {slot->batch,
+          *slot->scalars,
+          *slot->loss,
+          static_cast<int32_t>(slot->correct[0]),
+          static_cast<int32_t>(slot->correct[1]),
+          slot->spans,
+          end};
+}
+
+} // namespace lwcc::rt::train

@@ -1,0 +1,362 @@
+//===- Trainer.cpp - The training loop ------------------------------------===//
+
+#include "runtime/train/loop/Trainer.h"
+
+#include "runtime/core/CheckedMath.h"
+#include "runtime/core/Error.h"
+#include "runtime/train/files/Text.h"
+#include "runtime/train/loop/Evaluate.h"
+#include "runtime/train/loop/NonFinite.h"
+#include "runtime/train/report/Info.h"
+#include "runtime/train/state/Init.h"
+#include "runtime/train/state/OnnxExport.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace lwcc::rt::train {
+
+TrainingLength::TrainingLength(const Options &options, const TrainState &start,
+                               int64_t images, int64_t batch)
+    : perEpoch(images / batch) {
+  assert(perEpoch > 0 && "fewer images than a batch");
+  epochs = options.epochs;
+  if (epochs < 0)
+    epochs =
+        options.steps < 0
+            ? 1
+            : std::max<int64_t>(1, (options.steps + perEpoch - 1) / perEpoch);
+  // Another batch size or other data than the checkpoint's: the epoch goes on
+  // at the nearest batch before.
+  firstEpoch = start.epoch;
+  firstBatch = start.position / batch;
+  if (firstBatch >= perEpoch) {
+    firstBatch = 0;
+    ++firstEpoch;
+  }
+  auto all = checkedProduct(epochs, perEpoch);
+  auto before = checkedProduct(firstEpoch, perEpoch);
+  if (before)
+    before = checkedSum(*before, firstBatch);
+  int64_t remaining = -1;
+  if (all && before)
+    remaining = std::max<int64_t>(0, *all - *before);
+  if (remaining >= 0 && options.steps >= 0)
+    remaining = std::clamp<int64_t>(options.steps - start.step, 0, remaining);
+  steps = start.step + remaining;
+  constexpr int64_t most = std::numeric_limits<uint32_t>::max();
+  if (remaining < 0 || steps > most)
+    throw Error(format("%s epochs of %s are more than the %s steps that can be "
+                       "counted; fewer --epochs, or --steps, end before",
+                       countText(epochs).c_str(),
+                       plural(perEpoch, "step").c_str(),
+                       countText(most).c_str()));
+}
+
+static Schedule scheduleOf(const Options &options, int64_t epochs) {
+  Schedule schedule;
+  schedule.kind = options.sched == "step"     ? Schedule::step
+                  : options.sched == "cosine" ? Schedule::cosine
+                                              : Schedule::constant;
+  schedule.lr = options.lr;
+  schedule.minLr = options.minLr;
+  schedule.warmupLr = options.warmupLr;
+  schedule.warmupEpochs = options.warmupEpochs;
+  schedule.decayEpochs = options.decayEpochs;
+  schedule.decayRate = options.decayRate;
+  schedule.epochs = epochs;
+  return schedule;
+}
+
+/// Steps before the traced ones, and how many those are.
+static constexpr int64_t traceWarmup = 3, traceLength = 10;
+
+static Sequence *record(Machine &machine, const char *name,
+                        const std::function<void(Machine &)> &body) {
+  return machine.record(name, [&] { body(machine); });
+}
+
+Trainer::Trainer(Machine &machine, const TrainingTask &task)
+    : machine(machine), task(task), program(task.program),
+      options(task.options),
+      length(options, task.start, task.data.source->size(), program.batch),
+      schedule(scheduleOf(options, length.epochs)), queue(machine, program),
+      trace(machine, program, options.trace,
+            std::min(task.start.step + traceWarmup + 1, length.steps),
+            traceLength),
+      log(options.log, !task.checkpoint.empty()),
+      progress(
+          stdout, ::isatty(STDOUT_FILENO),
+          {length.epochs, length.steps, program.batch, options.logInterval}),
+      state(task.start), lastCheckpoint(task.checkpoint) {
+  state.images = task.data.source->size();
+  state.epoch = length.firstEpoch;
+  state.position = length.firstBatch * program.batch;
+  Loader::Settings settings;
+  settings.workers = static_cast<int>(options.workers);
+  settings.slots = StepQueue::depth + settings.workers;
+  if (task.validation) {
+    settings.evaluation = true;
+    validationLoader.emplace(machine, program, *task.validation, settings);
+    evaluateStep = record(machine, "evaluate", program.evaluate);
+  }
+  if (state.step < length.steps) {
+    settings.evaluation = false;
+    settings.shuffle = !options.noShuffle;
+    settings.seed = options.seed;
+    settings.firstEpoch = length.firstEpoch;
+    settings.firstBatch = length.firstBatch;
+    loader.emplace(machine, program, task.data, settings);
+    trainStep = record(machine, "train_step", program.trainStep);
+  }
+
+  bool resumed = !task.checkpoint.empty();
+  initializeState(machine, program, options.seed, options.init == "fresh",
+                  [&](const StateTensor &tensor) {
+                    return !resumed || tensor.kind == StateKind::constant;
+                  });
+  if (resumed)
+    loadCheckpoint(task.checkpoint, program, machine);
+}
+
+void Trainer::banner() {
+  progress.line(describeHeader(program));
+  progress.line("  device      " + machine.describe());
+  for (size_t d = 0; d < program.machine.devices.size(); ++d)
+    progress.line(format("  memory      %s on device %zu",
+                         bytesText(machine.bytesHeld(d)).c_str(), d));
+  progress.line("  data        " + task.data.describe());
+  if (task.validation)
+    progress.line("  validation  " + task.validation->describe());
+  progress.line(format(
+      "  training    %s of %s, to step %s; SGD, lr %g (%s), momentum %g%s, "
+      "weight decay %g; seed %llu",
+      plural(length.epochs, "epoch").c_str(),
+      plural(length.perEpoch, "step").c_str(), countText(length.steps).c_str(),
+      options.lr, options.sched.c_str(), options.momentum,
+      options.nesterov ? " (Nesterov)" : "", options.weightDecay,
+      static_cast<unsigned long long>(options.seed)));
+  if (!task.checkpoint.empty())
+    progress.line(format("  resumed     after step %s from %s",
+                         countText(state.step).c_str(),
+                         task.checkpoint.c_str()));
+}
+
+/// What is kept of a training, if anything is.
+void Trainer::noteUnkept() {
+  if (state.step < length.steps && options.checkpointDir.empty() &&
+      options.exportOnnx.empty())
+    progress.line("  note        what is learned will not be kept: "
+                  "--checkpoint-dir=DIR keeps checkpoints\n"
+                  "              to continue from, --export-onnx=FILE the "
+                  "trained model");
+}
+
+bool Trainer::stopping() {
+  if (progress.failure() == EPIPE)
+    signals.request(SIGPIPE);
+  return signals.received() != 0 || !failure.empty();
+}
+
+/// An output that cannot be written must not cost the others.
+void Trainer::attempt(const std::function<void()> &output) {
+  try {
+    output();
+  } catch (const Error &error) {
+    if (failure.empty())
+      failure = error.what();
+  }
+}
+
+int Trainer::run() {
+  auto start = std::chrono::steady_clock::now();
+  banner();
+  noteUnkept();
+  if (state.step < length.steps)
+    trainEpochs();
+  else if (options.epochs != 0)
+    progress.line(format("the training is complete: %s of %s were done before",
+                         countText(state.step).c_str(),
+                         plural(length.steps, "step").c_str()));
+  bool complete = state.step >= length.steps;
+  if (!options.checkpointDir.empty())
+    saveCheckpointNow();
+  validate();
+  std::string stop = stopText();
+  if (!options.exportOnnx.empty())
+    attempt([&] {
+      exportOnnx(options.exportOnnx, program, machine);
+      progress.line("exported " + options.exportOnnx +
+                    (complete ? "" : ", as it is: the training was " + stop));
+    });
+  if (!failure.empty())
+    throw Error(failure + (complete ? "" : "\n  the training was " + stop));
+  if (int signal = signals.received()) {
+    if (signal == SIGPIPE) // somewhere else may still be somebody
+      std::fprintf(stderr, "%s\n", stop.c_str());
+    progress.line(stop);
+    return 128 + signal;
+  }
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  progress.line("done in " + durationText(seconds));
+  if (progress.failure())
+    std::fprintf(stderr,
+                 "warning: lines were lost: cannot write to standard "
+                 "output: %s\n",
+                 std::generic_category().message(progress.failure()).c_str());
+  return 0;
+}
+
+/// "stopped by SIGINT after step 13 of 20"; "" if it was not.
+std::string Trainer::stopText() {
+  if (!stopping())
+    return "";
+  std::string text = "stopped";
+  if (int signal = signals.received())
+    text += " by " + signalText(signal);
+  text +=
+      " after step " + countText(state.step) + " of " + countText(length.steps);
+  if (!lastCheckpoint.empty() && savedStep == state.step)
+    text += "; the checkpoint is " + lastCheckpoint;
+  return text;
+}
+
+StepScalars Trainer::scalarsOf(int64_t epoch) const {
+  StepScalars scalars;
+  scalars.seed = options.seed;
+  scalars.step = static_cast<uint32_t>(state.step + 1);
+  scalars.nesterov = options.nesterov;
+  scalars.lr = static_cast<float>(schedule.at(epoch));
+  scalars.momentum = static_cast<float>(options.momentum);
+  scalars.weight_decay = static_cast<float>(options.weightDecay);
+  return scalars;
+}
+
+void Trainer::trainEpochs() {
+  progress.pause();
+  while (state.step < length.steps && !stopping()) {
+    Batch &batch = loader->next();
+    queue.launch(trainStep, batch, scalarsOf(batch.epoch), false,
+                 trace.covers(state.step + 1));
+    ++state.step;
+    bool epochEnds = batch.index + 1 == length.perEpoch;
+    state.epoch = batch.epoch + epochEnds;
+    state.position = epochEnds ? 0 : (batch.index + 1) * program.batch;
+    while (queue.mustRetire())
+      finishStep(queue.retire());
+
+    int64_t every = options.checkpointEvery;
+    if (!options.checkpointDir.empty() &&
+        (every > 0 ? state.step % every == 0 : epochEnds))
+      saveCheckpointNow();
+    if (epochEnds) {
+      drain();
+      progress.line(format("epoch %lld: %s",
+                           static_cast<long long>(state.epoch),
+                           progress.epochSummary().c_str()));
+      validate();
+    }
+  }
+  drain();
+  writeTrace();
+}
+
+void Trainer::writeTrace() {
+  attempt([&] {
+    if (trace.write())
+      progress.line("traced to " + options.trace);
+  });
+}
+
+void Trainer::writeLog(const JsonObject &record) {
+  if (failure.empty())
+    attempt([&] { log.write(record); });
+}
+
+void Trainer::drain() {
+  while (!queue.empty())
+    finishStep(queue.retire());
+}
+
+void Trainer::finishStep(const StepResult &result) {
+  int64_t epoch = result.batch->epoch + 1;
+  double speed =
+      progress.step(result.scalars.step, epoch, result.loss, result.top1);
+  writeLog(JsonObject()
+               .add("step", int64_t(result.scalars.step))
+               .add("epoch", epoch)
+               .add("loss", result.loss)
+               .add("top1", double(result.top1) / program.batch)
+               .add("lr", result.scalars.lr)
+               .add("images_per_s", speed));
+  if (!std::isfinite(result.loss))
+    stopAtBadLoss(result);
+  if (result.spans)
+    trace.add(result.scalars.step, *result.spans);
+  if (trace.endsWith(result.scalars.step))
+    writeTrace();
+  loader->release(*result.batch);
+}
+
+void Trainer::stopAtBadLoss(const StepResult &result) {
+  while (!queue.empty())
+    loader->release(*queue.retire().batch);
+  std::string cause = explainNonFinite(machine, program, trainStep, result);
+  throw Error(format(
+      "the loss is %s at step %u (epoch %lld): %s\n  %s\n  a lower --lr (now "
+      "%g) or --warmup-epochs often helps",
+      numberText(result.loss).c_str(), result.scalars.step,
+      static_cast<long long>(result.batch->epoch + 1), cause.c_str(),
+      lastCheckpoint.empty()
+          ? "there is no checkpoint to continue from"
+          : ("the last checkpoint is kept: " + lastCheckpoint).c_str(),
+      result.scalars.lr));
+}
+
+void Trainer::saveCheckpointNow() {
+  drain();
+  if (savedStep == state.step)
+    return;
+  machine.synchronize();
+  attempt([&] {
+    lastCheckpoint = saveCheckpoint(
+        options.checkpointDir, options.checkpointKeep,
+        {state, program.modelHash, task.flags}, program, machine);
+    savedStep = state.step;
+  });
+  progress.pause();
+}
+
+void Trainer::validate() {
+  if (!task.validation || validatedStep == state.step || stopping())
+    return;
+  Evaluation result = evaluate(queue, evaluateStep, *validationLoader,
+                               [&] { return stopping(); });
+  progress.pause();
+  if (stopping()) // not the whole set
+    return;
+  validatedStep = state.step;
+  int64_t epoch = state.epoch + (state.position > 0);
+  std::string text = format("validation: loss %.4f  top-1 %.2f %%", result.loss,
+                            100 * result.top1Fraction());
+  if (program.classes > 5)
+    text += format("  top-5 %.2f %%", 100 * result.top5Fraction());
+  progress.line(text + "  (" + plural(result.images, "image") + ")");
+  writeLog(JsonObject()
+               .add("step", state.step)
+               .add("epoch", epoch)
+               .add("val_loss", result.loss)
+               .add("val_top1", result.top1Fraction())
+               .add("val_top5", result.top5Fraction())
+               .add("val_images", result.images));
+}
+
+} // namespace lwcc::rt::train

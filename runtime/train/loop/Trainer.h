@@ -1,0 +1,111 @@
+//===- Trainer.h - The training loop ----------------------------*- C++ -*-===//
+//
+// Steps, validation, checkpoints and the end of a training. What a step
+// computes is the program's, what a training is told is Options.h's; this
+// decides the order of things:
+//
+//   for each step    next batch, scalars of this step, run, read loss, report
+//   every K steps    checkpoint (--checkpoint-every)
+//   for each epoch   checkpoint (without it), then validation
+//   at the end       checkpoint, validation unless just done, ONNX export
+//   a few steps      are traced (--trace), behind the first ones if there are
+//                    more, since those are slower
+//
+// A signal, a standard output that nobody reads any more, or a file that cannot
+// be written ends it after the step under way, with a checkpoint and the ONNX
+// export, as far as those can be written, and without validation. A
+// loss that is not finite ends it without: the parameters are those before that
+// step, but later steps may have run already.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
+#define LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
+
+#include "runtime/train/loop/Options.h"
+#include "runtime/train/loop/Schedule.h"
+#include "runtime/train/loop/Signals.h"
+#include "runtime/train/loop/StepQueue.h"
+#include "runtime/train/report/Log.h"
+#include "runtime/train/report/Progress.h"
+#include "runtime/train/report/Trace.h"
+#include "runtime/train/state/Checkpoint.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+/// What a training needs besides the machine; all of it outlives the Trainer.
+struct TrainingTask {
+  const Program &program;
+  const Options &options;
+  const DataSet &data;
+  const DataSet *validation; ///< may be null
+  TrainState start;
+  std::string checkpoint; ///< that is continued, or ""
+  /// What its checkpoints remember of the command line, as name and text.
+  std::vector<std::pair<std::string, std::string>> flags;
+};
+
+/// How long a training is, from its flags and its data.
+struct TrainingLength {
+  int64_t perEpoch = 0; ///< steps
+  int64_t epochs = 0;
+  int64_t firstBatch = 0; ///< of the epoch in which it starts
+  int64_t firstEpoch = 0;
+  int64_t steps = 0; ///< done when it ends, those before the start included
+
+  TrainingLength(const Options &options, const TrainState &start,
+                 int64_t images, int64_t batch);
+};
+
+class Trainer {
+public:
+  /// Records the program's sequences and fills in the state.
+  Trainer(Machine &machine, const TrainingTask &task);
+  /// Returns the exit code: 0, or 128 + the signal that ended the training,
+  /// where a standard output that nobody reads any more is SIGPIPE.
+  int run();
+
+private:
+  void banner();
+  void noteUnkept();
+  bool stopping();
+  std::string stopText();
+  void attempt(const std::function<void()> &output);
+  void writeLog(const JsonObject &record);
+  StepScalars scalarsOf(int64_t epoch) const;
+  void trainEpochs();
+  void finishStep(const StepResult &result);
+  void drain();
+  void saveCheckpointNow();
+  void validate();
+  void writeTrace();
+  [[noreturn]] void stopAtBadLoss(const StepResult &result);
+
+  Machine &machine;
+  const TrainingTask &task;
+  const Program &program;
+  const Options &options;
+  TrainingLength length;
+  Schedule schedule;
+  Sequence *trainStep = nullptr, *evaluateStep = nullptr;
+  StepQueue queue;
+  Trace trace;
+  std::optional<Loader> loader, validationLoader;
+  StopSignals signals;
+  Log log;
+  Progress progress;
+  TrainState state; ///< after the last step that was started
+  std::string lastCheckpoint;
+  int64_t savedStep = -1, validatedStep = -1;
+  std::string failure; ///< of the first output that could not be written
+};
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H

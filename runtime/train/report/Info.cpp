@@ -1,0 +1,100 @@
+//===- Info.cpp - What a program says about itself ------------------------===//
+
+#include "runtime/train/report/Info.h"
+
+#include "runtime/train/files/Text.h"
+#include "runtime/train/state/GlobalTensors.h"
+
+namespace lwcc::rt::train {
+
+namespace {
+/// The tensors of one kind.
+struct Tally {
+  int64_t tensors = 0, elements = 0, bytes = 0;
+
+  Tally(const Program &program, StateKind kind) {
+    for (const StateTensor &state : program.state)
+      if (state.kind == kind) {
+        ++tensors;
+        elements += elementsOf(state.tensor);
+        bytes += bytesOf(state.tensor);
+      }
+  }
+  std::string text() const {
+    return countText(elements) + " in " + plural(tensors, "tensor") + ", " +
+           bytesText(bytes);
+  }
+};
+} // namespace
+
+std::string describeHeader(const Program &program) {
+  std::string text = program.compiler + ": " + program.model + ", " +
+                     program.loss + ", " + program.precision + ", batch " +
+                     countText(program.batch) + "\n" + "  parameters  " +
+                     Tally(program, StateKind::parameter).text();
+  if (!program.plan.empty())
+    text += "\n  plan        " + program.plan;
+  return text;
+}
+
+std::string describeProgram(const Program &program) {
+  std::string text;
+  auto row = [&](const char *title, const std::string &value) {
+    text += format("  %-14s", title) + value + "\n";
+  };
+  text += "model\n";
+  row("file", program.model);
+  row("hash", program.modelHash);
+  row("input", program.input.name + " " + dimsText(program.input.dims));
+  row("classes", countText(program.classes));
+  row("parameters", Tally(program, StateKind::parameter).text());
+  row("statistics", Tally(program, StateKind::statistic).text());
+  row("optimizer", Tally(program, StateKind::optimizer).text());
+  row("constants", Tally(program, StateKind::constant).text());
+  text += "memory\n";
+  const MachineSpec &machine = program.machine;
+  for (size_t d = 0; d < machine.devices.size(); ++d)
+    row(format("device %zu", d).c_str(),
+        bytesText(machine.devices[d].arenaBytes) +
+            " arena, besides what libraries need");
+  text += "fixed when it was compiled\n";
+  row("compiler", program.compiler);
+  row("batch", countText(program.batch));
+  row("loss", program.loss);
+  row("precision", program.precision);
+  row("plan", program.plan);
+  row("devices", countText(machine.devices.size()));
+  std::string lanes;
+  for (const LaneSpec &lane : machine.lanes)
+    lanes += (lanes.empty() ? "" : ", ") + std::string(lane.name);
+  row("lanes", lanes);
+  row("ONNX export",
+      program.onnxExport.empty() ? "no (--export-onnx is refused)" : "yes");
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>>
+flagsOfOthers(const Program &program) {
+  auto compiled = [&](const std::string &value, const std::string &flag) {
+    return "was fixed when the program was compiled (" + value +
+           "); lwcc MODEL " + flag + " compiles another";
+  };
+  std::string batch = compiled(countText(program.batch), "--batch=N");
+  std::string devices = plural(program.machine.devices.size(), "device");
+  std::string plan = program.plan.empty() ? devices : program.plan;
+  return {
+      {"batch", batch},
+      {"batch-size", batch},
+      {"gpus", compiled(devices, "--gpus=N")},
+      {"precision", compiled(program.precision, "--precision=P")},
+      {"plan", compiled(plan, "--plan=FILE")},
+      {"strategy", compiled(plan, "--strategy=S")},
+      {"loss", "was fixed when the program was compiled (" + program.loss +
+                   "); it is the model file's, or cross entropy where that "
+                   "has none"},
+      {"optimizer", "SGD is the only one, with --momentum, --nesterov and "
+                    "--weight-decay"},
+  };
+}
+
+} // namespace lwcc::rt::train

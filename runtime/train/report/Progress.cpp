@@ -1,0 +1,133 @@
+//===- Progress.cpp - What a person sees while it trains ------------------===//
+
+#include "runtime/train/report/Progress.h"
+
+#include "runtime/train/files/Text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include <stdio_ext.h>
+#include <sys/ioctl.h>
+
+namespace lwcc::rt::train {
+
+Progress::Progress(std::FILE *out, bool terminal, const Plan &plan)
+    : out(out), terminal(terminal), plan(plan), lastStep(Clock::now()),
+      lastReport(lastStep) {}
+
+Progress::~Progress() {
+  if (shown)
+    print("\n");
+}
+
+void Progress::print(const std::string &text) {
+  if (std::fwrite(text.data(), 1, text.size(), out) == text.size() &&
+      std::fflush(out) == 0)
+    return;
+  if (!failed)
+    failed = errno;
+  ::__fpurge(out); // not tried again, perhaps with half a line
+  std::clearerr(out);
+}
+
+/// Asked each time, since people resize their windows.
+size_t Progress::columns() const {
+  struct winsize size;
+  bool known = ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col;
+  return known ? size.ws_col : 80;
+}
+
+std::string Progress::lossText(const Mean &mean) const {
+  return mean.steps ? format("loss %.4f", mean.loss / mean.steps) : "no steps";
+}
+
+std::string Progress::accuracyText(const Mean &mean) const {
+  return mean.steps ? format("top-1 %.2f %%",
+                             100.0 * mean.correct / (mean.steps * plan.batch))
+                    : "";
+}
+
+double Progress::step(int64_t step, int64_t epoch, float loss,
+                      int64_t correct) {
+  Clock::time_point now = Clock::now();
+  double seconds = std::chrono::duration<double>(now - lastStep).count();
+  lastStep = now;
+  sinceReport.add(loss, correct);
+  ofEpoch.add(loss, correct);
+  sinceSeconds += seconds;
+  // The first step warms caches up and would spoil the estimate.
+  if (counted++ > 0)
+    trained += seconds;
+
+  double quiet = std::chrono::duration<double>(now - lastReport).count();
+  bool due = terminal ? quiet >= 0.1 : step % plan.interval == 0 || quiet >= 10;
+  if (due || first || step == plan.steps)
+    report(step, epoch, now);
+  first = false;
+  return plan.batch / std::max(seconds, 1e-9);
+}
+
+void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
+  double speed = sinceReport.steps * plan.batch / std::max(sinceSeconds, 1e-9);
+  auto count = [](int64_t n) { return std::to_string(n); };
+  struct Part {
+    std::string text;
+    int rank; ///< 0 is the last to be left out
+  };
+  Part parts[] = {{"epoch " + count(epoch) + "/" + count(plan.epochs), 3},
+                  {"step " + count(step) + "/" + count(plan.steps), 0},
+                  {lossText(sinceReport), 1},
+                  {accuracyText(sinceReport), 4},
+                  {format("%.*f images/s", speed < 100 ? 1 : 0, speed), 5},
+                  {"", 2}};
+  if (counted > 1 && step < plan.steps)
+    parts[5].text =
+        durationText(trained / (counted - 1) * (plan.steps - step)) + " left";
+  auto join = [&](int ranks) {
+    std::string text;
+    for (const Part &part : parts)
+      if (part.rank < ranks && !part.text.empty())
+        text += (text.empty() ? "" : "  ") + part.text;
+    return text;
+  };
+  int ranks = std::size(parts);
+  std::string text = join(ranks);
+  if (terminal) {
+    // The last column stays free: behind it a terminal begins a new line.
+    size_t room = std::max<size_t>(columns(), 2) - 1;
+    while (text.size() > room && ranks > 1)
+      text = join(--ranks);
+    text.resize(std::min(text.size(), room));
+    size_t width = text.size();
+    text.resize(std::max(width, std::min(shown, room)), ' ');
+    print("\r" + text);
+    shown = width;
+  } else {
+    print(text + "\n");
+  }
+  sinceReport = {};
+  sinceSeconds = 0;
+  lastReport = now;
+}
+
+void Progress::line(const std::string &text) {
+  std::string blank;
+  if (shown)
+    blank = "\r" + std::string(std::min(shown, columns() - 1), ' ') + "\r";
+  shown = 0;
+  print(blank + text + "\n");
+}
+
+void Progress::pause() { lastStep = Clock::now(); }
+
+std::string Progress::epochSummary() {
+  std::string text = lossText(ofEpoch), accuracy = accuracyText(ofEpoch);
+  if (!accuracy.empty())
+    text += "  " + accuracy;
+  ofEpoch = {};
+  return text;
+}
+
+} // namespace lwcc::rt::train

@@ -1,0 +1,82 @@
+//===- Progress.h - What a person sees while it trains ----------*- C++ -*-===//
+//
+// On a terminal one line that is rewritten, else a line every few steps:
+//
+//   epoch 2/10  step 150/1000  loss 0.4321  top-1 87.50 %  1234 images/s  0:42
+//   left
+//
+// On a terminal that is too narrow for it the least important parts are left
+// out. Loss and accuracy are means over the steps since the last report.
+// Decides when and how to print, not what is measured, nor what it means that
+// nobody can be told any more.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H
+#define LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace lwcc::rt::train {
+
+class Progress {
+public:
+  struct Plan {
+    int64_t epochs = 0;
+    int64_t steps = 0; ///< at the end of the training
+    int64_t batch = 0;
+    int64_t interval = 50; ///< steps between plain lines
+  };
+  Progress(std::FILE *out, bool terminal, const Plan &plan);
+  /// What follows, an error perhaps, stands on a line of its own.
+  ~Progress();
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+
+  /// A step is over; all numbers count from 1. Returns images per second since
+  /// the one before.
+  double step(int64_t step, int64_t epoch, float loss, int64_t correct);
+  /// A whole line, above the one that is rewritten.
+  void line(const std::string &text);
+  /// What was not training time: a validation, a checkpoint.
+  void pause();
+  /// Mean loss and accuracy of an epoch's steps, of those that this run saw.
+  std::string epochSummary();
+  /// errno of the first line that could not be written, or 0.
+  int failure() const { return failed; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  struct Mean {
+    int64_t steps = 0, correct = 0;
+    double loss = 0;
+    void add(float stepLoss, int64_t stepCorrect) {
+      ++steps;
+      loss += stepLoss;
+      correct += stepCorrect;
+    }
+  };
+  std::string lossText(const Mean &mean) const;
+  std::string accuracyText(const Mean &mean) const;
+  void report(int64_t step, int64_t epoch, Clock::time_point now);
+  void print(const std::string &text);
+  size_t columns() const;
+
+  std::FILE *out;
+  bool terminal;
+  Plan plan;
+  Mean sinceReport, ofEpoch;
+  Clock::time_point lastStep, lastReport;
+  double trained = 0;      ///< seconds, of this run
+  int64_t counted = 0;     ///< the steps in `trained`
+  double sinceSeconds = 0; ///< of the steps since the last report
+  bool first = true;
+  size_t shown = 0; ///< width of the line on the terminal
+  int failed = 0;
+};
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H

@@ -1,0 +1,57 @@
+//===- GlobalTensors.h - Logical tensors on the host ------------*- C++ -*-===//
+//
+// Moves a global logical tensor between dense row-major host memory and the
+// shards that hold it: reads every distinct shard once, writes all replicas.
+// The trainer sees nothing else of a plan's tilings and places.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_TRAIN_STATE_GLOBALTENSORS_H
+#define LWCC_RUNTIME_TRAIN_STATE_GLOBALTENSORS_H
+
+#include "runtime/core/Program.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace lwcc::rt::train {
+
+int64_t elementsOf(const GlobalTensor &tensor);
+DType typeOf(const GlobalTensor &tensor);
+int64_t bytesOf(const GlobalTensor &tensor);
+
+/// Waits for earlier runs. `host` holds bytesOf(tensor) bytes.
+void readGlobal(Machine &machine, const GlobalTensor &tensor, void *host);
+void writeGlobal(Machine &machine, const GlobalTensor &tensor,
+                 const void *host);
+
+/// Pinned host memory for one global tensor that is written in every step: of
+/// each shard its elements as they are stored on the device, so that sending
+/// them is a plain copy. Replicas share theirs.
+class StagedTensor {
+public:
+  /// Throws Error: too little memory.
+  StagedTensor(Machine &machine, const GlobalTensor &tensor);
+
+  /// The part with this index in the first dimension, row-major; any thread
+  /// may put or get parts of a tensor that no other works on.
+  void put(int64_t index, const void *elements);
+  void get(int64_t index, void *elements) const;
+  /// In order with runs; the memory is in use until the next synchronize or
+  /// the wait for a later ticket.
+  void writeAsync(Machine &machine) const;
+
+private:
+  /// Where a part's elements are in a shard, and in a row-major copy of the
+  /// part; neither if the shard has none of them.
+  struct Views {
+    Tensor inShard, inPart;
+  };
+  Views viewsOf(size_t shard, int64_t index, void *elements) const;
+
+  const GlobalTensor *tensor;
+  std::vector<char *> memory; ///< of each shard
+};
+
+} // namespace lwcc::rt::train
+
+#endif // LWCC_RUNTIME_TRAIN_STATE_GLOBALTENSORS_H

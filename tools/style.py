@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Checks how the C++ code is written: its layout and what clang-tidy says.
+
+  tools/style.py [--files=N] [--all] [--fix]
+
+clang-format looks at every file; with --fix it mends them. clang-tidy takes
+seconds a file, so a run looks at N of them (12): first those that were changed
+since the last commit but one, then those that it has not seen in their present
+form, so that it comes around. --all looks at all of these. What is good is
+remembered in $LWCC_BUILD/style (default build/) until the file, the header of
+its name or .clang-tidy changes. The last line is `N passed, M failed`.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("LWCC_BUILD", os.path.join(ROOT, "build"))
+SEEN = os.path.join(BUILD, "style")
+
+
+def git(*arguments):
+    result = subprocess.run(["git", "-C", ROOT, *arguments], stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True)
+    return result.stdout.split("\n")[:-1] if result.returncode == 0 else []
+
+
+def sources():
+    """Paths below the root; those that git does not know yet, too."""
+    found = git("ls-files", "-co", "--exclude-standard", "--",
+                "*.cpp", "*.h", "*.cu", "*.cuh")
+    return sorted({path for path in found if os.path.exists(os.path.join(ROOT, path))})
+
+
+def check_layout(files, fix):
+    """The files whose layout is not clang-format's."""
+    command = ["clang-format-22", *(["-i"] if fix else ["--dry-run", "-Werror"])]
+    result = subprocess.run([*command, *files], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    bad = sorted({line.split(":")[0] for line in result.stderr.split("\n")
+                  if ": error: " in line})
+    if result.returncode and not bad:
+        sys.exit(f"style.py: clang-format-22 failed: {result.stderr.strip()}")
+    for path in bad:
+        print(f"{path}: not laid out by clang-format-22 (tools/style.py --fix)")
+    return bad
+
+
+def state_of(path):
+    digest = hashlib.sha256()
+    for part in (path, os.path.splitext(path)[0] + ".h", ".clang-tidy"):
+        full = os.path.join(ROOT, part)
+        if os.path.exists(full):
+            with open(full, "rb") as file:
+                digest.update(file.read() + b"\0")
+    return digest.hexdigest()
+
+
+def memory_of(path):
+    return os.path.join(SEEN, path.replace("/", "+"))
+
+
+def is_known(path):
+    try:
+        with open(memory_of(path)) as file:
+            return file.read() == state_of(path)
+    except FileNotFoundError:
+        return False
+
+
+def tidy(path):
+    """What clang-tidy says of a file, "" if nothing."""
+    state = state_of(path)
+    result = subprocess.run(["clang-tidy-22", "--quiet", "--warnings-as-errors=*", "-p", BUILD,
+                             path], cwd=ROOT, text=True, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if result.returncode:
+        return result.stdout.strip() or result.stderr.strip()
+    with open(memory_of(path), "w") as file:
+        file.write(state)
+    return ""
+
+
+def check_names(files, most):
+    """How many of the files, at most so many, clang-tidy has something against."""
+    with open(os.path.join(BUILD, "compile_commands.json")) as file:
+        built = {os.path.relpath(entry["file"], ROOT) for entry in json.load(file)}
+    os.makedirs(SEEN, exist_ok=True)
+    changed = set(git("diff", "--name-only", "HEAD~1"))
+    todo = [path for path in files if path.endswith(".cpp") and path in built and
+            not is_known(path)]
+    todo.sort(key=lambda path: (path not in changed, hashlib.sha256(path.encode()).digest()))
+    left = max(0, len(todo) - most)
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for path, complaint in zip(todo, pool.map(tidy, todo[:most])):
+            if complaint:
+                bad += 1
+                print(f"{path}: clang-tidy-22:\n{complaint}")
+    print(f"clang-tidy: looked at {min(most, len(todo))} files, {left} are left for later runs "
+          "(all: tools/style.py --all)")
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--files", type=int, default=12, help="that clang-tidy looks at")
+    parser.add_argument("--all", action="store_true", help="clang-tidy looks at every file")
+    parser.add_argument("--fix", action="store_true", help="mend the layout")
+    arguments = parser.parse_args()
+    files = sources()
+    unlike = check_layout(files, arguments.fix)
+    bad = check_names(files, len(files) if arguments.all else arguments.files)
+    # clang-tidy is one check, however many files it has come to.
+    failed = len(unlike) + bad
+    print(f"{len(files) - len(unlike) + (bad == 0)} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
