@@ -1,7 +1,9 @@
 //===- MemoryProblem.h - Offsets in an arena --------------------*- C++ -*-===//
 //
-// Given buffers with sizes and lifetimes, find offsets such that buffers that
-// may hold data at the same time do not overlap, in as few bytes as possible.
+// Offset assignment for buffers in one arena (dynamic storage allocation).
+// Given are buffers with sizes and lifetimes. Wanted are offsets such that
+// buffers that may hold data at the same time do not overlap, in as few bytes
+// as possible.
 //
 // Two buffers may share bytes only if every access of one happens before every
 // access of the other. With one lane that is the textbook case of disjoint

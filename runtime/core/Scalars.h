@@ -1,7 +1,8 @@
 //===- Scalars.h - What changes from step to step ---------------*- C++ -*-===//
 //
-// The recorded step is replayed unchanged, so whatever differs between steps
-// lies in device memory: this struct, written by the trainer before each step.
+// The numbers that differ between steps: learning rate, seed, number of the
+// step and others. A step is recorded once and replayed unchanged, so they lie
+// in device memory as this struct. The trainer writes it before each step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_SCALARS_H

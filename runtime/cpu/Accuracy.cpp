@@ -1,6 +1,7 @@
 //===- Accuracy.cpp - Top-1 and top-5 counts, ranks of labels ---*- C++ -*-===//
 //
-// Counts are integers, so threads may add them in any order.
+// Counts top-1 and top-5. Threads add counts in any order: they are integers,
+// so that the sum is the same.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LabelBody.h"
