@@ -71,13 +71,13 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
                      ArrayRef<BufferOp> outs, DictionaryAttr params,
                      StringRef kernel) {
   int device = deviceOf(*llvm::find_if(outs, [](BufferOp b) { return b; }));
-  const train::Kernel *kernel =
+  const train::Kernel *called =
       train::findKernel(builder.getContext(), callee);
   llvm::SmallVector<BufferOp> here;
   for (BufferOp in : ins) {
     unread.erase(ref(in));
     if (in && deviceOf(in) != device &&
-        !(kernel->mayLieElsewhere(here.size()) && below(2))) {
+        !(called->mayLieElsewhere(here.size()) && below(2))) {
       BufferOp copy =
           buffer(Role::Activation, shape(in), device,
                  cast<RankedTensorType>(in.getType()).getElementType());
