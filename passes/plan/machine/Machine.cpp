@@ -3,12 +3,11 @@
 #include "passes/plan/machine/Machine.h"
 #include "ir/InputFile.h"
 #include "ir/json/JsonFields.h"
+#include "ir/json/JsonWriter.h"
 #include "ir/json/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <charconv>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -104,39 +103,46 @@ const Machine *lwcc::plan::findMachine(llvm::StringRef name) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// As short as it can be without becoming another number.
-static std::string textOf(double number) {
-  char text[32];
-  return {text, std::to_chars(text, std::end(text), number).ptr};
-}
-
-static std::string fieldsOf(const Link &link) {
-  return llvm::formatv("\"bandwidth\": {0}, \"latency\": {1}",
-                       textOf(link.bandwidth), textOf(link.latency));
+static void writeLink(JsonWriter &json, const Link &link) {
+  json.numberMember("bandwidth", link.bandwidth);
+  json.numberMember("latency", link.latency);
 }
 
 std::string lwcc::plan::toJson(const Machine &m) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "{\n  \"version\": 1,\n  \"name\": " << jsonText(m.name)
-     << ",\n  \"nodes\": " << m.nodes << ", \"gpus\": " << m.gpus
-     << ",\n  \"device\": {\"fp32\": " << textOf(m.device.fp32)
-     << ", \"tf32\": " << textOf(m.device.tf32)
-     << ", \"bandwidth\": " << textOf(m.device.bandwidth)
-     << ", \"memory\": " << m.device.memory
-     << ", \"launch\": " << textOf(m.device.launch) << "}";
-  if (m.link.bandwidth > 0)
-    os << ",\n  \"link\": {" << fieldsOf(m.link) << "}";
-  if (m.uplink.devices > 0)
-    os << ",\n  \"switch\": {\"gpus\": " << m.uplink.devices << ", "
-       << fieldsOf(m.uplink.link) << "}";
-  if (m.nodes > 1)
-    os << ",\n  \"network\": {" << fieldsOf(m.network) << "}";
-  if (m.oneProcessor)
-    os << ",\n  \"one_processor\": true";
-  if (m.transferSlowdown > 0)
-    os << ",\n  \"transfer_slowdown\": " << textOf(m.transferSlowdown);
-  os << "\n}\n";
+  JsonWriter json(os);
+  auto line = [&](llvm::StringRef name, JsonWriter::Content content) {
+    json.objectMember(name, JsonWriter::oneLine, content);
+  };
+  json.object(JsonWriter::lines, [&] {
+    json.member("version", 1);
+    json.textMember("name", m.name);
+    json.member("nodes", m.nodes);
+    json.stayOnLine();
+    json.member("gpus", m.gpus);
+    line("device", [&] {
+      json.numberMember("fp32", m.device.fp32);
+      json.numberMember("tf32", m.device.tf32);
+      json.numberMember("bandwidth", m.device.bandwidth);
+      json.member("memory", m.device.memory);
+      json.numberMember("launch", m.device.launch);
+    });
+    if (m.link.bandwidth > 0)
+      line("link", [&] { writeLink(json, m.link); });
+    if (m.uplink.devices > 0)
+      line("switch", [&] {
+        json.member("gpus", m.uplink.devices);
+        writeLink(json, m.uplink.link);
+      });
+    if (m.nodes > 1)
+      line("network", [&] { writeLink(json, m.network); });
+    if (m.oneProcessor)
+      json.member("one_processor", true);
+    if (m.transferSlowdown > 0)
+      json.numberMember("transfer_slowdown", m.transferSlowdown);
+  });
+  os << "\n";
   return text;
 }
 

@@ -1,6 +1,7 @@
 //===- PlanFile.cpp - Plans as files --------------------------------------===//
 
 #include "ir/json/JsonFields.h"
+#include "ir/json/JsonWriter.h"
 #include "ir/json/ParseJson.h"
 #include "ir/json/Suggestion.h"
 #include "passes/plan/model/Plan.h"
@@ -23,72 +24,64 @@ static constexpr int64_t version = 1;
 // Writing
 //===----------------------------------------------------------------------===//
 
-static void writeTiling(llvm::raw_ostream &os, const Tiling &tiling,
+/// What a reader would assume anyway is left out.
+static void writeTiling(JsonWriter &json, const Tiling &tiling,
                         const Machine &machine) {
-  llvm::StringRef separator = "";
-  for (auto [d, name] : llvm::enumerate(dimensions)) {
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    llvm::StringRef field = dimensions.substr(d, 1);
     if (tiling.degrees[d] == 1)
       continue;
-    os << separator << '"' << name << "\": ";
-    separator = ", ";
-    if (tiling.sizes[d].empty()) {
-      os << tiling.degrees[d];
-      continue;
-    }
-    os << '[';
-    llvm::interleaveComma(tiling.sizes[d], os);
-    os << ']';
+    if (!tiling.sizes[d].empty())
+      json.arrayMember(field, JsonWriter::oneLine, [&] {
+        for (int64_t size : tiling.sizes[d])
+          json.value(size);
+      });
+    else
+      json.member(field, tiling.degrees[d]);
   }
   if (tiling.places == machine.placesInTurn(tiling.tiles()))
     return;
-  os << separator << "\"places\": [";
-  llvm::interleaveComma(tiling.places, os, [&](const Place &place) {
-    os << '"' << place.text() << '"';
+  json.arrayMember("places", JsonWriter::oneLine, [&] {
+    for (const Place &place : tiling.places)
+      json.value(place.text());
   });
-  os << ']';
 }
 
 std::string lwcc::plan::toJson(const Plan &plan) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  // Written by hand for one line per layer; strings are escaped by JSON.h.
-  auto string = [](llvm::StringRef s) { return jsonText(s); };
-  os << "{\n  \"version\": " << version
-     << ",\n  \"model\": " << string(plan.model)
-     << ",\n  \"hash\": " << string(plan.hash)
-     << ",\n  \"batch\": " << plan.batch << ",\n  \"machine\": {"
-     << (plan.machine.name.empty()
-             ? ""
-             : llvm::formatv("\"name\": {0}, ", string(plan.machine.name))
-                   .str())
-     << "\"nodes\": " << plan.machine.nodes
-     << ", \"gpus\": " << plan.machine.gpus << "}"
-     << ",\n  \"strategy\": " << string(plan.strategy);
-  if (!plan.costs.empty())
-    os << ",\n  \"costs\": " << string(plan.costs);
-  os << ",\n  \"layers\": {";
-  llvm::StringRef separator = "\n";
-  for (const LayerPlan &layer : plan.layers) {
-    os << separator << "    " << string(layer.layer) << ": {";
-    writeTiling(os, layer.tiling, plan.machine);
-    os << "}";
-    separator = ",\n";
-  }
-  os << "\n  }";
-  if (!plan.order.empty()) {
-    os << ",\n  \"order\": {";
-    separator = "\n";
-    for (const LaneOrder &order : plan.order) {
-      os << separator << "    " << string(order.lane.text()) << ": [";
-      llvm::interleaveComma(order.tasks, os, [&](const Task &task) {
-        os << string(task.text());
-      });
-      os << "]";
-      separator = ",\n";
-    }
-    os << "\n  }";
-  }
-  os << "\n}\n";
+  JsonWriter json(os);
+  json.object(JsonWriter::lines, [&] {
+    json.member("version", version);
+    json.textMember("model", plan.model);
+    json.textMember("hash", plan.hash);
+    json.member("batch", plan.batch);
+    json.objectMember("machine", JsonWriter::oneLine, [&] {
+      if (!plan.machine.name.empty())
+        json.textMember("name", plan.machine.name);
+      json.member("nodes", plan.machine.nodes);
+      json.member("gpus", plan.machine.gpus);
+    });
+    json.textMember("strategy", plan.strategy);
+    if (!plan.costs.empty())
+      json.textMember("costs", plan.costs);
+    json.objectMember("layers", JsonWriter::lines, [&] {
+      for (const LayerPlan &layer : plan.layers)
+        json.objectMember(layer.layer, JsonWriter::oneLine, [&] {
+          writeTiling(json, layer.tiling, plan.machine);
+        });
+    });
+    if (plan.order.empty())
+      return;
+    json.objectMember("order", JsonWriter::lines, [&] {
+      for (const LaneOrder &order : plan.order)
+        json.arrayMember(order.lane.text(), JsonWriter::oneLine, [&] {
+          for (const Task &task : order.tasks)
+            json.value(jsonText(task.text()));
+        });
+    });
+  });
+  os << "\n";
   return text;
 }
 

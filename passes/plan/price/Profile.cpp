@@ -3,6 +3,7 @@
 #include "passes/plan/price/Profile.h"
 #include "ir/InputFile.h"
 #include "ir/json/JsonFields.h"
+#include "ir/json/JsonWriter.h"
 #include "ir/json/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -59,34 +60,37 @@ size_t Profile::size() const {
 }
 
 std::string Profile::toJson() const {
-  // Sorted, a line each: files can be compared.
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "{\n  \"version\": 1,\n  \"target\": " << jsonText(target)
-     << ",\n  \"device\": " << jsonText(device)
-     << ",\n  \"precision\": " << jsonText(precision) << ",\n  \"shares\": {";
-  llvm::StringRef between = "\n";
-  for (const auto &[share, known] : shares) {
-    os << between << "    \"" << share << "\": {";
+  JsonWriter json(os);
+  auto writeEntry = [&](const Entry &entry) {
+    json.member("seconds", entry.seconds);
+    json.member("deviation", entry.deviation);
+    json.member("work", entry.work);
+    json.member("samples", entry.samples);
+  };
+  // Sorted, a line each: files can be compared.
+  auto writeShare = [&](const Share &share) {
     std::vector<llvm::StringRef> keys;
-    for (const auto &entry : known.entries)
+    for (const auto &entry : share.entries)
       keys.push_back(entry.first());
     llvm::sort(keys);
-    llvm::StringRef comma = "\n";
-    for (llvm::StringRef key : keys) {
-      const Entry &entry = known.entries.find(key)->second;
-      os << comma << "      " << jsonText(key)
-         << llvm::formatv(
-                ": {{\"seconds\": {0}, \"deviation\": {1}, \"work\": {2}, "
-                "\"samples\": {3}}",
-                json::Value(entry.seconds), json::Value(entry.deviation),
-                json::Value(entry.work), entry.samples);
-      comma = ",\n";
-    }
-    os << "\n    }";
-    between = ",\n";
-  }
-  os << "\n  }\n}\n";
+    for (llvm::StringRef key : keys)
+      json.objectMember(key, JsonWriter::oneLine,
+                        [&] { writeEntry(share.entries.at(key)); });
+  };
+  json.object(JsonWriter::lines, [&] {
+    json.member("version", 1);
+    json.textMember("target", target);
+    json.textMember("device", device);
+    json.textMember("precision", precision);
+    json.objectMember("shares", JsonWriter::lines, [&] {
+      for (const auto &[number, share] : shares)
+        json.objectMember(std::to_string(number), JsonWriter::lines,
+                          [&, &share = share] { writeShare(share); });
+    });
+  });
+  os << "\n";
   return text;
 }
 

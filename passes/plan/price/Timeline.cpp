@@ -1,12 +1,14 @@
 //===- Timeline.cpp - The times of a program, for people ------------------===//
 
-#include "ir/json/ParseJson.h"
+#include "ir/json/JsonWriter.h"
 #include "passes/plan/price/ProgramTime.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <optional>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -61,38 +63,61 @@ void plan::printTimeline(const ProgramTime &time, llvm::raw_ostream &os) {
   os << line << "\n";
 }
 
+/// The name of a process (a device) or of a thread (a lane) of a trace.
+static void writeName(JsonWriter &json, llvm::StringRef kind,
+                      llvm::StringRef name, int device,
+                      std::optional<int> lane = {}) {
+  json.object(JsonWriter::oneLine, [&] {
+    json.member("name", kind);
+    json.member("ph", "M");
+    json.objectMember("args", JsonWriter::oneLine,
+                      [&] { json.textMember("name", name); });
+    json.member("pid", device);
+    if (lane)
+      json.member("tid", *lane);
+  });
+}
+
 void plan::printTrace(const ProgramTime &time, llvm::raw_ostream &os) {
-  os << "{\"traceEvents\": [\n";
-  llvm::StringMap<int> devices;
-  std::vector<int> deviceOf;
   const std::vector<Program::Lane> &lanes = time.program.lanes;
-  for (auto [i, lane] : llvm::enumerate(lanes)) {
-    auto [entry, isNew] = devices.try_emplace(lane.device, devices.size());
-    deviceOf.push_back(entry->second);
-    if (isNew)
-      os << llvm::formatv("{{\"name\": \"process_name\", \"ph\": \"M\", "
-                          "\"args\": {{\"name\": {0}}, \"pid\": {1}},\n",
-                          jsonText(lane.device), entry->second);
-    os << llvm::formatv("{{\"name\": \"thread_name\", \"ph\": \"M\", \"args\": "
-                        "{{\"name\": {0}}, \"pid\": {1}, \"tid\": {2}},\n",
-                        jsonText(lane.name), entry->second, i);
-  }
-  std::vector<int> calls(lanes.size(), 0);
-  llvm::StringRef between = "";
-  for (const ProgramTime::TimedCall &timed : time.calls) {
-    const Program::Call &call = time.program.calls[timed.call];
-    os << between
-       << llvm::formatv(
-              "{{\"name\": {0}, \"cat\": {1}, \"ph\": \"X\", \"pid\": {2}, "
-              "\"tid\": {3}, \"ts\": {4:f3}, \"dur\": {5:f3}, \"args\": "
-              "{{\"layer\": {6}, \"step\": 0, \"call\": {7}}}",
-              jsonText(call.callee), jsonText(call.phase), deviceOf[timed.lane],
-              timed.lane, timed.begin * 1e6, timed.seconds * 1e6,
-              jsonText(call.layer), calls[timed.lane]++);
-    between = ",\n";
-  }
-  os << llvm::formatv("\n], \"otherData\": {{\"program\": {0}, \"hash\": {1}, "
-                      "\"plan\": {2}, \"predicted\": true}}\n",
-                      jsonText(time.program.name), jsonText(time.program.hash),
-                      jsonText(time.program.plan));
+  JsonWriter json(os, /*indent=*/0);
+  llvm::StringMap<int> devices;
+  std::vector<int> deviceOf, calls(lanes.size(), 0);
+  auto writeEvents = [&] {
+    for (auto [i, lane] : llvm::enumerate(lanes)) {
+      auto [entry, isNew] = devices.try_emplace(lane.device, devices.size());
+      deviceOf.push_back(entry->second);
+      if (isNew)
+        writeName(json, "process_name", lane.device, entry->second);
+      writeName(json, "thread_name", lane.name, entry->second,
+                static_cast<int>(i));
+    }
+    for (const ProgramTime::TimedCall &timed : time.calls) {
+      const Program::Call &call = time.program.calls[timed.call];
+      json.object(JsonWriter::oneLine, [&] {
+        json.textMember("name", call.callee);
+        json.textMember("cat", call.phase);
+        json.member("ph", "X");
+        json.member("pid", deviceOf[timed.lane]);
+        json.member("tid", timed.lane);
+        json.fixedMember("ts", timed.begin * 1e6, 3);
+        json.fixedMember("dur", timed.seconds * 1e6, 3);
+        json.objectMember("args", JsonWriter::oneLine, [&] {
+          json.textMember("layer", call.layer);
+          json.member("step", 0);
+          json.member("call", calls[timed.lane]++);
+        });
+      });
+    }
+  };
+  json.object(JsonWriter::oneLine, [&] {
+    json.arrayMember("traceEvents", JsonWriter::lines, writeEvents);
+    json.objectMember("otherData", JsonWriter::oneLine, [&] {
+      json.textMember("program", time.program.name);
+      json.textMember("hash", time.program.hash);
+      json.textMember("plan", time.program.plan);
+      json.member("predicted", true);
+    });
+  });
+  os << "\n";
 }
