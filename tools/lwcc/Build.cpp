@@ -1,7 +1,7 @@
 //===- Build.cpp - From C++ text to a trainer -----------------------------===//
 //
-// Compiles in a temporary folder beside nothing the user owns, then moves the
-// finished binary into place.
+// Compiles in a temporary folder of its own, then moves the finished binary
+// into place.
 //
 //===----------------------------------------------------------------------===//
 
