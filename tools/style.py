@@ -33,10 +33,16 @@ def git(*arguments):
 
 
 def sources():
-    """Paths below the root; those that git does not know yet, too."""
-    found = git("ls-files", "-co", "--exclude-standard", "--",
-                "*.cpp", "*.h", "*.cu", "*.cuh")
-    return sorted({path for path in found if os.path.exists(os.path.join(ROOT, path))})
+    """Paths below the root: what git knows or could be given; without git (an
+    archive), everything outside of build folders."""
+    kinds = (".cpp", ".h", ".cu", ".cuh")
+    found = git("ls-files", "-co", "--exclude-standard")
+    if not found:
+        for folder, folders, names in os.walk(ROOT):
+            folders[:] = [each for each in folders if not each.startswith(("build", "."))]
+            found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
+    return sorted({path for path in found if path.endswith(kinds) and
+                   os.path.exists(os.path.join(ROOT, path))})
 
 
 def check_layout(files, fix):

@@ -27,8 +27,8 @@
 namespace lwcc::rt {
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
-/// Before all other initialization; glibc gives main's arguments. Whoever
-/// chooses by OMP_WAIT_POLICY or GOMP_SPINCOUNT is left alone.
+/// Runs before all other initialization; glibc passes main's arguments. Changes
+/// nothing if the user has set OMP_WAIT_POLICY or GOMP_SPINCOUNT.
 [[gnu::constructor(101)]] static void boundSpinning(int, char **argv, char **) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
     return;
