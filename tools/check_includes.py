@@ -84,12 +84,6 @@ NEVER = [
     ("ir/place", "mlir"),
 ]
 
-# Known, and to be mended: file, and what it includes. One that is mended has to
-# go from here; none may be added.
-EXCEPTIONS = {
-    ("passes/verify/PlacementRules.cpp", "passes/schedule/Readers.h"),
-}
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 SOURCES = (".h", ".cpp", ".cu", ".cuh", ".inc", ".def")
 TOP = sorted({room.split("/")[0] for room, _ in ROOMS})
@@ -149,7 +143,7 @@ def is_ours(include):
 
 
 def check(includes):
-    problems, excused = [], set()
+    problems = []
     for file, names in includes.items():
         rank = room_of(file)
         if rank is None:
@@ -169,9 +163,7 @@ def check(includes):
             other = room_of(include)
             if other == rank:
                 continue
-            if (file, include) in EXCEPTIONS:
-                excused.add((file, include))
-            elif other is None:
+            if other is None:
                 problems.append(f"{file}: {include} lies in no room")
             elif other > rank:
                 problems.append(f"{file}: includes {include}, but {room} stands "
@@ -186,9 +178,6 @@ def check(includes):
                         problems.append(
                             f"{file}: {above} must not see {library}, which it "
                             f"does through {through}")
-    for file, include in sorted(EXCEPTIONS - excused):
-        problems.append(f"{file}: no longer includes {include}: take it out of "
-                        f"EXCEPTIONS")
     return problems
 
 
@@ -250,7 +239,7 @@ def main():
     if problems:
         sys.exit("\n".join(problems))
     print(f"{len(includes)} files in {len(ROOMS)} rooms; no room includes one "
-          f"above it ({len(EXCEPTIONS)} known exceptions)")
+          f"above it")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
 // The trainer reads JSON with the same parser, but not with this: what it links
 // knows no LLVM, throws at the first mistake, keeps numbers as text, since they
 // are hashes and seeds, and hands out the members of a header one by one
-// (runtime/train/files/Json.h). Here all mistakes are collected, without exceptions,
-// and the values are those that LLVM's writers take.
+// (runtime/train/files/Json.h). Here all mistakes are collected, without
+// exceptions, and the values are those that LLVM's writers take.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_JSON_PARSEJSON_H

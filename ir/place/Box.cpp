@@ -93,7 +93,7 @@ std::vector<Box> tiling::subtract(const Box &from, const Box &hole) {
 }
 
 std::vector<Box> tiling::subtract(const std::vector<Box> &from,
-                                 const Box &hole) {
+                                  const Box &hole) {
   std::vector<Box> rest;
   for (const Box &box : from)
     for (const Box &part : subtract(box, hole))
@@ -109,7 +109,7 @@ Interval tiling::partOf(int64_t extent, int64_t parts, int64_t index) {
 }
 
 Interval tiling::partOf(int64_t extent, const std::vector<int64_t> &sizes,
-                       int64_t index) {
+                        int64_t index) {
   auto sum = [&](int64_t count) {
     return std::accumulate(sizes.begin(), sizes.begin() + count, int64_t(0));
   };

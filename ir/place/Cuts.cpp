@@ -51,7 +51,7 @@ Grid tiling::extentsAlong(const Axes &axes, const Shape &shape) {
 }
 
 Box tiling::cut(const Axes &axes, const Shape &shape, const Cuts &cuts,
-               const Grid &index) {
+                const Grid &index) {
   Box region = wholeOf(shape);
   for (auto [d, axis] : llvm::enumerate(axes))
     if (axis != none)

@@ -14,7 +14,7 @@
 #ifndef LWCC_PASSES_MEMORY_MEMORYPROBLEM_H
 #define LWCC_PASSES_MEMORY_MEMORYPROBLEM_H
 
-#include "passes/verify/HappensBefore.h"
+#include "ir/exec/HappensBefore.h"
 
 #include <cstdint>
 #include <string>

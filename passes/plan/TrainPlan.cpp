@@ -2,9 +2,9 @@
 //
 // Takes `differentiated`, gives `planned`. The pass asks a solver, or a file,
 // for a plan of the layers, checks it, and writes each op's tiling on it. All
-// ops of a layer (those with one layer in train.work) share the tiling. An op without a
-// layer of its own, such as a read of a parameter, goes with the op that uses
-// it.
+// ops of a layer (those with one layer in train.work) share the tiling. An op
+// without a layer of its own, such as a read of a parameter, goes with the op
+// that uses it.
 //
 // A solver may ask how long a step of a plan's program takes. Then the pass has
 // a copy of the module lowered (PlanningHooks::lower) and times the result.

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Storage.h"
-#include "passes/schedule/Readers.h"
-#include "passes/schedule/Views.h"
+#include "ir/exec/Readers.h"
+#include "ir/exec/Views.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Synchronize.h"
-#include "passes/verify/HappensBefore.h"
+#include "ir/exec/HappensBefore.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -9,13 +9,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/exec/Exec.h"
+#include "ir/exec/Views.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/schedule/Declarations.h"
 #include "passes/schedule/MergeTransfers.h"
 #include "passes/schedule/Storage.h"
 #include "passes/schedule/Synchronize.h"
-#include "passes/schedule/Views.h"
 #include "passes/verify/Meaning.h"
 
 namespace lwcc {

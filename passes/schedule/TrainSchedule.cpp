@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/exec/Exec.h"
+#include "ir/exec/Readers.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
-#include "passes/schedule/Readers.h"
 #include "passes/schedule/ScheduleProblem.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -1,7 +1,7 @@
 //===- Meaning.cpp - What an operation means ------------------------------===//
 //
 // Movements are resolved into the bytes that they move, by arithmetic of their
-// own (the compiler's is in passes/schedule/Views.cpp, which this is to judge);
+// own (the compiler's is in ir/exec/Views.cpp, which this is to judge);
 // every other operation makes new values, named by their hash.
 //
 //===----------------------------------------------------------------------===//

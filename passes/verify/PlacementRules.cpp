@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/Readers.h"
+#include "ir/exec/Readers.h"
 #include "passes/verify/FormRules.h"
 
 using namespace mlir;

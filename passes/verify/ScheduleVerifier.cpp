@@ -15,10 +15,10 @@
 
 #include "passes/verify/ScheduleVerifier.h"
 #include "ir/Size.h"
+#include "ir/exec/HappensBefore.h"
 #include "ir/train/Interfaces.h"
 #include "passes/Passes.h"
 #include "passes/verify/Copies.h"
-#include "passes/verify/HappensBefore.h"
 #include "passes/verify/Meaning.h"
 
 #include "llvm/ADT/DenseMap.h"

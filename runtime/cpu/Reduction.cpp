@@ -214,7 +214,7 @@ void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params) {
   CpuLane &on = cpuLane(lane);
   AxisRows<2> rows({x, y}, static_cast<int>(params.axis));
   on.append("reduce_max", {y}, [=, threads = on.threads] {
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+    rows.forEach(threads, [&](int64_t, const int64_t (&at)[2]) {
       const float *from = x.as<float>() + at[0];
       float largest = from[0];
       for (int64_t i = 1; i < rows.length; ++i)

@@ -1,4 +1,5 @@
-//===- MatMulSgd.cpp - The backward pass of a matrix product, and its update --===//
+//===- MatMulSgd.cpp - The backward pass of a matrix product, and its update
+//--===//
 //
 // Two products and an update: compilers for GPUs keep them apart (see
 // train-fuse-updates), but a program that was made for a CPU runs as well.

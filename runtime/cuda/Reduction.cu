@@ -1,8 +1,8 @@
 //===- Reduction.cu - Sums, means and maxima over axes --------------------===//
 //
 // Sums as functors of Reduction.cuh, the gradient of a convolution's bias among
-// them; a maximum by one block of threads for each row. Not run on a GPU by the tests of the build machine; see
-// tools/gpu-test.sh.
+// them; a maximum by one block of threads for each row. Not run on a GPU by the
+// tests of the build machine; see tools/gpu-test.sh.
 //
 //===----------------------------------------------------------------------===//
 

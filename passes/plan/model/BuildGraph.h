@@ -1,8 +1,8 @@
 //===- BuildGraph.h - The layers of a module --------------------*- C++ -*-===//
 //
 // Makes the layers that planning looks at (LayerGraph.h) from a module of the
-// form `differentiated`. A layer is everything with one layer in train.work: its
-// forward, backward and update ops.
+// form `differentiated`. A layer is everything with one layer in train.work:
+// its forward, backward and update ops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_MODEL_BUILDGRAPH_H

@@ -41,7 +41,8 @@ Program plan::readProgram(exec::ProgramOp program, StringRef sequence) {
     } else if (auto call = dyn_cast<exec::CallOp>(op)) {
       add(Program::Item::call, call.getLaneAttr(), read.calls.size());
       read.calls.push_back({call.getCallee().str(), call.getLayer().str(),
-                            phaseName(call.getPhase()).str(), describe(call, symbols)});
+                            phaseName(call.getPhase()).str(),
+                            describe(call, symbols)});
     }
   }
   read.events = static_cast<int>(events.size());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/Views.h"
+#include "ir/exec/Views.h"
 #include "Shapes.h"
 #include "passes/schedule/Names.h"
 

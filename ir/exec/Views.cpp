@@ -1,6 +1,6 @@
 //===- Views.cpp - When a tensor is bytes of another ----------------------===//
 
-#include "passes/schedule/Views.h"
+#include "ir/exec/Views.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -4,8 +4,8 @@
 // channels-last, others row-major). Pure arithmetic on types.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_PASSES_SCHEDULE_VIEWS_H
-#define LWCC_PASSES_SCHEDULE_VIEWS_H
+#ifndef LWCC_IR_EXEC_VIEWS_H
+#define LWCC_IR_EXEC_VIEWS_H
 
 #include "ir/exec/Exec.h"
 #include "ir/train/Train.h"
@@ -42,4 +42,4 @@ std::optional<llvm::SmallVector<int64_t>> partsOf(train::ConcatOp concat);
 
 } // namespace lwcc
 
-#endif // LWCC_PASSES_SCHEDULE_VIEWS_H
+#endif // LWCC_IR_EXEC_VIEWS_H

@@ -9,8 +9,8 @@
 // next run (ir/exec/README.md).
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_PASSES_VERIFY_HAPPENSBEFORE_H
-#define LWCC_PASSES_VERIFY_HAPPENSBEFORE_H
+#ifndef LWCC_IR_EXEC_HAPPENSBEFORE_H
+#define LWCC_IR_EXEC_HAPPENSBEFORE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -73,4 +73,4 @@ private:
 
 } // namespace lwcc
 
-#endif // LWCC_PASSES_VERIFY_HAPPENSBEFORE_H
+#endif // LWCC_IR_EXEC_HAPPENSBEFORE_H

@@ -5,11 +5,11 @@
 // that could be a view counts as one here.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_PASSES_SCHEDULE_READERS_H
-#define LWCC_PASSES_SCHEDULE_READERS_H
+#ifndef LWCC_IR_EXEC_READERS_H
+#define LWCC_IR_EXEC_READERS_H
 
+#include "ir/exec/Views.h"
 #include "ir/train/Train.h"
-#include "passes/schedule/Views.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -99,4 +99,4 @@ readersOfPart(train::ReadOp read, mlir::Value value,
 
 } // namespace lwcc
 
-#endif // LWCC_PASSES_SCHEDULE_READERS_H
+#endif // LWCC_IR_EXEC_READERS_H
