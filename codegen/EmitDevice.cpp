@@ -8,6 +8,7 @@
 
 #include "codegen/Phrase.h"
 #include "codegen/ProgramNames.h"
+#include "codegen/ProgramTables.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -124,10 +125,7 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
         out.comment(title);
       }
       RankedTensorType type = first.getTensorType();
-      Type element = type.getElementType();
-      StringRef make = element.isF32()         ? "f32"
-                       : element.isInteger(32) ? "i32"
-                                               : "u8";
+      StringRef make = elementName(first);
       std::string dims;
       for (int64_t axis = 0; axis < type.getRank(); ++axis)
         dims +=

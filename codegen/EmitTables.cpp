@@ -78,14 +78,14 @@ private:
     std::vector<int64_t> zeros(buffer.getTensorType().getRank(), 0);
     return arrayOf(buffer, "exec.begin", zeros).vec();
   }
-  std::string refOf(BufferOp buffer, StringRef type) {
+  std::string refOf(BufferOp buffer) {
     return llvm::formatv("refOf({0}, {1}, DType::{2}, {3})",
                          names.deviceOf(buffer.getDevice()),
-                         names.offsetOf(buffer), type,
+                         names.offsetOf(buffer), elementName(buffer),
                          braced(buffer.getTensorType().getShape()));
   }
   void exportTable();
-  void globalTensor(StringRef field, Role role, StringRef type);
+  void globalTensor(StringRef field, Role role);
 
   ProgramNames &names;
   CppWriter &out;
@@ -98,7 +98,8 @@ void TableEmitter::tables() {
   out.comment("Tables for the trainer, a row a line.");
   out.comment("clang-format off");
   out.line();
-  out.comment("Name, kind, shape, initial value, value for --init=fresh.");
+  out.comment("Name, kind, element type, shape, initial value, value for "
+              "--init=fresh.");
   out.line("constexpr StateRow stateRows[] = {");
   out.indent();
   for (auto &[name, global] : state) {
@@ -108,7 +109,8 @@ void TableEmitter::tables() {
     assert(init && "a state tensor has an initial value");
     ArrayRef<int64_t> dims = globalDims(first);
     out.row({quoted(name), ("StateKind::" + kindOf(first.getRole())).str(),
-             braced(dims), initText(init), initText(fresh ? fresh : init)});
+             ("DType::" + elementName(first)).str(), braced(dims),
+             initText(init), initText(fresh ? fresh : init)});
   }
   out.dedent();
   out.line("};");
@@ -137,21 +139,19 @@ void TableEmitter::exportTable() {
   auto pieces = names.program->getAttrOfType<ArrayAttr>("exec.export");
   if (!pieces)
     return;
-  llvm::StringMap<int> rowOf;
-  for (auto [i, entry] : llvm::enumerate(state))
-    rowOf[entry.first] = static_cast<int>(i);
-  out.comment("The trained ONNX file: a state tensor's value, or literal bytes "
-              "(-1) of the blob.");
-  out.line("constexpr ExportPiece exportPieces[] = {");
+  out.comment("The trained ONNX file: a state tensor's value, or bytes of the "
+              "blob.");
+  out.line("const ExportPiece exportPieces[] = {");
   out.indent();
   for (Attribute piece : pieces) {
     if (auto name = dyn_cast<StringAttr>(piece)) {
       const Global &global = state.find(name.getValue())->second;
-      out.row({std::to_string(rowOf.at(name.getValue())), "0",
+      out.row({quoted(name.getValue()), "0",
                std::to_string(bytesOfState(global.tiles.front()))});
     } else {
       ArrayRef<int64_t> literal = cast<DenseI64ArrayAttr>(piece).asArrayRef();
-      out.row({"-1", std::to_string(literal[0]), std::to_string(literal[1])});
+      out.row(
+          {quoted(""), std::to_string(literal[0]), std::to_string(literal[1])});
     }
   }
   out.dedent();
@@ -159,7 +159,7 @@ void TableEmitter::exportTable() {
   out.line();
 }
 
-void TableEmitter::globalTensor(StringRef field, Role role, StringRef type) {
+void TableEmitter::globalTensor(StringRef field, Role role) {
   for (auto &[name, global] : io) {
     BufferOp first = global.tiles.front();
     if (first.getRole() != role)
@@ -168,9 +168,9 @@ void TableEmitter::globalTensor(StringRef field, Role role, StringRef type) {
     out.assignment(("program." + field + ".name").str(), quoted(name));
     out.assignment(("program." + field + ".dims").str(), braced(dims));
     for (BufferOp tile : global.tiles)
-      out.call("addTile", {CppArgument(("program." + field).str()),
-                           CppArgument(refOf(tile, type)),
-                           CppArgument(braced(beginOf(tile)))});
+      out.call("addTile",
+               {CppArgument(("program." + field).str()),
+                CppArgument(refOf(tile)), CppArgument(braced(beginOf(tile)))});
   }
 }
 
@@ -205,15 +205,15 @@ void TableEmitter::describe() {
                  textOf(program, "exec.precision") == "tf32" ? "true"
                                                              : "false");
   out.line("program.state = stateTensors(stateRows, shardRows);");
-  globalTensor("input", Role::Input, "f32");
-  globalTensor("labels", Role::Labels, "i32");
+  globalTensor("input", Role::Input);
+  globalTensor("labels", Role::Labels);
   for (BufferOp buffer : names.buffers) {
     if (buffer.getRole() == Role::Loss)
-      out.assignment("program.loss_value", refOf(buffer, "f32"));
+      out.assignment("program.loss_value", refOf(buffer));
     if (buffer.getRole() == Role::Metric)
-      out.assignment("program.correct", refOf(buffer, "f32"));
+      out.assignment("program.correct", refOf(buffer));
     if (buffer.getRole() == Role::Scalars)
-      out.call("program.scalars.push_back", {CppArgument(refOf(buffer, "u8"))});
+      out.call("program.scalars.push_back", {CppArgument(refOf(buffer))});
   }
   out.line("program.trainStep = trainStep;");
   out.line("program.evaluate = evaluate;");

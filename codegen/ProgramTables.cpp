@@ -15,8 +15,14 @@ ArrayRef<int64_t> lwcc::globalDims(BufferOp buffer) {
   return dims ? dims.asArrayRef() : buffer.getTensorType().getShape();
 }
 
+StringRef lwcc::elementName(BufferOp buffer) {
+  Type element = buffer.getTensorType().getElementType();
+  return element.isF32() ? "f32" : element.isInteger(32) ? "i32" : "u8";
+}
+
 int64_t lwcc::bytesOfState(BufferOp buffer) {
-  return *elementCount(globalDims(buffer)) * int64_t(sizeof(float));
+  return *elementCount(globalDims(buffer)) *
+         buffer.getTensorType().getElementTypeBitWidth() / 8;
 }
 
 int64_t lwcc::weightsNeeded(ProgramOp program, bool exports) {
@@ -51,7 +57,7 @@ static LogicalResult checkExport(ProgramOp program,
     int64_t bytes = 0;
     if (auto name = dyn_cast<StringAttr>(piece)) {
       BufferOp buffer = state.lookup(name.getValue());
-      if (!buffer) {
+      if (!buffer || name.empty()) {
         good = false;
         program.emitOpError("exports ") << piece << ", which is no state";
         continue;
@@ -96,12 +102,17 @@ LogicalResult lwcc::checkTables(ProgramOp program) {
       continue;
     if (!buffer->getAttrOfType<train::InitAttr>("exec.init"))
       complain(buffer) << "has no initial value (exec.init)";
-    if (!buffer.getTensorType().getElementType().isF32())
-      complain(buffer) << "is state, but not of f32";
+    for (StringRef name : {"exec.init", "exec.fresh"})
+      if (auto init = buffer->getAttrOfType<train::InitAttr>(name);
+          init && (init.getKind() == "normal" || init.getKind() == "uniform") &&
+          !buffer.getTensorType().getElementType().isF32())
+        complain(buffer) << "has random initial values (" << name
+                         << "), but is not of f32";
     BufferOp &first = state[tensor.getValue()];
     if (!first)
       first = buffer;
     else if (globalDims(first) != globalDims(buffer) ||
+             elementName(first) != elementName(buffer) ||
              first.getRole() != buffer.getRole())
       complain(buffer)
               .append("is part of another ", tensor, " than @",

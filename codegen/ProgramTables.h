@@ -16,6 +16,9 @@ namespace lwcc {
 /// the trainer). Says everything that is not.
 mlir::LogicalResult checkTables(exec::ProgramOp program);
 
+/// The runtime's name of a buffer's element type: f32, i32 or u8.
+llvm::StringRef elementName(exec::BufferOp buffer);
+
 /// Extents of the global tensor that a buffer is a part of, or all.
 llvm::ArrayRef<int64_t> globalDims(exec::BufferOp buffer);
 

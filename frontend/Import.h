@@ -9,6 +9,8 @@
 #ifndef LWCC_FRONTEND_IMPORT_H
 #define LWCC_FRONTEND_IMPORT_H
 
+#include "runtime/core/ExportPiece.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -24,14 +26,6 @@ struct ImportOptions {
   int64_t batch = 0;         ///< 0: the file's, or defaultBatch
   std::string loss = "auto"; ///< "auto" (the file's, else cross entropy) or
                              ///< "cross-entropy"
-};
-
-/// A piece of the exported file: literal bytes of the blob, or the current
-/// value of a parameter (its raw_data, row-major float32).
-struct ExportPiece {
-  std::string parameter; ///< empty: literal
-  int64_t offset = 0;    ///< literal: bytes from the start of the blob
-  int64_t bytes = 0;
 };
 
 struct ImportedModel {

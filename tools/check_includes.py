@@ -42,7 +42,7 @@ ROOMS = [
     ("ir/place", "ir llvm"),
     ("ir/train", "ir llvm mlir runtime/core"),
     ("ir/exec", "ir llvm mlir runtime/core"),
-    ("frontend", "ir llvm mlir onnx"),
+    ("frontend", "ir runtime/core llvm mlir onnx"),
     # From one form to the next. How an operator is cut is known below planning,
     # which asks for it; the checks of forms are known to the passes that keep
     # them.

@@ -1,4 +1,4 @@
-//===- Machine.h - Devices, lanes, events, recorded sequences ---*- C++ -*-===//
+//===- Machine.h - Devices, lanes, events and sequences ---------*- C++ -*-===//
 //
 // What both backends implement (runtime/cpu, runtime/cuda) and what the
 // trainer and the emitted program see. A Machine owns one arena per device and
@@ -36,13 +36,13 @@ struct LaneSpec {
 };
 
 /// What moved from one device to another.
-struct Traffic {
+struct MovedBytes {
   int from = 0, to = 0;
   int64_t bytes = 0;
 };
 
 /// When one operator of a run was at work.
-struct Span {
+struct TracedCall {
   int lane = 0;
   /// As the operator's lane named them; they live as long as the machine.
   const char *layer = "", *phase = "", *op = "";
@@ -121,7 +121,7 @@ public:
   /// holds all operators in the order of appending; those of one lane do not
   /// overlap, and what a lane waited is not in them. The result lives as long
   /// as the machine. A backend may wait for the run.
-  virtual const std::vector<Span> &runTraced(Sequence *sequence) = 0;
+  virtual const std::vector<TracedCall> &runTraced(Sequence *sequence) = 0;
 
   /// Copies a whole tensor between a device and dense row-major (logical) host
   /// memory, waiting for earlier runs and for the copy.
@@ -147,7 +147,7 @@ public:
 
   /// What the transfers of all runs so far moved, after waiting for them; only
   /// pairs of devices between which something did.
-  virtual std::vector<Traffic> traffic() = 0;
+  virtual std::vector<MovedBytes> movedBytes() = 0;
 
   /// "cpu" or "cuda", as in lwcc --target.
   virtual const char *target() const = 0;

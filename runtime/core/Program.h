@@ -9,6 +9,7 @@
 #ifndef LWCC_RUNTIME_CORE_PROGRAM_H
 #define LWCC_RUNTIME_CORE_PROGRAM_H
 
+#include "runtime/core/ExportPiece.h"
 #include "runtime/core/Machine.h"
 
 #include <cstdint>
@@ -68,14 +69,6 @@ struct StateTensor {
   Init fresh; ///< PyTorch's default for the layer (--init=fresh)
 };
 
-/// The exported ONNX file is `pieces` in order: bytes of the weights blob that
-/// are copied as they are, or a state tensor's current value (raw_data).
-struct ExportPiece {
-  int state = -1; ///< index in Program::state, or -1 for literal bytes
-  int64_t offset = 0;
-  int64_t bytes = 0;
-};
-
 struct Program {
   std::string model;     ///< file name of the ONNX model
   std::string modelHash; ///< of its bytes, weights included
@@ -98,7 +91,7 @@ struct Program {
   std::function<void(Machine &)> trainStep;
   std::function<void(Machine &)> evaluate;
 
-  /// Initial weights and literal pieces of the exported file.
+  /// Initial weights, and literal pieces of the exported file.
   const char *blob = nullptr;
   int64_t blobBytes = 0;
   std::vector<ExportPiece> onnxExport;

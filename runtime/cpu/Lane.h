@@ -38,7 +38,7 @@ struct Entry {
   Tensors results;           ///< work: for Machine::runObserved
   int number = 0;            ///< work: counts the sequence's operators
   /// work: what it reads on other devices, by device
-  std::vector<Traffic> received;
+  std::vector<MovedBytes> received;
 };
 
 /// Entries in the order in which they were appended, and each lane's share.

@@ -163,7 +163,7 @@ public:
   void run(Sequence *sequence) override;
   void synchronize() override;
   void runObserved(Sequence *sequence, const Observer &after) override;
-  const std::vector<Span> &runTraced(Sequence *sequence) override;
+  const std::vector<TracedCall> &runTraced(Sequence *sequence) override;
 
   void read(Tensor source, int device, void *host) override;
   void write(Tensor target, int device, const void *host) override;
@@ -173,7 +173,7 @@ public:
   Clock::time_point wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
 
-  std::vector<Traffic> traffic() override;
+  std::vector<MovedBytes> movedBytes() override;
   const char *target() const override { return "cuda"; }
   int threads(int) const override { return 0; }
   std::string describe() const override;
@@ -220,8 +220,9 @@ private:
   std::vector<std::unique_ptr<Sequence>> sequences;
   Sequence *recording = nullptr;
   std::vector<void *> pinned;
-  std::map<void *, Upload> uploads;     ///< by the target's address
-  std::deque<std::vector<Span>> traces; ///< a deque: its items stay in place
+  std::map<void *, Upload> uploads; ///< by the target's address
+  std::deque<std::vector<TracedCall>>
+      traces; ///< a deque: its items stay in place
   /// tickets[t % size] is recorded behind the transfer with ticket t + 1.
   std::vector<cudaEvent_t> tickets;
   int64_t lastTicket = 0;

@@ -62,7 +62,7 @@ static void makeTimers(Sequence &sequence) {
     }
 }
 
-const std::vector<Span> &CudaMachine::runTraced(Sequence *sequence) {
+const std::vector<TracedCall> &CudaMachine::runTraced(Sequence *sequence) {
   synchronize();
   ++sequence->runs;
   makeTimers(*sequence);
@@ -87,15 +87,15 @@ const std::vector<Span> &CudaMachine::runTraced(Sequence *sequence) {
     lane->gpu.use();
     check(cudaStreamSynchronize(lane->stream), "running the program");
   }
-  std::vector<Span> &spans = traces.emplace_back();
+  std::vector<TracedCall> &calls = traces.emplace_back();
   timer = sequence->timers.begin();
   for (const Sequence::Step &step : sequence->steps) {
     if (!step.op)
       continue;
     const Moment &start = starts.at(&step.lane->gpu);
     auto [before, after] = *timer++;
-    spans.push_back({step.lane->index, step.layer, step.phase, step.op,
+    calls.push_back({step.lane->index, step.layer, step.phase, step.op,
                      start.timeOf(before), start.timeOf(after)});
   }
-  return spans;
+  return calls;
 }

@@ -1,4 +1,4 @@
-//===- Transfer.cpp - Copies between the host and the devices -------------===//
+//===- Transfer.cpp - Between host and device, and between devices --------===//
 //
 // Copies between host and device. Rank-4 tensors of a device are channels-last.
 // read() and write(), which wait, have row-major tensors on the host's side and
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 using namespace lwcc;
 using namespace lwcc::rt;
@@ -166,4 +167,29 @@ void *CudaMachine::hostAlloc(int64_t bytes) {
         "allocating pinned host memory");
   std::memset(memory, 0, size);
   return pinned.emplace_back(memory);
+}
+
+int CudaMachine::deviceOf(const void *address) const {
+  auto at = static_cast<const char *>(address);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const DeviceBuffer &arena = devices[d].arena;
+    if (at >= arena.data() && at < arena.data() + arena.bytes())
+      return static_cast<int>(d);
+  }
+  assert(false && "a tensor lies in no device's arena");
+  return 0;
+}
+
+std::vector<MovedBytes> CudaMachine::movedBytes() {
+  synchronize();
+  std::map<std::pair<int, int>, int64_t> bytes;
+  for (const auto &sequence : sequences)
+    for (const Sequence::Step &step : sequence->steps)
+      for (const Tensor &read : step.read)
+        if (int from = deviceOf(read.data); from != step.lane->device)
+          bytes[{from, step.lane->device}] += sequence->runs * read.bytes();
+  std::vector<MovedBytes> moved;
+  for (const auto &[pair, sum] : bytes)
+    moved.push_back({pair.first, pair.second, sum});
+  return moved;
 }

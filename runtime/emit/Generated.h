@@ -22,6 +22,9 @@
 
 namespace lwcc::rt {
 
+// A printed program uses the names of lwcc::rt only.
+using lwcc::ExportPiece;
+
 /// Rank-4 tensors are stored channels-last, all others row-major.
 inline Layout layoutOf(int rank) {
   return rank == 4 ? Layout::nhwc : Layout::dense;
@@ -110,6 +113,7 @@ struct RowDims {
 struct StateRow {
   const char *name;
   StateKind kind;
+  DType type;
   RowDims dims;
   Init init;
   Init fresh;
@@ -143,7 +147,7 @@ std::vector<StateTensor> stateTensors(const StateRow (&rows)[N],
         {{row.name, row.dims.vector(), {}}, row.kind, row.init, row.fresh});
   for (const ShardRow &row : shards)
     state[row.state].tensor.shards.push_back(
-        {refOf(row.device, row.offset, DType::f32, row.dims),
+        {refOf(row.device, row.offset, rows[row.state].type, row.dims),
          row.begin.vector()});
   return state;
 }

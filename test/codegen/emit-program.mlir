@@ -37,13 +37,13 @@
 // CHECK:   train_step_backward(d);
 
 // CHECK-LABEL: constexpr StateRow stateRows[] = {
-// CHECK:   {"conv1.weight", StateKind::parameter, {6, 1, 5, 5}, blobAt(0),
-// CHECK:    uniformIn(-0.2f, 0.2f)},
+// CHECK:   {"conv1.weight", StateKind::parameter, DType::f32, {6, 1, 5, 5},
+// CHECK:    blobAt(0), uniformIn(-0.2f, 0.2f)},
 // CHECK-LABEL: constexpr ShardRow shardRows[] = {
 // CHECK:   {0, 0, 0, {0, 0, 0, 0}, {6, 1, 5, 5}},
-// CHECK-LABEL: constexpr ExportPiece exportPieces[] = {
-// CHECK:   {-1, 640, 12},
-// CHECK:   {0, 0, 600},
+// CHECK-LABEL: const ExportPiece exportPieces[] = {
+// CHECK:   {"", 640, 12},
+// CHECK:   {"conv1.weight", 0, 600},
 // CHECK-LABEL: Program describe() {
 // CHECK:   program.batch = 2;
 // CHECK:   program.machine.devices.push_back({.arenaBytes = 65536});

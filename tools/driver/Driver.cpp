@@ -220,9 +220,9 @@ static void describe(exec::ProgramOp program, StringRef planner,
   SmallVector<Attribute> list;
   for (const ExportPiece &piece : pieces)
     list.push_back(
-        piece.parameter.empty()
+        piece.state.empty()
             ? Attribute(b.getDenseI64ArrayAttr({piece.offset, piece.bytes}))
-            : Attribute(b.getStringAttr(piece.parameter)));
+            : Attribute(b.getStringAttr(piece.state)));
   program->setAttr("exec.export", b.getArrayAttr(list));
 }
 

@@ -201,20 +201,16 @@ LogicalResult Loader::load(rt::Program &program) {
     }
     }
   }
-  llvm::StringMap<int> rowOf;
-  for (auto &[name, entry] : state) {
-    rowOf[name] = static_cast<int>(program.state.size());
+  for (auto &[name, entry] : state)
     program.state.push_back(entry);
-  }
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))
     for (Attribute piece : pieces) {
-      if (auto name = dyn_cast<StringAttr>(piece)) {
+      if (auto name = dyn_cast<StringAttr>(piece))
         program.onnxExport.push_back(
-            {rowOf.at(name.getValue()), 0, bytes.at(name.getValue())});
-      } else {
-        program.onnxExport.push_back({-1, cast<DenseI64ArrayAttr>(piece)[0],
+            {name.str(), 0, bytes.at(name.getValue())});
+      else
+        program.onnxExport.push_back({"", cast<DenseI64ArrayAttr>(piece)[0],
                                       cast<DenseI64ArrayAttr>(piece)[1]});
-      }
     }
   return success();
 }

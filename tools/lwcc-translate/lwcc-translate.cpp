@@ -30,11 +30,11 @@ namespace cl = llvm::cl;
 static void writeOnnx(const ImportedModel &model, llvm::raw_ostream &os) {
   SymbolTable symbols(*model.module);
   for (const ExportPiece &piece : model.onnxExport) {
-    if (piece.parameter.empty()) {
+    if (piece.state.empty()) {
       os.write(model.blob.data() + piece.offset, piece.bytes);
       continue;
     }
-    auto parameter = symbols.lookup<train::ParameterOp>(piece.parameter);
+    auto parameter = symbols.lookup<train::ParameterOp>(piece.state);
     train::InitAttr init = parameter.getInit();
     if (init.getKind() == "blob") {
       os.write(model.blob.data() + init.getOffset(), piece.bytes);

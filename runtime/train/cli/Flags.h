@@ -1,8 +1,17 @@
 //===- Flags.h - The trainer's command line ---------------------*- C++ -*-===//
 //
-// One table row per flag: name, type, default, help. The parser, --help, the
-// search for the nearest flag and what a checkpoint remembers all come from
-// the table; nothing else knows how a flag is spelled.
+// The nouns of this room:
+//
+//   flag             a row of a table: name, type, range, default, help
+//                    (FlagTable.h)
+//   flags            the options that a command line gives, and which of them
+//                    it gave (this file)
+//   remembered flag  one that belongs to the training itself: a checkpoint
+//                    keeps it as text, a resumed training takes it from there
+//
+// The parser, --help, the search for the nearest flag and what a checkpoint
+// remembers all come from the table; nothing else knows how a flag is spelled.
+// Main.cpp puts flags, data, machine and trainer together.
 //
 // Why no library: the parsers there are (CLI11, Boost, cxxopts) stop at the
 // first mistake and do not name the nearest flag; here all mistakes are listed

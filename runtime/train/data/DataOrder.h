@@ -1,9 +1,11 @@
 //===- DataOrder.h - Which image comes when ---------------------*- C++ -*-===//
 //
-// The permutation of an epoch depends on the seed and the epoch only: a Fisher-
-// Yates shuffle from the last element down, element i swapped with
-// floor(r * (i + 1) / 2^32), where r is the next 32-bit output of Philox with
-// stream "data order", step = epoch, blocks from 0.
+// The order of an epoch is a permutation that depends on the seed and the epoch
+// only, so that a resumed training goes on with the samples that were left. It
+// is the Fisher-Yates shuffle (Durstenfeld, CACM 7(7), 1964) from the last
+// element down: element i is swapped with floor(r * (i + 1) / 2^32), where r is
+// the next 32-bit output of Philox (core/Philox.h) with stream "data order",
+// step = epoch, and blocks from 0.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_DATAORDER_H

@@ -11,7 +11,7 @@
 //   transform  from a sample to the floats of the model's input (Transform.h)
 //   order      the permutation of an epoch (DataOrder.h)
 //   batch      as many inputs and labels as a step takes, laid out in pinned
-//              memory as the devices store them (Loader.h)
+//              memory as the devices store them (BatchLoader.h)
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_SAMPLE_H

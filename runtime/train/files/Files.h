@@ -1,12 +1,18 @@
 //===- Files.h - Files that are read as a whole -----------------*- C++ -*-===//
 //
-// Memory-mapped input: data may be larger than the memory, and one pass over it
-// has no other cost. Every failure is an Error with the file's name and the
-// system's reason. What the bytes mean is the business of the callers; output
-// is that of OutputFiles.h.
+// This room knows files, JSON and text for people, and nothing of training:
 //
-// If somebody cuts a file short under a mapping, the system sends SIGBUS: the
-// program then names the file and ends with code 1.
+//   mapped file   input, read as a whole through the page cache (this file)
+//   output file   output that appears whole or not at all (OutputFiles.h)
+//   temporary     a path that is removed unless it gets its final name
+//                 (Temporaries.h)
+//   system error  an Error with the file's name and the system's reason
+//                 (SystemError.h)
+//
+// Input is memory-mapped: data may be larger than the memory, and one pass over
+// it has no other cost. The callers decide what the bytes mean. If somebody
+// cuts a file short under a mapping, the system sends SIGBUS; the program then
+// names the file and ends with code 1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_FILES_FILES_H

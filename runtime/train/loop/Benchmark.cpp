@@ -41,9 +41,9 @@ void runBenchmark(Machine &machine, const Program &program,
   std::unique_ptr<DataSource> source = makeSynthetic(program.batch, input);
   Transform transform(source->format(), input.dims, {}, {});
   DataSet data{std::move(source), std::move(transform)};
-  Loader::Settings settings;
+  BatchLoader::Settings settings;
   settings.slots = 1;
-  Loader loader(machine, program, data, settings);
+  BatchLoader loader(machine, program, data, settings);
   Sequence *step =
       machine.record("train_step", [&] { program.trainStep(machine); });
   initializeState(machine, program, options.seed, options.init == "fresh",
@@ -74,8 +74,8 @@ void runBenchmark(Machine &machine, const Program &program,
       StepResult result = queue.retire();
       ends.push_back(result.end);
       loss = result.loss;
-      if (result.spans)
-        trace.add(result.scalars.step, *result.spans);
+      if (result.calls)
+        trace.add(result.scalars.step, *result.calls);
     }
   }
 
@@ -108,7 +108,7 @@ void runBenchmark(Machine &machine, const Program &program,
   // As the transfers counted; every step moves the same.
   JsonObject pairs;
   int64_t movedBytes = 0;
-  for (const Traffic &pair : machine.traffic()) {
+  for (const MovedBytes &pair : machine.movedBytes()) {
     int64_t bytes = pair.bytes / total;
     movedBytes += bytes;
     std::printf("  %-11s %s a step from device %d to %d\n",

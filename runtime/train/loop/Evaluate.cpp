@@ -4,7 +4,7 @@
 
 namespace lwcc::rt::train {
 
-Evaluation evaluate(StepQueue &queue, Sequence *sequence, Loader &loader,
+Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
                     const std::function<bool()> &stop) {
   Evaluation total;
   auto retire = [&] {

@@ -1,5 +1,4 @@
-//===- Evaluate.h - Loss and accuracy on data that is not learned -*- C++
-//-*-===//
+//===- Evaluate.h - Loss and accuracy on data not learned -------*- C++ -*-===//
 //
 // One pass over a validation set with the program's `evaluate` sequence:
 // running statistics, no dropout. The mean loss weighs each batch by its
@@ -26,7 +25,7 @@ struct Evaluation {
 
 /// `queue` is empty; `loader` delivers the set from its first batch. Stops
 /// early, with what it has, when `stop` says so.
-Evaluation evaluate(StepQueue &queue, Sequence *sequence, Loader &loader,
+Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
                     const std::function<bool()> &stop);
 
 } // namespace lwcc::rt::train

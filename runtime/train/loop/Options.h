@@ -1,9 +1,20 @@
 //===- Options.h - What a training is told ----------------------*- C++ -*-===//
 //
-// One field for each flag of the trainer; the initializers are the defaults.
-// How a flag is spelled, which values it takes and which of them a checkpoint
-// remembers is decided by the command line (cli/FlagTable.cpp): the training
-// loop reads fields only, and does not know that there is a command line.
+// The nouns of this room:
+//
+//   options        what a training is told (this file)
+//   step           one batch through forward, backward and update
+//   step queue     the steps that were started and not yet read (StepQueue.h)
+//   learning rate  of an epoch, from the options (LearningRate.h)
+//   evaluation     loss and accuracy of data that is not learned (Evaluate.h)
+//   trainer        the order of steps, validations and checkpoints, and the end
+//                  of a training (Trainer.h)
+//   benchmark      steps on one batch, timed (Benchmark.h)
+//
+// Options has one field for each flag of the trainer; the initializers are the
+// defaults. How a flag is spelled, which values it takes and whether a
+// checkpoint remembers it is decided by the command line (cli/FlagTable.cpp).
+// The loop reads fields only and does not know that there is a command line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_OPTIONS_H

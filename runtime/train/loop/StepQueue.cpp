@@ -39,7 +39,7 @@ void StepQueue::launch(Sequence *sequence, Batch &batch,
   if (!resident)
     writeInputs(machine, batch);
   writeScalars(machine, program, slot->scalars);
-  slot->spans = traced ? &machine.runTraced(sequence) : nullptr;
+  slot->calls = traced ? &machine.runTraced(sequence) : nullptr;
   if (!traced)
     machine.run(sequence);
   const TensorRef &correct = program.correct, &loss = program.loss_value;
@@ -67,7 +67,7 @@ StepResult StepQueue::retire() {
           *slot->loss,
           static_cast<int32_t>(slot->correct[0]),
           static_cast<int32_t>(slot->correct[1]),
-          slot->spans,
+          slot->calls,
           end};
 }
 

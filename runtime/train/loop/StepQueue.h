@@ -1,15 +1,15 @@
 //===- StepQueue.h - Steps that were started and not yet read ---*- C++ -*-===//
 //
-// Starts runs of a sequence with their inputs and reads back loss and counts a
-// step later, so that a device with asynchronous copies always has work. On a
-// backend that reads at once every step is over when launch returns.
+// A step is launched (inputs sent, sequence started, copies of its loss and
+// counts asked for) and retired later (waited for and read). Meanwhile others
+// are launched, so that a device with asynchronous copies always has work.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_STEPQUEUE_H
 #define LWCC_RUNTIME_TRAIN_LOOP_STEPQUEUE_H
 
 #include "runtime/core/Scalars.h"
-#include "runtime/train/data/Loader.h"
+#include "runtime/train/data/BatchLoader.h"
 
 #include <deque>
 #include <vector>
@@ -20,9 +20,9 @@ struct StepResult {
   Batch *batch = nullptr;
   StepScalars scalars;
   float loss = 0;
-  int32_t top1 = 0, top5 = 0;               ///< correct images of the batch
-  const std::vector<Span> *spans = nullptr; ///< of a traced step
-  Clock::time_point end;                    ///< of the step on the devices
+  int32_t top1 = 0, top5 = 0; ///< correct images of the batch
+  const std::vector<TracedCall> *calls = nullptr; ///< of a traced step
+  Clock::time_point end; ///< of the step on the devices
 };
 
 class StepQueue {
@@ -37,7 +37,7 @@ public:
   StepQueue(Machine &machine, const Program &program);
 
   /// `resident`: the batch is on the device already. `traced`: the result
-  /// has the run's spans. Not while `depth` steps are under way.
+  /// has the run's calls. Not while `depth` steps are under way.
   void launch(Sequence *sequence, Batch &batch, const StepScalars &scalars,
               bool resident = false, bool traced = false);
   bool empty() const { return running.empty(); }
@@ -52,7 +52,7 @@ private:
     float *loss;
     float *correct;
     Batch *batch = nullptr;
-    const std::vector<Span> *spans = nullptr;
+    const std::vector<TracedCall> *calls = nullptr;
     int64_t ticket = 0; ///< 0: over
   };
 

@@ -59,19 +59,19 @@ TrainingLength::TrainingLength(const Options &options, const TrainState &start,
                        countText(most).c_str()));
 }
 
-static Schedule scheduleOf(const Options &options, int64_t epochs) {
-  Schedule schedule;
-  schedule.kind = options.sched == "step"     ? Schedule::step
-                  : options.sched == "cosine" ? Schedule::cosine
-                                              : Schedule::constant;
-  schedule.lr = options.lr;
-  schedule.minLr = options.minLr;
-  schedule.warmupLr = options.warmupLr;
-  schedule.warmupEpochs = options.warmupEpochs;
-  schedule.decayEpochs = options.decayEpochs;
-  schedule.decayRate = options.decayRate;
-  schedule.epochs = epochs;
-  return schedule;
+static LearningRate learningRateOf(const Options &options, int64_t epochs) {
+  LearningRate rate;
+  rate.kind = options.sched == "step"     ? LearningRate::step
+              : options.sched == "cosine" ? LearningRate::cosine
+                                          : LearningRate::constant;
+  rate.lr = options.lr;
+  rate.minLr = options.minLr;
+  rate.warmupLr = options.warmupLr;
+  rate.warmupEpochs = options.warmupEpochs;
+  rate.decayEpochs = options.decayEpochs;
+  rate.decayRate = options.decayRate;
+  rate.epochs = epochs;
+  return rate;
 }
 
 /// Steps before the traced ones, and how many those are.
@@ -86,7 +86,8 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
     : machine(machine), task(task), program(task.program),
       options(task.options),
       length(options, task.start, task.data.source->size(), program.batch),
-      schedule(scheduleOf(options, length.epochs)), queue(machine, program),
+      learningRate(learningRateOf(options, length.epochs)),
+      queue(machine, program),
       trace(machine, program, options.trace,
             std::min(task.start.step + traceWarmup + 1, length.steps),
             traceLength),
@@ -98,7 +99,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
   state.images = task.data.source->size();
   state.epoch = length.firstEpoch;
   state.position = length.firstBatch * program.batch;
-  Loader::Settings settings;
+  BatchLoader::Settings settings;
   settings.workers = static_cast<int>(options.workers);
   settings.slots = StepQueue::depth + settings.workers;
   if (task.validation) {
@@ -234,7 +235,7 @@ StepScalars Trainer::scalarsOf(int64_t epoch) const {
   scalars.seed = options.seed;
   scalars.step = static_cast<uint32_t>(state.step + 1);
   scalars.nesterov = options.nesterov;
-  scalars.lr = static_cast<float>(schedule.at(epoch));
+  scalars.lr = static_cast<float>(learningRate.at(epoch));
   scalars.momentum = static_cast<float>(options.momentum);
   scalars.weight_decay = static_cast<float>(options.weightDecay);
   return scalars;
@@ -299,8 +300,8 @@ void Trainer::finishStep(const StepResult &result) {
                .add("images_per_s", speed));
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
-  if (result.spans)
-    trace.add(result.scalars.step, *result.spans);
+  if (result.calls)
+    trace.add(result.scalars.step, *result.calls);
   if (trace.endsWith(result.scalars.step))
     writeTrace();
   loader->release(*result.batch);

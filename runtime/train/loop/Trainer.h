@@ -21,8 +21,8 @@
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
 #define LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
 
+#include "runtime/train/loop/LearningRate.h"
 #include "runtime/train/loop/Options.h"
-#include "runtime/train/loop/Schedule.h"
 #include "runtime/train/loop/Signals.h"
 #include "runtime/train/loop/StepQueue.h"
 #include "runtime/train/report/Log.h"
@@ -92,11 +92,11 @@ private:
   const Program &program;
   const Options &options;
   TrainingLength length;
-  Schedule schedule;
+  LearningRate learningRate;
   Sequence *trainStep = nullptr, *evaluateStep = nullptr;
   StepQueue queue;
   Trace trace;
-  std::optional<Loader> loader, validationLoader;
+  std::optional<BatchLoader> loader, validationLoader;
   StopSignals signals;
   Log log;
   Progress progress;

@@ -1,7 +1,16 @@
 //===- Info.h - What a program says about itself ----------------*- C++ -*-===//
 //
-// Texts from the Program alone, without a machine: --info works where there is
-// no GPU.
+// This room is what a training tells, and to whom:
+//
+//   info      what a program is, before it runs (this file)
+//   progress  lines for a person while it trains (Progress.h)
+//   log       a line of JSON for every step, for scripts (Log.h)
+//   trace     when every call of some steps ran, for profilers (Trace.h)
+//   remark    data that can be trained on but looks wrong (Remarks.h)
+//
+// Nothing here decides what a training does. The texts of this file are made
+// from the Program alone, without a machine, so that --info works where there
+// is no GPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_REPORT_INFO_H

@@ -13,8 +13,8 @@
 
 namespace lwcc::rt::train {
 
-Progress::Progress(std::FILE *out, bool terminal, const Plan &plan)
-    : out(out), terminal(terminal), plan(plan), lastStep(Clock::now()),
+Progress::Progress(std::FILE *out, bool terminal, const Extent &extent)
+    : out(out), terminal(terminal), extent(extent), lastStep(Clock::now()),
       lastReport(lastStep) {}
 
 Progress::~Progress() {
@@ -45,7 +45,7 @@ std::string Progress::lossText(const Mean &mean) const {
 
 std::string Progress::accuracyText(const Mean &mean) const {
   return mean.steps ? format("top-1 %.2f %%",
-                             100.0 * mean.correct / (mean.steps * plan.batch))
+                             100.0 * mean.correct / (mean.steps * extent.batch))
                     : "";
 }
 
@@ -62,29 +62,31 @@ double Progress::step(int64_t step, int64_t epoch, float loss,
     trained += seconds;
 
   double quiet = std::chrono::duration<double>(now - lastReport).count();
-  bool due = terminal ? quiet >= 0.1 : step % plan.interval == 0 || quiet >= 10;
-  if (due || first || step == plan.steps)
+  bool due =
+      terminal ? quiet >= 0.1 : step % extent.interval == 0 || quiet >= 10;
+  if (due || first || step == extent.steps)
     report(step, epoch, now);
   first = false;
-  return plan.batch / std::max(seconds, 1e-9);
+  return extent.batch / std::max(seconds, 1e-9);
 }
 
 void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
-  double speed = sinceReport.steps * plan.batch / std::max(sinceSeconds, 1e-9);
+  double speed =
+      sinceReport.steps * extent.batch / std::max(sinceSeconds, 1e-9);
   auto count = [](int64_t n) { return std::to_string(n); };
   struct Part {
     std::string text;
     int rank; ///< 0 is the last to be left out
   };
-  Part parts[] = {{"epoch " + count(epoch) + "/" + count(plan.epochs), 3},
-                  {"step " + count(step) + "/" + count(plan.steps), 0},
+  Part parts[] = {{"epoch " + count(epoch) + "/" + count(extent.epochs), 3},
+                  {"step " + count(step) + "/" + count(extent.steps), 0},
                   {lossText(sinceReport), 1},
                   {accuracyText(sinceReport), 4},
                   {format("%.*f images/s", speed < 100 ? 1 : 0, speed), 5},
                   {"", 2}};
-  if (counted > 1 && step < plan.steps)
+  if (counted > 1 && step < extent.steps)
     parts[5].text =
-        durationText(trained / (counted - 1) * (plan.steps - step)) + " left";
+        durationText(trained / (counted - 1) * (extent.steps - step)) + " left";
   auto join = [&](int ranks) {
     std::string text;
     for (const Part &part : parts)

@@ -7,8 +7,8 @@
 //
 // On a terminal that is too narrow for it the least important parts are left
 // out. Loss and accuracy are means over the steps since the last report.
-// Decides when and how to print, not what is measured, nor what it means that
-// nobody can be told any more.
+// This decides when and how to print. What is measured is decided by the
+// trainer, and so is what follows when standard output is closed (failure()).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H
@@ -23,13 +23,13 @@ namespace lwcc::rt::train {
 
 class Progress {
 public:
-  struct Plan {
+  struct Extent {
     int64_t epochs = 0;
     int64_t steps = 0; ///< at the end of the training
     int64_t batch = 0;
     int64_t interval = 50; ///< steps between plain lines
   };
-  Progress(std::FILE *out, bool terminal, const Plan &plan);
+  Progress(std::FILE *out, bool terminal, const Extent &extent);
   /// What follows, an error perhaps, stands on a line of its own.
   ~Progress();
   Progress(const Progress &) = delete;
@@ -66,7 +66,7 @@ private:
 
   std::FILE *out;
   bool terminal;
-  Plan plan;
+  Extent extent;
   Mean sinceReport, ofEpoch;
   Clock::time_point lastStep, lastReport;
   double trained = 0;      ///< seconds, of this run

@@ -48,24 +48,24 @@ void Trace::writeTo(FileWriter &file) const {
             .add("tid", int64_t(l)));
 
   int64_t origin = std::numeric_limits<int64_t>::max();
-  for (const auto &[step, spans] : steps)
-    for (const Span &span : *spans)
-      origin = std::min(origin, span.begin);
-  for (const auto &[step, spans] : steps) {
-    std::vector<int> calls(lanes.size());
-    for (const Span &span : *spans)
+  for (const auto &[step, calls] : steps)
+    for (const TracedCall &call : *calls)
+      origin = std::min(origin, call.begin);
+  for (const auto &[step, calls] : steps) {
+    std::vector<int> counted(lanes.size());
+    for (const TracedCall &call : *calls)
       add(JsonObject()
-              .add("name", span.op)
-              .add("cat", span.phase)
+              .add("name", call.op)
+              .add("cat", call.phase)
               .add("ph", "X")
-              .add("pid", lanes[span.lane].device)
-              .add("tid", span.lane)
-              .addRaw("ts", microseconds(span.begin - origin))
-              .addRaw("dur", microseconds(span.end - span.begin))
+              .add("pid", lanes[call.lane].device)
+              .add("tid", call.lane)
+              .addRaw("ts", microseconds(call.begin - origin))
+              .addRaw("dur", microseconds(call.end - call.begin))
               .addRaw("args", JsonObject()
-                                  .add("layer", span.layer)
+                                  .add("layer", call.layer)
                                   .add("step", step)
-                                  .add("call", calls[span.lane]++)
+                                  .add("call", counted[call.lane]++)
                                   .str()));
     file.write(text); // not all of a long trace in memory
     text.clear();

@@ -16,8 +16,8 @@
 // step (numbered as in --log), each step in the program's order; "call" counts
 // a lane's calls of one step from 0, so that it names a call of the program.
 // All times are of one clock, 0 at the first call. A lane's waits are gaps.
-// Which steps are traced is decided by the callers, what is timed by
-// Machine::runTraced.
+// The callers decide which steps are traced; Machine::runTraced decides what is
+// timed. `lwcc profile --trace` reads the file (tools/lwcc/CallTimes.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_REPORT_TRACE_H
@@ -46,10 +46,10 @@ public:
     return step >= first && step < first + count;
   }
   bool endsWith(int64_t step) const { return step == first + count - 1; }
-  /// Takes the spans of a traced step, which live as long as the machine;
+  /// Takes the calls of a traced step, which live as long as the machine;
   /// steps are given in order.
-  void add(int64_t step, const std::vector<Span> &spans) {
-    steps.emplace_back(step, &spans);
+  void add(int64_t step, const std::vector<TracedCall> &calls) {
+    steps.emplace_back(step, &calls);
   }
   /// Writes the steps so far. False if there is no file to write, or it is
   /// written.
@@ -64,7 +64,7 @@ private:
   const std::string path;
   const int64_t first, count;
   /// By their numbers.
-  std::vector<std::pair<int64_t, const std::vector<Span> *>> steps;
+  std::vector<std::pair<int64_t, const std::vector<TracedCall> *>> steps;
   bool written = false;
 };
 

@@ -102,7 +102,7 @@ void checkCheckpoint(const std::string &checkpoint, const Program &program) {
 
 void loadCheckpoint(const std::string &checkpoint, const Program &program,
                     Machine &machine) {
-  std::vector<float> aligned;
+  std::vector<char> aligned;
   for (const Part &part : parts) {
     SafetensorsFile file((fs::path(checkpoint) / part.file).string());
     for (const StateTensor &state : program.state) {
@@ -112,7 +112,7 @@ void loadCheckpoint(const std::string &checkpoint, const Program &program,
       if (!entry || entry->bytes != bytesOf(state.tensor))
         throw Error(checkpoint + ": changed while it was read");
       // Copied, since other writers may align nothing.
-      aligned.resize(std::max<size_t>(aligned.size(), (entry->bytes + 3) / 4));
+      aligned.resize(std::max<size_t>(aligned.size(), entry->bytes));
       std::memcpy(aligned.data(), file.data(*entry), entry->bytes);
       writeGlobal(machine, state.tensor, aligned.data());
     }
@@ -145,10 +145,9 @@ static void writePart(const fs::path &folder, const Part &part,
   }
   SafetensorsWriter writer((folder / part.file).string(), std::move(entries),
                            {{"format", "pt"}, {"model", program.model}});
-  std::vector<float> host;
+  std::vector<char> host;
   for (const StateTensor *state : states) {
-    host.resize(
-        std::max<size_t>(host.size(), (bytesOf(state->tensor) + 3) / 4));
+    host.resize(std::max<size_t>(host.size(), bytesOf(state->tensor)));
     readGlobal(machine, state->tensor, host.data());
     writer.append(host.data());
   }

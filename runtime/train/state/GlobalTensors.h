@@ -1,8 +1,19 @@
 //===- GlobalTensors.h - Logical tensors on the host ------------*- C++ -*-===//
 //
-// Moves a global logical tensor between dense row-major host memory and the
-// shards that hold it: reads every distinct shard once, writes all replicas.
-// The trainer sees nothing else of a plan's tilings and places.
+// The nouns of this room:
+//
+//   global tensor  a tensor of the model under its ONNX name, whatever the plan
+//   shard          the tile of it that one device holds; two shards with the
+//                  same elements are replicas of each other
+//   state          the global tensors that outlive a step (Program::state):
+//                  parameters, running statistics, optimizer state, constants
+//   staged tensor  pinned host memory for a global tensor that changes in every
+//                  step, laid out as the devices store it
+//   checkpoint     all state but the constants, in a folder (Checkpoint.h)
+//
+// This file moves a global tensor between dense row-major host memory and its
+// shards: it reads every distinct shard once and writes all replicas. It is the
+// only place of the trainer that knows of a plan's tilings and devices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_STATE_GLOBALTENSORS_H

@@ -84,7 +84,7 @@ static void fillConstant(const Init &init, DType type, int64_t count,
 void initializeState(Machine &machine, const Program &program, uint64_t seed,
                      bool fresh,
                      const std::function<bool(const StateTensor &)> &wanted) {
-  std::vector<float> host; // 4-byte elements or fewer, whatever the type
+  std::vector<char> host; // aligned to every element type, as new memory is
   for (const StateTensor &state : program.state) {
     if (!wanted(state))
       continue;
@@ -93,7 +93,7 @@ void initializeState(Machine &machine, const Program &program, uint64_t seed,
                    state.kind == StateKind::statistic;
     const Init &init = fresh && trained ? state.fresh : state.init;
     int64_t count = elementsOf(tensor);
-    host.resize(std::max<size_t>(host.size(), count));
+    host.resize(std::max<size_t>(host.size(), bytesOf(tensor)));
     switch (init.kind) {
     case Init::blob:
       assert(init.offset + bytesOf(tensor) <= program.blobBytes);
@@ -106,7 +106,8 @@ void initializeState(Machine &machine, const Program &program, uint64_t seed,
     case Init::normal:
     case Init::uniform:
       assert(typeOf(tensor) == DType::f32 && "random numbers are floats");
-      drawParallel(init, tensor.name, seed, count, host.data());
+      drawParallel(init, tensor.name, seed, count,
+                   reinterpret_cast<float *>(host.data()));
       break;
     }
     writeGlobal(machine, tensor, host.data());

@@ -1,4 +1,9 @@
 //===- Weights.h - Where a program's initial weights are --------*- C++ -*-===//
+//
+// They are embedded in the program up to some size (lwcc decides: Build.cpp),
+// and in a file beside it above that. findWeights (core/Program.h) finds them.
+//
+//===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_STATE_WEIGHTS_H
 #define LWCC_RUNTIME_TRAIN_STATE_WEIGHTS_H
 

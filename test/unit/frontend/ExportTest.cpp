@@ -11,7 +11,7 @@ using namespace lwcc::test;
 static onnx::ModelProto apply(const ImportedModel &model) {
   std::string bytes;
   for (const ExportPiece &piece : model.onnxExport) {
-    if (piece.parameter.empty()) {
+    if (piece.state.empty()) {
       bytes.append(model.blob.data() + piece.offset, piece.bytes);
       continue;
     }

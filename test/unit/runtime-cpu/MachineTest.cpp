@@ -208,8 +208,8 @@ TEST(MachineTest, ObservedRunGivesTheSameAndNamesOperators) {
   EXPECT_EQ(result[0], 3.0f); // 1, then 1 + 2
 }
 
-/// In every traced run each call has one span, in the order of appending; one
-/// lane's spans follow each other, and what an event orders does not overlap.
+/// In every traced run each call has one call, in the order of appending; one
+/// lane's calls follow each other, and what an event orders does not overlap.
 TEST(MachineTest, TracedRunsTimeEveryCallOnOneClock) {
   constexpr int runs = 20;
   auto machine = machineOf(2, 2, 2, 4);
@@ -228,7 +228,7 @@ TEST(MachineTest, TracedRunsTimeEveryCallOnOneClock) {
     machine->event(1).wait(machine->lane(0));
     transfer(machine->lane(0), {x(0)}, {x(1)});
   });
-  std::vector<const std::vector<Span> *> traces;
+  std::vector<const std::vector<TracedCall> *> traces;
   for (int r = 0; r < runs; ++r) {
     machine->run(step); // traced runs and others follow each other
     traces.push_back(&machine->runTraced(step));
@@ -238,27 +238,27 @@ TEST(MachineTest, TracedRunsTimeEveryCallOnOneClock) {
   EXPECT_EQ(result, Floats(50000, 4.0f * runs)); // two increments a run
 
   int64_t before = 0;
-  for (const std::vector<Span> *spans : traces) {
+  for (const std::vector<TracedCall> *calls : traces) {
     std::vector<std::string> seen;
-    for (const Span &s : *spans)
+    for (const TracedCall &s : *calls)
       seen.push_back(std::to_string(s.lane) + " " + s.op + " " + s.layer + " " +
                      s.phase);
     ASSERT_EQ(seen, (std::vector<std::string>{"0 map conv1 forward", "1 map  ",
                                               "2 transfer conv2 backward",
                                               "2 map conv2 backward",
                                               "0 transfer conv1 forward"}));
-    for (const Span &s : *spans) {
+    for (const TracedCall &s : *calls) {
       EXPECT_GE(s.begin, before) << "of the run before";
       EXPECT_GE(s.end, s.begin);
     }
     auto inOrder = [&](int first, int second) {
-      EXPECT_LE((*spans)[first].end, (*spans)[second].begin)
+      EXPECT_LE((*calls)[first].end, (*calls)[second].begin)
           << first << " before " << second;
     };
     inOrder(0, 2); // event 0
     inOrder(2, 3); // one lane
     inOrder(3, 4); // event 1
-    for (const Span &s : *spans)
+    for (const TracedCall &s : *calls)
       before = std::max(before, s.end);
   }
 }
@@ -278,11 +278,11 @@ TEST(MachineTest, EveryCallIsOneSpanOfItsName) {
     sum(lane, none, {none, none});
     transfer(lane, {none}, {none});
   });
-  const std::vector<Span> &spans = machine.runTraced(step);
+  const std::vector<TracedCall> &calls = machine.runTraced(step);
   machine.synchronize();
   std::vector<std::string> seen;
-  for (const Span &span : spans)
-    seen.push_back(span.op);
+  for (const TracedCall &call : calls)
+    seen.push_back(call.op);
   EXPECT_EQ(seen,
             (std::vector<std::string>{"conv_grad_weight", "conv_grad_weight",
                                       "sum", "transfer"}));

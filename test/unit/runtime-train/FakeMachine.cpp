@@ -59,17 +59,17 @@ void FakeMachine::runObserved(Sequence *sequence, const Observer &after) {
   }
 }
 
-const std::vector<Span> &FakeMachine::runTraced(Sequence *sequence) {
-  std::vector<Span> &spans = traces.emplace_back();
-  start([=, this, &spans] {
+const std::vector<TracedCall> &FakeMachine::runTraced(Sequence *sequence) {
+  std::vector<TracedCall> &calls = traces.emplace_back();
+  start([=, this, &calls] {
     for (FakeOp &op : sequence->ops) {
       op.compute();
-      spans.push_back({op.lane, op.layer.c_str(), op.phase.c_str(),
+      calls.push_back({op.lane, op.layer.c_str(), op.phase.c_str(),
                        op.name.c_str(), clock, clock + 1500});
       clock += 1500;
     }
   });
-  return spans;
+  return calls;
 }
 
 /// Between strided and dense row-major elements of up to four bytes.

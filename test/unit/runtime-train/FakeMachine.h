@@ -45,14 +45,14 @@ public:
   void synchronize() override;
   void runObserved(Sequence *sequence, const Observer &after) override;
   /// By a clock on which every operator takes 1.5 us.
-  const std::vector<Span> &runTraced(Sequence *sequence) override;
+  const std::vector<TracedCall> &runTraced(Sequence *sequence) override;
   void read(Tensor source, int device, void *host) override;
   void write(Tensor target, int device, const void *host) override;
   void writeAsync(Tensor target, int device, const void *host) override;
   int64_t readAsync(Tensor source, int device, void *host) override;
   Clock::time_point wait(int64_t ticket) override;
   void *hostAlloc(int64_t bytes) override;
-  std::vector<Traffic> traffic() override { return {}; }
+  std::vector<MovedBytes> movedBytes() override { return {}; }
   const char *target() const override { return "fake"; }
   int threads(int lane) const override { return lane + 1; }
   std::string describe() const override { return "a fake machine"; }
@@ -69,7 +69,7 @@ private:
   std::vector<std::vector<char>> arenas;
   std::deque<std::vector<char>> pinned;
   std::deque<Sequence> sequences;
-  std::deque<std::vector<Span>> traces;
+  std::deque<std::vector<TracedCall>> traces;
   Sequence *recording = nullptr;
   std::deque<std::function<void()>> pending;
   int64_t started = 0, finished = 0, clock = 0;

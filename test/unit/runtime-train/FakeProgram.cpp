@@ -247,10 +247,10 @@ Program makeFakeProgram(const FakeOptions &options) {
   }();
   program.blob = bytes.data();
   program.blobBytes = static_cast<int64_t>(bytes.size());
-  program.onnxExport = {{-1, 0, 4},
-                        {0, 0, k * 2 * features * 4},
-                        {1, 0, k * 4},
-                        {-1, 4 + maxClasses * 4, 4}};
+  program.onnxExport = {{"", 0, 4},
+                        {"fc.weight", 0, k * 2 * features * 4},
+                        {"fc.bias", 0, k * 4},
+                        {"", 4 + maxClasses * 4, 4}};
   return program;
 }
 

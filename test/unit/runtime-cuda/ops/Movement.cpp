@@ -210,10 +210,10 @@ void check::checkMachine(Bench &bench) {
     for (int i = 0; i < runs; ++i) {
       std::memset(received[0], 0, bytes);
       machine.write(y, 0, received[0]);
-      const std::vector<rt::Span> &spans = machine.runTraced(sequence);
+      const std::vector<rt::TracedCall> &calls = machine.runTraced(sequence);
       bench.expect("runTraced", y, expected[runs - 1]);
-      if (spans.size() != 1 || std::strcmp(spans[0].op, "concat") ||
-          spans[0].begin >= spans[0].end) {
+      if (calls.size() != 1 || std::strcmp(calls[0].op, "concat") ||
+          calls[0].begin >= calls[0].end) {
         ++bench.failures;
         std::printf("FAILED runTraced: not one operator and its time\n");
       }

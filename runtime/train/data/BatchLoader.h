@@ -1,16 +1,16 @@
-//===- Loader.h - Batches, prepared in the background -----------*- C++ -*-===//
+//===- BatchLoader.h - Batches, prepared in the background ------*- C++ -*-===//
 //
-// Worker threads read and transform images and put them into pinned memory, as
-// the devices store them, while these work. The stream of batches never ends:
-// epoch follows epoch, in the order that DataOrder decides, and does not depend
-// on the number of workers.
+// While the devices work on a batch, worker threads prepare the next ones: they
+// read samples, transform them, and put them into pinned memory as the devices
+// store them. Epoch follows epoch without an end, in the order that DataOrder.h
+// decides. The batches do not depend on the number of workers.
 //
 // In training an incomplete last batch is dropped. In evaluation it is filled
-// up with label -1, which counts neither in the loss nor as correct.
+// up with samples of label -1, which count neither in the loss nor as correct.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_RUNTIME_TRAIN_DATA_LOADER_H
-#define LWCC_RUNTIME_TRAIN_DATA_LOADER_H
+#ifndef LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H
+#define LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H
 
 #include "runtime/train/data/Transform.h"
 #include "runtime/train/state/GlobalTensors.h"
@@ -35,7 +35,7 @@ struct Batch {
   StagedTensor input, labels;
 };
 
-class Loader {
+class BatchLoader {
 public:
   struct Settings {
     bool evaluation = false;
@@ -47,9 +47,9 @@ public:
     int64_t firstBatch = 0;
   };
   /// Everything given must outlive the loader.
-  Loader(Machine &machine, const Program &program, const DataSet &data,
-         const Settings &settings);
-  ~Loader();
+  BatchLoader(Machine &machine, const Program &program, const DataSet &data,
+              const Settings &settings);
+  ~BatchLoader();
 
   int64_t batchesPerEpoch() const { return perEpoch; }
   /// The next batch, in order; it stays valid until it is released. Throws
@@ -89,4 +89,4 @@ private:
 
 } // namespace lwcc::rt::train
 
-#endif // LWCC_RUNTIME_TRAIN_DATA_LOADER_H
+#endif // LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H

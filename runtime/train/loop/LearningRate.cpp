@@ -1,12 +1,12 @@
-//===- Schedule.cpp - The learning rate of an epoch -----------------------===//
+//===- LearningRate.cpp - The learning rate of an epoch -------------------===//
 
-#include "runtime/train/loop/Schedule.h"
+#include "runtime/train/loop/LearningRate.h"
 
 #include <cmath>
 
 namespace lwcc::rt::train {
 
-double Schedule::at(int64_t epoch) const {
+double LearningRate::at(int64_t epoch) const {
   if (epoch < warmupEpochs)
     return warmupLr + epoch * (lr - warmupLr) / warmupEpochs;
   switch (kind) {

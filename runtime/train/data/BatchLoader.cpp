@@ -1,6 +1,6 @@
-//===- Loader.cpp - Batches, prepared in the background -------------------===//
+//===- BatchLoader.cpp - Batches, prepared in the background --------------===//
 
-#include "runtime/train/data/Loader.h"
+#include "runtime/train/data/BatchLoader.h"
 
 #include "runtime/core/Error.h"
 #include "runtime/train/data/DataOrder.h"
@@ -12,8 +12,8 @@
 
 namespace lwcc::rt::train {
 
-Loader::Loader(Machine &machine, const Program &program, const DataSet &data,
-               const Settings &settings)
+BatchLoader::BatchLoader(Machine &machine, const Program &program,
+                         const DataSet &data, const Settings &settings)
     : source(*data.source), transform(data.transform), settings(settings),
       batchSize(program.batch),
       inputElements(elementsOf(program.input) / program.batch) {
@@ -38,9 +38,9 @@ Loader::Loader(Machine &machine, const Program &program, const DataSet &data,
   }
 }
 
-Loader::~Loader() { stop(); }
+BatchLoader::~BatchLoader() { stop(); }
 
-void Loader::stop() {
+void BatchLoader::stop() {
   {
     std::lock_guard lock(mutex);
     stopping = true;
@@ -50,7 +50,7 @@ void Loader::stop() {
     worker.join();
 }
 
-Batch &Loader::next() {
+Batch &BatchLoader::next() {
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] {
     return ready.count(toDeliver) || failures.count(toDeliver);
@@ -63,7 +63,7 @@ Batch &Loader::next() {
   return *batch;
 }
 
-void Loader::release(Batch &batch) {
+void BatchLoader::release(Batch &batch) {
   {
     std::lock_guard lock(mutex);
     free.push_back(&batch);
@@ -71,7 +71,7 @@ void Loader::release(Batch &batch) {
   changed.notify_all();
 }
 
-void Loader::work() {
+void BatchLoader::work() {
   Sample sample;
   std::vector<float> input(inputElements);
   std::unique_lock lock(mutex);
@@ -100,7 +100,7 @@ void Loader::work() {
   }
 }
 
-Loader::Order Loader::orderOf(int64_t epoch) {
+BatchLoader::Order BatchLoader::orderOf(int64_t epoch) {
   std::lock_guard lock(orderMutex);
   Order &order = orders[epoch];
   if (!order)
@@ -114,8 +114,8 @@ Loader::Order Loader::orderOf(int64_t epoch) {
   return result;
 }
 
-void Loader::prepare(Batch &batch, int64_t number, Sample &sample,
-                     std::vector<float> &input) {
+void BatchLoader::prepare(Batch &batch, int64_t number, Sample &sample,
+                          std::vector<float> &input) {
   batch.epoch = number / perEpoch;
   batch.index = number % perEpoch;
   Order order = orderOf(batch.epoch);

@@ -1,6 +1,6 @@
-//===- LoaderTest.cpp - Batches in order, by any number of workers --------===//
+//===- BatchLoaderTest.cpp - Batches in order, by any number of workers ---===//
 
-#include "runtime/train/data/Loader.h"
+#include "runtime/train/data/BatchLoader.h"
 #include "FakeMachine.h"
 #include "FakeProgram.h"
 #include "TestFiles.h"
@@ -39,9 +39,9 @@ private:
   int64_t images, broken;
 };
 
-class LoaderTest : public testing::Test {
+class BatchLoaderTest : public testing::Test {
 protected:
-  LoaderTest()
+  BatchLoaderTest()
       : program(makeFakeProgram({4, 4, 2, 2})),
         machine(program.machine, false) {}
   DataSet data(int64_t images, int64_t broken = -1) {
@@ -63,17 +63,17 @@ protected:
 };
 } // namespace
 
-TEST_F(LoaderTest, FollowsTheOrderOfTheEpochs) {
+TEST_F(BatchLoaderTest, FollowsTheOrderOfTheEpochs) {
   DataSet set = data(18);
   for (int workers : {1, 3}) {
-    Loader::Settings settings;
+    BatchLoader::Settings settings;
     settings.shuffle = true;
     settings.seed = 11;
     settings.workers = workers;
     settings.slots = 2 + workers;
     settings.firstEpoch = 1;
     settings.firstBatch = 2;
-    Loader loader(machine, program, set, settings);
+    BatchLoader loader(machine, program, set, settings);
     ASSERT_EQ(loader.batchesPerEpoch(), 4); // the last two images are left out
     for (int64_t number = 4 + 2; number < 20; ++number) {
       Batch &batch = loader.next();
@@ -91,11 +91,11 @@ TEST_F(LoaderTest, FollowsTheOrderOfTheEpochs) {
   }
 }
 
-TEST_F(LoaderTest, EvaluationFillsTheLastBatchUp) {
+TEST_F(BatchLoaderTest, EvaluationFillsTheLastBatchUp) {
   DataSet set = data(6);
-  Loader::Settings settings;
+  BatchLoader::Settings settings;
   settings.evaluation = true;
-  Loader loader(machine, program, set, settings);
+  BatchLoader loader(machine, program, set, settings);
   ASSERT_EQ(loader.batchesPerEpoch(), 2);
   loader.release(loader.next());
   Batch &batch = loader.next();
@@ -108,9 +108,9 @@ TEST_F(LoaderTest, EvaluationFillsTheLastBatchUp) {
   EXPECT_EQ(loader.next().index, 0); // ready for the next evaluation
 }
 
-TEST_F(LoaderTest, AReadersErrorReachesTheTrainer) {
+TEST_F(BatchLoaderTest, AReadersErrorReachesTheTrainer) {
   DataSet set = data(16, /*broken=*/9);
-  Loader loader(machine, program, set, {});
+  BatchLoader loader(machine, program, set, {});
   loader.release(loader.next()); // what comes before it is delivered
   loader.release(loader.next());
   EXPECT_EQ(errorOf([&] { loader.next(); }), "image cannot be read");

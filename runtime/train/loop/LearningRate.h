@@ -1,6 +1,7 @@
-//===- Schedule.h - The learning rate of an epoch ---------------*- C++ -*-===//
+//===- LearningRate.h - The learning rate of an epoch -----------*- C++ -*-===//
 //
-// timm's schedulers, stepped once per epoch, t = epoch counted from 0:
+// The schedulers of timm (github.com/huggingface/pytorch-image-models), stepped
+// once per epoch, with t = epoch counted from 0:
 //
 //   warm-up    t < warmupEpochs:  warmupLr + t * (lr - warmupLr) / warmupEpochs
 //   constant   lr
@@ -12,14 +13,14 @@
 // curve; it does not shift it.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LWCC_RUNTIME_TRAIN_LOOP_SCHEDULE_H
-#define LWCC_RUNTIME_TRAIN_LOOP_SCHEDULE_H
+#ifndef LWCC_RUNTIME_TRAIN_LOOP_LEARNINGRATE_H
+#define LWCC_RUNTIME_TRAIN_LOOP_LEARNINGRATE_H
 
 #include <cstdint>
 
 namespace lwcc::rt::train {
 
-struct Schedule {
+struct LearningRate {
   enum Kind { constant, step, cosine };
   Kind kind = constant;
   double lr = 0.01;
@@ -35,4 +36,4 @@ struct Schedule {
 
 } // namespace lwcc::rt::train
 
-#endif // LWCC_RUNTIME_TRAIN_LOOP_SCHEDULE_H
+#endif // LWCC_RUNTIME_TRAIN_LOOP_LEARNINGRATE_H

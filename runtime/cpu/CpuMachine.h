@@ -1,0 +1,112 @@
+//===- CpuMachine.h - The CPU backend's machine -----------------*- C++ -*-===//
+//
+// A device is an arena, a lane is a thread. What the trainer starts (runs of a
+// sequence, copies) are items: they are numbered and queued, every lane goes
+// through the queue and does its share of each item, and no lane starts an item
+// before all lanes have finished the one before. Waiting is on condition
+// variables, never by spinning, since the cores belong to the lanes that have
+// work.
+//
+// A failing operator ends the run in all lanes: the events of that run are
+// released, the items that follow are skipped, and synchronize throws.
+//
+// Machine.cpp makes and ends a machine and describes it, Run.cpp records and
+// runs sequences, Transfer.cpp copies between device and host.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_CPUMACHINE_H
+#define LWCC_RUNTIME_CPU_CPUMACHINE_H
+
+#include "runtime/core/Machine.h"
+#include "runtime/cpu/Lane.h"
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <latch>
+#include <map>
+#include <thread>
+
+namespace lwcc::rt {
+
+class CpuMachine final : public Machine {
+public:
+  CpuMachine(const MachineSpec &spec, const MachineOptions &options);
+  ~CpuMachine() override;
+
+  Lane &lane(int index) override { return *lanes.at(index); }
+  Event &event(int index) override { return *events.at(index); }
+  char *arena(int device) override { return arenas.at(device).data(); }
+
+  Sequence *record(const char *name,
+                   const std::function<void()> &body) override;
+  void run(Sequence *sequence) override;
+  void synchronize() override;
+  void runObserved(Sequence *sequence, const Observer &after) override;
+  const std::vector<TracedCall> &runTraced(Sequence *sequence) override;
+
+  void read(Tensor source, int device, void *host) override;
+  void write(Tensor target, int device, const void *host) override;
+  void writeAsync(Tensor target, int device, const void *host) override;
+  int64_t readAsync(Tensor source, int device, void *host) override;
+  Clock::time_point wait(int64_t ticket) override;
+  void *hostAlloc(int64_t bytes) override;
+
+  std::vector<MovedBytes> movedBytes() override;
+  const char *target() const override { return "cpu"; }
+  int threads(int lane) const override { return lanes.at(lane)->threads; }
+  std::string describe() const override;
+  int64_t bytesHeld(int device) const override;
+
+private:
+  /// A run of a sequence, or something that one lane does alone.
+  struct Item {
+    Sequence *sequence = nullptr;
+    std::vector<TracedCall> *calls = nullptr; ///< of a traced run
+    std::function<void()> action;
+    int actionLane = 0;
+    bool isRead = false;
+  };
+
+  void startLanes(const MachineSpec &spec);
+  void stopLanes();
+  uint64_t post(Item item);
+  void laneMain(CpuLane &lane);
+  void perform(const Item &item, CpuLane &lane, uint64_t number);
+  void fail(uint64_t number, std::exception_ptr exception);
+  void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
+  CpuLane &laneOn(int device);
+  /// Copies in the device's lane; the ticket.
+  int64_t postCopy(int device, Tensor to, Tensor from, bool isRead);
+  int deviceOf(const void *address) const;
+
+  std::vector<Arena> arenas;
+  std::vector<std::unique_ptr<CpuLane>> lanes;
+  std::vector<std::unique_ptr<CpuEvent>> events;
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  std::vector<Arena> hostMemory;
+  std::deque<std::vector<TracedCall>>
+      traces;          ///< a deque: its items stay in place
+  int allThreads = 1;  ///< over all lanes
+  int mostThreads = 1; ///< if no core were busy
+
+  std::mutex mutex;
+  std::condition_variable changed; ///< posted, completed or stopping
+  std::deque<Item> queue;          ///< items completed + 1 ... posted
+  uint64_t posted = 0, completed = 0;
+  size_t lanesDone = 0; ///< with item completed + 1
+  /// When reads were over, by ticket, until that or a later one is waited for.
+  std::map<uint64_t, Clock::time_point> readAt;
+  bool stopping = false;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
+
+  std::atomic<int> missingThreads = 0; ///< of the lanes' teams
+  std::latch started;                  ///< lanes whose team stands
+
+  std::vector<std::thread> workers; ///< last: they use all of the above
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_CPUMACHINE_H

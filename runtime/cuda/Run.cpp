@@ -1,0 +1,201 @@
+//===- Run.cpp - Recording and running sequences on CUDA ------------------===//
+//
+// From the list of closures that is recorded to a CUDA graph, and its runs.
+// Traced runs are in Trace.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudaMachine.h"
+#include "runtime/cuda/Nvtx.h"
+
+#include <cstdio>
+#include <map>
+#include <utility>
+
+using namespace lwcc;
+using namespace lwcc::rt;
+using namespace lwcc::rt::cuda;
+
+void CudaMachine::append(Sequence::Step step) {
+  assert(recording && "operators are appended inside Machine::record");
+  recording->steps.push_back(std::move(step));
+}
+
+Sequence *CudaMachine::record(const char *name,
+                              const std::function<void()> &body) {
+  auto sequence = std::make_unique<Sequence>();
+  sequence->name = name;
+  struct Recording {
+    CudaMachine &machine;
+    Recording(CudaMachine &machine, Sequence *into) : machine(machine) {
+      machine.recording = into;
+    }
+    ~Recording() { machine.recording = nullptr; }
+  };
+  {
+    Recording scope(*this, sequence.get());
+    for (auto &lane : lanes)
+      lane->layer("", "");
+    body();
+  }
+  for (auto &lane : lanes)
+    if (lane->workspaceNeeded > 0 &&
+        (lane->workspaces.empty() ||
+         lane->workspaces.back().bytes() < lane->workspaceNeeded))
+      lane->workspaces.emplace_back(lane->gpu, lane->workspaceNeeded,
+                                    "workspace of a lane");
+  loadKernels(*sequence);
+  if (graphs != GraphUse::never)
+    try {
+      capture(*sequence);
+    } catch (const Error &error) {
+      if (graphs == GraphUse::always)
+        throw;
+      // Not sticky, unless the GPU is lost: then the next call says so.
+      cudaGetLastError();
+      if (sequence->graph)
+        cudaGraphExecDestroy(std::exchange(sequence->graph, nullptr));
+      graphs = GraphUse::never;
+      std::fprintf(stderr,
+                   "note: runs without CUDA graphs, slower; none could be made "
+                   "of %s: %s\n",
+                   name, error.what());
+    }
+  return sequences.emplace_back(std::move(sequence)).get();
+}
+
+void CudaMachine::loadKernels(Sequence &sequence) {
+  for (auto &lane : lanes)
+    lane->loading = true;
+  for (Sequence::Step &step : sequence.steps)
+    if (step.op) {
+      step.lane->gpu.use();
+      step.run();
+    }
+  for (auto &lane : lanes)
+    lane->loading = false;
+}
+
+void CudaMachine::perform(const Sequence::Step &step) {
+  step.lane->gpu.use();
+  if (!step.op)
+    return step.run();
+  try {
+    step.run();
+    if (synchronizesSteps)
+      check(cudaStreamSynchronize(step.lane->stream), "running it");
+  } catch (const Error &error) {
+    std::string phase = *step.phase ? std::string(", ") + step.phase : "";
+    throw Error(std::string(step.op) + " of layer " + step.layer + phase +
+                ": " + error.what());
+  }
+}
+
+namespace {
+/// Events that order some work once; what waits for them may still be to come
+/// when they are destroyed.
+class OrderingEvents {
+public:
+  OrderingEvents() = default;
+  OrderingEvents(const OrderingEvents &) = delete;
+  ~OrderingEvents() {
+    for (cudaEvent_t event : events)
+      cudaEventDestroy(event);
+  }
+  cudaEvent_t make(const Gpu &gpu) {
+    gpu.use();
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+          "making an event");
+    return events.emplace_back(event);
+  }
+
+private:
+  std::vector<cudaEvent_t> events;
+};
+} // namespace
+
+/// All lanes fork from the first device's stream and join it again, so that a
+/// capture sees one graph, of several devices if need be, and what follows on
+/// that stream follows all lanes.
+void CudaMachine::enqueue(const Sequence &sequence) {
+  Device &origin = devices.at(0);
+  OrderingEvents ordering;
+  cudaEvent_t fork = ordering.make(*origin.gpu);
+  check(cudaEventRecord(fork, origin.stream), "forking the lanes");
+  for (auto &lane : lanes) {
+    lane->gpu.use();
+    check(cudaStreamWaitEvent(lane->stream, fork, 0), "forking the lanes");
+  }
+  for (const Sequence::Step &step : sequence.steps)
+    perform(step);
+  for (auto &lane : lanes) {
+    cudaEvent_t join = ordering.make(lane->gpu);
+    check(cudaEventRecord(join, lane->stream), "joining the lanes");
+    check(cudaStreamWaitEvent(origin.stream, join, 0), "joining the lanes");
+  }
+}
+
+void CudaMachine::capture(Sequence &sequence) {
+  std::map<Gpu *, int64_t> before;
+  for (Device &device : devices)
+    before[device.gpu] = device.gpu->bytesFree();
+  Device &origin = devices.at(0);
+  origin.gpu->use();
+  cudaGraph_t graph = nullptr;
+  // Relaxed: libraries may load code while they are captured.
+  check(cudaStreamBeginCapture(origin.stream, cudaStreamCaptureModeRelaxed),
+        "starting a graph");
+  try {
+    enqueue(sequence);
+    origin.gpu->use();
+    check(cudaStreamEndCapture(origin.stream, &graph), "ending a graph");
+  } catch (...) {
+    // Leaves capture mode on all streams; what it returns is of no interest.
+    cudaStreamEndCapture(origin.stream, &graph);
+    if (graph)
+      cudaGraphDestroy(graph);
+    throw;
+  }
+  cudaError_t status = cudaGraphInstantiate(&sequence.graph, graph, 0);
+  cudaGraphDestroy(graph);
+  check(status, "making a graph");
+  check(cudaGraphUpload(sequence.graph, origin.stream), "loading a graph");
+  check(cudaStreamSynchronize(origin.stream), "loading a graph");
+  for (auto [gpu, bytes] : before) {
+    auto first = std::find_if(devices.begin(), devices.end(),
+                              [&](Device &d) { return d.gpu == gpu; });
+    first->graphBytes += std::max<int64_t>(0, bytes - gpu->bytesFree());
+  }
+}
+
+void CudaMachine::run(Sequence *sequence) {
+  ++sequence->runs;
+  ProfilerRange range(sequence->name.c_str());
+  if (!sequence->graph)
+    return enqueue(*sequence);
+  Device &origin = devices.at(0);
+  origin.gpu->use();
+  check(cudaGraphLaunch(sequence->graph, origin.stream), "starting a run");
+}
+
+void CudaMachine::synchronize() {
+  // All other streams are joined into the first device's.
+  devices.at(0).gpu->use();
+  check(cudaStreamSynchronize(devices.at(0).stream), "running the program");
+}
+
+void CudaMachine::runObserved(Sequence *sequence, const Observer &after) {
+  synchronize();
+  for (Sequence::Step &step : sequence->steps) {
+    // One at a time, in the order of appending: events have nothing to order.
+    if (!step.op)
+      continue;
+    ProfilerRange layer(*step.layer ? step.layer : step.op);
+    perform(step);
+    std::string where = std::string(step.op) + " of layer " + step.layer;
+    check(cudaStreamSynchronize(step.lane->stream), where.c_str());
+    after(step.layer, step.phase, step.op, step.results.data(),
+          static_cast<int>(step.results.size()));
+  }
+}

@@ -1,0 +1,76 @@
+//===- LearningRateTest.cpp - Learning rates by epoch ---------------------===//
+//
+// Expected values are those of timm's schedulers, computed by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/loop/LearningRate.h"
+#include "runtime/train/loop/Trainer.h"
+
+#include <gtest/gtest.h>
+
+using namespace lwcc::rt::train;
+
+TEST(LearningRate, Constant) {
+  LearningRate rate;
+  rate.lr = 0.3;
+  EXPECT_DOUBLE_EQ(rate.at(0), 0.3);
+  EXPECT_DOUBLE_EQ(rate.at(1000), 0.3);
+}
+
+TEST(LearningRate, Step) {
+  LearningRate rate;
+  rate.kind = LearningRate::step;
+  rate.lr = 1;
+  rate.decayEpochs = 30;
+  rate.decayRate = 0.1;
+  EXPECT_DOUBLE_EQ(rate.at(29), 1);
+  EXPECT_DOUBLE_EQ(rate.at(30), 0.1);
+  EXPECT_DOUBLE_EQ(rate.at(89), 0.1 * 0.1);
+  EXPECT_NEAR(rate.at(90), 0.001, 1e-15);
+}
+
+TEST(LearningRate, Cosine) {
+  LearningRate rate;
+  rate.kind = LearningRate::cosine;
+  rate.lr = 1;
+  rate.minLr = 0.2;
+  rate.epochs = 4;
+  EXPECT_DOUBLE_EQ(rate.at(0), 1);
+  EXPECT_DOUBLE_EQ(rate.at(1), 0.2 + 0.4 * (1 + 0.70710678118654752440));
+  EXPECT_DOUBLE_EQ(rate.at(2), 0.6);
+  EXPECT_DOUBLE_EQ(rate.at(4), 0.2);
+  EXPECT_DOUBLE_EQ(rate.at(9), 0.2);
+}
+
+TEST(LearningRate, WarmupReplacesTheStart) {
+  LearningRate rate;
+  rate.kind = LearningRate::cosine;
+  rate.lr = 1;
+  rate.epochs = 4;
+  rate.warmupEpochs = 2;
+  rate.warmupLr = 0.5;
+  EXPECT_DOUBLE_EQ(rate.at(0), 0.5);
+  EXPECT_DOUBLE_EQ(rate.at(1), 0.75);
+  EXPECT_DOUBLE_EQ(rate.at(2), 0.5); // where the curve is without warm-up
+}
+
+TEST(TrainingLength, FromEpochsAndSteps) {
+  auto length = [](int64_t epochs, int64_t steps, TrainState start = {}) {
+    Options options;
+    options.epochs = epochs;
+    options.steps = steps;
+    return TrainingLength(options, start, /*images=*/35, /*batch=*/10);
+  };
+  EXPECT_EQ(length(-1, -1).steps, 3); // the last five images do not fill one
+  EXPECT_EQ(length(4, -1).steps, 12);
+  EXPECT_EQ(length(4, 5).steps, 5);
+  EXPECT_EQ(length(1, 50).steps, 3);
+  EXPECT_EQ(length(-1, 7).epochs, 3);
+  EXPECT_EQ(length(-1, 7).steps, 7);
+  EXPECT_EQ(length(0, -1).steps, 0);
+  EXPECT_EQ(length(4, -1, {5, 1, 20, 35}).steps, 12);
+  EXPECT_EQ(length(4, -1, {5, 1, 20, 35}).firstBatch, 2);
+  EXPECT_EQ(length(4, 3, {5, 1, 20, 35}).steps, 5);
+  EXPECT_EQ(length(4, -1, {3, 0, 30, 35}).firstEpoch, 1);
+}
