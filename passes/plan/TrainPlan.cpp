@@ -2,9 +2,9 @@
 //
 // Takes `differentiated`, gives `planned`. The pass asks a solver, or a file,
 // for a plan of the layers, checks it, and writes each op's tiling on it. All
-// ops of a layer (those with one layer in train.work) share the tiling. An op without a
-// layer of its own, such as a read of a parameter, goes with the op that uses
-// it.
+// ops of a layer (those with one layer in train.work) share the tiling. An op
+// without a layer of its own, such as a read of a parameter, goes with the op
+// that uses it.
 //
 // A solver may ask how long a step of a plan's program takes. Then the pass has
 // a copy of the module lowered (PlanningHooks::lower) and times the result.
@@ -284,7 +284,7 @@ private:
     MLIRContext *context = &getContext();
     llvm::StringMap<TilingAttr> tilings;
     for (const plan::LayerPlan &layer : made.layers) {
-      const plan::Tiling &t = layer.tiling;
+      const Tiling &t = layer.tiling;
       auto places = llvm::map_to_vector(t.places, [&](const Place &place) {
         return PlaceAttr::get(context, place);
       });
@@ -292,7 +292,7 @@ private:
       NamedAttrList sizes;
       for (auto [d, list] : llvm::enumerate(t.sizes))
         if (!list.empty())
-          sizes.set(plan::dimensions.substr(d, 1),
+          sizes.set(dimensions.substr(d, 1),
                     builder.getDenseI64ArrayAttr(list));
       const auto &[n, c, h, w, k] = t.degrees;
       tilings[layer.layer] = TilingAttr::get(

@@ -7,10 +7,9 @@
 #ifndef LWCC_PASSES_SHARD_CUTS_H
 #define LWCC_PASSES_SHARD_CUTS_H
 
+#include "ir/place/Tiling.h"
 #include "ir/train/Train.h"
 #include "passes/shard/Box.h"
-
-#include <array>
 
 namespace lwcc::shard {
 
@@ -19,7 +18,7 @@ namespace lwcc::shard {
 enum Dim { n, c, h, w, k, none };
 
 /// Indices, degrees or extents of n, c, h, w, k.
-using Grid = std::array<int64_t, 5>;
+using Grid = Extents;
 
 /// How a layer or an op is cut.
 struct Cuts {
