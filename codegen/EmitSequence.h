@@ -1,10 +1,10 @@
 //===- EmitSequence.h - The functions of a sequence -------------*- C++ -*-===//
 //
-// A sequence's statements as functions that devices share. The sequence is cut
-// where a device waits for another, so that a segment can be printed device by
-// device: within it none waits for what another does there. In a segment,
-// devices whose statements differ in numbers only (offsets, peers, events)
-// share one function, whose argument `i` is the device.
+// Prints a sequence as functions that devices share. The sequence is cut into
+// segments (Segments.h): within one no device waits for another, so that it can
+// be printed device by device. In a segment, devices whose statements differ in
+// numbers only (offsets, peers, events) share one function. Its argument `i` is
+// the device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_EMITSEQUENCE_H

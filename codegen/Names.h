@@ -1,8 +1,9 @@
 //===- Names.h - C++ identifiers from ONNX names ----------------*- C++ -*-===//
 //
-// One table per scope: legal, unique, never a keyword, a macro or a name that
-// the emitted text needs, and the same for the same input. Names that could be
-// one of those end in an underscore, as no other does.
+// Makes C++ identifiers from ONNX names. A NameTable is the names of one scope.
+// Its identifiers are unique, and none is a keyword, a macro or a name that the
+// emitted text itself uses: one that could be gets an underscore at its end,
+// where no other has one. The same input gives the same names.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_NAMES_H
@@ -22,16 +23,17 @@ std::string sanitizeName(llvm::StringRef name);
 
 class NameTable {
 public:
-  /// Names in `reserved` are never given out.
+  /// No identifier will be one of `reserved`.
   explicit NameTable(llvm::ArrayRef<llvm::StringRef> reserved = {});
-  /// The identifier of `name`: on first request a new one.
+  /// The identifier of `name`: the same one with each request.
   const std::string &get(llvm::StringRef name);
-  /// Another identifier for it with each request.
+  /// A new identifier for `name` with each request.
   std::string fresh(llvm::StringRef name);
 
 private:
   llvm::StringMap<std::string> names;
-  llvm::StringMap<unsigned> numbers; ///< given out, by sanitized name
+  llvm::StringMap<unsigned>
+      numbers; ///< of the last identifier, by sanitized name
   llvm::StringSet<> taken, reserved;
 };
 

@@ -1,9 +1,10 @@
 //===- Phrase.h - Text with numbers that devices differ in ------*- C++ -*-===//
 //
-// What a statement says for one device is text and numbers. Where the texts of
-// several devices are equal, the statement is printed once, each number as an
-// expression of the device's number: a constant, a line, two lines that meet,
-// or a table. Nothing is known here of what the numbers mean.
+// A Phrase is the text of a statement with the numbers in it kept apart.
+// Statements.h makes one for each device. Where the texts of several devices
+// are equal, EmitSequence prints the statement once, with each number as an
+// expression of the device's index: a constant, a linear function, a function
+// of two linear pieces, or a table. What the numbers mean is not known here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PHRASE_H
@@ -18,7 +19,7 @@
 
 namespace lwcc {
 
-/// Tables of numbers that the expressions look up, by what is in them.
+/// The tables that expressions look numbers up in; equal ones are shared.
 class NumberTables {
 public:
   /// The name of the table with these numbers.
@@ -33,13 +34,13 @@ private:
   std::vector<std::pair<std::string, std::vector<int64_t>>> tables;
 };
 
-/// A C++ expression over `variable` that is values[n] where it is at[n]; `at`
-/// ascends.
+/// A C++ expression over `variable` that has the value values[n] where
+/// `variable` is at[n]. `at` is ascending.
 std::string expressionFor(llvm::StringRef variable, llvm::ArrayRef<int64_t> at,
                           llvm::ArrayRef<int64_t> values, NumberTables &tables);
 
-/// The same over "i" and "k": values[n] where they are atI[n] and atK[n].
-/// `count` is above all k.
+/// The same over the variables "i" and "k": the value is values[n] where they
+/// are atI[n] and atK[n]. All k are below `count`.
 std::string expressionFor(llvm::ArrayRef<int64_t> atI,
                           llvm::ArrayRef<int64_t> atK,
                           llvm::ArrayRef<int64_t> values, int64_t count,

@@ -1,7 +1,8 @@
 //===- ProgramNames.h - The C++ names of one program ------------*- C++ -*-===//
 //
-// What the two halves of the printer share: the program, its symbols, and the
-// identifier of each.
+// A ProgramNames is the program that is being printed, with its symbols by
+// number and the C++ identifier of each. EmitSequence.cpp, EmitDevice.cpp and
+// EmitTables.cpp all read it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PROGRAMNAMES_H
@@ -46,17 +47,20 @@ struct ProgramNames {
   std::vector<exec::EventOp> events;
   std::vector<exec::KernelOp> kernels;
   std::vector<exec::BufferOp> buffers;
-  /// Of struct Device: lanes, then tensors in the order of their declaration.
+  /// The members of struct Device: lanes, then tensors, in the order of their
+  /// declaration.
   std::vector<DeviceMember> members;
 
-  /// Index of a device, lane or event in its list: how Machine knows it.
+  /// The index of a device, lane or event, by which the runtime's Machine knows
+  /// it.
   int indexOf(mlir::Operation *op) const { return index.at(op); }
   int deviceOf(llvm::StringRef name) { return indexOf(symbols.lookup(name)); }
   /// Byte offset in the arena, through views.
   int64_t offsetOf(exec::BufferOp buffer);
 
-  /// With several devices a view of rows is no member: what the devices do
-  /// differs less without.
+  /// The rows that a view is of another tensor; none with a single device. With
+  /// several, such a view is no member of struct Device: it is printed as
+  /// rows(tensor, begin, end), which makes the devices' texts more alike.
   std::optional<Rows> rowsOf(exec::BufferOp buffer);
   const std::string &memberOf(mlir::Operation *op) { return member.at(op); }
   /// Events are numbered as they are printed.

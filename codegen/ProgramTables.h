@@ -1,8 +1,8 @@
 //===- ProgramTables.h - What the trainer's tables are made of --*- C++ -*-===//
 //
-// What the printer and lwcc-run, which fill the same tables, both read of a
-// program that a person may have written. What the calls may touch is not
-// checked here, but by the schedule verifier.
+// What the printer and lwcc-run both read of a program to fill the trainer's
+// tables. A person may have written the program, so that checkTables() looks at
+// it first. What the calls may touch, the schedule verifier checks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PROGRAMTABLES_H

@@ -1,9 +1,10 @@
 //===- Statements.h - What a device does, statement by statement -*- C++
 //-*-===//
 //
-// An exec op as text with numbers, from the view of the device on whose lane it
-// runs: `d` is that device, `gpu[k]` another. Lists that name one tensor of
-// every device (or of every other one) become one item that all share.
+// Makes an exec op a Statement: text and numbers (Phrase.h) as they are printed
+// in a function of the device on whose lane the op runs. In that text `d` is
+// this device and `gpu[k]` another one. A list that names one tensor of every
+// device, or of every other device, becomes one item, the same on all devices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_STATEMENTS_H

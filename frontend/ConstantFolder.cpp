@@ -1,7 +1,8 @@
 //===- ConstantFolder.cpp - ONNX nodes evaluated at compile time ----------===//
 //
-// Arithmetic; what only moves or makes elements is in FoldMovement.cpp.
-// Integers are int64 whatever their declared width.
+// The functions of ConstantFolder.h that compute; FoldMovement.cpp has those
+// that only move or make elements. Integers of every declared width are
+// computed as int64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,8 @@ static int64_t power(int64_t base, int64_t exponent) {
   return toInteger(std::pow(double(base), double(exponent)));
 }
 
-/// Wrapping arithmetic, so that a hostile file cannot overflow.
+/// Arithmetic that wraps around: signed overflow, which is undefined in C++,
+/// cannot be caused by a file.
 static int64_t wrap(uint64_t value) { return int64_t(value); }
 
 static std::optional<int64_t> integerOp(StringRef op, int64_t a, int64_t b,

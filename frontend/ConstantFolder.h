@@ -1,8 +1,10 @@
 //===- ConstantFolder.h - ONNX nodes evaluated at compile time --*- C++ -*-===//
 //
-// The arithmetic of shape plumbing. Which nodes are evaluated is decided in
-// GraphImporter: those whose inputs are all known and none of which is, or
-// depends on, a trainable parameter.
+// Constant folding for the nodes that exporters write around a network to
+// compute shapes, indices and small constants. GraphEvaluation.cpp decides
+// which nodes are folded: those whose inputs are all known at compile time,
+// where a trainable parameter counts as unknown. A function here evaluates one
+// node.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_CONSTANTFOLDER_H
@@ -13,11 +15,11 @@
 
 namespace lwcc {
 
-/// Larger results are left to the program.
+/// Most elements of a folded result. A node with a larger one is imported.
 inline constexpr int64_t foldLimit = int64_t(1) << 20;
 
-/// Elements that the nodes of a file may read and make together when they are
-/// evaluated: shape arithmetic needs thousands, a hostile file any number.
+/// Most elements that all folded nodes of a file read and make together. Shape
+/// arithmetic needs thousands; the bound stops a file that asks for any number.
 inline constexpr int64_t evaluationBudget = int64_t(1) << 25;
 
 #define LWCC_FOLD(name)                                                        \

@@ -1,6 +1,7 @@
 //===- FoldMovement.cpp - Moving and making elements ----------------------===//
 //
-// The half of ConstantFolder.h that does no arithmetic on elements.
+// The functions of ConstantFolder.h that move or make elements and compute
+// nothing: Reshape, Slice, Gather, Shape, Range and their like.
 //
 //===----------------------------------------------------------------------===//
 

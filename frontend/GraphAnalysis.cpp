@@ -41,7 +41,7 @@ static void resolveAliases(GraphProto &graph) {
   }
 }
 
-/// A fresh name that says whose it is.
+/// A new name that contains the name of the node it is for.
 static std::string uniqueName(StringSet<> &taken, const std::string &wish) {
   std::string name = wish;
   for (int i = 2; !taken.insert(name).second; ++i)
@@ -49,8 +49,9 @@ static std::string uniqueName(StringSet<> &taken, const std::string &wish) {
   return name;
 }
 
-/// Every BatchNormalization updates its running mean and variance, so a tensor
-/// that stands there and anywhere else (de-duplicated by an exporter) is split.
+/// Gives each BatchNormalization running statistics of its own. Exporters merge
+/// equal tensors; as each layer updates its mean and variance, one that is also
+/// used elsewhere is copied under a new name.
 static void splitSharedStatistics(GraphProto &graph) {
   StringMap<unsigned> uses;
   StringSet<> names;
@@ -190,7 +191,7 @@ private:
     return found == result.producers.end() ? nullptr : found->second;
   }
 
-  /// Names of the values that `roots` are computed from, with themselves.
+  /// Names of `roots` and of all values that they are computed from.
   StringSet<> ancestors(ArrayRef<StringRef> roots) const {
     StringSet<> seen;
     SmallVector<StringRef> pending(roots);

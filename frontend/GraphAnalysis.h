@@ -1,11 +1,13 @@
 //===- GraphAnalysis.h - What of an ONNX graph is trained -------*- C++ -*-===//
 //
-// Facts about a graph that need no shapes: which input holds the images and
-// which the labels, which output the logits and which the loss, which nodes
-// they need, and whether lwcc supports all of those. Two repairs of what
-// exporters do are made in the file itself, so that everything later (the
-// import and the exported file) sees one truth: names for the same initializer
-// become one, and running statistics that several layers share become theirs.
+// Finds what can be known of a graph without shapes: the input that holds the
+// images and the one that holds the labels, the outputs that are logits and
+// loss, the nodes that these need, and whether lwcc supports each of them.
+//
+// Two things that exporters do are undone in the model itself, so that the
+// import (GraphImporter.h) and the exported file (OnnxExport.h) agree. Several
+// names of one initializer become one name. Running statistics that exporters
+// made one tensor for several layers become a tensor for each layer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_GRAPHANALYSIS_H
@@ -23,14 +25,15 @@ struct OnnxGraph {
   OnnxFile *file = nullptr;
   llvm::StringMap<const onnx::TensorProto *> initializers;
   llvm::StringMap<const onnx::NodeProto *> producers; ///< by output
-  std::vector<const onnx::NodeProto *> nodes; ///< the needed ones, in order
+  std::vector<const onnx::NodeProto *> nodes; ///< needed, in the file's order
 
   const onnx::ValueInfoProto *input = nullptr;
   const onnx::ValueInfoProto *labels = nullptr; ///< null: no loss in the file
-  std::string logits; ///< value that the loss and accuracy are made from
-  std::string loss;   ///< value; empty: added by a pass
+  std::string logits; ///< the value that loss and accuracy are computed from
+  std::string loss;   ///< its value; empty: train-add-loss adds one
   const onnx::NodeProto *lossNode = nullptr; ///< the operator behind it
-  /// A Softmax behind the logits that the added loss contains already.
+  /// A Softmax on the logits at the end of the graph. It is not imported, as
+  /// the added cross entropy contains it.
   const onnx::NodeProto *absorbed = nullptr;
 
   NodeView view(const onnx::NodeProto &node) const {

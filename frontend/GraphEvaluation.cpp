@@ -1,7 +1,7 @@
 //===- GraphEvaluation.cpp - Nodes that are known at compile time ---------===//
 //
-// Decides what is evaluated: a node all of whose inputs are known, where a
-// stored tensor counts as known only if it is not trained.
+// Decides which nodes are evaluated at compile time (ConstantFolder.h): those
+// whose inputs are all known. A stored tensor is known if it is not trained.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,8 @@ bool GraphImporter::spend(int64_t elements, const onnx::NodeProto &node) {
   return false;
 }
 
-/// Evaluates a node at compile time if that is possible; also says what is
-/// wrong with it then.
+/// Evaluates a node at compile time if that is possible. Reports a node that is
+/// wrong, such as one with indices outside its input.
 bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
                              ArrayRef<const Imported *> inputs) {
   auto done = [&](HostTensor value) {

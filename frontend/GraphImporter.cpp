@@ -75,8 +75,9 @@ void GraphImporter::beginFunction() {
                                   builder.getFunctionType(types, {}));
   for (auto [i, name, role] : enumerate(names, roles)) {
     function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
-    function.setArgAttr(i, train::roleAttr,
-                        train::ArgumentRoleAttr::get(context, role));
+    if (role != train::ArgumentRole::Input)
+      function.setArgAttr(i, train::roleAttr,
+                          train::ArgumentRoleAttr::get(context, role));
   }
   Block *body = function.addEntryBlock();
   if (!admit(body->getArgument(0), location))

@@ -1,9 +1,9 @@
 //===- GraphImporter.h - An ONNX graph becomes a train module ---*- C++ -*-===//
 //
-// Walks the nodes once, in order, with the batch known, so that every shape is
-// known as well: a node whose inputs are known is evaluated, any other becomes
-// train ops. A value that could not be imported poisons its users silently, so
-// that each mistake is reported once and all of them are.
+// Walks the nodes once, in the file's order. The batch is a number by now, and
+// so are all shapes. A node whose inputs are known is evaluated; any other
+// becomes train ops. A node that reads the result of one that failed fails
+// without a message: each mistake is reported once, and all of them are.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_GRAPHIMPORTER_H
@@ -40,11 +40,12 @@ struct Imported : std::variant<std::monostate, mlir::Value, HostRef, Leaf *,
   const T *as() const {
     return std::get_if<T>(this);
   }
-  /// Of a tensor; none for sequences and failures.
+  /// The shape of a tensor; none for sequences and failures.
   std::optional<Shape> shape() const;
 };
 
-/// A parameter's place in the blob, and where its bytes come from.
+/// Where a parameter's bytes lie in the blob (Import.h), and what they are
+/// copied from.
 struct StoredWeight {
   int64_t offset;
   std::variant<const Leaf *, HostRef> source;
@@ -54,12 +55,13 @@ class NodeImporter;
 
 class GraphImporter {
 public:
-  /// `rebatch`: the batch that a static file is written for, if another one is
-  /// asked for (baked targets of Reshape are adapted then); else 0.
+  /// `rebatch` is the batch that a file of fixed batch was written for, if
+  /// --batch asks for another one, else 0. Reshape targets that contain the old
+  /// batch as a number are adapted.
   GraphImporter(const OnnxGraph &graph, Leaves &leaves, Reporter &reporter,
                 int64_t batch, int64_t rebatch);
 
-  /// Reports all mistakes.
+  /// Imports all nodes. Fails after reporting every mistake.
   mlir::LogicalResult run();
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -76,26 +78,27 @@ private:
   friend class NodeImporter;
 
   void importNode(const onnx::NodeProto &node);
-  /// Counts a tensor of the program; reports and is false if it, or the program
-  /// with it, is larger than any machine.
+  /// Adds a tensor to the bytes of the program. Reports and returns false if
+  /// the tensor, or the sum, is above the limit of ir/Size.h.
   bool admit(mlir::Value value, mlir::Location location);
-  /// Counts elements that evaluation reads or makes; reports and is false once
-  /// the file asks for more than is shape arithmetic.
+  /// Adds to the elements that evaluation read and made. Reports and returns
+  /// false above the limit of ConstantFolder.h.
   bool spend(int64_t elements, const onnx::NodeProto &node);
   bool evaluate(NodeView view, const OnnxOp &op,
                 llvm::ArrayRef<const Imported *> inputs);
-  /// The value of an input; binds what the file stores on its first use.
+  /// The value of an input. A tensor that the file stores becomes a value when
+  /// it is first asked for.
   const Imported *lookup(llvm::StringRef name);
   mlir::LogicalResult importNoise(NodeImporter &node,
                                   llvm::ArrayRef<const Imported *> inputs);
   bool isAbsorbed(NodeView node, llvm::ArrayRef<const Imported *> inputs);
   void define(llvm::StringRef name, Imported value);
-  /// The value as a tensor that is known here; null if it is not.
+  /// The value as a tensor known at compile time; null if it is not known.
   HostRef hostOf(const Imported &value, bool evenTrainable);
   /// The value as a float tensor of the program; null after reporting.
   mlir::Value liveOf(const Imported &value, llvm::StringRef name,
                      const onnx::NodeProto &user);
-  /// The read of a parameter, which is made once.
+  /// The one train.read of a parameter; made when it is first asked for.
   mlir::Value readParameter(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
                             std::variant<Leaf *, HostRef> source,
                             const onnx::NodeProto &user);

@@ -1,8 +1,9 @@
 //===- HostTensor.h - A tensor known at compile time ------------*- C++ -*-===//
 //
-// The values of shape plumbing (integers, booleans) and of small float
-// constants, and the reading of ONNX's tensors in all their encodings. Weights
-// are never held like this: they go straight to the blob (Parameters.h).
+// The type of values that ConstantFolder.h computes with: integers, booleans
+// and small float constants; and the decoding of ONNX's tensors in all their
+// encodings. Weights do not become HostTensors: GraphImporter copies their
+// bytes into the blob.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_HOSTTENSOR_H
@@ -31,7 +32,8 @@ using Shape = llvm::SmallVector<int64_t>;
 Shape stridesOf(llvm::ArrayRef<int64_t> shape);
 /// "[2, 3]".
 std::string printShape(llvm::ArrayRef<int64_t> shape);
-/// Numpy's rule; none where the shapes do not fit.
+/// The shape that numpy's broadcasting rule gives; none where the shapes do not
+/// fit.
 std::optional<Shape> broadcast(llvm::ArrayRef<int64_t> a,
                                llvm::ArrayRef<int64_t> b);
 
@@ -61,7 +63,7 @@ struct HostTensor {
 // ONNX's tensors
 //===----------------------------------------------------------------------===//
 
-/// What an ONNX element type is to us; none where it is not supported.
+/// The kind of an ONNX element type; none for types that are not supported.
 std::optional<HostTensor::Kind> elementKind(int32_t dataType);
 /// "FLOAT16".
 std::string elementTypeName(int32_t dataType);

@@ -1,9 +1,9 @@
 //===- Import.cpp - An ONNX file becomes a train module -------------------===//
 //
-// The order of things: open the file, see what of it is trained, settle the
-// batch, import, and write the blob. The last two happen twice for a static
-// file that is to run at another batch: once as it is, to see that nothing but
-// the batch differs.
+// The steps of an import: open the file, find out what is trained, fix the
+// batch, import the graph, write the blob. A file of fixed batch that is to run
+// at another one is imported twice: first at its own batch, so that the shapes
+// of both imports can be compared. They must differ in the batch alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,8 @@ struct Batch {
 };
 } // namespace
 
-/// Checks the model's inputs and settles the batch.
+/// Checks the model's inputs and decides the batch: the file's, --batch's, or
+/// defaultBatch.
 static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
                                          const ImportOptions &options,
                                          Reporter &reporter) {

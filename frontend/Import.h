@@ -1,8 +1,9 @@
 //===- Import.h - An ONNX file becomes a train module -----------*- C++ -*-===//
 //
-// The only door into frontend/: reads a model written by any exporter and gives
-// a module of the form `imported` (ir/train/README.md), the bytes of its
-// weights, and the recipe for writing the trained model back as ONNX.
+// The only header of frontend/ that others include. It reads an ONNX model and
+// gives three things: a module of the form `imported` (ir/train/README.md), the
+// bytes of its weights (the blob), and the pieces from which a trainer writes
+// the trained model as ONNX again (OnnxExport.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_IMPORT_H
@@ -16,7 +17,7 @@
 
 namespace lwcc {
 
-/// The batch of a file that leaves it open, unless another is asked for.
+/// The batch of a file that leaves it open, unless --batch says another.
 inline constexpr int64_t defaultBatch = 64;
 
 struct ImportOptions {

@@ -1,7 +1,7 @@
 //===- ImportConv.cpp - Convolution, pooling, normalization ---------------===//
 //
-// Operators over [n, c, h, w]. Decides padding (auto_pad, ceil_mode) and with
-// it the shapes; what the runtime gets is explicit.
+// The operators on images [n, c, h, w]. ONNX may state padding indirectly
+// (auto_pad, ceil_mode); here it becomes numbers, which the train ops carry.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace llvm;
 
 namespace {
-/// A window over the two spatial dimensions; `output` are their extents.
+/// A window over height and width; `output` has the extents of the result.
 struct Window {
   Shape kernel, stride, dilation, pad, output;
 };

@@ -1,8 +1,10 @@
 //===- ImportDropout.cpp - Dropout, as a node and spelled out -------------===//
 //
-// Exporters write some dropouts (in place, stochastic depth) as arithmetic on
-// random numbers: x * (uniform < keep) / keep. Random numbers are therefore
-// followed as values of their own until the product with the data.
+// Exporters write some dropouts (those in place, stochastic depth) as
+// arithmetic on random numbers: x * (uniform < keep) / keep. The importer
+// follows such random numbers as values of their own kind (Noise,
+// GraphImporter.h), and makes a dropout of the Mul that multiplies them with
+// the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +18,8 @@ using namespace lwcc;
 using namespace mlir;
 using namespace llvm;
 
-/// Trains whatever the file's training_mode says: exporters drop it.
+/// Ignores the file's training_mode, which exporters do not always write: a
+/// Dropout that is in the file drops in training.
 LogicalResult lwcc::importDropout(NodeImporter &node) {
   if (node.isUsed(1))
     return node.fail("has its mask output used, which is not supported");

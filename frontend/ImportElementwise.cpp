@@ -1,7 +1,7 @@
 //===- ImportElementwise.cpp - Elementwise operators and reductions -------===//
 //
-// Most need only their row of the operator table: the function is a row of
-// ir/train/Elementwise.h, its parameters are the attributes.
+// Most elementwise operators need only a row of OnnxOpTable.cpp, which names a
+// function of ir/train/Elementwise.h; the node's attributes are its parameters.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- ImportMatMul.cpp - Gemm and MatMul ---------------------------------===//
 //
-// Both become matmul. A transpose of a stored weight is taken over into the
-// product, so that it is not computed in every step.
+// Gemm and MatMul become train.matmul. A Transpose of a stored weight becomes a
+// flag of the product, so that no step computes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,9 @@ LogicalResult lwcc::importGemm(NodeImporter &node) {
   return node.result(0, y);
 }
 
-/// Takes over a transpose of the last two dimensions.
+/// If the operand is a stored tensor with its last two dimensions swapped,
+/// makes it the stored tensor and returns true. The caller flips the product's
+/// flag.
 static bool takeTranspose(Value &operand) {
   auto transpose = operand.getDefiningOp<train::TransposeOp>();
   if (!transpose)

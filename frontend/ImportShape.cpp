@@ -15,7 +15,8 @@ LogicalResult lwcc::importIdentity(NodeImporter &node) {
   return node.result(0, Imported(node.raw(0)));
 }
 
-/// Everything is float32 here, so that a cast between float types is nothing.
+/// All floats of a program are float32, so that a cast between float types has
+/// no effect.
 LogicalResult lwcc::importCast(NodeImporter &node) {
   if (node.op() == "Cast" &&
       elementKind(int32_t(node.integer("to", 0))) != HostTensor::Kind::real)

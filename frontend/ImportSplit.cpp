@@ -40,7 +40,7 @@ static FailureOr<SmallVector<Value>> createSplit(NodeImporter &node, Value x,
   return SmallVector<Value>(split.getResults());
 }
 
-/// Of a sequence; more is no network.
+/// Most elements of a sequence. A file that asks for more is refused.
 static constexpr int64_t maxPieces = 1 << 16;
 
 /// `parts` pieces of one size, the last one possibly smaller.

@@ -1,8 +1,9 @@
 //===- NodeImporter.h - What an import function works with ------*- C++ -*-===//
 //
-// One ONNX node on its way to train ops: its attributes (NodeView), its inputs
-// as program values or as compile-time values, the ops made for it (which all
-// carry its name and location), and the reporting of what is wrong with it.
+// What an import function (OnnxOpTable.h) gets: one ONNX node with its
+// attributes (NodeView) and inputs, which are values of the program or known at
+// compile time. The function makes train ops through it, which carry the node's
+// name and location, and reports through it what is wrong with the node.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_NODEIMPORTER_H
@@ -23,14 +24,14 @@ public:
   const OnnxOp &row() const { return opRow; }
   mlir::Location loc() const { return location; }
 
-  /// Reports what is wrong with the node; always a failure.
+  /// Reports what is wrong with the node. Returns failure.
   mlir::LogicalResult fail(const llvm::Twine &message);
 
   //===--- Inputs ---------------------------------------------------------===//
 
   /// A float tensor of the program; null after reporting.
   mlir::Value live(unsigned i);
-  /// Its shape; that of any tensor.
+  /// The shape of input i, whatever kind of tensor it is.
   llvm::ArrayRef<int64_t> shape(unsigned i);
   /// A tensor known at compile time; null if absent or not known.
   HostRef constant(unsigned i);
@@ -41,8 +42,8 @@ public:
   /// A scalar known at compile time, from an input or else an attribute; NaN
   /// if neither is there. Fails like `integers`.
   mlir::FailureOr<double> scalar(unsigned input, llvm::StringRef attribute);
-  /// Whether an input is absent or computed to be zeros, as which exporters
-  /// write a missing bias.
+  /// Whether an input is absent, or known to be all zeros: exporters write a
+  /// missing bias like that.
   bool isZero(unsigned i) const;
   const Imported &raw(unsigned i) const { return *inputs[i]; }
   mlir::Value labels() const { return importer.labels; }
@@ -60,7 +61,7 @@ public:
 
   //===--- Results --------------------------------------------------------===//
 
-  /// Whether anybody reads output i.
+  /// Whether a node reads output i, or it is an output of the graph.
   bool isUsed(unsigned i) const {
     return hasOutput(i) && importer.needed.contains(output(i));
   }
@@ -89,8 +90,8 @@ public:
                                 const std::optional<Shape> &shape,
                                 llvm::StringRef error);
 
-  /// Says what output i is. The op that made the value, if it is of this node,
-  /// takes the output's name.
+  /// Makes `value` the node's output i. If an op of this node made it, that
+  /// op's result gets the output's name.
   mlir::LogicalResult result(unsigned i, mlir::Value value);
   mlir::LogicalResult result(unsigned i, Imported value);
 

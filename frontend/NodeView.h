@@ -1,8 +1,8 @@
 //===- NodeView.h - Reading an ONNX node ------------------------*- C++ -*-===//
 //
-// Attributes and inputs of a node. Attribute types are checked against the
-// operator table before anything reads them (OnnxOpTable.h), so that a reader
-// here can rely on them.
+// Typed access to the attributes and inputs of a node. checkSupport()
+// (OnnxOpTable.h) has compared the attributes' types with the operator table,
+// so that nothing here can find another type.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_NODEVIEW_H

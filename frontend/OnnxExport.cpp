@@ -1,9 +1,10 @@
 //===- OnnxExport.cpp - The recipe for the trained ONNX file --------------===//
 //
-// First the model is edited as protobuf: parameters leave it, layers that train
-// become layers that infer. Then it is put together by hand in protobuf's wire
-// format, in which a message is its fields in any order: all that remains of
-// the graph, then one initializer per parameter whose raw_data is a hole.
+// First the model is edited as protobuf: parameters are taken out, and
+// BatchNormalization and Dropout become layers of inference. Then the file is
+// written in protobuf's wire format, in which the fields of a message may stand
+// in any order: the rest of the graph, then one initializer for each parameter.
+// The raw_data of an initializer is a piece that the trainer fills.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +50,8 @@ static void inferNode(NodeProto &node) {
   }
 }
 
-/// Everything that training made float32 is so in the file as well; mixed
-/// element types would not load.
+/// Makes the file's float types float32, as the trained values are. A file of
+/// mixed element types would not load.
 static void useFloat32(OnnxFile &file, GraphProto &graph) {
   auto isOther = [](int32_t type) {
     return type != TensorProto::FLOAT &&
@@ -89,7 +90,7 @@ static void useFloat32(OnnxFile &file, GraphProto &graph) {
     }
 }
 
-/// Tensors that lie in other files move into this one.
+/// Moves tensors of other files into this one.
 static void inlineExternal(OnnxFile &file, TensorProto &tensor) {
   if (tensor.data_location() != TensorProto::EXTERNAL)
     return;
@@ -111,7 +112,7 @@ static void eraseFrom(Field &field, Predicate predicate) {
   field.DeleteSubrange(kept, field.size() - kept);
 }
 
-/// Nodes and initializers that nothing reads any more.
+/// Removes nodes and initializers that nothing reads any more.
 static void eraseUnused(GraphProto &graph) {
   StringSet<> used;
   for (const auto &output : graph.output())

@@ -1,8 +1,9 @@
 //===- OnnxExport.h - The recipe for the trained ONNX file ------*- C++ -*-===//
 //
-// Turns the input model into the file that the trainer writes: pieces of
-// literal bytes with holes where the parameters' current values go, so that the
-// trainer needs no protobuf.
+// Prepares the file that the trainer writes. It is a list of pieces: literal
+// bytes, and parameters whose current values go in between. The trainer
+// (OnnxExport.h in runtime/train) writes one after the other and needs no
+// protobuf.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_ONNXEXPORT_H

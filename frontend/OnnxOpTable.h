@@ -1,9 +1,9 @@
 //===- OnnxOpTable.h - The operators that lwcc imports ----------*- C++ -*-===//
 //
-// One row per ONNX operator: since which opset, which attributes it may carry,
-// through which inputs a gradient flows, and the functions that import it as
-// train ops or evaluate it at compile time. All of the support list stands in
-// OnnxOpTable.cpp; a new operator is a row there and one function.
+// The table of supported operators; its rows are in OnnxOpTable.cpp. A row says
+// since which opset the operator exists, which attributes it may carry, through
+// which inputs a gradient flows, and which functions import it as train ops or
+// evaluate it at compile time. A new operator is a row and a function.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_ONNXOPTABLE_H
@@ -19,8 +19,10 @@ class NodeImporter;
 
 /// Builds train ops; reports and fails where the node cannot be imported.
 using ImportFn = mlir::LogicalResult (*)(NodeImporter &);
-/// Evaluates a node all of whose inputs are known (null: absent). None with an
-/// empty `error`: not this case, or too large; import it.
+/// Evaluates a node whose inputs are all known (null: absent). Returns none and
+/// an `error` if the node is wrong. Returns none and no error if this function
+/// does not handle the case, or the result is too large: then the node is
+/// imported.
 using FoldFn = std::optional<HostTensor> (*)(const NodeView &,
                                              llvm::ArrayRef<const HostTensor *>,
                                              std::string &error);
@@ -33,8 +35,9 @@ struct OnnxOp {
   int minInputs, maxInputs;
   /// Inputs through which a gradient flows: "0 1", or "*" for all.
   llvm::StringLiteral differentiable;
-  /// name:type (AttributeProto's field: i f s t, plural I F S). An elementwise
-  /// operator's parameters are its attributes and carry a default.
+  /// "name:type ...", the type being that of AttributeProto (i f s t, for lists
+  /// I F S). Attributes of an elementwise operator are parameters of its
+  /// function and carry a default, as in "alpha:f=1".
   llvm::StringLiteral attributes;
   ImportFn import;              ///< null: only at compile time
   FoldFn fold = nullptr;        ///< null: never at compile time
@@ -46,8 +49,8 @@ struct OnnxOp {
 llvm::ArrayRef<OnnxOp> onnxOps();
 const OnnxOp *findOnnxOp(llvm::StringRef name);
 
-/// What is wrong with the opset, inputs or attributes of a node whose operator
-/// is known, each with its fix; empty if it is supported as far as that shows.
+/// What is wrong with the opset, the number of inputs or the attributes of a
+/// node that has a row, each with its fix. Empty if nothing is.
 std::vector<std::string> checkSupport(const NodeView &node);
 
 /// The attributes of a row, parsed.

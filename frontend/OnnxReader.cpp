@@ -1,8 +1,9 @@
 //===- OnnxReader.cpp - An ONNX file in memory ----------------------------===//
 //
-// External weights are attacker-controlled paths: a location must be relative,
-// stay inside the model's folder after all links are resolved, name a regular
-// file, and hold the bytes that the tensor asks for.
+// A model names the files of its weights, and the model may come from a
+// stranger. So a location must be relative, must lie inside the model's folder
+// after all links are resolved, and must be a regular file that holds the bytes
+// that the tensor asks for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +52,8 @@ mlir::Location Reporter::atFile() const {
 // The model
 //===----------------------------------------------------------------------===//
 
-/// ONNX's text format has no comments; ours are whole lines, so that a test is
-/// one file.
+/// Removes lines that are comments. ONNX's text format has none; the tests need
+/// them for what they check.
 static std::string withoutComments(StringRef text) {
   std::string result;
   for (StringRef line : split(text, '\n'))

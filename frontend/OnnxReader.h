@@ -1,8 +1,9 @@
 //===- OnnxReader.h - An ONNX file in memory --------------------*- C++ -*-===//
 //
-// Opens a model (binary, or ONNX's text format by the extension .onnxtext) with
-// the files that hold its weights. Decides what may be opened and whether the
-// stored tensors are whole; knows nothing about operators.
+// Opens a model and the files that hold its weights. A file whose name ends in
+// .onnxtext is in ONNX's text format, any other is binary. Decides which files
+// may be opened, and whether the stored tensors are complete. Knows nothing
+// about operators.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_ONNXREADER_H

@@ -19,8 +19,8 @@ using train::ParameterKind;
 // What PyTorch's exporter says
 //===----------------------------------------------------------------------===//
 
-/// metadata_props of a message: newer than the protobuf definitions that we
-/// are built with, hence among its unknown fields.
+/// The metadata_props of a message. The protobuf definitions that lwcc is built
+/// with are older than this field, so that it is among the unknown fields.
 static StringMap<std::string>
 metadataOf(const google::protobuf::Message &message, int field) {
   StringMap<std::string> result;
@@ -80,8 +80,9 @@ bool lwcc::makesParameters(const NodeProto &node) {
   return makers.contains(node.op_type()) && node.output_size() == 1;
 }
 
-/// An input where only parameters make sense, so that even a Constant node is
-/// one there (some exporters write weights so).
+/// Whether an input can only be a parameter, such as the weight of a Conv. Some
+/// exporters write weights as Constant nodes; at such an input these are
+/// trained.
 static bool isWeightInput(const NodeProto &node, int input) {
   static const StringSet<> layers = {"Conv", "Gemm", "MatMul",
                                      "BatchNormalization"};
@@ -110,8 +111,9 @@ public:
   }
 
 private:
-  /// Walks backward: a gradient reaches the inputs that a differentiable one of
-  /// an operator reads, if it reaches a result.
+  /// Marks the values that a gradient reaches, walking the nodes backward.
+  /// Where it reaches a result of a node, it reaches the node's differentiable
+  /// inputs.
   void findGradientFlow() {
     differentiable.insert(graph.loss.empty() ? graph.logits : graph.loss);
     for (const NodeProto *node : reverse(graph.nodes)) {
@@ -173,8 +175,9 @@ private:
     return ParameterKind::Trainable;
   }
 
-  /// A node that makes a parameter. Not if no gradient asks for it: then it is
-  /// plumbing, or the random numbers of a dropout.
+  /// Makes `leaf` the parameter that a node makes (RandomNormal,
+  /// ConstantOfShape and others). False if no gradient reaches it: then the
+  /// node computes a shape, or draws the random numbers of a dropout.
   bool makeLeaf(const NodeProto &node, Leaf &leaf) {
     if (!makesParameters(node) || (!differentiable.contains(leaf.name) &&
                                    !statistics.contains(leaf.name)))

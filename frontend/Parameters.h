@@ -1,9 +1,9 @@
 //===- Parameters.h - Which tensors of a file are trained -------*- C++ -*-===//
 //
-// Decides what a float tensor of the file is: a trainable parameter, a running
-// statistic or a constant; and what its initial value is. The rule: trained is
-// what the output depends on through differentiable inputs only, unless the
-// exporter says that it is a buffer.
+// Decides whether a float tensor of the file is a trainable parameter, a
+// running statistic or a constant, and what its initial value is. A tensor is
+// trained if the output depends on it through differentiable inputs alone,
+// unless the exporter marked it as a buffer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_PARAMETERS_H
@@ -20,7 +20,7 @@ struct Leaf {
   std::string name; ///< the ONNX value
   Shape shape;
   train::ParameterKind kind = train::ParameterKind::Constant;
-  const onnx::TensorProto *tensor = nullptr; ///< stored, else:
+  const onnx::TensorProto *tensor = nullptr; ///< its bytes; null: `maker`
   llvm::StringRef maker; ///< "constant", "normal" or "uniform" of #train.init
   double a = 0, b = 0;
 
@@ -33,8 +33,8 @@ using Leaves = llvm::StringMap<Leaf>;
 /// Whether the node may stand for a parameter instead of an initializer.
 bool makesParameters(const onnx::NodeProto &node);
 
-/// All leaves that the needed nodes read. Warns where the file itself says that
-/// parameters of its model are missing.
+/// All leaves that the needed nodes read. Warns if the file lists parameters of
+/// the PyTorch module (metadata of torch.export) that it does not store.
 Leaves collectLeaves(const OnnxGraph &graph, Reporter &reporter);
 
 } // namespace lwcc

@@ -1,8 +1,8 @@
 //===- Reporter.h - Diagnostics about an ONNX file --------------*- C++ -*-===//
 //
-// How the importer complains: every message is located at a node (or at the
-// file) by a name that a person finds again in Netron, and counted, so that all
-// mistakes of a file are reported before the import fails.
+// Reports what is wrong with a file. A message names the node (or the file) as
+// viewers such as Netron show it. Errors are counted; the import goes on after
+// one, to report all of them, and fails at the end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_REPORTER_H

@@ -1,8 +1,9 @@
 //===- ShapeRules.h - Shapes of ONNX's data movement ------------*- C++ -*-===//
 //
-// What Reshape, Squeeze, Slice and their like make of a shape, for what is
-// evaluated at compile time and for what is imported alike. A function that
-// returns none has written what is wrong to `error`.
+// The result shapes of Reshape, Squeeze, Slice and their like. FoldMovement.cpp
+// uses them for nodes that are evaluated at compile time, ImportShape.cpp for
+// nodes that become ops. A function that returns none has written the reason to
+// `error`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_SHAPERULES_H
@@ -23,7 +24,7 @@ std::optional<Shape> reshapedShape(llvm::ArrayRef<int64_t> from,
                                    bool allowZero, std::string &error);
 std::optional<Shape> flattenedShape(llvm::ArrayRef<int64_t> from, int64_t axis,
                                     std::string &error);
-/// Without `axes`, all extents of 1 go.
+/// Without `axes`, all dimensions of extent 1 are removed.
 std::optional<Shape> squeezedShape(llvm::ArrayRef<int64_t> from,
                                    std::optional<Shape> axes,
                                    std::string &error);

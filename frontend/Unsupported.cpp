@@ -53,7 +53,8 @@ static StringRef alternativeTo(StringRef domain, StringRef name) {
   for (const Alternative &row : table)
     if (llvm::is_contained(row.operators, name))
       return row.text;
-  return "the README lists the operators that are and says how to add one";
+  return "README.md lists the operators that are, docs/extending.md says how "
+         "to add one";
 }
 
 bool UnsupportedOperators::take(const NodeView &node) {

@@ -1,7 +1,7 @@
 //===- Unsupported.h - Operators that lwcc does not import ------*- C++ -*-===//
 //
-// What a person is told of the operators that no row of OnnxOpTable.cpp is for:
-// a line per operator, however many nodes have it, with what to use instead.
+// The errors about operators without a row in OnnxOpTable.cpp: one for each
+// operator, however many nodes have it, with what to use instead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_UNSUPPORTED_H
@@ -20,7 +20,7 @@ namespace lwcc {
 
 class UnsupportedOperators {
 public:
-  /// Whether the node's operator is not supported; it is counted then.
+  /// Returns whether the node's operator has no row, and counts the node if so.
   bool take(const NodeView &node);
   /// An error for each operator, in the order of their first nodes.
   void report(Reporter &reporter) const;

@@ -4,11 +4,11 @@
   tools/style.py [--files=N] [--all] [--fix]
 
 clang-format looks at every file; with --fix it mends them. clang-tidy takes
-seconds a file, so a run looks at N of them (12): first those that were changed
-since the last commit but one, then those that it has not seen in their present
-form, so that it comes around. --all looks at all of these. What is good is
-remembered in $LWCC_BUILD/style (default build/) until the file, the header of
-its name or .clang-tidy changes. The last line is `N passed, M failed`.
+seconds a file and looks at those that were changed since the last commit but
+one, at most N of them (12); with --all at every one. What is good is remembered
+in $LWCC_BUILD/style (default build/) and not looked at again until the file, the
+header of its name or .clang-tidy changes; so --all may be stopped and run again.
+The last line is `N passed, M failed`.
 """
 import argparse
 import concurrent.futures
@@ -21,6 +21,9 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("LWCC_BUILD", os.path.join(ROOT, "build"))
 SEEN = os.path.join(BUILD, "style")
+# omp.h, which clang has only with a runtime of its own.
+COMPILER_HEADERS = subprocess.run(["g++", "-print-file-name=include"], text=True,
+                                  stdout=subprocess.PIPE).stdout.strip()
 
 
 def git(*arguments):
@@ -30,10 +33,16 @@ def git(*arguments):
 
 
 def sources():
-    """Paths below the root; those that git does not know yet, too."""
-    found = git("ls-files", "-co", "--exclude-standard", "--",
-                "*.cpp", "*.h", "*.cu", "*.cuh")
-    return sorted({path for path in found if os.path.exists(os.path.join(ROOT, path))})
+    """Paths below the root: what git knows or could be given; without git (an
+    archive), everything outside of build folders."""
+    kinds = (".cpp", ".h", ".cu", ".cuh")
+    found = git("ls-files", "-co", "--exclude-standard")
+    if not found:
+        for folder, folders, names in os.walk(ROOT):
+            folders[:] = [each for each in folders if not each.startswith(("build", "."))]
+            found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
+    return sorted({path for path in found if path.endswith(kinds) and
+                   os.path.exists(os.path.join(ROOT, path))})
 
 
 def check_layout(files, fix):
@@ -75,7 +84,7 @@ def tidy(path):
     """What clang-tidy says of a file, "" if nothing."""
     state = state_of(path)
     result = subprocess.run(["clang-tidy-22", "--quiet", "--warnings-as-errors=*", "-p", BUILD,
-                             path], cwd=ROOT, text=True, stdin=subprocess.DEVNULL,
+                             f"--extra-arg=-idirafter{COMPILER_HEADERS}", path], cwd=ROOT, text=True, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if result.returncode:
         return result.stdout.strip() or result.stderr.strip()
@@ -84,36 +93,39 @@ def tidy(path):
     return ""
 
 
-def check_names(files, most):
-    """How many of the files, at most so many, clang-tidy has something against."""
+def check_names(files, every, most):
+    """How many of the files clang-tidy has something against."""
     with open(os.path.join(BUILD, "compile_commands.json")) as file:
         built = {os.path.relpath(entry["file"], ROOT) for entry in json.load(file)}
     os.makedirs(SEEN, exist_ok=True)
-    changed = set(git("diff", "--name-only", "HEAD~1"))
+    changed = set(git("diff", "--name-only", "HEAD~1")) | set(
+        git("ls-files", "-o", "--exclude-standard"))
     todo = [path for path in files if path.endswith(".cpp") and path in built and
-            not is_known(path)]
-    todo.sort(key=lambda path: (path not in changed, hashlib.sha256(path.encode()).digest()))
-    left = max(0, len(todo) - most)
+            (every or path in changed) and not is_known(path)]
+    found = len(todo)
+    if not every:
+        todo = todo[:most]
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for path, complaint in zip(todo, pool.map(tidy, todo[:most])):
+        for path, complaint in zip(todo, pool.map(tidy, todo)):
             if complaint:
                 bad += 1
                 print(f"{path}: clang-tidy-22:\n{complaint}")
-    print(f"clang-tidy: looked at {min(most, len(todo))} files, {left} are left for later runs "
-          "(all: tools/style.py --all)")
+    left = f"; {found - len(todo)} more are changed" if found > len(todo) else ""
+    print(f"clang-tidy: looked at {len(todo)} files{left}")
     return bad
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--files", type=int, default=12, help="that clang-tidy looks at")
+    parser.add_argument("--files", type=int, default=12,
+                        help="how many of the changed files clang-tidy looks at")
     parser.add_argument("--all", action="store_true", help="clang-tidy looks at every file")
     parser.add_argument("--fix", action="store_true", help="mend the layout")
     arguments = parser.parse_args()
     files = sources()
     unlike = check_layout(files, arguments.fix)
-    bad = check_names(files, len(files) if arguments.all else arguments.files)
+    bad = check_names(files, arguments.all, arguments.files)
     # clang-tidy is one check, however many files it has come to.
     failed = len(unlike) + bad
     print(f"{len(files) - len(unlike) + (bad == 0)} passed, {failed} failed")

@@ -4,7 +4,7 @@
 #   tools/test.sh [--no-setup] [SECTION ...]
 #
 # Sections, in order (all of them if none is named):
-#   style       clang-format over all files, clang-tidy over some (tools/style.py)
+#   style       clang-format over all files, clang-tidy over changed ones (tools/style.py)
 #   unit        GoogleTest programs
 #   lit         passes, code generation, command lines (lit and FileCheck)
 #   oracle      the PyTorch oracle itself, against ONNX Runtime

@@ -138,6 +138,8 @@ def ArgumentRole : I32EnumAttr<"ArgumentRole", "what the trainer puts into a fun
   let cppNamespace = "::lwcc::train";
   let genSpecializedAttr = 0;
 }
-def ArgumentRoleAttr : EnumAttr<TrainDialect, ArgumentRole, "role">;
+def ArgumentRoleAttr : EnumAttr<TrainDialect, ArgumentRole, "role"> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 #endif // LWCC_IR_TRAIN_ATTRS

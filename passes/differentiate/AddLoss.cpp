@@ -1,11 +1,11 @@
 //===- AddLoss.cpp - Give @model a loss and the accuracy counts -----------===//
 //
-// Takes `imported`. Where the file holds no loss it is cross entropy on the
-// logits; a softmax or log-softmax at the end is part of that loss and goes.
-// Afterwards @model returns the loss and the counts of right answers.
-// Refuses, or warns about, what is no classifier: cross entropy would train it
-// for nonsense in silence.
-// Does not decide how the loss is differentiated or reported.
+// Takes `imported`. If the file holds no loss, adds cross entropy on the
+// logits. A softmax or log-softmax at the end of the model is removed then, as
+// cross entropy contains it. Afterwards @model returns the loss and the counts
+// of right answers. Refuses a model that is plainly no classifier, or warns of
+// it: its loss would fall without meaning anything. Does not decide how the
+// loss is differentiated or reported.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ constexpr StringLiteral lossLayer = "loss";
 constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
 
-/// The first of this role.
+/// The number of the first argument with this role.
 std::optional<unsigned> findArgument(func::FuncOp func, ArgumentRole role) {
   for (BlockArgument argument : func.getArguments())
     if (roleOf(argument) == role)
@@ -39,14 +39,14 @@ std::optional<unsigned> findArgument(func::FuncOp func, ArgumentRole role) {
   return std::nullopt;
 }
 
-/// What goes into a softmax over the classes, if that is where the scores come
-/// from.
+/// The operand of the softmax over the classes that computes `scores`; `scores`
+/// itself if none does.
 Value withoutSoftmax(Value scores) {
   auto softmax = scores.getDefiningOp<SoftmaxOp>();
   return softmax && softmax.getAxis() == 1 ? softmax.getX() : scores;
 }
 
-/// [n, c, 1, 1] as [n, c].
+/// Scores of shape [n, c, 1, 1], reshaped to [n, c].
 Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
   auto type = cast<RankedTensorType>(scores.getType());
   bool trailingOnes =
@@ -60,7 +60,7 @@ Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
   return reshape;
 }
 
-/// What the scores were made by: what only moves elements is passed over.
+/// The op that computes the scores; ops that only move elements are skipped.
 Operation *makerOf(Value scores) {
   Operation *op = scores.getDefiningOp();
   while (op && isa<ReshapeOp, TransposeOp>(op))
@@ -72,8 +72,8 @@ int64_t perSample(RankedTensorType type) {
   return llvm::product_of(type.getShape().drop_front());
 }
 
-/// Whether cross entropy can be what a model with these scores is trained for.
-/// Refuses what is plainly no classifier unless cross entropy was asked for.
+/// Checks that cross entropy makes sense for these scores. Refuses what is
+/// plainly no classifier, unless --loss=cross-entropy asks for it.
 LogicalResult checkScores(func::FuncOp func, Value scores) {
   auto type = cast<RankedTensorType>(scores.getType());
   Location loc = scores.getLoc();
@@ -182,7 +182,8 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     return success();
   }
 
-  /// Plans may name them, also when they are part of others by then.
+  /// Writes down the names of all layers (Nodes.h). A plan file may name one
+  /// that is fused into another by the time that it is planned.
   void noteNodes(func::FuncOp func) {
     llvm::SetVector<Attribute> nodes;
     for (Operation &op : func.getBody().front())
@@ -200,7 +201,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         "@model has a loss but no argument that is #train.role<labels>");
   }
 
-  /// A new argument before `scalars`.
+  /// Adds the argument `labels` before `scalars`.
   FailureOr<Value> addLabels(func::FuncOp func, int64_t batch) {
     std::optional<unsigned> scalars = findArgument(func, ArgumentRole::Scalars);
     if (!scalars)

@@ -1,10 +1,13 @@
 //===- Autodiff.cpp - Add the backward pass and the updates ---------------===//
 //
-// Reverse mode over @train_step. Decides which gradients are made (only those
-// that lead to a trainable parameter), when the gradients of several uses are
-// added (as soon as there are two) and when a parameter is updated (as soon as
-// its last gradient is there: no gradient lives longer than it must). How an op
-// is differentiated is its own affair: DifferentiableOpInterface.
+// Reverse-mode automatic differentiation of @train_step. Decides three things:
+// - which gradients are computed: only those that lead to a trainable
+// parameter;
+// - when the gradients of several uses are added: as soon as there are two;
+// - when a parameter is updated: as soon as its gradient is complete, so that
+// no
+//   gradient lives longer than it must.
+// How an op is differentiated, the op says: DifferentiableOpInterface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +41,8 @@ std::string gradientName(Value value) {
   return name.empty() ? "" : ("d_" + name).str();
 }
 
-/// Whether the op's gradient is known, beyond having the interface.
+/// Whether the op has a gradient. A map has the interface, but only one whose
+/// row in the table of functions has derivatives has a gradient.
 bool isDifferentiable(Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
     return map.hasGradient();
@@ -93,7 +97,7 @@ private:
   Value scalars;                    ///< of the step, for updates
   DenseSet<Value> needed;           ///< gradients that lead to a parameter
   DenseMap<Value, Value> gradients; ///< the sums so far
-  /// Of each trainable parameter: the op that is differentiated last.
+  /// For each trainable parameter, the op that is differentiated last.
   llvm::MapVector<Value, Operation *> firstUser;
   DenseSet<Value> updated;
 
@@ -118,7 +122,8 @@ private:
         needed.insert(result);
   }
 
-  /// Gives what was created since the last call its layer, phase and names.
+  /// Gives the ops that were created since the last call their layer, phase and
+  /// names.
   void label(Operation *forward, ArrayRef<Value> operandGrads) {
     DenseMap<Value, std::string> names;
     for (auto [operand, grad] : llvm::zip(forward->getOperands(), operandGrads))

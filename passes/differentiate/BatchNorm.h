@@ -11,9 +11,9 @@
 
 namespace lwcc::train {
 
-/// A tensor [c] as [c, 1, ...], which broadcasts along dimension 1 of a tensor
-/// of this rank; itself for rank 2. Placed after the definition of `value`, and
-/// shared by all who ask.
+/// A tensor [c] reshaped to [c, 1, ...], so that it broadcasts along dimension
+/// 1 of a tensor of this rank; the tensor itself for rank 2. The reshape stands
+/// behind the definition of `value`; later calls return the same one.
 mlir::Value perChannel(mlir::OpBuilder &builder, mlir::Value value,
                        int64_t rank, mlir::Operation *layerOf);
 

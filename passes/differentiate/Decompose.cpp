@@ -1,8 +1,9 @@
 //===- Decompose.cpp - batch_norm and dropout as kernels and maps ---------===//
 //
-// Gives `differentiated`. Batch normalization is a kernel for the statistics
-// and elementwise maps for the rest, which then fuse with their neighbours;
-// dropout is a map that computes its mask anew, so that nothing is kept.
+// Replaces layers by kernels and maps, which gives the form `differentiated`.
+// Batch normalization becomes a kernel for the statistics and elementwise maps
+// for the rest, which fuse with their neighbours (Fuse.cpp). Dropout becomes a
+// map. The backward pass computes the mask anew, so that no mask is stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +33,13 @@ std::string derivedName(Value value, StringRef suffix) {
   return name.empty() ? "" : (name + "." + suffix).str();
 }
 
-/// Elements per channel.
+/// The number of elements of each channel.
 int64_t countOf(Value x) {
   return typeOf(x).getNumElements() / typeOf(x).getDimSize(1);
 }
 
-/// The decimal number that was meant: 0.9 for a float next to 0.9, so that
-/// 1 - momentum is PyTorch's 0.1.
+/// The decimal number that a float was written as: 0.9 for the float next to
+/// it. Then 1 - momentum is PyTorch's 0.1.
 double decimalOf(const APFloat &value) {
   std::string text = floatLiteral(value.convertToFloat());
   return std::strtod(text.c_str(), nullptr);

@@ -1,16 +1,19 @@
 //===- Fuse.cpp - Decide what is one kernel -------------------------------===//
 //
-// Takes and gives `differentiated`. In this order: bias and ReLU go into the
-// library call that can do them; splat constants become literals; a map goes
-// into its only consumer; a cheap map with several consumers is recomputed in
-// each of them where that lets its result vanish and its inputs are kept
-// anyway (a normalization whose ReLU6 looks at it again in the backward pass);
-// constants that are left become fills.
+// Operator fusion; takes and gives `differentiated`. In this order:
+// 1. A bias or ReLU behind a product or convolution becomes part of that call.
+// 2. Constants of one value become literals of the maps that read them.
+// 3. A map is fused into its only consumer.
+// 4. A cheap map with several consumers is recomputed in each of them, if its
+//    inputs are kept anyway: then its result need not be stored. An example is
+//    a normalization whose ReLU6 reads it again in the backward pass.
+// 5. Constants that are left become fills.
 //
-// Fusing a map makes its inputs live until the consumer. That is accepted
-// where it keeps no more alive than the result did, or where the two are close
-// together. It never crosses phases, except to recompute.
-// An update whose parameter is now read later than before follows behind.
+// A fused map's inputs must live until the consumer runs. Fusion is accepted if
+// they take no more memory than the map's result did, or if the two ops are
+// close together. Maps of different phases are not fused, but a map may be
+// recomputed in another phase. If a parameter is now read later than before,
+// its update moves behind that read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +34,11 @@ using namespace lwcc::train;
 
 namespace {
 
-/// Bounds of a fused map: pointers that a kernel walks along, and length of
-/// the text that a person reads.
+/// Limits of a fused map. More inputs are more pointers that a kernel advances;
+/// more operations are more text to read in the printed program.
 constexpr unsigned maxInputs = 10;
 constexpr unsigned maxOperations = 40;
-/// What may be computed once more per consumer.
+/// Most operations of a map that is recomputed in each consumer.
 constexpr unsigned maxRecomputed = 8;
 
 RankedTensorType typeOf(Value value) {
@@ -101,7 +104,8 @@ void fuseRelu(Product product) {
 // Maps
 //===----------------------------------------------------------------------===//
 
-/// Gives `map` another expression and inputs; it then is no row of the table.
+/// Gives `map` another expression and inputs. It then has no name in the table
+/// of functions.
 void rewrite(MapOp map, const Expression &expr, ValueRange inputs) {
   map.setExpr(expr.print());
   map.getInputsMutable().assign(inputs);
@@ -131,7 +135,7 @@ void fuseInto(MapOp producer, MapOp consumer) {
     consumer.getScalarsMutable().assign(producer.getScalars());
 }
 
-/// Whether the fused map stays within bounds.
+/// Whether the fused map stays within the limits above.
 bool fits(MapOp producer, MapOp consumer) {
   if (producer.getY().getType() != consumer.getY().getType())
     return false;
@@ -151,7 +155,7 @@ bool fits(MapOp producer, MapOp consumer) {
          outer.substitute(same).operations() <= maxOperations;
 }
 
-/// Whether somebody else needs `value` at `op` or later anyway.
+/// Whether an op other than `except` reads `value` at `op` or later.
 bool livesUntil(Value value, Operation *op, Operation *except) {
   Operation *producer = value.getDefiningOp();
   if (!producer || isa<ReadOp>(producer))
@@ -161,8 +165,8 @@ bool livesUntil(Value value, Operation *op, Operation *except) {
   });
 }
 
-/// The inputs of `map` that are as large as its result (those that broadcast
-/// are too small to matter).
+/// The inputs of `map` that are as large as its result. The others broadcast
+/// and are too small to matter.
 SmallVector<Value> largeInputs(MapOp map) {
   SmallVector<Value> large;
   for (Value input : map.getInputs())
@@ -172,8 +176,8 @@ SmallVector<Value> largeInputs(MapOp map) {
   return large;
 }
 
-/// Whether nothing stands between the two that takes memory of its own:
-/// maps that may fuse as well, views, and updates in place.
+/// Whether no op between the two takes memory of its own. Maps (which may fuse
+/// as well), views and updates in place do not.
 bool areClose(Operation *from, Operation *to) {
   for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
     if (!isa<MapOp, ReshapeOp, ReadOp, WriteOp, ConstantOp>(op) &&

@@ -1,7 +1,8 @@
 //===- Nodes.h - What the layers of a model were --------------*- C++ -*-===//
 //
-// Plans name layers by the nodes of the ONNX file. Fusion and folding make some
-// of these part of others: then it is still known that they were there.
+// Remembers the layers that a module had when it was imported. Plan files name
+// layers by ONNX nodes, but fusion makes some nodes part of others. With this
+// list, planning can tell a node that was fused from a name that never existed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_DIFFERENTIATE_NODES_H

@@ -1,7 +1,7 @@
 //===- Optimizers.cpp - The table of optimizers ---------------------------===//
 //
-// Rows only. Hyper-parameters are run-time flags and travel in `scalars`, so a
-// row does not mention them.
+// The rows of the table. Hyper-parameters are flags of the trainer and reach
+// the update in `scalars`, so that no row mentions them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,7 @@ struct OptimizerState {
   double init;
 };
 
-/// What every update reads.
+/// The values that every update reads.
 struct UpdateInputs {
   mlir::Value parameter, gradient;
   llvm::ArrayRef<mlir::Value> states;

@@ -1,8 +1,9 @@
 //===- SplitModes.cpp - Make @train_step and @evaluate from @model --------===//
 //
-// Takes `imported` with a loss. @train_step normalizes with the batch's
-// statistics and writes the running ones; @evaluate normalizes with the running
-// ones, drops nothing and writes nothing. Both keep the signature of @model.
+// Takes `imported` with a loss, and makes @train_step and @evaluate of @model,
+// both with its signature. @train_step normalizes with the batch's statistics
+// and updates the running ones. @evaluate normalizes with the running ones; it
+// drops no elements and writes no parameter.
 //
 //===----------------------------------------------------------------------===//
 

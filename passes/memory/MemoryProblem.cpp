@@ -1,9 +1,9 @@
 //===- MemoryProblem.cpp - Offsets in an arena ----------------------------===//
 //
-// Greedy placement is a function of the order in which buffers are placed; the
-// search is over orders. Training graphs nest their lifetimes (what the forward
-// pass makes early the backward pass frees late), which is why large buffers
-// first is within a few per cent of the bound before any search.
+// Buffers are placed greedily in some order (best fit), and the search is over
+// orders. The lifetimes of a training step are nested: what the forward pass
+// makes early, the backward pass frees late. That is why the order by size is
+// within a few per cent of the lower bound before any search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,8 @@ bool MemoryProblem::conflict(int a, int b) const {
   return !x.last.empty() && !y.last.empty();
 }
 
-/// Bytes alive at every position of the order of appending, largest first.
+/// The bytes that are alive at each position of the order of appending, as
+/// pairs (bytes, position), largest first.
 static std::vector<std::pair<int64_t, int>>
 liveBytes(const MemoryProblem &problem) {
   // +cost where a buffer is born, -cost where it dies; deaths first.
@@ -118,8 +119,8 @@ static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
   llvm::stable_sort(
       bySize, [&](int a, int b) { return problem.cost(a) > problem.cost(b); });
   Peak peak;
-  /// Adds, by size, what conflicts with all that was found; of what `wanted`
-  /// says first.
+  /// Finds a set of buffers that all conflict with each other (a clique),
+  /// greedily by size; those for which `wanted` is true first.
   auto grow = [&](int position, auto wanted) {
     Peak found{0, position, {}};
     llvm::BitVector candidates(n, true); // conflict with all that was found
@@ -169,9 +170,9 @@ public:
       costs.push_back(problem.cost(b));
   }
 
-  /// Each buffer goes where it wishes to, if that is free, else into the
-  /// smallest gap that holds it between the placed buffers that it conflicts
-  /// with.
+  /// Gives each buffer the offset of `wishes`, if that is free. Else it gets
+  /// the smallest gap that is large enough between the placed buffers that it
+  /// conflicts with.
   MemorySolution place(llvm::ArrayRef<int> order,
                        llvm::ArrayRef<int64_t> wishes = {}) const {
     MemorySolution solution;

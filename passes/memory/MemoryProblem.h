@@ -1,7 +1,9 @@
 //===- MemoryProblem.h - Offsets in an arena --------------------*- C++ -*-===//
 //
-// Given buffers with sizes and lifetimes, find offsets such that buffers that
-// may hold data at the same time do not overlap, in as few bytes as possible.
+// Offset assignment for buffers in one arena (dynamic storage allocation).
+// Given are buffers with sizes and lifetimes. Wanted are offsets such that
+// buffers that may hold data at the same time do not overlap, in as few bytes
+// as possible.
 //
 // Two buffers may share bytes only if every access of one happens before every
 // access of the other. With one lane that is the textbook case of disjoint
@@ -20,10 +22,11 @@
 
 namespace lwcc::memory {
 
-/// A buffer's accesses. `last` is the last one on each lane that has any (few of
-/// them, while there are many lanes); `before[l]` is how much of lane l's work is
-/// finished before every access. `first` and `end` are the accesses' positions in
-/// the order of appending, half open; they serve the lower bound only.
+/// A buffer's accesses. `last` is the last one on each lane that has any (few
+/// of them, while there are many lanes); `before[l]` is how much of lane l's
+/// work is finished before every access. `first` and `end` are the accesses'
+/// positions in the order of appending, half open; they serve the lower bound
+/// only.
 struct Lifetime {
   std::vector<Stamp> last;
   Clock before;
@@ -70,8 +73,8 @@ Peak maxLive(const MemoryProblem &problem);
 
 /// Greedy by size with best fit, then a short deterministic local search while
 /// the arena is above the bound. Same problem, same offsets. `wishes` are
-/// offsets that buffers may be given, -1 for none: they are, where that costs no
-/// more than a thousandth of the bound.
+/// offsets that buffers may be given, -1 for none: they are, where that costs
+/// no more than a thousandth of the bound.
 MemorySolution solve(const MemoryProblem &problem,
                      const std::vector<int64_t> &wishes = {});
 

@@ -1,10 +1,9 @@
 //===- PlanMemory.cpp - Memory of an exec program -------------------------===//
 //
-// An arena holds the persistent buffers first, one after the other, and behind
-// them one region that the sequences use in turn: runs follow each other, so
-// that the activations of @train_step and of @evaluate share it without being
-// compared. What may share bytes inside a sequence is MemoryProblem's decision;
-// this file only tells it the lifetimes.
+// An arena holds the persistent buffers first, one after the other. Behind them
+// is one region for everything else. @train_step and @evaluate both use it, as
+// their runs never overlap. MemoryProblem decides which buffers of a sequence
+// share bytes; this file computes the lifetimes for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 //===- PlanMemory.h - Memory of an exec program -----------------*- C++ -*-===//
 //
-// Sets the offset of every buffer and the size of every arena, and tells people
-// where the memory of a planned program goes.
+// Sets the offset of every buffer and the size of every arena. Also reports
+// what fills the memory of a device, for --explain, -v and the error of
+// --memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_MEMORY_PLANMEMORY_H

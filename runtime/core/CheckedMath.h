@@ -1,9 +1,9 @@
 //===- CheckedMath.h - Sizes that may come from a file ----------*- C++ -*-===//
 //
-// Sums and products of sizes that somebody else wrote down. A size is never
-// negative; what is, or does not fit 64 bits, is no size. Header-only and
-// without dependencies, so that the compiler may use it, too. What a bad size
-// means for its reader is the reader's.
+// Sums and products of sizes that were read from files. A result that is
+// negative or does not fit 64 bits is reported as invalid; the caller decides
+// what that means. The header has no dependencies, so that the compiler and the
+// readers of the trainer both use it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_CHECKEDMATH_H

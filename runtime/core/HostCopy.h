@@ -1,8 +1,9 @@
 //===- HostCopy.h - Copies between views of host memory ---------*- C++ -*-===//
 //
-// One thread's copy from one layout to another: what the trainer's loader does
-// with samples, and a backend with what it moves between host and device. Not
-// for tensors of a running program, whose copies are operators.
+// Copies a tensor in host memory from one layout to another, in one thread. The
+// trainer's loader copies samples with it, and backends the data that they move
+// between host and device. Copies within a running program are operators
+// instead (Ops.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_HOSTCOPY_H

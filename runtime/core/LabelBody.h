@@ -1,6 +1,7 @@
 //===- LabelBody.h - Which labels count, which logit ranks first *- C++ -*-===//
 //
-// The decisions that the losses and the accuracy share across both backends.
+// Two rules that the losses and the accuracy of both backends share: which
+// labels count, and in which order equal logits and NaNs rank.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_LABELBODY_H

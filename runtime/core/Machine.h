@@ -1,4 +1,4 @@
-//===- Machine.h - Devices, lanes, events and recorded sequences -*- C++ -*-===//
+//===- Machine.h - Devices, lanes, events, recorded sequences ---*- C++ -*-===//
 //
 // What both backends implement (runtime/cpu, runtime/cuda) and what the
 // trainer and the emitted program see. A Machine owns one arena per device and

@@ -1,8 +1,9 @@
 //===- Math.h - Functions of the expression language ------------*- C++ -*-===//
 //
-// What ir/train/Expression.h may call, for both targets and for lwcc-run's
-// interpreter, so that all of them run the same arithmetic. Emitted kernels
-// stand in namespace lwcc::rt::kernels and so find these before the C ones.
+// The functions that generated expressions (ir/train/Expression.h) may call.
+// The emitted kernels of both targets and lwcc-run's interpreter use them, so
+// that all compute the same. Emitted kernels are in namespace
+// lwcc::rt::kernels, where these functions hide those of the C library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_MATH_H

@@ -88,8 +88,8 @@ struct Program {
   MachineSpec machine;
   std::vector<StateTensor> state;
 
-  GlobalTensor input;  ///< float images [n, c, h, w] (or [n, features])
-  GlobalTensor labels; ///< i32 [n]
+  GlobalTensor input;   ///< float images [n, c, h, w] (or [n, features])
+  GlobalTensor labels;  ///< i32 [n]
   TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
   TensorRef correct;    ///< f32 [2]: top-1 and top-5 of the same batch
   std::vector<TensorRef> scalars; ///< StepScalars, one per device

@@ -1,7 +1,8 @@
 //===- Scalars.h - What changes from step to step ---------------*- C++ -*-===//
 //
-// The recorded step is replayed unchanged, so whatever differs between steps
-// lies in device memory: this struct, written by the trainer before each step.
+// The numbers that differ between steps: learning rate, seed, number of the
+// step and others. A step is recorded once and replayed unchanged, so they lie
+// in device memory as this struct. The trainer writes it before each step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_SCALARS_H
@@ -14,8 +15,8 @@ namespace lwcc::rt {
 /// 64 bytes: the tensor<64xui8> named `scalars` in the IR.
 struct StepScalars {
   uint64_t seed = 0;
-  uint32_t step = 0;            ///< number of this step over all epochs, from 1
-  uint32_t nesterov = 0;        ///< 0 or 1
+  uint32_t step = 0;     ///< number of this step over all epochs, from 1
+  uint32_t nesterov = 0; ///< 0 or 1
   float lr = 0.0f;
   float momentum = 0.0f;
   float weight_decay = 0.0f;

@@ -1,7 +1,7 @@
 //===- SgdBody.h - One parameter element's SGD update -----------*- C++ -*-===//
 //
-// torch.optim.SGD with dampening 0. The momentum buffer starts at zero, which
-// gives PyTorch's first step (it copies the gradient then).
+// The update of torch.optim.SGD with dampening 0. The momentum buffer starts at
+// zero: the first step then leaves the gradient in it, as PyTorch does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_SGDBODY_H

@@ -1,6 +1,7 @@
 //===- Accuracy.cpp - Top-1 and top-5 counts, ranks of labels ---*- C++ -*-===//
 //
-// Counts are integers, so threads may add them in any order.
+// Counts top-1 and top-5. Threads add counts in any order: they are integers,
+// so that the sum is the same.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LabelBody.h"
@@ -16,7 +17,7 @@ void accuracy(Lane &lane, Tensor counts, Tensor logits, Tensor labels) {
   AxisRows<2> rows({logits, labels}, 1);
   on.append("accuracy", {counts}, [=, threads = on.threads] {
     std::atomic<int32_t> top1 = 0, top5 = 0;
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+    rows.forEach(threads, [&](int64_t, const int64_t (&at)[2]) {
       int32_t label = labels.as<int32_t>()[at[1]];
       if (label < 0 || label >= rows.length)
         return;
@@ -39,7 +40,7 @@ void label_rank(Lane &lane, Tensor rank, Tensor logits, Tensor own,
   AxisRows<4> rows({logits, labels, own, rank}, 1);
   int64_t first = params.first_class;
   on.append("label_rank", {rank}, [=, threads = on.threads] {
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[4]) {
+    rows.forEach(threads, [&](int64_t, const int64_t (&at)[4]) {
       int32_t label = labels.as<int32_t>()[at[1]];
       const float *x = logits.as<float>() + at[0];
       float mine = own.as<float>()[at[2]];

@@ -1,10 +1,11 @@
 //===- BatchNorm.cpp - The reductions of batch normalization ----*- C++ -*-===//
 //
-// One pass over the data with almost the accuracy of double: blocks of a few
-// rows are summed in float about a sample of the block (so that nothing large
-// cancels), and the blocks' moments are combined in double by the formula of
-// Chan, Golub and LeVeque. The rows are cut into chunks by the shape alone, so
-// that the result does not depend on the number of threads.
+// Mean and variance in one pass over the data, with almost the accuracy of
+// double. Blocks of a few rows are summed in float, after one of the block's
+// values is subtracted, so that no large numbers cancel. The blocks' moments
+// are combined in double (Chan, Golub and LeVeque, "Algorithms for computing
+// the sample variance", 1983). The rows are cut into chunks by the shape alone,
+// so that the result does not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"

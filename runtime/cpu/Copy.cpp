@@ -1,9 +1,10 @@
 //===- Copy.cpp - Copies and fills of strided tensors -----------*- C++ -*-===//
 //
-// A copy is a batch of planes. A plane has the innermost loop, in which the
-// target is contiguous, and one other: the one in which the source is
-// contiguous if there is one (then the plane is a transposition, done in tiles
-// that fit the cache), else the next. Work is split over blocks of the other.
+// A copy is a batch of planes, each of two loops. One is the innermost loop, in
+// which the target is contiguous. The other is the loop in which the source is
+// contiguous, if there is one; then the plane is a transposition, which is done
+// in tiles that fit the cache. Else it is the next loop. Threads share blocks
+// of this other loop.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cpu/Copy.h"
@@ -14,7 +15,7 @@
 
 namespace lwcc::rt {
 
-/// Elements that are worth a thread.
+/// Fewest elements for which a further thread pays.
 static constexpr int64_t copyGrain = 16384;
 /// Side of a transposition's tile: one cache line of floats.
 static constexpr int64_t tile = 16;

@@ -1,7 +1,7 @@
 //===- Copy.h - Copies and fills of strided tensors -------------*- C++ -*-===//
 //
-// The CPU's side of core/StridedCopy.h: runs a copy or a fill at once, in the
-// calling thread and `threads - 1` others. Element types are moved as bytes.
+// Runs the copies and fills of core/StridedCopy.h on the CPU, at once, in the
+// calling thread and `threads - 1` others. Elements of any type move as bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_COPY_H

@@ -12,7 +12,7 @@
 
 namespace lwcc::rt {
 
-/// Elements that are worth a thread.
+/// Fewest elements for which a further thread pays.
 static constexpr int64_t finishGrain = 8192;
 
 /// y[i] = max(y[i] + bias[i], 0), both parts optional.

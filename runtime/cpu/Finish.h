@@ -1,11 +1,11 @@
 //===- Finish.h - Bias and ReLU behind a product ----------------*- C++ -*-===//
 //
-// One pass over the result, in place. oneDNN could do the ReLU itself, but its
-// post-op takes the maximum with 0 in a way that turns NaN into 0: a single NaN
-// in the data would train all weights to NaN while the loss looks fine. The
-// post-ops that keep NaN (prelu, hardswish) turn -infinity into NaN. The pass
-// costs 1 to 7 % of most convolutions in the forward direction, more where
-// there is little to compute per result (1x1, few input channels).
+// Adds the bias and applies the ReLU to the result of an operator, in one pass
+// in place. oneDNN has a post-op for the ReLU, but that turns NaN into 0: a
+// single NaN in the data would train all weights to NaN while the loss looks
+// fine. The post-ops that keep NaN (prelu, hardswish) turn -infinity into NaN.
+// The pass costs 1 to 7 % of most convolutions in the forward direction, more
+// where there is little to compute per result (1x1, few input channels).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_FINISH_H

@@ -1,7 +1,8 @@
 //===- Loss.cpp - Cross entropy, negative log-likelihood, labels *- C++ -*-===//
 //
-// A row is one sample's (or one pixel's) classes. Losses are summed in double
-// over blocks of rows that depend on the shape alone, then over the blocks.
+// The losses. A row is the classes of one sample, or of one pixel. Losses are
+// summed in double, over blocks of rows and then over the blocks. The blocks
+// depend on the shape alone, so that the sum does not depend on threads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LabelBody.h"

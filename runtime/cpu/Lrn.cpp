@@ -1,7 +1,8 @@
 //===- Lrn.cpp - Local response normalization -------------------*- C++ -*-===//
 //
-// Pixel by pixel; channels lie next to one another. The arithmetic is that of
-// core/LrnBody.h, element by element, arranged in rows so that it vectorizes.
+// Works pixel by pixel, on a row of channels that lie next to one another. Each
+// element gets the operations of core/LrnBody.h in their order; rows let the
+// compiler vectorize them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"

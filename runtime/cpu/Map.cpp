@@ -14,7 +14,8 @@
 namespace lwcc::rt {
 
 namespace {
-/// Operand 0 is y, then the inputs, then the index if there is one.
+/// The loops of a map. Operand 0 is y, then come the inputs, then the index if
+/// there is one.
 struct MapLoops {
   int rank = 0;
   int64_t extent[maxNest] = {};

@@ -1,14 +1,16 @@
 //===- MatMulSgd.cpp - A fully connected layer's gradients and update -----===//
 //
-// With few rows a fully connected layer is bound by the memory of its weights,
-// so they and their momentum are read and written once: both gradients and the
-// update are taken from them while they are in registers, and the weight's
-// gradient never gets to memory.
+// Both gradients of a fully connected layer and its update, in one pass over
+// the weights. With few rows the layer is bound by the memory that the weights
+// take, so weights and momentum are read and written once. Everything is
+// computed while they are in registers, and the weight's gradient never gets to
+// memory.
 //
-// A thread has a range of columns of all matrices, so nothing is shared. In a
-// piece of them that fits the cache, it goes down the weights, a few of their
-// rows (outputs) at a time; of dx it keeps the running sums. More rows of x
-// than registers hold go in several passes, of which the last one updates.
+// Each thread has a range of columns of all matrices, so that threads share
+// nothing. A thread works on pieces of its columns that fit the cache. In a
+// piece it goes down the weights, a few of their rows (outputs) at a time, and
+// adds to dx. If x has more rows than registers hold, there are several passes;
+// the last one updates.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/Ops.h"
@@ -40,7 +42,7 @@ struct Layer {
 };
 } // namespace
 
-/// Of floats that lie anywhere.
+/// Loads a vector of floats at any address.
 template <typename T>
 static T load(const float *from) {
   T value;

@@ -1,7 +1,8 @@
 //===- Movement.cpp - Operators that only move data -------------*- C++ -*-===//
 //
-// Each becomes copies and fills of boxes (core/StridedCopy.h), worked out when
-// it is recorded.
+// Transpose, concat, split, slice, pad and reshape. Each becomes copies and
+// fills of boxes (core/StridedCopy.h), which are determined when it is
+// recorded.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cpu/Copy.h"

@@ -57,7 +57,7 @@ void parallelFor(int threads, int64_t n, int64_t grain, const Body &body) {
       body(int64_t(0), n);
     return;
   }
-#pragma omp parallel num_threads(static_cast <int>(parts))
+#pragma omp parallel num_threads(static_cast<int>(parts))
   for (int64_t p = omp_get_thread_num(); p < parts; p += omp_get_num_threads())
     body(n * p / parts, n * (p + 1) / parts);
 }

@@ -1,7 +1,8 @@
 //===- Rows.h - Rows along one axis of several tensors ----------*- C++ -*-===//
 //
-// How softmax and the losses traverse tensors: every row along an axis, with
-// the row's start in each of N operands of which some may lack that axis.
+// The traversal of softmax and the losses: one row along an axis after the
+// other, with the row's start in each of N operands. An operand may lack the
+// axis, as labels do.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_ROWS_H

@@ -1,6 +1,6 @@
 //===- Softmax.cpp - Softmax and log-softmax --------------------*- C++ -*-===//
 //
-// Row by row along the axis, in float with the row's sum in double.
+// Works row by row along the axis. Elements are float, a row's sum is double.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"
@@ -19,7 +19,7 @@ void softmax(Lane &lane, Tensor y, Tensor x, const SoftmaxParams &params) {
   AxisRows<2> rows({y, x}, axis);
   CpuLane &on = cpuLane(lane);
   on.append("softmax", {y}, [=, log = params.log, threads = on.threads] {
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[2]) {
+    rows.forEach(threads, [&](int64_t, const int64_t (&at)[2]) {
       float *to = y.as<float>() + at[0];
       const float *from = x.as<float>() + at[1];
       int64_t toStep = rows.step[0], fromStep = rows.step[1];
@@ -40,7 +40,7 @@ void softmax_grad(Lane &lane, Tensor dx, Tensor dy, Tensor y,
   AxisRows<3> rows({dx, dy, y}, axis);
   CpuLane &on = cpuLane(lane);
   on.append("softmax_grad", {dx}, [=, log = params.log, threads = on.threads] {
-    rows.forEach(threads, [&](int64_t, const int64_t(&at)[3]) {
+    rows.forEach(threads, [&](int64_t, const int64_t (&at)[3]) {
       float *to = dx.as<float>() + at[0];
       const float *up = dy.as<float>() + at[1], *value = y.as<float>() + at[2];
       const int64_t *step = rows.step;

@@ -1,13 +1,13 @@
 //===- Threads.cpp - How many threads, and whether they start ---*- C++ -*-===//
 //
-// See Threads.h. And how long libgomp's threads spin before they sleep where
-// they wait for each other: by its default 300,000 turns, some milliseconds.
-// On a machine with other work a thread then burns its share of a core waiting
-// for another that does not run, and LeNet-5's step of a millisecond takes a
-// hundred. 20,000 turns (some hundred microseconds) bridge what lies between
-// two calls, so that an idle machine loses nothing (tools/bench/shared.py).
-// libgomp reads the number from the environment alone, and before anything of
-// ours runs: the program starts itself once more.
+// Also decides how long libgomp's threads spin before they sleep when they wait
+// for each other. libgomp's default is 300,000 turns, some milliseconds. On a
+// machine with other work a spinning thread uses up its share of a core while
+// the thread that it waits for does not run: LeNet-5's step of a millisecond
+// took a hundred. 20,000 turns, some hundred microseconds, are longer than the
+// time between two calls, so that an idle machine loses nothing
+// (tools/bench/shared.py). libgomp reads the number from the environment alone,
+// before main runs: so the program sets it and starts itself once more.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cpu/Threads.h"
@@ -27,8 +27,8 @@
 namespace lwcc::rt {
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
-/// Before all other initialization; glibc gives main's arguments. Whoever
-/// chooses by OMP_WAIT_POLICY or GOMP_SPINCOUNT is left alone.
+/// Runs before all other initialization; glibc passes main's arguments. Changes
+/// nothing if the user has set OMP_WAIT_POLICY or GOMP_SPINCOUNT.
 [[gnu::constructor(101)]] static void boundSpinning(int, char **argv, char **) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
     return;

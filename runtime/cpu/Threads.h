@@ -1,10 +1,10 @@
 //===- Threads.h - How many threads, and whether they start -----*- C++ -*-===//
 //
-// oneDNN waits inside some primitives until all threads of a team are there. A
-// team that is smaller than the primitive was made for, by OMP_THREAD_LIMIT or
-// because the system gives no more threads, would be waited for for ever, and
-// libgomp ends the process where it cannot start a thread. So both are tried
-// before anything is computed.
+// Checks, before anything is computed, that OpenMP can start as many threads as
+// a lane is to have. There are two reasons. Some primitives of oneDNN wait
+// until all threads of a team have arrived, and wait for ever if
+// OMP_THREAD_LIMIT or the system allows fewer. And libgomp ends the process if
+// it cannot start a thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_THREADS_H

@@ -1,7 +1,7 @@
 //===- Arch.cu - Which GPUs this library holds code for -------------------===//
 //
-// nvcc tells the architectures of a compilation to its host pass only, so this
-// question has a file of its own.
+// Says for which architectures the program was compiled. nvcc tells that to its
+// host pass alone, in a .cu file: this one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- BlockReduce.cuh - Sums over the threads of a block -------*- C++ -*-===//
 //
-// Reductions in an order that depends on the block's size only, so that every
-// run gives the same bits.
+// Reductions within a block of threads. Their order depends on the block's size
+// alone, so that every run gives the same bits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CUDA_BLOCKREDUCE_CUH

@@ -10,7 +10,7 @@ using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
 
-// In here, so that Math.h's functions hide CUDA's.
+// In this namespace Math.h's functions hide CUDA's.
 namespace lwcc::rt::kernels {
 namespace {
 

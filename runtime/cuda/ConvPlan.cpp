@@ -8,8 +8,8 @@ using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
 
-// cuDNN 9 calls the handle of a graph deprecated, but a plan for the device of
-// a handle is built most surely by naming the handle.
+// A graph names the handle of its device, although cuDNN 9 calls that attribute
+// deprecated: it is the surest way to a plan for that device.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace {

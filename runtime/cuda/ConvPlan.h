@@ -54,7 +54,7 @@ class PlanTarget {
 public:
   /// The device on which `handle` was made.
   explicit PlanTarget(cudnnHandle_t handle) : handle(handle) {}
-  /// A device that need not be there, as JSON (see devices/*.json).
+  /// A described device, which need not exist here, as JSON (devices/*.json).
   static PlanTarget fromJson(const std::string &json);
 
   cudnnHandle_t handle = nullptr;

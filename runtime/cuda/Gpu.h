@@ -74,11 +74,12 @@ private:
 /// a list of numbers below `present` that is long enough.
 std::vector<int> physicalDevices(const char *text, int logical, int present);
 
-/// Whether sequences become CUDA graphs. What cannot become one runs without,
-/// unless it must.
+/// Whether sequences become CUDA graphs. With `ifPossible`, a sequence that
+/// cannot become one runs without; with `always` that is an error.
 enum class GraphUse { never, ifPossible, always };
 
-/// What LWCC_GRAPH says, or null: 0, 1, or nothing. Throws Error.
+/// Reads the value of LWCC_GRAPH (null if it is not set): 0, 1 or empty. Throws
+/// Error for anything else.
 GraphUse graphUse(const char *text);
 
 /// Whether the variable `name` is 1; `text` is its value or null. Throws Error

@@ -1,8 +1,8 @@
 //===- Rows.cuh - Vectors along one axis of a tensor ------------*- C++ -*-===//
 //
-// Softmax, losses and accuracy work on all vectors along one axis. A block of
-// threads takes one vector; `outer` runs over the vectors in logical (row-
-// major) order, which is also the order of a dense tensor of labels.
+// The traversal of softmax, losses and accuracy: all vectors along one axis, a
+// block of threads for each. `outer` numbers the vectors in logical (row-major)
+// order, which is also the order of a dense tensor of labels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CUDA_ROWS_CUH

@@ -1,8 +1,8 @@
 //===- Sgd.cu - Sums and stochastic gradient descent ----------------------===//
 //
-// Gradients are read where they are, on other devices too, each element once,
-// and summed in their order, so that every device that sums the same tensors
-// gets the same bits.
+// The update reads gradients where they lie, also on other devices, each
+// element once. It sums them in the order of the operands, so that every device
+// that sums the same tensors gets the same bits.
 //
 //===----------------------------------------------------------------------===//
 

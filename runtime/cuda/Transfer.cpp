@@ -1,8 +1,9 @@
 //===- Transfer.cpp - Copies between the host and the devices -------------===//
 //
-// A device's rank-4 tensors are channels-last. Copies that wait have row-major
-// tensors on the host's side, and convert there. Those that do not wait convert
-// nothing; large ones go ahead of their run (Upload.h).
+// Copies between host and device. Rank-4 tensors of a device are channels-last.
+// read() and write(), which wait, have row-major tensors on the host's side and
+// convert there. readAsync() and writeAsync() convert nothing; a large
+// writeAsync() goes ahead of its run (Upload.h).
 //
 //===----------------------------------------------------------------------===//
 

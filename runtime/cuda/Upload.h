@@ -1,10 +1,11 @@
 //===- Upload.h - Input that arrives during the run before ------*- C++ -*-===//
 //
-// A tensor that the host writes before every run must keep its value until the
-// run before is over. So what the host sends goes, over a stream of its own and
-// beside that run, to one of two buffers on the device, and from there to the
-// tensor in order with the runs: a copy within the device's memory, some twenty
-// times quicker than the bus.
+// Double buffering of what the host writes before every run (the batch). The
+// target tensor must keep its value until the run before is over. So the host's
+// data goes to one of two buffers on the device, over a stream of its own while
+// that run is at work. From there it is copied to the target in order with the
+// runs, within the device's memory, some twenty times quicker than over the
+// bus.
 //
 // Which memory there is, and when runs begin, is CudaMachine's business.
 //

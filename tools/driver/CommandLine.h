@@ -1,7 +1,7 @@
 //===- CommandLine.h - Flags as a person gives them -------------*- C++ -*-===//
 //
-// LLVM's command-line library does the parsing; what it says of mistakes, and
-// what it takes unknown flags for, is replaced: every mistake is one line.
+// Parses the command line with LLVM's library, but reports mistakes in its own
+// way: each is one line, and an unknown flag is a mistake.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_DRIVER_COMMANDLINE_H

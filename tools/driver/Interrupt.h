@@ -1,9 +1,9 @@
 //===- Interrupt.h - What goes when lwcc is interrupted ---------*- C++ -*-===//
 //
-// Files and folders that are no result yet, and the program that is being run:
-// when a signal ends lwcc (Ctrl-C, kill, a closed terminal or pipe), they end
-// with it. Files are the runtime's Temporaries.h; what is here beside them is a
-// folder that others write into, and a child.
+// Cleans up when a signal ends lwcc (Ctrl-C, kill, a closed terminal or pipe):
+// removes unfinished files and folders, and ends the program that lwcc is
+// running. The runtime's Temporaries.h removes files; this header adds a folder
+// that a compiler writes into, and a child process.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_DRIVER_INTERRUPT_H

@@ -1,7 +1,7 @@
 //===- Output.h - What lwcc writes ------------------------------*- C++ -*-===//
 //
-// Files appear whole or not at all, by the runtime's OutputFiles.h, as LLVM's
-// errors.
+// Writes a file whole or not at all. The runtime's OutputFiles.h does the work;
+// here its exceptions become LLVM's errors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_DRIVER_OUTPUT_H

@@ -1,5 +1,5 @@
-"""What is no ordinary file, or does not stay one: devices, pipes, links, and a
-data file that is cut short.
+"""Faults of files: outputs that are devices, pipes or links, and a data file
+that is cut short while a trainer reads it.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How a trainer is run to be disturbed, and what is said of it.
+"""Runs trainers that are to be disturbed, and reports how they took it.
 """
 
 import glob

@@ -1,4 +1,4 @@
-"""Processes that end or meet: kills, signals, several trainers on one folder.
+"""Faults of processes: kills, signals, several trainers on one folder.
 """
 
 import glob

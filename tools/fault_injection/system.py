@@ -1,4 +1,4 @@
-"""What the system refuses: a full disk, limits of sizes, memory and threads.
+"""Faults of the system: a full disk, limits of sizes, memory and threads.
 """
 
 import os

@@ -1,7 +1,7 @@
 //===- LoadProgram.cpp - exec as a program to run -------------------------===//
 //
-// The mirror image of codegen: the same tables and the same calls, made instead
-// of printed. Decides nothing.
+// Does what the program that codegen/ prints would do: fills the same tables
+// and makes the same calls. Decides nothing.
 //
 //===----------------------------------------------------------------------===//
 

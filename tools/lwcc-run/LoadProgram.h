@@ -12,8 +12,8 @@
 namespace lwcc {
 
 /// `program` has all that tables need (codegen/ProgramTables.h), or is of the
-/// compiler. `blob` and `program` must outlive the result, whose functions walk the
-/// sequences and make the calls that the printer would print.
+/// compiler. `blob` and `program` must outlive the result, whose functions walk
+/// the sequences and make the calls that the printer would print.
 mlir::FailureOr<rt::Program> loadProgram(exec::ProgramOp program,
                                          llvm::ArrayRef<char> blob);
 

@@ -1,7 +1,7 @@
 //===- Build.cpp - From C++ text to a trainer -----------------------------===//
 //
-// Compiles in a temporary folder beside nothing the user owns, then moves the
-// finished binary into place.
+// Compiles in a temporary folder of its own, then moves the finished binary
+// into place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,6 @@
 using namespace lwcc;
 using llvm::Error;
 using llvm::Expected;
-using llvm::SmallString;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
@@ -215,7 +214,7 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
                              ? "[" + architecture + ",compute_" + number + "]"
                              : architecture));
     }
-    for (std::string flag :
+    for (const std::string &flag :
          {std::string("--expt-relaxed-constexpr"),
           std::string(
               "-lineinfo"), // of sanitizers and profilers; costs no time
@@ -231,7 +230,7 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
   } else {
     // Fixed instruction set and no contraction: the same binary gives the same
     // numbers on every machine that runs it.
-    for (std::string flag :
+    for (const std::string &flag :
          {"-march=" + source.architectures.front(),
           std::string("-ffp-contract=off"), std::string("-fno-math-errno"),
           std::string("-fno-trapping-math"), unit, in("weights.o"),

@@ -1,9 +1,9 @@
 //===- CallTimes.h - What a trace says about calls --------------*- C++ -*-===//
 //
 // How long the calls of a trainer's steps took, from the file that its --trace
-// wrote (runtime/train/report/Trace.h). The file may come from another machine and
-// from anybody; what does not look like a trace is an error. Whether it is that
-// of a program is TracedProgram's question.
+// wrote (runtime/train/report/Trace.h). The file may come from another machine
+// and a stranger; what does not look like a trace is an error. TracedProgram
+// decides whether it is a trace of a given program.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_LWCC_CALLTIMES_H

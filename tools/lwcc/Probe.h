@@ -1,10 +1,9 @@
 //===- Probe.h - What a machine is capable of -------------------*- C++ -*-===//
 //
-// Measures the machine that lwcc runs on, with what will run on it: compiles a
-// small model of its own as any other, lets the trainer time every call of some
-// steps (--trace), and takes the medians of those calls whose work is known.
-// A second program has some layers on another device, so that transfers are
-// timed.
+// Measures the rates of the machine that lwcc runs on (`lwcc machine --probe`).
+// Compiles a small model of its own, runs the trainer with --trace for some
+// steps, and takes the medians of the calls whose work is known. A second
+// program has some layers on another device, so that transfers are timed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_LWCC_PROBE_H

@@ -1,17 +1,19 @@
 //===- Profile.cpp - lwcc profile -----------------------------------------===//
 //
-// Every call that a plan may lead to is timed where it will run: inside a step,
-// beside what other devices do meanwhile. So for each way to cut a layer, a
-// program is made in which all layers that can be are cut like that. They run
-// in turns, since a machine is quicker at one time than at another, and their
-// traces (the trainer's --trace) tell when each call was at work. Of equal
-// calls of all runs, steps, layers and devices, the median counts.
+// `lwcc profile` times every call that a plan may lead to. A call is timed as
+// it will run: inside a step, beside what other devices do meanwhile. So for
+// each way to cut a layer, a program is made in which all layers that can be
+// are cut like that. The programs run in turns, since a machine is quicker at
+// one time than at another. Their traces (the trainer's --trace) tell how long
+// each call took. The result is the median of equal calls over all runs, steps,
+// layers and devices.
 //
-// A machine that has a GPU need not have lwcc: with --trace, the traces come
-// from elsewhere, of trainers of one program, the one that the flags give.
+// The machine with the GPU need not have lwcc: with --trace, the traces come
+// from trainers that ran elsewhere. They must be those of the program that the
+// command line describes.
 //
-// A file that is there already is extended: other models and batches, and other
-// numbers of devices, find in it what they have in common.
+// An output file that exists is extended. Models, batches and numbers of
+// devices share the times of equal calls.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,12 +1,12 @@
 //===- ThisMachine.h - Plans without --machine ------------------*- C++ -*-===//
 //
-// What plans are priced for if nobody says: the machine that lwcc runs on, once
-// it was probed (`lwcc machine --probe` writes the file that is looked for),
-// if it has that many devices; else
+// The machine that plans are priced for without --machine. It is the one that
+// lwcc runs on, if `lwcc machine --probe` has described it in a file and it has
+// enough devices. Else it is
 // - for the CPU the built-in machine "cpu",
 // - for GPUs as many H200 in one node as are asked for. This is a guess, and
-//   whoever is given a plan that was priced by it is told (TrainPlan.cpp).
-// A query such as nvidia-smi's would not do: it knows no rates.
+//   TrainPlan.cpp prints a note about it.
+// Asking the driver for the GPU's name would not do: the driver knows no rates.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_LWCC_THISMACHINE_H

@@ -1,9 +1,9 @@
 //===- TracedProgram.h - What a trace says of a program's calls -*- C++ -*-===//
 //
-// Puts the calls of an exec program and the times that a trace of its trainer
-// has for them side by side, sorted by what calls cost alike, and finds what
-// passes between calls although nothing has to be waited for any more. Takes
-// from the program what it needs and does not keep it.
+// Matches the calls of an exec program with the spans in a trace of its
+// trainer, and groups them by the calls' keys (Call.h): calls of one key cost
+// alike. Also finds the gaps between calls in which a lane waits for nothing.
+// Copies from the program what it needs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TOOLS_LWCC_TRACEDPROGRAM_H

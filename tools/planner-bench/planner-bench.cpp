@@ -3,13 +3,15 @@
 //   planner-bench model.onnx --gpus=4 [--machine=NAME] [--batch=N]
 //                 [--proposals=200000] [--full=100] [--anew=100]
 //
-// Follows Markov chains from data parallelism until there were so many
-// proposals. Prints how many a second the simulator evaluates in delta mode,
-// all that a chain does included, and how many in full mode, which `--full` of
-// the proposals are given as well, with what was worked out about layers and
-// exchanges before; `--anew` of these once more from the layers on. All must
-// give the same step, to the picosecond, and the same memory, else the exit
-// code is 1.
+// Measures the simulator (passes/plan/price/Simulator.h) on Markov chains that
+// start at data parallelism and make `--proposals` proposals. Prints how many
+// proposals a second are evaluated
+// - in delta mode, with all that a chain does;
+// - in full mode, with the times of layers and exchanges known from before
+//   (`--full` of the proposals);
+// - in full mode with everything computed anew (`--anew` of those).
+// All modes must give the same step, to the picosecond, and the same memory;
+// else the exit code is 1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,9 +18,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-from PIL import Image
-
 FENCE = re.compile(r"((?:<!--.*?-->\s*\n)?)^```(\w+)\n(.*?)^```$",
                    re.MULTILINE | re.DOTALL)
 
@@ -36,17 +33,6 @@ def make_clone(root, build, deps, folder):
     (folder / ".local/share").mkdir(parents=True)
     (folder / ".local/share/lwcc").symlink_to(deps)
     return clone
-
-
-def make_photos(data, photos):
-    """Some of the digits as the reader's photos: photos/PART/CLASS/N.png."""
-    for part, count in ("train", 160), ("val", 64):
-        images, labels = (np.load(data / part / f"{kind}.npy")[:count]
-                          for kind in ("images", "labels"))
-        for index, (image, label) in enumerate(zip(images, labels)):
-            name = photos / part / f"digit-{label}" / f"{index}.png"
-            name.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(image).save(name)
 
 
 def commands(block):
@@ -98,10 +84,6 @@ def main():
     (clone / "try").mkdir()
     for name, block in written.items():
         (clone / "try" / name).write_text(block)
-    data = folder / "data"
-    subprocess.run([sys.executable, root / "tools/data/make_digits.py", data],
-                   check=True, stdout=subprocess.DEVNULL)
-    make_photos(data, clone / "try/photos")
 
     # The shell must find lwcc as the README says, not on the tests' PATH, and
     # trainers choose their threads as the reader's do.

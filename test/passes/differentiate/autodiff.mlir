@@ -6,7 +6,7 @@
 
 // CHECK:       train.parameter optimizer @conv.momentum : tensor<4x3x3x3xf32> init<constant 0.0
 // CHECK-LABEL: func.func @train_step
-// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x3x4x4xf32>, %[[LABELS:[^:]*]]: tensor<2xi32>, %[[SCALARS:[^:]*]]: tensor<64xui8>
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x3x4x4xf32>, %[[LABELS:[^:]*]]: tensor<2xi32> {{{.*}}}, %[[SCALARS:[^:]*]]: tensor<64xui8>
 // CHECK-DAG:     %[[W:.*]] = train.read @conv
 // CHECK-DAG:     %[[B:.*]] = train.read @conv.bias
 // CHECK-DAG:     %[[FC:.*]] = train.read @fc

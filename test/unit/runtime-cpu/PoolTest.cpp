@@ -102,7 +102,7 @@ TEST_P(PoolTest, Max) {
     EXPECT_EQ(bench.getInts(index), taps);
     expectClose(bench.get(tdx), dx);
     PoolGeometry g = poolGeometry(tdx, tdy, params);
-    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float(&sum)[1]) {
+    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float (&sum)[1]) {
       const float *from = tdy.as<const float>() + at;
       if (p.manyTaps())
         maxPoolGradAt<1>(g, from, index.as<const int32_t>() + at, ih, iw, sum);
@@ -149,7 +149,7 @@ TEST_P(PoolTest, Average) {
     expectClose(bench.get(tdx), dx);
     PoolGeometry g = poolGeometry(tdx, tdy, params);
     g.countPad = countPad;
-    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float(&sum)[1]) {
+    expectGathered(g, tdx, [&](int ih, int iw, int64_t at, float (&sum)[1]) {
       avgPoolGradAt<1>(g, tdy.as<const float>() + at, ih, iw, sum);
     });
   }

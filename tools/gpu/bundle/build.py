@@ -2,8 +2,8 @@
 
 Programs that were built elsewhere are taken if they start here (their cuDNN and
 cuBLASLt must have the same major version) and have code for this GPU; else all
-are built from source, with ninja or make. What cannot be built is no reason to
-do without the rest. Nothing is written into the bundle itself.
+are built from source, with ninja or make. If one cannot be built,
+the others are still run. Nothing is written into the bundle itself.
 """
 
 import glob

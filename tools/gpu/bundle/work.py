@@ -1,7 +1,7 @@
 """Programs with a time limit, and the time that is left for all of them.
 
-Decides how a program is started, stopped and what is kept of its output. What
-is worth its time is decided by run.py, what it means by those who run it.
+Decides how a program is started and stopped, and how much of its output is kept.
+run.py decides what is worth its time; the callers judge the output.
 """
 
 import os

@@ -14,8 +14,8 @@ def tensor(rows, width=WIDTH):
 
 PLACE = "train.tiling = #on0"
 ARGUMENTS = (f'%x: {tensor(ROWS)} {{train.name = "x"}}, '
-             '%labels: tensor<2xi32, #p0> {train.name = "labels"}, '
-             '%scalars: tensor<64xui8, #p0> {train.name = "scalars"}')
+             '%labels: tensor<2xi32, #p0> {train.name = "labels", train.role = #train.role<labels>}, '
+             '%scalars: tensor<64xui8, #p0> {train.name = "scalars", train.role = #train.role<scalars>}')
 RESULTS = "(tensor<f32, #p0>, tensor<2xi32, #p0>)"
 
 
