@@ -17,8 +17,7 @@
 #define LWCC_IR_PLACE_CUTS_H
 
 #include "ir/place/Box.h"
-
-#include <array>
+#include "ir/place/Tiling.h"
 
 namespace lwcc::tiling {
 
@@ -27,7 +26,7 @@ namespace lwcc::tiling {
 enum Dim { n, c, h, w, k, none };
 
 /// Indices, degrees or extents of n, c, h, w, k.
-using Grid = std::array<int64_t, 5>;
+using Grid = Extents;
 
 /// How a layer or an op is cut.
 struct Cuts {

@@ -284,7 +284,7 @@ private:
     MLIRContext *context = &getContext();
     llvm::StringMap<TilingAttr> tilings;
     for (const plan::LayerPlan &layer : made.layers) {
-      const plan::Tiling &t = layer.tiling;
+      const Tiling &t = layer.tiling;
       auto places = llvm::map_to_vector(t.places, [&](const Place &place) {
         return PlaceAttr::get(context, place);
       });
@@ -292,7 +292,7 @@ private:
       NamedAttrList sizes;
       for (auto [d, list] : llvm::enumerate(t.sizes))
         if (!list.empty())
-          sizes.set(plan::dimensions.substr(d, 1),
+          sizes.set(dimensions.substr(d, 1),
                     builder.getDenseI64ArrayAttr(list));
       const auto &[n, c, h, w, k] = t.degrees;
       tilings[layer.layer] = TilingAttr::get(

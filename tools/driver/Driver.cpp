@@ -80,10 +80,10 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   if (!(searchSeconds >= 0 && searchSeconds <= 1e9))
     fail("--search-seconds: expected a time from 0 to 1e9 seconds");
   if (searchDimensions.empty() ||
-      StringRef(searchDimensions).find_first_not_of(plan::dimensions) !=
+      StringRef(searchDimensions).find_first_not_of(dimensions) !=
           StringRef::npos)
     fail("--search-dimensions=" + searchDimensions +
-         ": expected some of the letters " + plan::dimensions);
+         ": expected some of the letters " + dimensions);
   if (explains() && !explain.empty() && explain != "timeline")
     fail("--explain=" + explain + ": expected nothing or timeline");
   if (!plan::findSolver(strategy)) {

@@ -81,9 +81,9 @@ Step::Step(exec::ProgramOp program) {
 }
 
 /// "n=4 c=50+40+30"
-static std::string textOf(const plan::Tiling &tiling) {
+static std::string textOf(const Tiling &tiling) {
   std::string text;
-  for (auto [d, name] : llvm::enumerate(plan::dimensions)) {
+  for (auto [d, name] : llvm::enumerate(dimensions)) {
     if (tiling.degrees[d] == 1)
       continue;
     text += (text.empty() ? "" : " ") + std::string(1, name) + "=";
@@ -120,7 +120,7 @@ static std::string textOf(const std::vector<Place> &places) {
 
 void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
                        llvm::raw_ostream &out) {
-  llvm::StringMap<plan::Tiling> tilings;
+  llvm::StringMap<Tiling> tilings;
   for (const plan::LayerPlan &layer : plan.layers)
     tilings[layer.layer] = layer.tiling;
 
@@ -139,7 +139,7 @@ void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
     for (auto &[callee, count] : layer.calls)
       calls += (calls.empty() ? "" : " ") + callee.str() +
                (count > 1 ? "*" + std::to_string(count) : "");
-    const plan::Tiling &tiling = tilings[name];
+    const Tiling &tiling = tilings[name];
     out << llvm::formatv(row, name, textOf(tiling), textOf(tiling.places),
                          bytes(layer.parameters), bytes(layer.activations),
                          bytes(layer.moved.forward),

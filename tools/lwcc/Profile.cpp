@@ -82,7 +82,7 @@ private:
   bool runPrograms();
   bool readTraces();
   bool findTilings();
-  plan::Plan planWith(const plan::Tiling &tiling) const;
+  plan::Plan planWith(const Tiling &tiling) const;
   struct Program {
     std::string trainer; ///< a file
     TracedProgram calls;
@@ -99,10 +99,10 @@ private:
   MLIRContext &context;
   const TemporaryFolder &folder;
   plan::Machine machine;
-  plan::LayerGraph graph;                          ///< without its tiles
-  std::vector<std::vector<plan::Tiling>> possible; ///< of each layer
-  std::vector<plan::Tiling> tilings;               ///< of all
-  llvm::StringMap<CallSamples> samples;            ///< by key
+  plan::LayerGraph graph;                    ///< without its tiles
+  std::vector<std::vector<Tiling>> possible; ///< of each layer
+  std::vector<Tiling> tilings;               ///< of all
+  llvm::StringMap<CallSamples> samples;      ///< by key
   plan::Profile profile;
 };
 } // namespace
@@ -120,7 +120,7 @@ bool Profiler::findTilings() {
   for (const plan::LayerGraph::Layer &layer : graph.layers) {
     possible.push_back(
         plan::equalTilings(layer, machine, flags.searchDimensions));
-    for (const plan::Tiling &tiling : possible.back())
+    for (const Tiling &tiling : possible.back())
       if (!llvm::is_contained(tilings, tiling))
         tilings.push_back(tiling);
   }
@@ -130,7 +130,7 @@ bool Profiler::findTilings() {
 /// Layers that cannot be cut like that go with their producers. Layers that are
 /// not cut take turns on the devices: a program of one device would have the
 /// whole processor.
-plan::Plan Profiler::planWith(const plan::Tiling &tiling) const {
+plan::Plan Profiler::planWith(const Tiling &tiling) const {
   plan::Plan plan;
   plan.strategy = "profile";
   int64_t whole = 0;

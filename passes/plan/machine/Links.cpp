@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 Traffic::Traffic(const Machine &machine) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 /// Which values of a variable are dead ends. The candidates to replace others

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 double MinSum::costOf(const std::vector<int> &choice) const {

@@ -70,11 +70,11 @@ struct LayerCollector {
         producers.try_emplace(name, from);
     }
     // A layer can be cut as far as the op of it that can be cut furthest.
-    auto tiles = [](const plan::Extents &extents) {
+    auto tiles = [](const Extents &extents) {
       return std::accumulate(extents.begin(), extents.end(), 1.0,
                              std::multiplies<double>());
     };
-    if (plan::Extents extents = shard::extentsOf(op);
+    if (Extents extents = shard::extentsOf(op);
         tiles(extents) > tiles(layer.extents))
       layer.extents = extents;
     // The rank is the highest of what the layer makes or reads: a layer that
@@ -100,7 +100,7 @@ public:
   TileBuilder(ModuleOp module, plan::LayerGraph &graph,
               plan::GraphOptions options);
 
-  plan::LayerTiles build(int layer, const plan::Tiling &tiling) const;
+  plan::LayerTiles build(int layer, const Tiling &tiling) const;
   /// Whether a layer follows the one that it reads, and is cut like it. That is
   /// so of maps, views and batch normalization: their ops go once over their
   /// operands, and they have no weights that would be worth another tiling. A
@@ -132,7 +132,7 @@ private:
 
   const plan::GraphOptions options;
   std::vector<Layer> layers;
-  llvm::DenseMap<Operation *, plan::Stage> stages;
+  llvm::DenseMap<Operation *, Phase> phases;
 };
 } // namespace
 
@@ -145,19 +145,18 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
   llvm::StringMap<int> numbers;
   for (auto [i, layer] : llvm::enumerate(graph.layers))
     numbers[layer.name] = i;
-  // An op whose results only updates need belongs to the last stage: it makes
-  // gradients of parameters.
+  // An op whose results only updates need belongs to the last phase before
+  // updates: it makes gradients of parameters.
   Block &body = step.getBody().front();
   for (Operation &op : llvm::reverse(body.without_terminator()))
-    stages[&op] = phaseOf(&op) == Phase::forward ? plan::Stage::forward
+    phases[&op] = phaseOf(&op) == Phase::forward ? Phase::forward
                   : llvm::all_of(op.getUsers(),
                                  [&](Operation *user) {
                                    return phaseOf(user) == Phase::update ||
-                                          stages.lookup(user) ==
-                                              plan::Stage::weightGradient;
+                                          phases.lookup(user) == Phase::weight;
                                  })
-                      ? plan::Stage::weightGradient
-                      : plan::Stage::backward;
+                      ? Phase::weight
+                      : Phase::backward;
   llvm::DenseMap<Value, int> tensors;
   auto layerOf = [&](Operation *op) {
     return numbers.lookup(plan::servedLayer(op));
@@ -187,7 +186,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
         plan::Tensor tensor;
         tensor.name = nameOf(operand).str();
         tensor.producer = layerOf(producer);
-        tensor.made = stages.lookup(producer);
+        tensor.made = phases.lookup(producer);
         tensor.elementBytes = cast<RankedTensorType>(operand.getType())
                                   .getElementType()
                                   .getIntOrFloatBitWidth() /
@@ -199,7 +198,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       std::vector<int> &consumers = graph.tensors[known->second].consumers;
       if (!llvm::is_contained(consumers, number)) {
         consumers.push_back(number);
-        graph.tensors[known->second].needed.push_back(stages.lookup(&op));
+        graph.tensors[known->second].needed.push_back(phases.lookup(&op));
         graph.layers[number].read.push_back(known->second);
         layer.read.push_back(operand);
       }
@@ -235,8 +234,7 @@ void TileBuilder::sign(const Layer &layer, plan::LayerGraph::Layer &known) {
   }
 }
 
-plan::LayerTiles TileBuilder::build(int number,
-                                    const plan::Tiling &tiling) const {
+plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
   const Layer &layer = layers[number];
   size_t count = tiling.tiles();
   plan::LayerTiles tiles;
@@ -289,7 +287,7 @@ plan::LayerTiles TileBuilder::build(int number,
         continue;
       train::Tile tile = shard::tileOf(op, cuts, index);
       plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
-      work.stage = stages.lookup(op);
+      work.phase = phases.lookup(op);
       if (options.keys)
         work.key = plan::keyOf(op, tile);
       for (auto [operand, box] :
@@ -345,7 +343,7 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
       int before = graph.layers[layer.producer].leader;
       layer.leader = before < 0 ? layer.producer : before;
     }
-  graph.tiles = [tiles](int layer, const plan::Tiling &tiling) {
+  graph.tiles = [tiles](int layer, const Tiling &tiling) {
     return tiles->build(layer, tiling);
   };
   return graph;

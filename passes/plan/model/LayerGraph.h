@@ -4,7 +4,6 @@
 //
 //   tensor  a value that one layer makes and layers read; parameters are none
 //   region  a box of a tensor's elements (ir/place/Box.h)
-//   stage   when in a step something runs
 //   work    one kernel call on one tile: floating-point operations and bytes
 //   leader  the layer that another one is cut like; both form a group
 //
@@ -24,14 +23,10 @@
 
 namespace lwcc::plan {
 
-/// The backward pass of a layer has two stages: first the gradients of tensors,
-/// for which other layers wait, then the gradients of parameters.
-enum class Stage { forward, backward, weightGradient };
-
 /// One kernel call on one tile. If `flops` is not 0 it is a product of m rows,
 /// n columns and k terms; else it only moves bytes.
 struct Work {
-  Stage stage = Stage::forward;
+  Phase phase = Phase::forward; ///< no kernel call has Phase::update
   double flops = 0;
   double bytes = 0; ///< read and written
   double m = 0, n = 0, k = 0;
@@ -44,9 +39,9 @@ struct Work {
 struct Tensor {
   std::string name;
   int producer = -1; ///< a layer
-  Stage made = Stage::forward;
+  Phase made = Phase::forward;
   std::vector<int> consumers; ///< layers, each once; may include the producer
-  std::vector<Stage> needed;  ///< in which stage each consumer first needs it
+  std::vector<Phase> needed;  ///< in which phase each consumer first needs it
   int64_t elementBytes = 4;
 };
 

@@ -19,14 +19,6 @@
 using namespace lwcc;
 using namespace lwcc::plan;
 
-int64_t Tiling::tiles() const {
-  int64_t tiles = 1;
-  for (int64_t degree : degrees)
-    if (llvm::MulOverflow(tiles, degree, tiles))
-      return std::numeric_limits<int64_t>::max();
-  return tiles;
-}
-
 Tilings lwcc::plan::tilingsOf(const LayerGraph &graph, const Plan &plan) {
   llvm::StringMap<const Tiling *> named;
   for (const LayerPlan &layer : plan.layers)

@@ -3,13 +3,11 @@
 // Defines the nouns of plans. They are the one currency between solvers, files
 // and passes; nothing else is decided by a plan, and no solver touches the IR.
 //
-//   layer      one operator of the model with its backward pass and its update
-//   dimension  what a layer can be cut along: n, c, h, w or k (`dimensions`)
-//   degree     how many parts a layer is cut into along one dimension
-//   tile       one combination of parts, counted row-major over n, c, h, w, k
-//   place      a lane of a device
-//   tiling     the degrees of a layer and a place for each of its tiles
-//   plan       a tiling for every layer, and perhaps the order of some lanes
+//   plan        a tiling for every layer (../../../ir/place/Tiling.h), and
+//               perhaps the order of some lanes
+//   layer plan  the tiling of one layer
+//   lane order  in which order a lane does some of its tasks
+//               (../../../ir/place/Work.h)
 //
 // A plan as a file is JSON that a person can read and edit. ../README.md
 // describes it, plan.schema.json is its schema. A plan that is read is checked
@@ -19,39 +17,23 @@
 #ifndef LWCC_PASSES_PLAN_MODEL_PLAN_H
 #define LWCC_PASSES_PLAN_MODEL_PLAN_H
 
+#include "ir/place/Tiling.h"
 #include "ir/place/Work.h"
 #include "passes/plan/machine/Machine.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace lwcc::plan {
 
-/// Sample, channel, height, width and reduction, by their names in files.
-inline constexpr llvm::StringLiteral dimensions = "nchwk";
-using Extents = std::array<int64_t, 5>;
-
 /// Compute lanes that a device may have.
 inline constexpr int64_t computeLanes = 16;
 /// Of a layer: 64 on each of 64 devices.
 inline constexpr int64_t mostTiles = 4096;
-
-/// How a layer is cut, and where its tiles run.
-struct Tiling {
-  Extents degrees = {1, 1, 1, 1, 1};
-  std::vector<Place> places = {Place{}}; ///< of each tile
-  /// The sizes of a dimension's parts, where these differ by more than one.
-  /// Empty where the parts are equal.
-  std::array<std::vector<int64_t>, 5> sizes;
-
-  int64_t tiles() const; ///< at most the largest number there is
-  bool operator==(const Tiling &) const = default;
-};
 
 struct LayerPlan {
   std::string layer;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 /// Rows, columns and terms at which half of a product's rate is reached.

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 Simulator::Simulator(const Setting &setting)
@@ -104,7 +105,7 @@ void Simulator::play(int at) {
             row);
   }
   const TimedLayer &layer = *layers[position.layer];
-  const Ticks *busy = layer.busy(position.stage);
+  const Ticks *busy = layer.busy(position.phase);
   for (int d = 0; d < devices; ++d)
     if (busy[d] > 0)
       row.compute[d] += busy[d] + std::exchange(row.lost[d], 0);
@@ -113,7 +114,7 @@ void Simulator::play(int at) {
   for (int port : position.regrouped)
     if (const Exchange *exchange = exchanges[port].get())
       receive(*exchange, ready.data(), row);
-  if (position.stage == Stage::weightGradient)
+  if (position.phase == Phase::weight)
     update(layer, row);
 }
 
@@ -258,7 +259,7 @@ void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
 void Simulator::addMemory(int port, const Exchange *exchange,
                           std::vector<int64_t> &sum, int sign) const {
   if (!exchange ||
-      setting.graph.tensors[order.ports[port].tensor].made != Stage::forward)
+      setting.graph.tensors[order.ports[port].tensor].made != Phase::forward)
     return;
   for (const Arrival &arrival : exchange->arrivals)
     sum[arrival.device] += sign * arrival.bytes;

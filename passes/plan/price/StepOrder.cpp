@@ -6,6 +6,7 @@
 
 #include <array>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
@@ -16,32 +17,32 @@ void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
     std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
     for (size_t s = 0; s < 3; ++s)
       has[i][s] = llvm::any_of(
-          llvm::ArrayRef(whole->busy(static_cast<Stage>(s)), devices),
+          llvm::ArrayRef(whole->busy(static_cast<Phase>(s)), devices),
           [](Ticks t) { return t > 0; });
     has[i][2] |= graph.layers[i].hasParameters;
   }
   for (const Tensor &tensor : graph.tensors) {
     has[tensor.producer][static_cast<int>(tensor.made)] = true;
-    for (auto [consumer, stage] :
+    for (auto [consumer, phase] :
          llvm::zip_equal(tensor.consumers, tensor.needed))
-      has[consumer][static_cast<int>(stage)] = true;
+      has[consumer][static_cast<int>(phase)] = true;
   }
-  auto add = [&](int layer, Stage stage) {
-    if (has[layer][static_cast<int>(stage)])
-      positions.push_back({layer, stage, {}, {}});
+  auto add = [&](int layer, Phase phase) {
+    if (has[layer][static_cast<int>(phase)])
+      positions.push_back({layer, phase, {}, {}});
   };
   for (int i = 0; i < count; ++i)
-    add(i, Stage::forward);
+    add(i, Phase::forward);
   for (int i = count; i-- > 0;) {
-    add(i, Stage::backward);
-    add(i, Stage::weightGradient);
+    add(i, Phase::backward);
+    add(i, Phase::weight);
   }
 }
 
 void StepOrder::findPorts(const LayerGraph &graph) {
   std::vector<std::array<int, 3>> at(graph.layers.size());
   for (auto [i, position] : llvm::enumerate(positions))
-    at[position.layer][static_cast<int>(position.stage)] = static_cast<int>(i);
+    at[position.layer][static_cast<int>(position.phase)] = static_cast<int>(i);
   portsOf.resize(graph.layers.size());
   positionsOf.resize(graph.layers.size());
   for (auto [i, position] : llvm::enumerate(positions))
@@ -50,14 +51,14 @@ void StepOrder::findPorts(const LayerGraph &graph) {
     return static_cast<size_t>(llvm::find(list, entry) - list.begin());
   };
   for (auto [number, tensor] : llvm::enumerate(graph.tensors))
-    for (auto [consumer, stage] :
+    for (auto [consumer, phase] :
          llvm::zip_equal(tensor.consumers, tensor.needed)) {
       int id = static_cast<int>(number);
       ports.push_back({id, tensor.producer, consumer,
                        indexIn(graph.layers[tensor.producer].made, id),
                        indexIn(graph.layers[consumer].read, id),
                        at[tensor.producer][static_cast<int>(tensor.made)],
-                       at[consumer][static_cast<int>(stage)]});
+                       at[consumer][static_cast<int>(phase)]});
     }
   llvm::stable_sort(
       ports, [](const Port &a, const Port &b) { return a.from < b.from; });

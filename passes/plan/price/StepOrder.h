@@ -3,7 +3,7 @@
 // The order that the simulator walks in, which no plan changes: first the
 // layers forward, in the model's order, then backward in its reverse. Nouns:
 //
-//   position  one stage of one layer, as a place in that order
+//   position  one phase of one layer, as a place in that order
 //   port      a tensor on its way from the layer that makes it to one that
 //             reads it; it leaves from one position and is needed at another
 //   row       the state between two positions: row i stands before position i
@@ -19,7 +19,7 @@ namespace lwcc::plan {
 struct StepOrder {
   struct Position {
     int layer;
-    Stage stage;
+    Phase phase;
     std::vector<int> fetched;   ///< ports before the layer's kernels
     std::vector<int> regrouped; ///< ports among the layer's own results
   };

@@ -130,13 +130,13 @@ std::shared_ptr<const TimedLayer> Timing::layer(int layer,
   auto timed = std::make_shared<TimedLayer>(setting.machine.devices());
   for (auto [work, device] : llvm::zip_equal(cut.work, devices))
     for (const Work &kernel : work)
-      (*timed)[static_cast<TimedLayer::Row>(kernel.stage)][device] +=
+      (*timed)[static_cast<TimedLayer::Row>(kernel.phase)][device] +=
           ticks(setting.costs.seconds(kernel));
   for (auto [tensor, regions] : llvm::zip_equal(described.made, cut.made)) {
     timed->made.emplace_back(regions, devices, overlaps);
     const Tensor &made = setting.graph.tensors[tensor];
     for (auto [region, device] : llvm::zip_equal(regions, devices))
-      if (region && made.made == Stage::forward)
+      if (region && made.made == Phase::forward)
         (*timed)[TimedLayer::memory][device] += static_cast<int64_t>(
             tiling::volume(*region) * static_cast<double>(made.elementBytes));
   }

@@ -42,9 +42,9 @@ struct Exchange {
 struct TimedLayer {
   /// Ticks, or bytes in the last row; one number for each device.
   enum Row {
-    forward, ///< kernels, by stage
+    forward, ///< kernels, by phase
     backward,
-    weightGradient,
+    weight,
     update,    ///< of parameters that the device owns and others hold, too
     ownUpdate, ///< of parameters that the device holds alone
     /// Parameters, their gradients, optimizer state, and what the forward pass
@@ -56,8 +56,8 @@ struct TimedLayer {
       : devices(devices), values(rowCount * devices) {}
   int64_t *operator[](Row row) { return &values[row * devices]; }
   const int64_t *operator[](Row row) const { return &values[row * devices]; }
-  const Ticks *busy(Stage stage) const {
-    return (*this)[static_cast<Row>(stage)];
+  const Ticks *busy(Phase phase) const {
+    return (*this)[static_cast<Row>(phase)];
   }
 
   std::vector<RegionSet> made, read;

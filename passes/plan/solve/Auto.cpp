@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 namespace {

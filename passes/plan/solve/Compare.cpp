@@ -11,6 +11,7 @@
 
 #include <chrono>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 static double milliseconds(Ticks time) {

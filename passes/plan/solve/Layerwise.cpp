@@ -19,6 +19,7 @@
 
 #include <algorithm>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 Plan lwcc::plan::solveLayerwise(const Problem &problem) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 Chain::Chain(const Problem &problem, Simulator &simulator)

@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {

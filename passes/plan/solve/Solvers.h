@@ -26,7 +26,7 @@ struct SearchOptions {
   double seconds = 10; ///< for a search by chance; 0: there is none
   uint64_t seed = 0;
   /// The dimensions that layers may be cut along.
-  std::string dimensions = plan::dimensions.str();
+  std::string dimensions = lwcc::dimensions.str();
 };
 
 /// What a solver is given.

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 std::vector<LayerGroup> lwcc::plan::groupsOf(const LayerGraph &graph) {

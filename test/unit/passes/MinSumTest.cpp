@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 namespace {

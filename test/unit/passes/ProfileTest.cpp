@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 namespace {

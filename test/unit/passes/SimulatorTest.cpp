@@ -34,7 +34,7 @@ LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
     layer.producer = i > 0 ? inputs[i][0] : -1;
     graph.layers.push_back(layer);
   }
-  auto tensor = [&](int producer, Stage made, int consumer, Stage needed) {
+  auto tensor = [&](int producer, Phase made, int consumer, Phase needed) {
     int number = static_cast<int>(graph.tensors.size());
     graph.tensors.push_back({"t", producer, made, {consumer}, {needed}});
     graph.layers[producer].made.push_back(number);
@@ -42,8 +42,8 @@ LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
   };
   for (int i = 1; i < count; ++i)
     for (int from : inputs[i]) {
-      tensor(from, Stage::forward, i, Stage::forward);
-      tensor(i, Stage::backward, from, Stage::backward);
+      tensor(from, Phase::forward, i, Phase::forward);
+      tensor(i, Phase::backward, from, Phase::backward);
     }
   std::vector<LayerGraph::Layer> layers = graph.layers;
   std::vector<Tensor> tensors = graph.tensors;
@@ -63,17 +63,17 @@ LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
           tiling::partOf(samples, tiling.degrees[0], t / tiling.degrees[1]),
           tiling::partOf(channels, tiling.degrees[1], t % tiling.degrees[1])};
       double size = tiling::volume(part) * bytes;
-      tiles.work[t] = {{Stage::forward, 0, size}, {Stage::backward, 0, size}};
+      tiles.work[t] = {{Phase::forward, 0, size}, {Phase::backward, 0, size}};
       if (known.hasParameters)
-        tiles.work[t].push_back({Stage::weightGradient, 0, size});
+        tiles.work[t].push_back({Phase::weight, 0, size});
       Box rows = {part[0], {0, channels}};
       for (size_t i = 0; i < known.made.size(); ++i)
         // A gradient of the input has all channels, in terms.
         tiles.made[i][t] =
-            tensors[known.made[i]].made == Stage::forward ? part : rows;
+            tensors[known.made[i]].made == Phase::forward ? part : rows;
       for (size_t i = 0; i < known.read.size(); ++i)
         tiles.read[i][t] =
-            tensors[known.read[i]].made == Stage::forward ? rows : part;
+            tensors[known.read[i]].made == Phase::forward ? rows : part;
       for (LayerTiles::Regions &params : tiles.params)
         params[t] = Box{part[1], {0, channels}};
     }
