@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/shard/TileRules.h"
 #include "passes/shard/Sharder.h"
 #include "passes/shard/TakeApart.h"
+#include "passes/shard/TileRules.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,9 +1,9 @@
 //===- Ops.h - The operators that a compiled program may call ---*- C++ -*-===//
 //
-// One declaration per `Kernel` of ir/train/TrainOps.td, written once per backend
-// (runtime/cpu, runtime/cuda). Calling one does not compute: it appends the
-// work to the lane, inside Machine::record. Everything that can be done once
-// (library primitives, plan choice, workspace size) happens in that call.
+// One declaration per `Kernel` of ir/train/TrainOps.td, written once per
+// backend (runtime/cpu, runtime/cuda). Calling one does not compute: it appends
+// the work to the lane, inside Machine::record. Everything that can be done
+// once (library primitives, plan choice, workspace size) happens in that call.
 //
 // Conventions, which the printer and lwcc-run rely on:
 //   - a lane, then results, then operands, then one parameter struct (if any);

@@ -35,8 +35,8 @@ Work workOf(const Call &call, double bytes);
 
 /// The key of a call, by which a profile knows it, such as "conv stride=4x4
 /// 64x64x55x55 < 64x3x224x224 64x3x11x11": the function, the fields on
-/// which its time depends (Kernel::pricedFields; padding is not one), the shapes
-/// of results and operands. An operand on another device has an @.
+/// which its time depends (Kernel::pricedFields; padding is not one), the
+/// shapes of results and operands. An operand on another device has an @.
 std::string keyOf(const Call &call);
 
 /// The work and the key of a tile of an op.

@@ -16,8 +16,8 @@
 #ifndef LWCC_PASSES_PLAN_MODEL_LAYERGRAPH_H
 #define LWCC_PASSES_PLAN_MODEL_LAYERGRAPH_H
 
-#include "passes/plan/model/Plan.h"
 #include "ir/place/Box.h"
+#include "passes/plan/model/Plan.h"
 
 #include <functional>
 #include <optional>

@@ -37,7 +37,7 @@ LayerTiles::Regions grid(const tiling::Shape &shape,
             tiling::partOf(shape[d], degrees[d], rest % degrees[d]);
         rest /= degrees[d];
         box.push_back(tiling::intersect({0, shape[d]},
-                                       {part.begin - halo, part.end + halo}));
+                                        {part.begin - halo, part.end + halo}));
       }
       regions.push_back(box);
     }

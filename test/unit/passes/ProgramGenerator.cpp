@@ -71,8 +71,7 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
                      ArrayRef<BufferOp> outs, DictionaryAttr params,
                      StringRef kernel) {
   int device = deviceOf(*llvm::find_if(outs, [](BufferOp b) { return b; }));
-  const train::Kernel *called =
-      train::findKernel(builder.getContext(), callee);
+  const train::Kernel *called = train::findKernel(builder.getContext(), callee);
   llvm::SmallVector<BufferOp> here;
   for (BufferOp in : ins) {
     unread.erase(ref(in));
