@@ -84,10 +84,12 @@ SmallVector<Value> ConvOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// The tensors of a convolution or of one of its gradients.
 struct ConvTensors {
   Value x, w, y; ///< or their gradients
 };
+} // namespace
 static ConvTensors tensorsOf(ConvOp op) {
   return {op.getX(), op.getW(), op.getY()};
 }
@@ -151,10 +153,12 @@ static bool allowsCut(OpT op, const Cuts &cuts, int dim) {
   return (dim != h && dim != w) || windowsAllow(op, cuts, dim);
 }
 
+namespace {
 /// The regions of x, w and y (or of their gradients) of a tile.
 struct ConvRegions {
   Box x, w, y;
 };
+} // namespace
 template <typename OpT>
 static ConvRegions convRegions(OpT op, const Cuts &cuts, const Grid &index,
                                Tile &tile) {

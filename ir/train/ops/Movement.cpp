@@ -338,6 +338,7 @@ Tile SplitOp::tile(const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
+namespace {
 /// What a part of a reshape's result is a part of its operand along: samples,
 /// and as much of what follows them as lies together on both sides (channels,
 /// where images become features); of numbers per channel, the channels.
@@ -345,6 +346,7 @@ struct ReshapeUnits {
   Axes axes;
   Shape extents;
 };
+} // namespace
 static ReshapeUnits reshapeUnits(ReshapeOp op) {
   ArrayRef<int64_t> x = shapeOf(op.getX()), y = shapeOf(op.getY());
   if (x.empty() || y.empty() || x[0] != y[0])
