@@ -66,9 +66,8 @@ struct Term {
 #ifndef __SANITIZE_THREAD__
 [[gnu::target_clones("avx512f", "avx2", "default")]]
 #endif
-static void
-leastSums(const double *base, llvm::ArrayRef<const double *> terms,
-          size_t count, size_t blocks, double *result) {
+static void leastSums(const double *base, llvm::ArrayRef<const double *> terms,
+                      size_t count, size_t blocks, double *result) {
   for (size_t block = 0; block < blocks; ++block) {
     Lanes least[registers];
     for (Lanes &each : least)
