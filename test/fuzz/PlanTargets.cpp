@@ -4,6 +4,7 @@
 #include "passes/plan/price/Profile.h"
 #include "test/fuzz/Targets.h"
 
+using namespace lwcc;
 using namespace lwcc::plan;
 
 static llvm::StringRef textOf(const uint8_t *data, size_t size) {
