@@ -69,6 +69,9 @@ std::optional<Rows> ProgramNames::rowsOf(BufferOp buffer) {
     return std::nullopt;
   auto [root, distance] = rootOf(buffer, symbols);
   RankedTensorType whole = root.getTensorType(), part = buffer.getTensorType();
+  // What was made in the place of another tensor has a name of its own.
+  if (whole == part && root.getTensorName() != buffer.getTensorName())
+    return std::nullopt;
   if (whole.getElementType() != part.getElementType() ||
       whole.getRank() != part.getRank() || whole.getRank() == 0 ||
       whole.getShape().drop_front() != part.getShape().drop_front())

@@ -55,12 +55,9 @@ public:
       : sequence(sequence), names(names) {
     collect();
     // Raising counterparts may go round in circles where devices do the same
-    // in another order; then each goes up as it has to.
-    const int passes = 2 * static_cast<int>(kinds) + 2;
-    bool settled = names.devices.size() == 1;
-    for (int pass = 0; !settled && pass < std::min(passes, maxPasses); ++pass)
-      settled = !raise(/*together=*/true);
-    if (!settled || names.devices.size() == 1) {
+    // in another order; then each lane goes up just where it has to.
+    bool settled = names.devices.size() > 1 && settle();
+    if (!settled) {
       leastLevel.assign(kinds, 0);
       raise(/*together=*/false);
     }
@@ -81,8 +78,15 @@ public:
   }
 
 private:
-  /// Levels of real programs are equal after a few.
-  static constexpr int maxPasses = 64;
+  /// Whether counterparts come to be on one level. Levels of real programs are
+  /// equal after a few passes.
+  bool settle() {
+    constexpr int maxPasses = 64;
+    for (int pass = 0; pass < maxPasses; ++pass)
+      if (!raise(/*together=*/true))
+        return true;
+    return false;
+  }
 
   void collect();
   Section sectionOf(CallOp call, LaneOp lane, Section before) const;
@@ -184,7 +188,9 @@ bool Cutter::raise(bool together) {
           last.try_emplace({unit.device, unit.section}, unit.kind);
       int previous = before->second;
       before->second = unit.kind;
-      if (!isFirst && makers[previous] != makers[unit.kind])
+      // Updates of a parameter are shared in another order by each device.
+      if (!isFirst && unit.section != Section::update &&
+          makers[previous] != makers[unit.kind])
         level = std::max(level, leastLevel[previous] + 1);
       changed |= level > leastLevel[unit.kind];
       level = leastLevel[unit.kind] = std::max(level, leastLevel[unit.kind]);
