@@ -1,0 +1,143 @@
+//===- Concat.cpp - Ops that join and cut along a dimension ---------------===//
+//
+// Concat and split: each is the gradient of the other. A tile needs those of
+// the parts that lie in it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/train/ops/Family.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace lwcc;
+using namespace lwcc::tiling;
+using namespace lwcc::train;
+using namespace lwcc::train::family;
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::verify() {
+  if (getXs().empty())
+    return emitOpError() << "joins nothing; expected at least one operand";
+  int64_t axis = getAxis();
+  if (failed(expectAxis(*this, axis, getY())))
+    return failure();
+  ArrayRef<int64_t> y = shapeOf(getY());
+  int64_t total = 0;
+  for (auto [i, x] : llvm::enumerate(getXs())) {
+    Dims expected(y);
+    if (shapeOf(x).size() == y.size())
+      expected[axis] = shapeOf(x)[axis];
+    if (failed(expectShape(*this, "operand " + std::to_string(i), x, expected)))
+      return failure();
+    if (llvm::AddOverflow(total, expected[axis], total))
+      return emitOpError() << "joins more than any tensor has";
+  }
+  Dims expected(y);
+  expected[axis] = total;
+  return expectShape(*this, "result", getY(), expected);
+}
+
+LogicalResult SplitOp::verify() {
+  int64_t axis = getAxis();
+  if (failed(expectAxis(*this, axis, getX())) ||
+      failed(expectSize(*this, "sizes", getSizes(), getYs().size())))
+    return failure();
+  Dims expected(shapeOf(getX()));
+  int64_t total = 0;
+  for (auto [i, y] : llvm::enumerate(getYs())) {
+    expected[axis] = getSizes()[i];
+    if (failed(expectShape(*this, "result " + std::to_string(i), y, expected)))
+      return failure();
+    if (llvm::AddOverflow(total, expected[axis], total))
+      return emitOpError() << "gives more than any tensor has";
+  }
+  if (total == shapeOf(getX())[axis])
+    return success();
+  return emitOpError() << "sizes sum to " << total << "; expected "
+                       << shapeOf(getX())[axis];
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ConcatOp::buildGradients(OpBuilder &builder,
+                                            ArrayRef<Value> resultGrads,
+                                            ArrayRef<bool> needed) {
+  SmallVector<int64_t> sizes;
+  for (Value x : getXs())
+    sizes.push_back(typeOf(x).getDimSize(getAxis()));
+  auto split = SplitOp::create(builder, getLoc(), getXs().getTypes(),
+                               resultGrads[0], getAxis(), sizes);
+  SmallVector<Value> grads(getNumOperands());
+  for (auto [i, y] : llvm::enumerate(split.getYs()))
+    if (needed[i])
+      grads[i] = y;
+  return grads;
+}
+
+SmallVector<Value> SplitOp::buildGradients(OpBuilder &builder,
+                                           ArrayRef<Value> resultGrads,
+                                           ArrayRef<bool> needed) {
+  SmallVector<Value> parts;
+  for (auto [y, grad] : llvm::zip_equal(getYs(), resultGrads))
+    parts.push_back(grad ? grad
+                         : FillOp::create(builder, getLoc(), y.getType(),
+                                          llvm::APFloat(0.0f)));
+  return {
+      ConcatOp::create(builder, getLoc(), getX().getType(), parts, getAxis())};
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// The parts of `parts`, which lie one behind the other in a tensor along
+/// `axis`, that lie in a region of it; none where that is empty.
+static SmallVector<std::optional<Box>, 4>
+partsIn(const Box &region, ValueRange parts, int64_t axis) {
+  SmallVector<std::optional<Box>, 4> regions;
+  int64_t begin = 0;
+  for (Value part : parts) {
+    int64_t size = shapeOf(part)[axis];
+    Box inside = region;
+    inside[axis] = intersect(region[axis], {begin, begin + size});
+    inside[axis].begin -= begin;
+    inside[axis].end -= begin;
+    regions.push_back(empty(inside) ? std::nullopt
+                                    : std::optional<Box>(inside));
+    begin += size;
+  }
+  return regions;
+}
+
+Tile ConcatOp::tile(const Cuts &cuts, const Grid &index) {
+  Box part = cut(usualAxes(getY()), getY(), cuts, index);
+  Tile tile;
+  tile.operands = partsIn(part, getXs(), getAxis());
+  tile.results = {part};
+  return tile;
+}
+
+Tile SplitOp::tile(const Cuts &cuts, const Grid &index) {
+  int64_t axis = getAxis();
+  Box part = cut(usualAxes(getX()), getX(), cuts, index);
+  Tile tile;
+  tile.operands = {part};
+  SmallVector<int64_t> sizes;
+  for (std::optional<Box> &region : partsIn(part, getYs(), axis)) {
+    if (region)
+      sizes.push_back((*region)[axis].size());
+    tile.results.push_back(std::move(region));
+  }
+  tile.attributes.set(getSizesAttrName(),
+                      DenseI64ArrayAttr::get(getContext(), sizes));
+  return tile;
+}
+
+Grid ConcatOp::extents() { return extentsAlong(usualAxes(getY()), getY()); }
+Grid SplitOp::extents() { return extentsAlong(usualAxes(getX()), getX()); }
