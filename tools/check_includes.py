@@ -58,7 +58,6 @@ ROOMS = [
     ("passes/plan", "ir passes llvm mlir nlohmann"),
     ("passes/verify", "ir passes/Passes llvm mlir"),
     ("passes/schedule", "ir passes/Passes passes/verify llvm mlir"),
-    ("passes/lower", "ir passes/Passes passes/verify llvm mlir"),
     ("passes/memory", "ir passes/Passes passes/verify llvm mlir"),
     ("passes/Pipeline", "passes llvm mlir"),
     ("codegen", "ir llvm mlir"),

@@ -117,8 +117,9 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
     An optimizer's step of one parameter. Its first operands are the parameter
     and the states that the optimizer keeps for it, of one shape; its results are
     the new values of these, in the same order and in their memory. It is
-    elementwise in them, so that any part may be updated by itself. Sharding,
-    prices and checkpoints know optimizers by this alone.
+    elementwise in them, so that any part may be updated by itself. Sharding
+    knows optimizers by this alone; prices before there is a program know SGD
+    (passes/plan/price/Timing.cpp).
   }];
   let methods = [
     InterfaceMethod<"How many tensors of state it keeps.", "unsigned", "getNumStates">,
