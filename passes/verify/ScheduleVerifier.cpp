@@ -1,15 +1,17 @@
 //===- ScheduleVerifier.cpp - Proof before run ----------------------------===//
 //
-// Layout first (bytes inside arenas, persistent bytes shared by nobody), then
-// each sequence in the order of appending against a shadow of every arena: an
-// interval map that knows for each byte which buffer it belongs to, the last
-// write, and the last read on every lane since then.
+// Layout comes first: bytes inside arenas, persistent bytes in one buffer only.
+// Then each sequence is walked in the order of appending against a shadow of
+// every arena (shadow memory, as in dynamic race detectors such as FastTrack,
+// Flanagan and Freund 2009). The shadow is an interval map: for each byte the
+// root buffer it belongs to, the last write, and the last read on every lane
+// since.
 //
-// Comparing an access only with those is enough. If it is ordered behind the
-// last write, and that write was ordered behind everything before it, then
-// everything is ordered behind everything; where a link is missing, the link
-// itself is reported. The cost is linear in the accesses times the intervals
-// that each of them touches.
+// An access is compared with these alone, and that suffices. Happens-before is
+// transitive: if the access is ordered behind the last write, and that write
+// behind all accesses before it, the access is ordered behind all. If an
+// earlier link is missing, it was reported there. The cost is linear in the
+// accesses times the intervals that each touches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +39,7 @@ namespace lwcc {
 
 namespace {
 
-/// Where a buffer lies, views resolved.
+/// The bytes of a buffer, views resolved.
 struct Extent {
   mutable BufferOp buffer; ///< mutable: MLIR's accessors are not const
   BufferOp root;
@@ -46,26 +48,27 @@ struct Extent {
   int64_t end = 0;
 };
 
-/// One access of the past.
+/// A past access, in the shadow. (The op of the dialect is EventOp.)
 struct Event {
   Stamp stamp; ///< index 0: the value at the start of the run
   CallOp call; ///< null at the start of the run
 };
 
-/// What is known about a piece of an arena.
+/// What the shadow knows about an interval of an arena. (meaning::Piece, in
+/// Meaning.h, is an interval of a value.)
 struct Piece {
   int64_t end = 0;
-  BufferOp owner; ///< root buffer through which it was last written
+  BufferOp owner; ///< root buffer of the last write
   Event write;
-  llvm::SmallVector<Event, 2> reads; ///< since the write, one per lane
+  llvm::SmallVector<Event, 2> reads; ///< the last per lane since that write
 };
 
-/// An arena's bytes that hold something, by their first byte.
+/// The intervals of an arena that hold something, by first byte.
 class Shadow {
 public:
   using Map = std::map<int64_t, Piece>;
 
-  /// Splits pieces so that one ends (and another begins) at `at`.
+  /// Splits the interval that contains `at`, so that one begins there.
   void splitAt(int64_t at) {
     auto after = pieces.upper_bound(at);
     if (after == pieces.begin())
@@ -78,7 +81,7 @@ public:
     pieces.emplace_hint(after, at, std::move(tail));
   }
 
-  /// The pieces inside [begin, end), after splitting at its ends.
+  /// The intervals inside [begin, end); those at its ends are split first.
   llvm::iterator_range<Map::iterator> inside(int64_t begin, int64_t end) {
     splitAt(begin);
     splitAt(end);
@@ -136,7 +139,7 @@ private:
     ok = false;
     return op->emitOpError();
   }
-  /// The tensors of a list that are there.
+  /// The tensors of a list that are not absent.
   llvm::SmallVector<const Extent *> present(ArrayAttr tensors) {
     llvm::SmallVector<const Extent *> result;
     for (Attribute a : tensors)
@@ -177,7 +180,8 @@ void Verifier::number() {
 //===----------------------------------------------------------------------===//
 
 void Verifier::checkLayout() {
-  // With what the verifiers of exec hold buffers to, no sum below overflows.
+  // The verifiers of the exec dialect bound the sizes of buffers, and this the
+  // arenas: no sum below overflows.
   for (DeviceOp device : deviceOps)
     if (static_cast<int64_t>(device.getArena()) < 0 ||
         static_cast<int64_t>(device.getArena()) > maxBytes)
@@ -213,7 +217,7 @@ void Verifier::checkLayout() {
     roots[device].push_back(extent);
   }
 
-  // Persistent bytes belong to one buffer for ever: the next run reads them.
+  // E4: persistent bytes belong to one buffer, since the next run reads them.
   for (auto &list : roots) {
     llvm::stable_sort(list, [](const Extent &a, const Extent &b) {
       return a.begin < b.begin;
@@ -317,7 +321,8 @@ void Verifier::checkCall(CallOp call, HappensBefore &order,
   }
 }
 
-/// Results overlap nothing of the same call, unless the kernel works in place.
+/// E8: results overlap each other nowhere, and an operand only where the
+/// kernel's `sharing` allows it.
 void Verifier::checkSharing(CallOp call) {
   auto overlap = [](const Extent &a, const Extent &b) {
     return a.device == b.device && a.begin < b.end && b.begin < a.end;
@@ -356,7 +361,8 @@ void Verifier::checkSharing(CallOp call) {
   }
 }
 
-/// The bytes hold a value of the same buffer, and its write is finished.
+/// E7 and half of E6: the bytes hold a value of the same root buffer, and its
+/// write happens before the read.
 void Verifier::checkRead(CallOp call, const Extent &from, int lane,
                          const HappensBefore &order, Shadow &shadow) {
   StringRef name = from.buffer.getSymName();
@@ -386,7 +392,8 @@ void Verifier::checkRead(CallOp call, const Extent &from, int lane,
   }
 }
 
-/// Everything that touched the bytes before is finished.
+/// The other half of E6: every earlier access to the bytes happens before the
+/// write.
 void Verifier::checkWrite(CallOp call, const Extent &to, int lane,
                           const HappensBefore &order, Shadow &shadow) {
   StringRef name = to.buffer.getSymName();
