@@ -1,8 +1,7 @@
 //===- Expression.cpp - The language of elementwise kernels ---------------===//
 //
-// A recursive-descent parser that also keeps conditions and floats apart, and
-// the printer that is its inverse. Nothing is simplified: what is printed
-// computes exactly what was written, in that order.
+// A recursive-descent parser that keeps conditions and floats apart, and a
+// printer that is its inverse.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,7 +118,7 @@ private:
     return true;
   }
 
-  /// Records the first mistake; always false.
+  /// Records the first error; always returns false.
   bool fail(const llvm::Twine &expected) {
     StringRef found = peek();
     return failWith("expected " + expected + ", found " +

@@ -1,7 +1,10 @@
 //===- Movement.cpp - Ops that move data ----------------------------------===//
 //
-// Reshape, transpose, concat, split, pad, slice, transfer and fill. A gradient
-// undoes the movement; a tile needs what its part came from.
+// Ops that move data and compute nothing: reshape, transpose, concat, split,
+// pad, slice, transfer and fill. A gradient is the inverse movement. A tile
+// reads the region that its part of the result comes from.
+//
+// Does not decide which movements cost a copy (ir/exec/Views.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +24,8 @@ using namespace lwcc::train::family;
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// `part` is what a slice takes of `whole`.
+/// Checks that `part` is what a slice with this start and step takes of
+/// `whole`.
 static LogicalResult verifySlice(Operation *op, Value whole,
                                  ArrayRef<int64_t> start,
                                  ArrayRef<int64_t> step, Value part) {
@@ -220,7 +224,7 @@ SmallVector<Value> SplitOp::buildGradients(OpBuilder &builder,
 SmallVector<Value> PadOp::buildGradients(OpBuilder &builder,
                                          ArrayRef<Value> resultGrads,
                                          ArrayRef<bool> needed) {
-  // x[i] lies at y[i + low]; where it was cropped the gradient is zero.
+  // x[i] became y[i + low]; the gradient of cropped elements is zero.
   SmallVector<int64_t> low;
   for (int64_t offset : getLow())
     low.push_back(-offset);
@@ -239,8 +243,8 @@ SmallVector<Value> SliceOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// A part of the result needs what of the operand lies in it, or, of a part
-/// that is border alone, some element that lies outside.
+/// A tile reads the part of the operand that lies in its region. A region that
+/// is all border reads one element, which falls outside of it.
 Tile PadOp::tile(const Cuts &cuts, const Grid &index) {
   ArrayRef<int64_t> x = shapeOf(getX());
   Box out = cut(usualAxes(getY()), getY(), cuts, index), in;
@@ -260,8 +264,9 @@ Tile PadOp::tile(const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
-/// What a slice takes for a part of its result, from its first to its last
-/// element; the attributes say where in this each lies.
+/// The region of the operand from the first to the last element that a part of
+/// a slice's result takes. Sets the attribute that says where in this region
+/// the slice starts.
 template <typename OpT>
 static Box takenRegion(OpT op, const Box &part, NamedAttrList &attributes) {
   Box taken;
@@ -286,7 +291,9 @@ Tile SliceOp::tile(const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
-/// What lies between the regions of the parts is zero.
+/// A tile makes the region between its first and last element. Regions of
+/// different tiles may have elements between them that no tile makes: these are
+/// zero (Pieces.h).
 Tile SliceGradOp::tile(const Cuts &cuts, const Grid &index) {
   Box in = cut(usualAxes(getDy()), getDy(), cuts, index);
   Tile tile;
@@ -295,8 +302,9 @@ Tile SliceGradOp::tile(const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
-/// The parts of `parts`, which lie one behind the other in a tensor along
-/// `axis`, that lie in a region of it; none where that is empty.
+/// The regions of `parts` that lie in a region of the tensor which they make
+/// up, one behind the other along `axis`; no region for a part that lies
+/// outside.
 static SmallVector<std::optional<Box>, 4>
 partsIn(const Box &region, ValueRange parts, int64_t axis) {
   SmallVector<std::optional<Box>, 4> regions;
@@ -339,9 +347,10 @@ Tile SplitOp::tile(const Cuts &cuts, const Grid &index) {
 }
 
 namespace {
-/// What a part of a reshape's result is a part of its operand along: samples,
-/// and as much of what follows them as lies together on both sides (channels,
-/// where images become features); of numbers per channel, the channels.
+/// The units in which a reshape can be cut, so that a part of the operand
+/// becomes a part of the result: samples; within a sample the coarsest blocks
+/// that are contiguous on both sides (the channels, where images become
+/// features); and channels, in tensors of numbers per channel.
 struct ReshapeUnits {
   Axes axes;
   Shape extents;
@@ -371,7 +380,7 @@ Tile ReshapeOp::tile(const Cuts &cuts, const Grid &index) {
     ArrayRef<int64_t> shape = shapeOf(value);
     Box region = wholeOf(value);
     for (size_t d = 0; d < std::min(part.size(), shape.size()); ++d) {
-      // A dimension that is no whole number of units is not cut.
+      // Only a dimension of whole units is cut.
       int64_t perUnit = shape[d] / units.extents[d];
       if (cuts.degrees[units.axes[d]] > 1)
         region[d] = {part[d].begin * perUnit, part[d].end * perUnit};
