@@ -3,8 +3,8 @@
 // Local response normalization: windows across channels (Krizhevsky et al.
 // 2012). A tile cut along c also computes the neighbouring channels that its
 // windows read. Their results lack neighbours of their own and are dropped
-// (Tile::kept). The gradient reads windows of windows, so its margin is twice
-// as wide.
+// (Tile::kept). The gradient reads windows of windows, so its margin is about
+// twice as wide.
 //
 //===----------------------------------------------------------------------===//
 
