@@ -16,27 +16,27 @@ from onnx import TensorProto, helper, save
 FLOAT = TensorProto.FLOAT
 TABLE = Path(__file__).parents[2] / "frontend" / "OnnxOpTable.cpp"
 
-# Losses of the file are the ops of the loss that lwcc adds (test/frontend).
+# Loss nodes become the same ops as the loss that lwcc adds; test/frontend has them.
 NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}
 
-# Where they are defined and tame: of any value; of one between 0 and 1.
+# Elementwise operators: defined and of moderate slope for any value; for values in (0, 1).
 UNARY = ["Abs", "Elu", "Erf", "HardSigmoid", "HardSwish", "LeakyRelu", "Neg",
          "Relu", "Sigmoid", "Softplus", "Tanh", "Gelu", "Identity"]
 UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal"]
 
-# What only gives its input another name makes no layer; a softmax at the end is
-# part of the loss.
+# Operators that only rename their input make no layer, and a softmax at the end is part of the
+# loss.
 NAMES = {"Identity", "Cast", "CastLike", "SequenceAt", "LogSoftmax"}
 RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 
 
 def imported_operators():
-    """Those of the table that become ops of a program."""
+    """Operators of the frontend's table that become ops of a program."""
     return set(re.findall(r'^  \{"(\w+)",.*\bimport\w+', TABLE.read_text(), re.M))
 
 
 def undrawn(networks):
-    """Operators of the table that none of the first networks has."""
+    """Operators of the table that occur in none of the first networks."""
     drawn = set(NOT_DRAWN)
     for seed in range(networks):
         net = Net(random.Random(seed))
@@ -50,7 +50,7 @@ class Net:
 
     def __init__(self, rng):
         self.rng, self.nodes, self.constants = rng, [], []
-        self.layers = []  # (name, extents by dimension) of what may be cut
+        self.layers = []  # (name, extents by dimension) of layers that a plan may cut
         self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
         self.kind = ""  # of the last operator
 
@@ -90,7 +90,8 @@ class Net:
         self.shape = shape or self.shape
         if extents is None:
             extents = dict(zip("chw", self.shape)) if len(self.shape) < 4 else {}
-        # Several reshapes become one, along what is left of channels.
+        # The compiler makes one op of consecutive reshapes, with other channels to cut
+        # than either has: the plan cuts none of them.
         if {kind, self.kind} <= RESHAPES:
             extents, self.layers[-1] = {}, (self.layers[-1][0], {})
         if kind not in NAMES:
@@ -101,12 +102,12 @@ class Net:
     #--- Windows
 
     def window(self, kernel, ceil=False):
-        """Strides, pads and dilations that leave at least two rows and columns
-        of the last value, or None; and the size of the result."""
+        """Strides, pads and dilations with which at least two rows and columns of the
+        last value are left, or None; and the size of the result."""
         rng, size, options = self.rng, [], {}
         stride = [rng.choice([1, 1, 2, 3, 4]) for _ in range(2)]
         dilation = [rng.choice([1, 1, 1, 2]) for _ in range(2)]
-        # Convolutions may have windows over nothing but padding.
+        # A convolution's windows may cover nothing but padding; a pooling's may not.
         pads = [rng.randrange((k + 1) // 2 if ceil else k + 1)
                 for k in kernel * 2]
         if rng.random() < 0.2:
@@ -168,7 +169,7 @@ class Net:
             self.op("AveragePool", shape=(c, *size),
                     count_include_pad=rng.randrange(2), **options)
 
-    #--- What goes over images once
+    #--- Elementwise operators and normalization
 
     def unary(self):
         kind = self.rng.choice(UNARY + UNARY_OF_SIGMOID)
@@ -205,10 +206,10 @@ class Net:
     def lrn(self):
         self.op("LRN", size=3, alpha=0.1, beta=0.75)
 
-    #--- What moves elements
+    #--- Movements
 
     def pad(self):
-        """Sometimes takes something off."""
+        """Pads that may be negative: they crop."""
         rng, (c, h, w) = self.rng, self.shape
         pads = [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
         pads += [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
@@ -286,7 +287,7 @@ class Net:
                 self.op("Add", [whole])
 
     def sequence(self):
-        """As exporters write torch.split."""
+        """A split written as exporters write torch.split: SplitToSequence, SequenceAt."""
         axis = self.rng.randrange(1, 4)
         sizes, shape = self.parts(axis), list(self.shape)
         if not sizes:
@@ -303,7 +304,7 @@ class Net:
                        tuple(shape), extents)
 
     def shuffle(self):
-        """Of channels, between groups: by way of five dimensions."""
+        """Channel shuffle between groups (ShuffleNet), by a transpose in five dimensions."""
         (c, h, w) = self.shape
         groups = [g for g in range(2, c) if c % g == 0]
         if not groups:
@@ -336,15 +337,15 @@ class Net:
         self.op("Div", [below])
 
     def shortcut(self):
-        """A residual block of half or a third of the size: its shortcut, a
-        strided 1x1 convolution, does not look at most of its input."""
+        """A residual block that shrinks images to a half or a third. Its shortcut, a
+        strided 1x1 convolution, reads few elements of its input."""
         rng, before, shape = self.rng, self.last, self.shape
         stride, outputs = rng.choice([2, 2, 3]), rng.randrange(2, 7)
         if min(shape[1:]) <= stride:
             return
         short = self.conv(outputs, kernel=[1, 1], stride=stride)
         if rng.random() < 0.3:
-            return  # nobody else looks at its input
+            return  # the block's only branch
         self.last, self.shape = before, shape
         self.conv(outputs, kernel=[3, 3], stride=stride)
         self.op("Relu")
@@ -358,7 +359,8 @@ class Net:
                 axis=1)
 
     def scaled(self):
-        """By a number per channel, found from all of its pixels or some."""
+        """Scales each channel by a number computed from its pixels, as
+        squeeze-and-excitation does."""
         rng, before, shape = self.rng, self.last, self.shape
         c, (h, w) = shape[0], shape[1:]
         kind = rng.choice(["GlobalAveragePool", "GlobalMaxPool", "ReduceMean",
@@ -392,7 +394,7 @@ class Net:
                 **({"transB": 1} if kind == "Gemm" else {}))
 
     def draw(self):
-        """Appends everything; the shape of the images."""
+        """Appends a whole network; returns the shape of its images."""
         rng = self.rng
         size = rng.choice([8, 9, 12])
         self.shape = image = (self.shape[0], size, size + rng.randrange(3))
