@@ -27,6 +27,7 @@ struct CppArgument {
   std::string flat() const;
 };
 
+/// A text under construction, line by line.
 class CppWriter {
 public:
   /// Writes a line of text at the current indentation; a blank line for an

@@ -49,6 +49,7 @@ struct Unit {
   size_t level = 0;
 };
 
+/// Finds the segments of one sequence.
 class Cutter {
 public:
   Cutter(SequenceOp sequence, ProgramNames &names)

@@ -31,6 +31,7 @@ struct Stamp {
 /// A vector clock: per lane, how much of its work is finished.
 using Clock = llvm::SmallVector<int, 4>;
 
+/// The clocks of all lanes at one point of the walk over a sequence.
 class HappensBefore {
 public:
   HappensBefore(int lanes, int events)

@@ -32,6 +32,7 @@ struct ElementwiseFunction {
   llvm::ArrayRef<llvm::StringRef> gradients;
 };
 
+/// All rows, and the row with this name (null if there is none).
 llvm::ArrayRef<ElementwiseFunction> elementwiseFunctions();
 const ElementwiseFunction *findElementwise(llvm::StringRef name);
 

@@ -33,6 +33,7 @@
 
 namespace lwcc {
 
+/// A node of an expression tree. `kind` says which of the other fields count.
 struct Expression {
   enum class Kind { literal, stream, input, unary, binary, select, call };
   Kind kind = Kind::literal;

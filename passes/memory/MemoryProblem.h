@@ -49,12 +49,14 @@ struct Lifetime {
   bool precedes(const Lifetime &other) const;
 };
 
+/// A root buffer of one arena.
 struct Buffer {
   std::string name;
   int64_t bytes = 0;
   Lifetime lifetime;
 };
 
+/// The buffers of one arena and sequence; their offsets are wanted.
 struct MemoryProblem {
   int64_t alignment = 256;
   std::vector<Buffer> buffers;
@@ -66,6 +68,7 @@ struct MemoryProblem {
   bool conflict(int a, int b) const;
 };
 
+/// Offsets for the buffers of a problem.
 struct MemorySolution {
   std::vector<int64_t> offsets; ///< one per buffer
   int64_t arena = 0;            ///< one past the last byte, aligned

@@ -24,6 +24,7 @@ mlir::LogicalResult planMemory(exec::ProgramOp program);
 
 /// What fills the memory of each device, for people.
 struct MemoryReport {
+  /// A buffer of the largest set that must be in memory together.
   struct Alive {
     std::string buffer;
     int64_t bytes = 0; ///< rounded up to the alignment
@@ -45,6 +46,7 @@ struct MemoryReport {
   std::vector<Device> devices;
 };
 
+/// The memory report of a program whose memory is planned.
 MemoryReport reportMemory(exec::ProgramOp program);
 
 } // namespace lwcc

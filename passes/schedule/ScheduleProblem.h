@@ -52,6 +52,7 @@ struct Op {
   std::vector<int> storages; ///< one per operand and result
 };
 
+/// The ops of one function; their order is wanted.
 struct ScheduleProblem {
   std::vector<Op> ops; ///< in program order
   /// Bytes of each storage; 0 for memory that outlives the step and is never

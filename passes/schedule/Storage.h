@@ -48,6 +48,7 @@ struct Storage {
   mlir::Value owner;
 };
 
+/// The storages of one function, and where in them each value lies.
 class StorageMap {
 public:
   explicit StorageMap(mlir::func::FuncOp func) : func(func) {}
@@ -56,6 +57,7 @@ public:
   /// read later.
   mlir::LogicalResult run();
 
+  /// A byte of a storage.
   struct Location {
     const Storage *storage;
     int64_t offset; ///< bytes
@@ -82,6 +84,7 @@ public:
   static mlir::Attribute resultKey(mlir::MLIRContext *context, unsigned result);
 
 private:
+  /// A value or given memory, as a part of its parent or as a root.
   struct Node {
     Storage storage;
     int parent = -1;

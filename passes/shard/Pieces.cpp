@@ -118,7 +118,7 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
   SmallVector<Value> terms;
   if (!whole || sources[original].copies)
     return {get(original, region, place, wanted)};
-  // What lies here in several is summed here, like elsewhere.
+  // Several contributions on this device are summed, as partsOf does elsewhere.
   std::vector<Piece> here;
   for (Piece &part : parts)
     if (onSameDevice(placeOf(part.value), place))

@@ -24,6 +24,7 @@
 // (Updates.cpp). A slice or concat made here costs no copy if StorageMap can
 // make it a view (passes/schedule/Storage.h). `meaning::Piece`
 // (passes/verify/Meaning.h) is a range of bytes, not a region.
+//
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_PIECES_H
 #define LWCC_PASSES_SHARD_PIECES_H
@@ -39,6 +40,7 @@ namespace lwcc::shard {
 /// The place of a sharded value: the encoding of its type.
 train::PlaceAttr placeOf(mlir::Value tile);
 
+/// The type of a region of a tensor of type `like`, at a place.
 mlir::RankedTensorType typeAt(mlir::Type like, const Box &region,
                               train::PlaceAttr place);
 
@@ -62,6 +64,7 @@ struct Purpose {
 void describe(mlir::Operation *op, train::PlaceAttr place, Purpose purpose,
               llvm::StringRef name);
 
+/// The pieces of all originals of one function, and the answers to requests.
 class Pieces {
 public:
   /// Ops are created at the insertion point of `builder`. The point must only
@@ -103,6 +106,7 @@ private:
     Box region;
     mlir::Value value;
   };
+  /// The pieces of one original; `copies` and `make` as in setCopies.
   struct Source {
     std::vector<Piece> pieces;
     bool copies = false;

@@ -5,7 +5,7 @@
 // type, and what a tile reads is brought to its place (Pieces.h); so a
 // forgotten transfer is a verifier error.
 //
-// Of a parameter or argument, each device that reads a region of it has a part:
+// Each device that reads a region of a parameter or argument has a part of it:
 // a parameter or an argument of its own.
 //
 // Does not decide tilings (passes/plan). Does not decide order: updates are
@@ -98,7 +98,7 @@ LogicalResult ModuleSharder::run() {
                    wholeOf(cast<RankedTensorType>(whole.getType()).getShape());
     StringAttr name = whole.getSymNameAttr();
     if (parts.empty())
-      continue; // nobody reads it: it is only saved
+      continue; // no op reads it: it is only saved
     symbols.erase(whole);
     if (!one)
       continue;

@@ -73,6 +73,7 @@ struct PartialOps {
 /// (--bn=local).
 mlir::LogicalResult localizeStatistics(mlir::Block &body, PartialOps &partial);
 
+/// Makes the sharded body of one function.
 class FunctionSharder {
 public:
   FunctionSharder(ModuleSharder &shared, mlir::func::FuncOp func,

@@ -87,7 +87,7 @@ static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
   return {scale, weights};
 }
 
-/// With the largest element of each row taken off, so that nothing overflows.
+/// Softmax of each row less its largest element, so that exp does not overflow.
 static Value softmaxOf(Substitute &make, StringRef name, Value x, int64_t axis,
                        bool log) {
   auto type = cast<RankedTensorType>(x.getType());

@@ -33,6 +33,7 @@ namespace lwcc::shard {
 using namespace lwcc::tiling;
 using train::Tile;
 
+/// The degrees of a layer's tiling, with the sizes of unequal parts.
 Cuts cutsOf(train::TilingAttr tiling);
 
 Shape shapeOf(mlir::Value value);

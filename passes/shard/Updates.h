@@ -35,6 +35,7 @@ struct SharedUpdate {
   /// neglect.
   double owned = 0;
 };
+/// How `copies` copies of a region of so many bytes are updated.
 inline SharedUpdate updateOf(double bytes, size_t copies) {
   const bool allReduced =
       isAllReduced(static_cast<int64_t>(bytes), static_cast<int64_t>(copies));

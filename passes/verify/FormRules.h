@@ -93,6 +93,7 @@ inline bool isScalar(Type type) {
   return tensor && tensor.getRank() == 0 && tensor.getElementType().isF32();
 }
 
+/// Whether an op belongs to the backward pass or the update.
 inline bool isGradientOrUpdate(Operation *op) {
   return op->hasTrait<GradientOp>() || op->hasTrait<UpdateOp>() ||
          isa<WriteOp>(op);

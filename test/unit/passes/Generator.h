@@ -15,6 +15,7 @@ namespace lwcc::test {
 
 using Dims = llvm::SmallVector<int64_t>;
 
+/// Makes one program.
 class Generator {
 public:
   Generator(mlir::MLIRContext *context, unsigned seed, bool onlyMovements)
@@ -122,6 +123,7 @@ private:
   exec::BufferOp loss, metric;
   std::vector<exec::BufferOp> scalars, labels; ///< by device
 
+  /// A trained parameter, and its optimizer state.
   struct Trained {
     std::vector<exec::BufferOp> weights, momenta; ///< one per part or copy
     bool copies = false;

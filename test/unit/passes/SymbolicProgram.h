@@ -33,6 +33,7 @@ namespace lwcc::test {
 
 using Tag = uint64_t;
 
+/// A hash of two tags.
 inline Tag mix(Tag a, Tag b) {
   a ^= b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2);
   a *= 0xff51afd7ed558ccdull;
@@ -70,6 +71,8 @@ struct View {
 
 /// A call as groups, their cells one behind the other.
 struct Call {
+  /// The cells of a group end at insEnd and outsEnd, and begin where the group
+  /// before it ends.
   struct Group {
     Tag seed = 0;
     bool copies = false; ///< the result is the only cell that it reads

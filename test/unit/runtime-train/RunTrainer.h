@@ -17,6 +17,7 @@
 
 namespace lwcc::rt {
 
+/// The exit code and the output of a trainer.
 struct TrainerRun {
   int code;
   std::string out, err;

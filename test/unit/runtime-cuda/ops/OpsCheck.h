@@ -69,6 +69,8 @@ private:
   int64_t used = 0;
 };
 
+/// Each checks one family of runtime/core/Ops.h; checkMachine the machine
+/// itself.
 void checkConvolutions(Bench &bench);
 void checkProducts(Bench &bench);
 void checkPooling(Bench &bench);

@@ -18,6 +18,7 @@ struct Counts {
   int checks = 0, failures = 0;
 };
 
+/// A part of a check (shard::Part is a part of a tensor).
 struct Part {
   std::string name;
   std::function<Counts()> run;
