@@ -43,8 +43,8 @@ Shape shapeOf(mlir::Value value);
 Grid extentsOf(mlir::Operation *op);
 
 /// The cuts of an op whose layer is cut as `layer` says. The op takes over the
-/// layer's degree along each dimension in which it can be cut and which is at
-/// least as long as the degree; its degree is 1 along any other.
+/// layer's degree along each dimension in which it can be cut without an empty
+/// part; its degree is 1 along any other.
 Cuts cutsOf(mlir::Operation *op, const Cuts &layer);
 
 /// Tile `index` of an op; `cuts` is what cutsOf returned for the op.

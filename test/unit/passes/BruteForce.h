@@ -20,7 +20,7 @@
 
 namespace lwcc::test {
 
-/// How many interleavings of each sequence are tried. For each of the first
+/// How many interleavings of each sequence are tried. For each of at most
 /// `calls` calls: one in which it runs as early as possible, and one in which
 /// it runs as late as possible. Of any two unordered calls one of these swaps
 /// the two. Then `random` random ones.
