@@ -1,8 +1,9 @@
 //===- EmitDevice.cpp - Where a device's tensors are ----------------------===//
 //
-// One struct for all devices. A member whose place or extents differ between
-// devices is an expression of the device's number `i`; on a device that does
-// not have it, it lies somewhere and nobody uses it.
+// Prints struct Device, one for all devices. A member whose address or extents
+// differ between devices is initialized by an expression of the device's number
+// `i`. On a device that lacks it the member has some address that is never
+// used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,8 @@ static StringRef titleOf(Role role) {
   llvm_unreachable("covered switch");
 }
 
-/// What `of` gives for the devices that have the member, as an expression.
+/// An expression of `i` with the value of(d) on every device d that has the
+/// member.
 static std::string memberNumber(const DeviceMember &member,
                                 NumberTables &tables,
                                 llvm::function_ref<int64_t(size_t)> of) {
@@ -53,12 +55,13 @@ static std::string memberNumber(const DeviceMember &member,
     return member.lanes.empty() ? bool(member.buffers[d])
                                 : bool(member.lanes[d]);
   };
-  size_t first = 0; // that has it
+  size_t first = 0; // device that has it
   while (!has(first))
     ++first;
   for (size_t d = 0; d < count; ++d) {
-    // A lane is looked up on every device, and a table must not be behind its
-    // end; where else a missing tensor lies is no matter.
+    // Devices without the member get a value, too, behind the first that has
+    // it, so that a table is long enough. Lanes are looked up on every device;
+    // the address of a missing tensor does not matter.
     bool needed = !member.lanes.empty() || d > first;
     if (!has(d) && !needed)
       continue;

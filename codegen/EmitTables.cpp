@@ -1,8 +1,9 @@
 //===- EmitTables.cpp - What the emitted program says of itself -----------===//
 //
-// The constant tables from which the trainer learns the program: state tensors
-// and where their tiles lie, the recipe of the exported ONNX file, inputs and
-// results. Then describe() and main().
+// Prints the constant tables that tell the trainer (runtime/train) about the
+// program: state tensors and where their parts lie, the recipe of the exported
+// ONNX file, inputs and results. Then describe(), which hands the tables over,
+// and main().
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +58,7 @@ static ArrayRef<int64_t> arrayOf(Operation *op, StringRef name,
 
 namespace {
 
-/// A global tensor and the buffers that hold its tiles.
+/// A global tensor, and the buffers that hold its parts.
 struct Global {
   std::vector<BufferOp> tiles;
 };
@@ -135,7 +136,8 @@ void TableEmitter::tables() {
 }
 
 void TableEmitter::exportTable() {
-  // Filled by the driver: literal bytes {offset, bytes} or a parameter's name.
+  // Pieces of the exported file, from the driver: bytes {offset, bytes} of the
+  // blob, or the name of a state tensor.
   auto pieces = names.program->getAttrOfType<ArrayAttr>("exec.export");
   if (!pieces)
     return;

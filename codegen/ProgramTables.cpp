@@ -27,7 +27,8 @@ int64_t lwcc::bytesOfState(BufferOp buffer) {
 
 int64_t lwcc::weightsNeeded(ProgramOp program, bool exports) {
   int64_t needed = 0;
-  // An offset and a tensor have at most maxBytes each.
+  // Neither an offset nor a tensor has more than maxBytes, so their sum does
+  // not overflow.
   for (auto buffer : program.getBody().getOps<BufferOp>())
     for (StringRef name : {"exec.init", "exec.fresh"})
       if (auto init = buffer->getAttrOfType<train::InitAttr>(name);
@@ -41,7 +42,8 @@ int64_t lwcc::weightsNeeded(ProgramOp program, bool exports) {
   return needed;
 }
 
-/// Literal bytes {offset, bytes} of the blob, or the name of a state tensor.
+/// Checks the recipe of the exported file: bytes {offset, bytes} of the blob,
+/// or names of state tensors.
 static LogicalResult checkExport(ProgramOp program,
                                  const llvm::StringMap<BufferOp> &state) {
   Attribute attribute = program->getAttr("exec.export");

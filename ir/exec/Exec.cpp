@@ -1,8 +1,8 @@
 //===- Exec.cpp - The exec dialect ----------------------------------------===//
 //
-// Registration and verifiers. What one op can check by itself is checked here;
-// what needs the whole program (ordering, memory) is checked by the schedule
-// verifier in passes/verify.
+// Registration, syntax and verifiers of the exec dialect. An op that can be
+// checked alone, or by its symbols, is checked here (E2). What needs the whole
+// program (order, memory) is checked by passes/verify/ScheduleVerifier.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -148,11 +148,12 @@ bool BufferOp::isPersistent() {
   }
 }
 
-/// Where a buffer says which part of a tensor it is: that it may be, so that
-/// tables, the trainer and other passes can add up begins and extents.
+/// Checks that the part of a tensor that a buffer describes lies inside the
+/// tensor, so that tables and passes can add begins and extents.
 static LogicalResult checkPart(BufferOp buffer) {
   ArrayRef<int64_t> part = buffer.getTensorType().getShape();
-  // Without extents it is the whole, without a first element it begins at 0.
+  // Without exec.dims a buffer is the whole tensor; without exec.begin it
+  // begins at 0.
   SmallVector<int64_t> whole(part);
   if (Attribute attribute = buffer->getAttr("exec.dims")) {
     auto dims = dyn_cast<DenseI64ArrayAttr>(attribute);
@@ -211,7 +212,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-/// Resolves a buffer, lane, ... by name among the program's symbols.
+/// Checks that a symbol of the program is an op of this type.
 template <typename OpT>
 static LogicalResult checkSymbol(Operation *op, mlir::SymbolTable &symbols,
                                  FlatSymbolRefAttr name, StringRef what) {
@@ -247,8 +248,8 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
-/// A view lies in a buffer declared before it (so that there is no cycle), on
-/// the same device.
+/// Checks that a view lies on the device of its buffer, and that this is
+/// declared first, so that views form no cycle.
 static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   FlatSymbolRefAttr name = buffer.getViewOfAttr();
   if (!name)
@@ -259,7 +260,7 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   if (!parent->isBeforeInBlock(buffer))
     return buffer.emitOpError("is a view of ")
            << name << ", which is declared after it";
-  // Its elements have not the strides of its type.
+  // A view of a window would need the window's strides.
   if (parent.getWindow())
     return buffer.emitOpError("is a view of ")
            << name << ", which is a window itself";
@@ -279,7 +280,7 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
       return buffer.emitOpError("begins at byte ")
              << offset << " of " << name << ", not at " << buffer.getOffset();
   }
-  // Checked along every chain, so that distances from its root can be added.
+  // Checked along the chain, so that distances from the root can be added.
   auto [root, distance] = rootOf(buffer, symbols);
   if (distance > root.getBytes())
     return buffer.emitOpError("begins at byte ")
@@ -292,9 +293,9 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   return success();
 }
 
-/// A call's buffers exist and lie on the device of its lane, but for what its
-/// kernel may read elsewhere; a generated kernel gets its inputs, then the
-/// step's scalars if it draws random numbers.
+/// Checks that a call's buffers exist and lie on its lane's device, but for
+/// operands that the kernel may read elsewhere; and that a generated kernel
+/// gets its inputs, then the scalars if it draws random numbers.
 static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
   if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
     return failure();

@@ -20,7 +20,7 @@ def ExecDialect : Dialect {
   let summary = "A scheduled program on devices, lanes and buffers";
   let cppNamespace = "::lwcc::exec";
   let useDefaultAttributePrinterParser = 1;
-  // Its ops say what the runtime functions are that calls name.
+  // Calls name runtime functions, and ops of the train dialect describe these.
   let dependentDialects = ["::lwcc::train::TrainDialect"];
 }
 
@@ -50,7 +50,7 @@ def LaneKindAttr : AttrDef<ExecDialect, "LaneKind"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-/// Attributes of the dialect train, whose ops are not needed here.
+/// An attribute of the train dialect; its ops are not included here.
 class TrainAttribute<string name, string summary>
     : Attr<CPred<"::llvm::isa<::lwcc::train::" # name # ">($_self)">, summary> {
   let storageType = "::lwcc::train::" # name;
@@ -116,11 +116,12 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType();
-    /// What the tensor is called that it holds, or holds a tile or part of.
+    /// The name of the tensor that the buffer holds, or holds a tile or part
+    /// of.
     ::mlir::StringAttr getTensorName() {
       return getTensorAttr() ? getTensorAttr() : getSymNameAttr();
     }
-    /// Bytes of its elements.
+    /// Bytes of its elements, without gaps.
     int64_t getBytes();
     /// Whether the contents survive from one run to the next.
     bool isPersistent();

@@ -100,7 +100,7 @@ private:
     return true;
   }
 
-  /// Records the first mistake; always false.
+  /// Records the first error; always returns false.
   bool fail(const llvm::Twine &expected) {
     StringRef found = peek();
     return failWith("expected " + expected + ", found " +

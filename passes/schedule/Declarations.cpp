@@ -197,7 +197,7 @@ void Declarations::createParameters() {
   }
 }
 
-/// Both functions have the same signature and share these buffers.
+/// Declares inputs and results once: both functions have the same signature.
 void Declarations::createInputsAndResults() {
   func::FuncOp func = funcs.front();
   Block &body = func.getBody().front();

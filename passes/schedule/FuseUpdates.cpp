@@ -1,17 +1,24 @@
 //===- FuseUpdates.cpp - Gradients and update of a layer in one op --------===//
 //
-// Takes `sharded`, gives `sharded`. Of a fully connected layer
+// Takes `sharded`, gives `sharded`; CPU target only. Of a fully connected layer
 //
-//     dx = matmul(dy, w)                    (not of the first layer)
+//     dx = matmul(dy, w)                    (absent in the first layer)
 //     g = matmul(transposed dy, x)
 //     w', m' = sgd(w, m, scalars, loss, g)
 //
-// becomes one matmul_sgd, where that pays: with few rows. It must be known that
-//   - g is made here and is all of the gradient, and nobody else reads it;
-//   - dx is needed by nobody who must run before the update: those who read the
-//     old weights are of the forward pass. Otherwise dx stays on its own.
-// A gradient that is summed over tiles or devices has other terms, or another
-// place; what is updated in parts has no op that reads all of w.
+// becomes one matmul_sgd, which passes over the weights once and never stores
+// g. That pays with few rows (samples): then the layer is bound by the
+// bandwidth of memory. Conditions:
+// - g is the whole gradient, made on this device, with no reader but the
+//   update;
+// - no op that is to read the old w runs after the update. If one may, dx stays
+//   an op of its own.
+//
+// A gradient that is summed over tiles or devices has several terms or another
+// place, and a parameter that is updated in parts has no op that reads all of
+// w; neither is fused.
+//
+// Does not decide how many rows are few: an option of the pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +40,15 @@ static int64_t rankOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
 }
 
-/// A product of matrices and nothing else.
+/// Whether a matmul is a plain product of two matrices: no bias, no ReLU, b not
+/// transposed.
 static bool isPlainProduct(MatMulOp op, bool transposeA) {
   return op && rankOf(op.getA()) == 2 && rankOf(op.getB()) == 2 &&
          !op.getBias() && !op.getRelu() && !op.getTransposeB() &&
          op.getTransposeA() == transposeA;
 }
 
-/// Where a value is made: the encoding of its type.
+/// The place of a value: the encoding of its type.
 static Attribute placeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getEncoding();
 }
@@ -50,7 +58,8 @@ static bool isThereAt(Operation *place, Value value) {
   return !producer || producer->isBeforeInBlock(place);
 }
 
-/// The layer's data gradient, if it may run together with the update.
+/// The matmul of the layer's data gradient, if it can be fused with the update;
+/// null if not.
 static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
   MatMulOp found;
   for (Operation *user : update.getW().getUsers()) {
@@ -82,7 +91,8 @@ static void fuse(SgdOp update, int64_t rows) {
   Operation *first = gradient;
   if (data && data->isBeforeInBlock(gradient))
     first = data;
-  // The loss may come from another device, fetched where an update asked first.
+  // The loss may be fetched from another device by a transfer that stands in
+  // front of the first update that needed it.
   auto fetch = update.getLoss().getDefiningOp<TransferOp>();
   Value loss = fetch ? fetch.getX() : update.getLoss();
   if (!isThereAt(first, x) || !isThereAt(first, loss))

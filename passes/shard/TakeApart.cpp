@@ -1,11 +1,15 @@
 //===- TakeApart.cpp - What a tile cannot do alone ------------------------===//
 //
-// Some ops do in one call what their tiles can only do together: a product with
-// a fused ReLU, which must not be taken of partial sums, a mean of losses,
-// which divides by something of all samples, and what looks at all classes.
-// Where such an op is cut that way, it becomes one that can be cut and what
-// must be done with the sum.
+// Replaces ops whose result on a tile is not a part of their result on the
+// whole, in the function that is about to be sharded:
+// - a product or convolution with a fused ReLU that is cut along k: ReLU of
+//   partial sums is not ReLU of their sum, so the ReLU becomes an op of its own
+//   behind the sum;
+// - a mean loss that is cut along n: it divides by the weights of all samples,
+//   so it becomes a sum of losses and a division;
+// - what reads all classes, cut along c: TakeClassesApart.cpp.
 //
+// Changes no op whose tiles are independent, and decides no cuts.
 //===----------------------------------------------------------------------===//
 
 #include "passes/shard/TakeApart.h"
@@ -54,7 +58,7 @@ Value shard::overDivisor(Substitute &make, StringRef name, Value sum,
   return make.map(name, "x0 / x1", {sum, divisor});
 }
 
-/// What the sum is called of whose mean has this name.
+/// The name of the sum of losses whose mean is called `mean`.
 static std::string sumOf(StringRef mean) {
   return mean.empty() ? "" : (mean + ".sum").str();
 }
@@ -92,14 +96,16 @@ static void splitOffMeanGrad(OpT op) {
   op.setSum(true);
   Substitute make(op);
   Value divisor = divisorOf(make, op);
-  // Without a name: as it is called after its layer (passes/schedule/Names.h).
+  // Without a name, a value is named after its layer; this is that name
+  // (passes/schedule/Names.h).
   StringRef name = nameOf(op.getDloss());
   op.getDlossMutable().assign(overDivisor(
       make, name.empty() ? ("d_" + layerOf(op) + ".sum").str() : sumOf(name),
       op.getDloss(), divisor));
 }
 
-/// Whether an op is cut along what it normalizes over or looks for labels in.
+/// Whether an op is cut along the dimension that it normalizes over or compares
+/// labels with.
 static bool isCutAlongClasses(Operation *op, const Cuts &cuts) {
   auto alongAxis = [&](auto softmax) {
     int dim = usualAxes(shapeOf(softmax.getY()))[softmax.getAxis()];

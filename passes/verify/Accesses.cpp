@@ -48,7 +48,8 @@ LogicalResult Accesses::add(CallOp call, Stamp stamp,
   return success(ok);
 }
 
-/// Results overlap nothing of the same call, unless the kernel works in place.
+/// E8: results overlap each other nowhere, and an operand only where the
+/// kernel's `sharing` allows it.
 void Accesses::checkSharing(CallOp call) {
   auto overlap = [](const Extent &a, const Extent &b) {
     return a.device == b.device && a.begin < b.end && b.begin < a.end;
@@ -87,7 +88,8 @@ void Accesses::checkSharing(CallOp call) {
   }
 }
 
-/// The bytes hold a value of the same buffer, and its write is finished.
+/// E7 and half of E6: the bytes hold a value of the same root buffer, and its
+/// write happens before the read.
 void Accesses::checkRead(CallOp call, const Extent &from, int lane,
                          const HappensBefore &order, Shadow &shadow) {
   StringRef name = from.buffer.getSymName();
@@ -117,7 +119,8 @@ void Accesses::checkRead(CallOp call, const Extent &from, int lane,
   }
 }
 
-/// Everything that touched the bytes before is finished.
+/// The other half of E6: every earlier access to the bytes happens before the
+/// write.
 void Accesses::checkWrite(CallOp call, const Extent &to, int lane,
                           const HappensBefore &order, Shadow &shadow) {
   StringRef name = to.buffer.getSymName();

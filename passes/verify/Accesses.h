@@ -1,15 +1,16 @@
 //===- Accesses.h - Who touches which bytes, and when -----------*- C++ -*-===//
 //
-// The calls of one sequence against a shadow of every arena: an interval map
-// that knows for each byte which buffer it belongs to, the last write, and the
-// last read on every lane since then (rules E6, E7 and E8 of
+// The calls of one sequence against a shadow of every arena (shadow memory, as
+// in dynamic race detectors such as FastTrack, Flanagan and Freund 2009). The
+// shadow is an interval map: for each byte the root buffer it belongs to, the
+// last write, and the last read on every lane since (rules E6, E7 and E8 of
 // ir/exec/README.md).
 //
-// Comparing an access only with those is enough. If it is ordered behind the
-// last write, and that write was ordered behind everything before it, then
-// everything is ordered behind everything; where a link is missing, the link
-// itself is reported. The cost is linear in the accesses times the intervals
-// that each of them touches.
+// An access is compared with these alone, and that suffices. Happens-before is
+// transitive: if the access is ordered behind the last write, and that write
+// behind all accesses before it, the access is ordered behind all. If an
+// earlier link is missing, it was reported there. The cost is linear in the
+// accesses times the intervals that each touches.
 //
 // Not decided here: what is ordered behind what (ir/exec/HappensBefore.h), and
 // whether the buffers may lie where they do (Layout.h).
@@ -25,26 +26,27 @@
 
 namespace lwcc::proof {
 
-/// One access of the past.
+/// A past access, in the shadow. (The op of the dialect is EventOp.)
 struct Event {
   Stamp stamp;       ///< index 0: the value at the start of the run
   exec::CallOp call; ///< null at the start of the run
 };
 
-/// What is known about a piece of an arena.
+/// What the shadow knows about an interval of an arena. (meaning::Piece, in
+/// Meaning.h, is an interval of a value.)
 struct Piece {
   int64_t end = 0;
   exec::BufferOp owner; ///< root buffer through which it was last written
   Event write;
-  llvm::SmallVector<Event, 2> reads; ///< since the write, one per lane
+  llvm::SmallVector<Event, 2> reads; ///< the last per lane since that write
 };
 
-/// An arena's bytes that hold something, by their first byte.
+/// The intervals of an arena that hold something, by first byte.
 class Shadow {
 public:
   using Map = std::map<int64_t, Piece>;
 
-  /// Splits pieces so that one ends (and another begins) at `at`.
+  /// Splits the interval that contains `at`, so that one begins there.
   void splitAt(int64_t at) {
     auto after = pieces.upper_bound(at);
     if (after == pieces.begin())
@@ -57,7 +59,7 @@ public:
     pieces.emplace_hint(after, at, std::move(tail));
   }
 
-  /// The pieces inside [begin, end), after splitting at its ends.
+  /// The intervals inside [begin, end); those at its ends are split first.
   llvm::iterator_range<Map::iterator> inside(int64_t begin, int64_t end) {
     splitAt(begin);
     splitAt(end);
@@ -110,7 +112,7 @@ private:
     ok = false;
     return op->emitOpError();
   }
-  /// The tensors of a list that are there.
+  /// The tensors of a list that are not absent.
   llvm::SmallVector<const Extent *> present(mlir::ArrayAttr tensors) {
     llvm::SmallVector<const Extent *> result;
     for (mlir::Attribute a : tensors)

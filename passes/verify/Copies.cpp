@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
-/// What the trainer saves: it must not depend on which copy is read.
+/// Whether a checkpoint holds the tensor: then it must not matter which copy is
+/// saved.
 static bool isState(Role role) {
   return role == Role::Parameter || role == Role::Statistic ||
          role == Role::Optimizer || role == Role::Constant;
@@ -30,7 +31,7 @@ static bool overlap(BufferOp a, BufferOp b) {
   return true;
 }
 
-/// In what two parts of a tensor differ that must not, empty if in nothing.
+/// The property in which two parts of one tensor differ, empty if in none.
 static StringRef differenceOf(BufferOp a, BufferOp b) {
   auto extentsOf = [](BufferOp buffer) {
     auto list = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
@@ -55,8 +56,8 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
   llvm::DenseMap<Attribute, BufferOp> firsts;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
     StringAttr tensor = buffer.getTensorName();
-    // Loss and metric are whole. Input, labels and scalars are what their role
-    // says: a parameter may have the same name.
+    // Loss and metric are never cut. Input, labels and scalars are identified
+    // by their role, since a parameter may have the same name.
     Role role = buffer.getRole();
     if (!buffer.isPersistent() || role == Role::Loss || role == Role::Metric)
       continue;

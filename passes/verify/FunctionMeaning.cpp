@@ -1,8 +1,8 @@
 //===- FunctionMeaning.cpp - What a function computes ---------------------===//
 //
-// The side of the values: each op once, in the order of the function. Ops that
-// become a call of another name are translated here; nothing is known of
-// memory.
+// The meaning of a function, by its SSA values: evaluates each op once, in
+// program order. Ops that become calls of another name (map, constant) are
+// translated here. Nothing is known of memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ static RankedTensorType typeOf(Type type) {
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
 }
 
-/// Everything that the op says of itself, defaults included.
+/// The parameters of an op, defaults included.
 static DictionaryAttr fieldsOf(mlir::Operation *op) {
   op->getName().populateDefaultProperties(op->getPropertiesStorage());
   NamedAttrList fields;
@@ -40,7 +40,7 @@ static meaning::Operation translate(mlir::Operation *op) {
   if (auto map = dyn_cast<train::MapOp>(op)) {
     operation.expression = map.getExpr();
     operation.inputs = map.getInputs().size();
-    // Which part of a tensor it draws random numbers for.
+    // The part of the tensor for which a map draws random numbers.
     NamedAttrList fields;
     if (Attribute begin = op->getAttr(train::beginAttr))
       fields.append("begin", begin);
@@ -96,7 +96,7 @@ public:
   SmallVector<int64_t> run();
 
 private:
-  /// A tensor that outlives the step.
+  /// Registers a tensor that becomes a persistent buffer.
   void addTensor(exec::Role role, StringRef name, Type type,
                  DictionaryAttr attributes, ArrayRef<Attribute> more = {});
   void addParametersAndArguments();
@@ -110,7 +110,7 @@ private:
   Builder builder;
   Evaluator evaluator;
   llvm::DenseMap<Attribute, size_t> parameters; ///< by symbol
-  // Of parameters, then of arguments: what they hold at first, in the end.
+  // Of parameters, then arguments: type, content at first, content in the end.
   SmallVector<RankedTensorType> types;
   SmallVector<Content> before, after;
   llvm::DenseMap<Value, Content> contents;
@@ -163,7 +163,8 @@ void FunctionReader::write(train::WriteOp write) {
   SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
   if (auto begin = write.getBegin())
     start.assign(begin->begin(), begin->end());
-  // Only what is stored densely can be written; train-to-exec says so.
+  // A part that is not stored densely cannot be written: train-to-exec reports
+  // it.
   int64_t first = denseRange(whole, start, step, part).value_or(0);
   int64_t end = first + exec::bytesOf(part);
   Content now = rangeOf(after[number], 0, first);

@@ -28,7 +28,8 @@ LogicalResult Layout::find() {
     ok = false;
     return op->emitOpError();
   };
-  // With what the verifiers of exec hold buffers to, no sum below overflows.
+  // The verifiers of the exec dialect bound the sizes of buffers, and this the
+  // arenas: no sum below overflows.
   for (DeviceOp device : deviceOps)
     if (static_cast<int64_t>(device.getArena()) < 0 ||
         static_cast<int64_t>(device.getArena()) > maxBytes)
@@ -66,7 +67,7 @@ LogicalResult Layout::find() {
   return success(succeeded(checkPersistent(roots)) && ok);
 }
 
-/// Persistent bytes belong to one buffer for ever: the next run reads them.
+/// E4: persistent bytes belong to one buffer, since the next run reads them.
 LogicalResult Layout::checkPersistent(
     MutableArrayRef<llvm::SmallVector<Extent>> rootsOfDevices) {
   bool ok = true;

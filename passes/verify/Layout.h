@@ -17,7 +17,7 @@
 
 namespace lwcc::proof {
 
-/// Where a buffer lies, views resolved.
+/// The bytes of a buffer, views resolved.
 struct Extent {
   mutable exec::BufferOp buffer; ///< mutable: MLIR's accessors are not const
   exec::BufferOp root;

@@ -1,8 +1,9 @@
 //===- Meaning.cpp - What an operation means ------------------------------===//
 //
-// Movements are resolved into the bytes that they move, by arithmetic of their
-// own (the compiler's is in ir/exec/Views.cpp, which this is to judge);
-// every other operation makes new values, named by their hash.
+// The semantics of operations. A movement rearranges the pieces of its operand,
+// by index arithmetic of this file: ir/exec/Views.cpp has the compiler's, which
+// is on trial here. Any other operation makes new values, numbered by their
+// hash (xxh3, 64 bits).
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,7 @@ Content meaning::rangeOf(ArrayRef<Piece> content, int64_t first,
   return range;
 }
 
-/// Dimensions from the one whose neighbours are furthest apart in memory.
+/// Dimensions in the order of storage, outermost first.
 static SmallVector<int64_t> storageOrder(RankedTensorType type) {
   if (exec::isChannelsLast(type))
     return {0, 2, 3, 1};
@@ -66,7 +67,8 @@ std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
       part.getRank() != whole.getRank() || start.size() != rank ||
       step.size() != rank)
     return std::nullopt;
-  // From outside to inside: one element, then a range, then everything.
+  // From the outermost dimension in: extents of 1, then one range, then whole
+  // extents.
   int64_t first = 0;
   bool one = true;
   for (int64_t d : storageOrder(whole)) {
@@ -80,8 +82,8 @@ std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
   return first * whole.getElementTypeBitWidth() / 8;
 }
 
-/// Whether the same bytes are the same elements in logical order. Where at most
-/// one of channels and pixels has an extent, channels-last is row-major.
+/// Whether a reshape moves no bytes. Channels-last equals row-major if there is
+/// one channel or one pixel.
 static bool samePlaces(RankedTensorType from, RankedTensorType to) {
   auto layout = [](RankedTensorType type) -> std::array<int64_t, 3> {
     if (exec::isChannelsLast(type)) {
@@ -96,7 +98,7 @@ static bool samePlaces(RankedTensorType from, RankedTensorType to) {
          layout(from) == layout(to);
 }
 
-/// Whether the same bytes are the elements with their dimensions permuted.
+/// Whether a transpose by `perm` moves no bytes.
 static bool samePlaces(RankedTensorType from, RankedTensorType to,
                        ArrayRef<int64_t> perm) {
   auto size = perm.size();
@@ -142,7 +144,7 @@ uint64_t Evaluator::textHash(Type type) {
 }
 
 namespace lwcc::meaning {
-/// The words that a value's number is made of.
+/// Collects the words that a value's number is the hash of.
 class Hash {
 public:
   Hash(Evaluator &evaluator, StringRef kind) : evaluator(evaluator) {
@@ -208,7 +210,7 @@ Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
   hash.add(type);
   for (auto [d, begin] : llvm::enumerate(start))
     hash.add(uint64_t(begin));
-  // Of one element no step is ever taken.
+  // With one element no step is taken, so the step means nothing.
   for (auto [d, distance] : llvm::enumerate(step)) {
     bool moot = d < size_t(type.getRank()) && type.getDimSize(d) == 1;
     hash.add(uint64_t(moot ? 1 : distance));
@@ -216,7 +218,7 @@ Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
   return wholeValue(hash.finish(), type);
 }
 
-/// A list among the fields, empty if there is none.
+/// A list among the parameters, empty if there is none.
 static ArrayRef<int64_t> listOf(const meaning::Operation &operation,
                                 StringRef name) {
   auto list = operation.fields ? operation.fields.getAs<DenseI64ArrayAttr>(name)
@@ -224,8 +226,7 @@ static ArrayRef<int64_t> listOf(const meaning::Operation &operation,
   return list ? list.asArrayRef() : ArrayRef<int64_t>();
 }
 
-/// The dimension that a concat or split works along, if the operation has one
-/// that fits the type.
+/// The axis of a concat or split; nothing unless it is a dimension of the type.
 static std::optional<int64_t> axisOf(const meaning::Operation &operation,
                                      RankedTensorType type) {
   auto axis = operation.fields ? operation.fields.getAs<IntegerAttr>("axis")
@@ -235,7 +236,7 @@ static std::optional<int64_t> axisOf(const meaning::Operation &operation,
   return axis.getInt();
 }
 
-/// The parts behind each other, if each is stored densely in the result.
+/// The result of a concat whose parts are stored one behind the other.
 static std::optional<Content> join(const meaning::Operation &operation) {
   RankedTensorType whole = operation.results[0];
   std::optional<int64_t> axis = axisOf(operation, whole);
@@ -255,7 +256,7 @@ static std::optional<Content> join(const meaning::Operation &operation) {
   return end == exec::bytesOf(whole) ? std::optional(content) : std::nullopt;
 }
 
-/// The parts of a split, if its sizes are those of its results.
+/// The results of a split whose sizes are those of the results.
 static std::optional<SmallVector<Content>>
 cut(const meaning::Operation &operation, Evaluator &evaluator) {
   const Tensor &whole = operation.operands[0];
@@ -294,7 +295,7 @@ SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
   if (!operation.results.empty())
     to = operation.results[0];
 
-  // What moves bytes and changes none.
+  // Movements: contents are rearranged.
   if (callee == "transfer" && operands.size() == operation.results.size() &&
       llvm::all_of(llvm::zip_equal(operands, operation.results), [](auto pair) {
         return std::get<0>(pair).type == std::get<1>(pair);
@@ -328,7 +329,7 @@ SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
   hash.add(operation.expression);
   hash.add(uint64_t(operation.inputs));
   hash.add(operation.fields);
-  // Optional tensors stand last; absent ones may or may not be listed.
+  // Optional tensors stand last. Absent ones at the end may be listed or not.
   size_t present = operands.size();
   while (present && !operands[present - 1].type)
     --present;

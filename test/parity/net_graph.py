@@ -9,8 +9,8 @@ from onnx import TensorProto, helper
 
 FLOAT = TensorProto.FLOAT
 
-# What only gives its input another name makes no layer; a softmax at the end is
-# part of the loss.
+# Operators that only rename their input make no layer, and a softmax at the end is part of the
+# loss.
 NAMES = {"Identity", "Cast", "CastLike", "SequenceAt", "LogSoftmax"}
 RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 
@@ -20,7 +20,7 @@ class Graph:
 
     def __init__(self, rng):
         self.rng, self.nodes, self.constants = rng, [], []
-        self.layers = []  # (name, extents by dimension) of what may be cut
+        self.layers = []  # (name, extents by dimension) of layers that a plan may cut
         self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
         self.kind = ""  # of the last operator
 
@@ -60,7 +60,8 @@ class Graph:
         self.shape = shape or self.shape
         if extents is None:
             extents = dict(zip("chw", self.shape)) if len(self.shape) < 4 else {}
-        # Several reshapes become one, along what is left of channels.
+        # The compiler makes one op of consecutive reshapes, with other channels to cut
+        # than either has: the plan cuts none of them.
         if {kind, self.kind} <= RESHAPES:
             extents, self.layers[-1] = {}, (self.layers[-1][0], {})
         if kind not in NAMES:

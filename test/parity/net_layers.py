@@ -7,7 +7,7 @@ from onnx import TensorProto
 
 from net_graph import FLOAT, Graph
 
-# Where they are defined and tame: of any value; of one between 0 and 1.
+# Elementwise operators: defined and of moderate slope for any value; for values in (0, 1).
 UNARY = ["Abs", "Elu", "Erf", "HardSigmoid", "HardSwish", "LeakyRelu", "Neg",
          "Relu", "Sigmoid", "Softplus", "Tanh", "Gelu", "Identity"]
 UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal"]
@@ -19,12 +19,12 @@ class Layers(Graph):
     #--- Windows and products
 
     def window(self, kernel, ceil=False):
-        """Strides, pads and dilations that leave at least two rows and columns
-        of the last value, or None; and the size of the result."""
+        """Strides, pads and dilations with which at least two rows and columns of the
+        last value are left, or None; and the size of the result."""
         rng, size, options = self.rng, [], {}
         stride = [rng.choice([1, 1, 2, 3, 4]) for _ in range(2)]
         dilation = [rng.choice([1, 1, 1, 2]) for _ in range(2)]
-        # Convolutions may have windows over nothing but padding.
+        # A convolution's windows may cover nothing but padding; a pooling's may not.
         pads = [rng.randrange((k + 1) // 2 if ceil else k + 1)
                 for k in kernel * 2]
         if rng.random() < 0.2:
@@ -95,7 +95,7 @@ class Layers(Graph):
         self.op(kind, weights, (outputs,), {"c": outputs, "k": inputs},
                 **({"transB": 1} if kind == "Gemm" else {}))
 
-    #--- What goes over images once
+    #--- Elementwise operators and normalization
 
     def unary(self):
         kind = self.rng.choice(UNARY + UNARY_OF_SIGMOID)

@@ -12,7 +12,7 @@ class Movements(Layers):
     """What moves elements."""
 
     def pad(self):
-        """Sometimes takes something off."""
+        """Pads that may be negative: they crop."""
         rng, (c, h, w) = self.rng, self.shape
         pads = [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
         pads += [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
@@ -90,7 +90,7 @@ class Movements(Layers):
                 self.op("Add", [whole])
 
     def sequence(self):
-        """As exporters write torch.split."""
+        """A split written as exporters write torch.split: SplitToSequence, SequenceAt."""
         axis = self.rng.randrange(1, 4)
         sizes, shape = self.parts(axis), list(self.shape)
         if not sizes:
@@ -107,7 +107,7 @@ class Movements(Layers):
                        tuple(shape), extents)
 
     def shuffle(self):
-        """Of channels, between groups: by way of five dimensions."""
+        """Channel shuffle between groups (ShuffleNet), by a transpose in five dimensions."""
         (c, h, w) = self.shape
         groups = [g for g in range(2, c) if c % g == 0]
         if not groups:

@@ -18,17 +18,17 @@ from net_movements import Movements
 
 TABLE = Path(__file__).parents[2] / "frontend" / "OnnxOpTable.cpp"
 
-# Losses of the file are the ops of the loss that lwcc adds (test/frontend).
+# Loss nodes become the same ops as the loss that lwcc adds; test/frontend has them.
 NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}
 
 
 def imported_operators():
-    """Those of the table that become ops of a program."""
+    """Operators of the frontend's table that become ops of a program."""
     return set(re.findall(r'^  \{"(\w+)",.*\bimport\w+', TABLE.read_text(), re.M))
 
 
 def undrawn(networks):
-    """Operators of the table that none of the first networks has."""
+    """Operators of the table that occur in none of the first networks."""
     drawn = set(NOT_DRAWN)
     for seed in range(networks):
         net = Net(random.Random(seed))
@@ -54,15 +54,15 @@ class Net(Movements):
         self.op("Div", [below])
 
     def shortcut(self):
-        """A residual block of half or a third of the size: its shortcut, a
-        strided 1x1 convolution, does not look at most of its input."""
+        """A residual block that shrinks images to a half or a third. Its shortcut, a
+        strided 1x1 convolution, reads few elements of its input."""
         rng, before, shape = self.rng, self.last, self.shape
         stride, outputs = rng.choice([2, 2, 3]), rng.randrange(2, 7)
         if min(shape[1:]) <= stride:
             return
         short = self.conv(outputs, kernel=[1, 1], stride=stride)
         if rng.random() < 0.3:
-            return  # nobody else looks at its input
+            return  # the block's only branch
         self.last, self.shape = before, shape
         self.conv(outputs, kernel=[3, 3], stride=stride)
         self.op("Relu")
@@ -76,7 +76,8 @@ class Net(Movements):
                 axis=1)
 
     def scaled(self):
-        """By a number per channel, found from all of its pixels or some."""
+        """Scales each channel by a number computed from its pixels, as
+        squeeze-and-excitation does."""
         rng, before, shape = self.rng, self.last, self.shape
         c, (h, w) = shape[0], shape[1:]
         kind = rng.choice(["GlobalAveragePool", "GlobalMaxPool", "ReduceMean",
@@ -101,7 +102,7 @@ class Net(Movements):
         self.op("Mul", [before], shape)
 
     def draw(self):
-        """Appends everything; the shape of the images."""
+        """Appends a whole network; returns the shape of its images."""
         rng = self.rng
         size = rng.choice([8, 9, 12])
         self.shape = image = (self.shape[0], size, size + rng.randrange(3))

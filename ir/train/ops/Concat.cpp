@@ -96,8 +96,9 @@ SmallVector<Value> SplitOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The parts of `parts`, which lie one behind the other in a tensor along
-/// `axis`, that lie in a region of it; none where that is empty.
+/// The regions of `parts` that lie in a region of the tensor which they make
+/// up, one behind the other along `axis`; no region for a part that lies
+/// outside.
 static SmallVector<std::optional<Box>, 4>
 partsIn(const Box &region, ValueRange parts, int64_t axis) {
   SmallVector<std::optional<Box>, 4> regions;

@@ -108,9 +108,10 @@ SmallVector<Value> TransposeOp::buildGradients(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a part of a reshape's result is a part of its operand along: samples,
-/// and as much of what follows them as lies together on both sides (channels,
-/// where images become features); of numbers per channel, the channels.
+/// The units in which a reshape can be cut, so that a part of the operand
+/// becomes a part of the result: samples; within a sample the coarsest blocks
+/// that are contiguous on both sides (the channels, where images become
+/// features); and channels, in tensors of numbers per channel.
 struct ReshapeUnits {
   Axes axes;
   Shape extents;
@@ -141,7 +142,7 @@ Tile ReshapeOp::tile(const Cuts &cuts, const Grid &index) {
     ArrayRef<int64_t> shape = shapeOf(value);
     Box region = wholeOf(value);
     for (size_t d = 0; d < std::min(part.size(), shape.size()); ++d) {
-      // A dimension that is no whole number of units is not cut.
+      // Only a dimension of whole units is cut.
       int64_t perUnit = shape[d] / units.extents[d];
       if (cuts.degrees[units.axes[d]] > 1)
         region[d] = {part[d].begin * perUnit, part[d].end * perUnit};

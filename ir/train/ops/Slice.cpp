@@ -21,7 +21,8 @@ using namespace lwcc::train::family;
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// `part` is what a slice takes of `whole`.
+/// Checks that `part` is what a slice with this start and step takes of
+/// `whole`.
 static LogicalResult verifySlice(Operation *op, Value whole,
                                  ArrayRef<int64_t> start,
                                  ArrayRef<int64_t> step, Value part) {
@@ -73,7 +74,7 @@ LogicalResult SliceGradOp::verify() {
 SmallVector<Value> PadOp::buildGradients(OpBuilder &builder,
                                          ArrayRef<Value> resultGrads,
                                          ArrayRef<bool> needed) {
-  // x[i] lies at y[i + low]; where it was cropped the gradient is zero.
+  // x[i] became y[i + low]; the gradient of cropped elements is zero.
   SmallVector<int64_t> low;
   for (int64_t offset : getLow())
     low.push_back(-offset);
@@ -92,8 +93,8 @@ SmallVector<Value> SliceOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// A part of the result needs what of the operand lies in it, or, of a part
-/// that is border alone, some element that lies outside.
+/// A tile reads the part of the operand that lies in its region. A region that
+/// is all border reads one element, which falls outside of it.
 Tile PadOp::tile(const Cuts &cuts, const Grid &index) {
   ArrayRef<int64_t> x = shapeOf(getX());
   Box out = cut(usualAxes(getY()), getY(), cuts, index), in;
@@ -113,8 +114,9 @@ Tile PadOp::tile(const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
-/// What a slice takes for a part of its result, from its first to its last
-/// element; the attributes say where in this each lies.
+/// The region of the operand from the first to the last element that a part of
+/// a slice's result takes. Sets the attribute that says where in this region
+/// the slice starts.
 template <typename OpT>
 static Box takenRegion(OpT op, const Box &part, NamedAttrList &attributes) {
   Box taken;
@@ -139,7 +141,9 @@ Tile SliceOp::tile(const Cuts &cuts, const Grid &index) {
   return tile;
 }
 
-/// What lies between the regions of the parts is zero.
+/// A tile makes the region between its first and last element. Regions of
+/// different tiles may have elements between them that no tile makes: these are
+/// zero (Pieces.h).
 Tile SliceGradOp::tile(const Cuts &cuts, const Grid &index) {
   Box in = cut(usualAxes(getDy()), getDy(), cuts, index);
   Tile tile;

@@ -1,7 +1,7 @@
 //===- Softmax.cpp - Softmax and log-softmax ------------------------------===//
 //
-// Along an axis. Where that axis is cut, the op is taken apart first
-// (passes/shard/TakeApart.h).
+// Softmax and log-softmax along an axis. If the plan cuts that axis,
+// passes/shard/TakeApart.h replaces the op by maxima, sums and maps.
 //
 //===----------------------------------------------------------------------===//
 
