@@ -62,22 +62,22 @@ void GraphImporter::beginFunction() {
     inputShape.push_back(dim->dim_value());
   SmallVector<Type> types = {train::tensorOf(context, inputShape)};
   SmallVector<StringRef> names = {graph.input->name()};
-  SmallVector<train::ArgumentRole> roles = {train::ArgumentRole::Input};
+  SmallVector<Role> roles = {Role::input};
   if (graph.labels) {
     types.push_back(RankedTensorType::get({batch}, builder.getI32Type()));
     names.push_back("labels");
-    roles.push_back(train::ArgumentRole::Labels);
+    roles.push_back(Role::labels);
   }
   types.push_back(train::scalarsType(context));
   names.push_back("scalars");
-  roles.push_back(train::ArgumentRole::Scalars);
+  roles.push_back(Role::scalars);
   function = func::FuncOp::create(builder, location, train::modelFunc,
                                   builder.getFunctionType(types, {}));
   for (auto [i, name, role] : enumerate(names, roles)) {
     function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
-    if (role != train::ArgumentRole::Input)
+    if (role != Role::input)
       function.setArgAttr(i, train::roleAttr,
-                          train::ArgumentRoleAttr::get(context, role));
+                          train::RoleAttr::get(context, role));
   }
   Block *body = function.addEntryBlock();
   if (!admit(body->getArgument(0), location))
@@ -188,9 +188,8 @@ void GraphImporter::createParameters() {
     }
     train::ParameterOp::create(builder, reporter.atFile(), parameter.name,
                                train::tensorOf(context, parameter.shape),
-                               leaf ? leaf->kind
-                                    : train::ParameterKind::Constant,
-                               initial, leaf ? leaf->fresh : train::InitAttr());
+                               leaf ? leaf->role : Role::constant, initial,
+                               leaf ? leaf->fresh : train::InitAttr());
     if (leaf)
       parameters[leaf->name] = parameter.name;
   }

@@ -18,7 +18,6 @@ using namespace lwcc;
 using namespace lwcc::exec;
 
 #include "ir/exec/ExecDialect.cpp.inc"
-#include "ir/exec/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/exec/ExecAttrs.cpp.inc"
 
@@ -139,13 +138,7 @@ RankedTensorType BufferOp::getTensorType() {
 int64_t BufferOp::getBytes() { return bytesOf(getTensorType()); }
 
 bool BufferOp::isPersistent() {
-  switch (getRole()) {
-  case Role::Activation:
-  case Role::Gradient:
-    return false;
-  default:
-    return true;
-  }
+  return isState(getRole()) || isGiven(getRole()) || isResult(getRole());
 }
 
 /// Where a buffer says which part of a tensor it is: that it may be, so that

@@ -72,7 +72,7 @@ inline constexpr size_t maxTerms = 64;
 /// name), and its #train.role; without one it is an input.
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";
 inline constexpr llvm::StringLiteral roleAttr = "train.role";
-ArgumentRole roleOf(mlir::BlockArgument argument);
+Role roleOf(mlir::BlockArgument argument);
 
 /// Names of the functions of a module, by form (README.md).
 inline constexpr llvm::StringLiteral modelFunc = "model";

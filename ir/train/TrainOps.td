@@ -111,6 +111,16 @@ def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 // Parameters
 //===----------------------------------------------------------------------===//
 
+/// A role, read and set as the enum.
+def StateRole : Attr<And<[RoleAttr.predicate,
+    CPred<"::lwcc::isState(::llvm::cast<::lwcc::train::RoleAttr>($_self).getValue())">]>,
+    "the role of a state tensor"> {
+  let storageType = "::lwcc::train::RoleAttr";
+  let returnType = "::lwcc::Role";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = "::lwcc::train::RoleAttr::get($_builder.getContext(), $0)";
+}
+
 def ParameterOp : TrainOp<"parameter", [Symbol]> {
   let summary = "a persistent tensor, by its ONNX name";
   let description = [{
@@ -119,10 +129,10 @@ def ParameterOp : TrainOp<"parameter", [Symbol]> {
     layer that uses it (for --init=fresh; absent: same as init).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FloatTensor>:$type,
-                       ParameterKindAttr:$kind, InitAttr:$init,
+                       StateRole:$role, InitAttr:$init,
                        OptionalAttr<InitAttr>:$fresh);
   let assemblyFormat = [{
-    $kind $sym_name `:` $type `init` `` $init (`fresh` `` $fresh^)? attr-dict
+    custom<Role>($role) $sym_name `:` $type `init` `` $init (`fresh` `` $fresh^)? attr-dict
   }];
 }
 

@@ -35,7 +35,7 @@ public:
   mlir::FlatSymbolRefAttr kernelFor(train::MapOp map);
   /// A buffer for a value of the function, or for the tile of one that it is;
   /// `tensor` is what the whole is called.
-  exec::BufferOp createBuffer(mlir::Value value, exec::Role role,
+  exec::BufferOp createBuffer(mlir::Value value, Role role,
                               llvm::StringRef tensor, Place place,
                               mlir::FlatSymbolRefAttr parent = {},
                               int64_t offset = -1);
@@ -52,13 +52,13 @@ private:
   void createDevicesAndLanes();
   void createParameters();
   void createInputsAndResults();
-  exec::BufferOp createBuffer(mlir::Location loc, exec::Role role,
+  exec::BufferOp createBuffer(mlir::Location loc, Role role,
                               llvm::StringRef tensor, train::TileAttr tile,
                               mlir::Type type, Place place,
                               mlir::FlatSymbolRefAttr parent, int64_t offset);
   /// A buffer that the trainer knows: a global tensor, or the part of one that
   /// `attributes` describes (Train.h).
-  exec::BufferOp createKnown(mlir::Location loc, exec::Role role,
+  exec::BufferOp createKnown(mlir::Location loc, Role role,
                              llvm::StringRef name, mlir::Type type, Place place,
                              mlir::DictionaryAttr attributes);
   llvm::StringRef deviceOf(Place place) const {

@@ -32,7 +32,7 @@ StringRef plan::servedLayer(Operation *op) {
 
 static bool isTrainable(ModuleOp module, ReadOp read) {
   auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
-  return parameter && parameter.getKind() == ParameterKind::Trainable;
+  return parameter && parameter.getRole() == Role::trainable;
 }
 
 static std::string stringAttr(ModuleOp module, StringRef name) {

@@ -259,7 +259,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is part of a tensor of impossible extents}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
 }
 
 // -----
@@ -267,7 +267,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor of extents [8]}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
 }
 
 // -----
@@ -275,7 +275,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor of extents [8]}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
 }
 
 // -----
@@ -283,7 +283,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
 }
 
 // -----
@@ -291,7 +291,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.begin = array<i64: 9223372036854775807>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.begin = array<i64: 9223372036854775807>}
 }
 
 // -----
@@ -299,7 +299,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
+  exec.buffer trainable @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
 }
 
 // -----
@@ -307,7 +307,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 16>}
+  exec.buffer trainable @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 16>}
 }
 
 // -----
@@ -315,7 +315,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{at "first", is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.begin = "first"}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.begin = "first"}
 }
 
 // -----

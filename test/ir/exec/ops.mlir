@@ -11,8 +11,8 @@ exec.program @tiny attributes {exec.batch = 2 : i64} {
   exec.lane compute @gpu0.lane1 on @gpu0
   // CHECK: exec.event @conv.done
   exec.event @conv.done
-  // CHECK-NEXT: exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
-  exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
+  // CHECK-NEXT: exec.buffer trainable @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
+  exec.buffer trainable @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
   exec.buffer input @x : tensor<2x3x4x4xf32> on @gpu0 at 768
   // CHECK: exec.buffer activation @y : tensor<2x6x2x2xf32> on @gpu0 at -1
   exec.buffer activation @y : tensor<2x6x2x2xf32> on @gpu0 at -1
