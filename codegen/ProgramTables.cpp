@@ -22,7 +22,7 @@ StringRef lwcc::elementName(BufferOp buffer) {
 
 int64_t lwcc::bytesOfState(BufferOp buffer) {
   return *elementCount(globalDims(buffer)) *
-         buffer.getTensorType().getElementTypeBitWidth() / 8;
+         train::elementBytes(buffer.getTensorType());
 }
 
 int64_t lwcc::weightsNeeded(ProgramOp program, bool exports) {

@@ -174,6 +174,7 @@ void GraphImporter::createParameters() {
     Leaf *leaf = nullptr;
     if (auto *found = std::get_if<Leaf *>(&parameter.source))
       leaf = *found;
+    RankedTensorType type = train::tensorOf(context, parameter.shape);
     train::InitAttr initial;
     if (leaf && !leaf->tensor) {
       initial = init(leaf->maker, 0, leaf->a, leaf->b);
@@ -183,11 +184,11 @@ void GraphImporter::createParameters() {
         weights.push_back({blobBytes, static_cast<const Leaf *>(leaf)});
       else
         weights.push_back({blobBytes, std::get<HostRef>(parameter.source)});
-      int64_t bytes = *elementCount(parameter.shape) * int64_t(sizeof(float));
+      int64_t bytes =
+          *elementCount(parameter.shape) * train::elementBytes(type);
       blobBytes += (bytes + 63) / 64 * 64;
     }
-    train::ParameterOp::create(builder, reporter.atFile(), parameter.name,
-                               train::tensorOf(context, parameter.shape),
+    train::ParameterOp::create(builder, reporter.atFile(), parameter.name, type,
                                leaf ? leaf->role : Role::constant, initial,
                                leaf ? leaf->fresh : train::InitAttr());
     if (leaf)
@@ -237,8 +238,7 @@ bool GraphImporter::admit(Value value, Location location) {
         << "; at most " << maxTensorRank << " dimensions are supported";
     return false;
   }
-  int64_t width = divideCeil(type.getElementTypeBitWidth(), 8);
-  if (count && addBytes(programBytes, *count * width))
+  if (count && addBytes(programBytes, *count * train::elementBytes(type)))
     return true;
   reporter.error(location) << "makes a tensor of shape "
                            << printShape(type.getShape())

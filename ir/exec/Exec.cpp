@@ -86,7 +86,7 @@ void ExecDialect::initialize() {
 }
 
 int64_t lwcc::exec::bytesOf(RankedTensorType type) {
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  return type.getNumElements() * train::elementBytes(type);
 }
 
 std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
@@ -118,7 +118,7 @@ int64_t lwcc::exec::byteOf(RankedTensorType type, ArrayRef<int64_t> element) {
   int64_t offset = 0;
   for (auto [index, stride] : llvm::zip_equal(element, stridesOf(type)))
     offset += index * stride;
-  return offset * type.getElementTypeBitWidth() / 8;
+  return offset * train::elementBytes(type);
 }
 
 int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
@@ -128,7 +128,7 @@ int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
   RankedTensorType type = whole.getTensorType();
   auto last = llvm::map_to_vector(buffer.getTensorType().getShape(),
                                   [](int64_t extent) { return extent - 1; });
-  return byteOf(type, last) + type.getElementTypeBitWidth() / 8;
+  return byteOf(type, last) + train::elementBytes(type);
 }
 
 RankedTensorType BufferOp::getTensorType() {

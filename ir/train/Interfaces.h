@@ -64,11 +64,9 @@ struct Tile {
   mlir::NamedAttrList attributes; ///< those that differ from the whole op's
 };
 
-/// Marks ops of the backward pass, and those that update parameters.
+/// Marks ops of the backward pass.
 template <typename ConcreteOp>
 class GradientOp : public mlir::OpTrait::TraitBase<ConcreteOp, GradientOp> {};
-template <typename ConcreteOp>
-class UpdateOp : public mlir::OpTrait::TraitBase<ConcreteOp, UpdateOp> {};
 
 /// The default that the record of an op gives to one of its attributes.
 template <typename ConcreteOp>

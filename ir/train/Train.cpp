@@ -133,6 +133,11 @@ RankedTensorType lwcc::train::scalarsType(MLIRContext *context) {
       {64}, IntegerType::get(context, 8, IntegerType::Unsigned));
 }
 
+int64_t lwcc::train::elementBytes(Type tensor) {
+  return static_cast<int64_t>(llvm::divideCeil(
+      cast<RankedTensorType>(tensor).getElementTypeBitWidth(), 8));
+}
+
 RankedTensorType lwcc::train::tensorOf(MLIRContext *context,
                                        ArrayRef<int64_t> shape) {
   return RankedTensorType::get(shape, Float32Type::get(context));

@@ -97,6 +97,9 @@ void setNames(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names);
 /// tensor<64xui8>, the type of the step's scalars.
 mlir::RankedTensorType scalarsType(mlir::MLIRContext *context);
 
+/// Bytes of an element of a tensor.
+int64_t elementBytes(mlir::Type tensor);
+
 /// Shape without encoding, f32.
 mlir::RankedTensorType tensorOf(mlir::MLIRContext *context,
                                 llvm::ArrayRef<int64_t> shape);

@@ -8,6 +8,7 @@
 //                              alone: asked for ops of train and for exec.call
 //   TileableOpInterface        how an op is cut into tiles
 //   DifferentiableOpInterface  the gradient
+//   UpdateOpInterface          an optimizer's step of one parameter
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_INTERFACES
@@ -118,19 +119,28 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
     and the states that the optimizer keeps for it, of one shape; its results are
     the new values of these, in the same order and in their memory. It is
     elementwise in them, so that any part may be updated by itself. Sharding,
-    prices and checkpoints know optimizers by this alone.
+    fusion, prices and checkpoints know optimizers by this alone.
   }];
   let methods = [
     InterfaceMethod<"How many tensors of state it keeps.", "unsigned", "getNumStates">,
     InterfaceMethod<[{
       The terms of the gradient, which are summed in their order; they may lie
-      on other devices.
+      on other devices. None if the op makes the gradient itself.
     }],
     "::mlir::MutableOperandRange", "getGradientTerms">,
     InterfaceMethod<"The parameter.", "::mlir::Value", "getWeight", (ins), "",
       [{ return $_op->getOperand(0); }]>,
     InterfaceMethod<"The parameter, then the states.", "::mlir::OperandRange", "getUpdated", (ins), "",
-      [{ return $_op->getOperands().take_front(1 + $_op.getNumStates()); }]>
+      [{ return $_op->getOperands().take_front(1 + $_op.getNumStates()); }]>,
+    InterfaceMethod<[{
+      Builds the op that is this update and both products of the backward pass
+      of y = x * transposed w: the gradient of w, transposed dy * x, and
+      dx = dy * w. Its results are those of the update, then dx. Null if there
+      is no such kernel.
+    }],
+    "::mlir::Operation *", "buildWithProducts",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$dy,
+         "::mlir::Value":$x, "::mlir::Type":$dx), "", [{ return nullptr; }]>
   ];
 }
 

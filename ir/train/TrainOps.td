@@ -95,17 +95,18 @@ class Kernel<string mnemonic, list<Trait> traits = []>
     # "static Sharing sharing(unsigned result, unsigned operand) { return " # shares # "; }\n";
 }
 
-/// Stands in the backward pass, or in the update of parameters.
-class TrainTrait<string name> : NativeOpTrait<name> {
+/// Stands in the backward pass.
+def Gradient : NativeOpTrait<"GradientOp"> {
   let cppNamespace = "::lwcc::train";
 }
-def Gradient : TrainTrait<"GradientOp">;
-def Update : TrainTrait<"UpdateOp">;
 
 def Tileable : DeclareOpInterfaceMethods<TileableOpInterface>;
 /// One that cannot be cut along every dimension that it has.
 def TileableIfAllowed : DeclareOpInterfaceMethods<TileableOpInterface, ["allows"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+def Update : DeclareOpInterfaceMethods<UpdateOpInterface>;
+/// One that there is a kernel for which makes the gradient, too.
+def UpdateWithProducts : DeclareOpInterfaceMethods<UpdateOpInterface, ["buildWithProducts"]>;
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -543,7 +544,7 @@ def FillOp : Kernel<"fill"> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def SgdOp : Kernel<"sgd", [Update, DeclareOpInterfaceMethods<UpdateOpInterface>]> {
+def SgdOp : Kernel<"sgd", [UpdateWithProducts]> {
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
   // In place: w_new is w, m_new is m.
   let shares = "result < 2 && result == operand ? Sharing::required : Sharing::forbidden";
@@ -574,6 +575,12 @@ def MatMulSgdOp : Kernel<"matmul_sgd", [Update]> {
   let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
                        ScalarTensor:$loss, FloatTensor:$dy, FloatTensor:$x);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$dx);
+  let extraClassDefinition = [{
+    unsigned $cppClass::getNumStates() { return 1; }
+    ::mlir::MutableOperandRange $cppClass::getGradientTerms() {
+      return ::mlir::MutableOperandRange(getOperation(), 0, 0);
+    }
+  }];
 }
 
 #endif // LWCC_IR_TRAIN_OPS

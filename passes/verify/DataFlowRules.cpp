@@ -31,8 +31,7 @@ void FormRules::sizes() {
       return;
     }
     std::optional<int64_t> count = elementCount(type.getShape());
-    int64_t bytes = count.value_or(0) *
-                    int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    int64_t bytes = count.value_or(0) * elementBytes(type);
     if (!count || size_t(type.getRank()) > maxTensorRank)
       broken(op, "A1") << "a value of type " << type << " has more than "
                        << (maxBytes >> 40) << " TiB or " << maxTensorRank

@@ -89,8 +89,7 @@ inline bool isScalar(Type type) {
 }
 
 inline bool isGradientOrUpdate(Operation *op) {
-  return op->hasTrait<GradientOp>() || op->hasTrait<UpdateOp>() ||
-         isa<WriteOp>(op);
+  return op->hasTrait<GradientOp>() || isa<UpdateOpInterface, WriteOp>(op);
 }
 
 } // namespace lwcc::forms

@@ -77,7 +77,7 @@ std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
     one &= extent == 1;
     first = first * all + start[d];
   }
-  return first * whole.getElementTypeBitWidth() / 8;
+  return first * train::elementBytes(whole);
 }
 
 /// Whether the same bytes are the same elements in logical order. Where at most

@@ -35,6 +35,24 @@ static bool isTrainable(ModuleOp module, ReadOp read) {
   return parameter && parameter.getRole() == Role::trainable;
 }
 
+/// The op that updates what was read; null if none does.
+static UpdateOpInterface updateOf(ReadOp read) {
+  for (Operation *user : read->getUsers())
+    if (auto update = dyn_cast<UpdateOpInterface>(user);
+        update && update.getWeight() == read.getValue())
+      return update;
+  return {};
+}
+
+static plan::Parameter describe(UpdateOpInterface update) {
+  plan::Parameter parameter;
+  parameter.elementBytes = train::elementBytes(update.getWeight().getType());
+  for (Value state : update.getUpdated().drop_front())
+    parameter.stateBytes += train::elementBytes(state.getType());
+  parameter.update = update->getName().stripDialect().str();
+  return parameter;
+}
+
 static std::string stringAttr(ModuleOp module, StringRef name) {
   auto attr = module->getAttrOfType<StringAttr>(name);
   return attr ? attr.str() : "";
@@ -172,10 +190,12 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       if (!producer || producer->getNumOperands() == 0) {
         // What is not trained is never synchronized.
         auto read = dyn_cast_or_null<ReadOp>(producer);
-        if (read && phaseOf(&op) != Phase::update &&
-            isTrainable(module, read) &&
-            !llvm::is_contained(layer.params, operand))
+        UpdateOpInterface update = read ? updateOf(read) : nullptr;
+        if (update && phaseOf(&op) != Phase::update &&
+            !llvm::is_contained(layer.params, operand)) {
           layer.params.push_back(operand);
+          graph.layers[number].params.push_back(describe(update));
+        }
         continue;
       }
       // Updates read gradients where they lie: that is synchronization.
@@ -187,10 +207,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
         tensor.name = nameOf(operand).str();
         tensor.producer = layerOf(producer);
         tensor.made = phases.lookup(producer);
-        tensor.elementBytes = cast<RankedTensorType>(operand.getType())
-                                  .getElementType()
-                                  .getIntOrFloatBitWidth() /
-                              8;
+        tensor.elementBytes = train::elementBytes(operand.getType());
         graph.layers[tensor.producer].made.push_back(graph.tensors.size());
         layers[tensor.producer].made.push_back(operand);
         graph.tensors.push_back(tensor);

@@ -129,14 +129,21 @@ TEST_F(KernelsTest, PricedFieldsAreFields) {
 }
 
 TEST_F(KernelsTest, UpdatesAreInPlace) {
-  for (StringRef name : {"sgd", "matmul_sgd"}) {
-    const train::Kernel *kernel = train::findKernel(&context, name);
+  int updates = 0;
+  for (RegisteredOperationName op :
+       context.getRegisteredOperationsByDialect("train")) {
+    if (!op.hasInterface<train::UpdateOpInterface>())
+      continue;
+    ++updates;
+    const train::Kernel *kernel = op.getInterface<train::KernelOpInterface>();
+    ASSERT_TRUE(kernel) << op.getStringRef().str();
     for (unsigned state : {0, 1})
       for (unsigned operand = 0; operand < 6; ++operand)
         EXPECT_EQ(kernel->sharing(state, operand),
                   state == operand ? train::Sharing::required
                                    : train::Sharing::forbidden);
   }
+  EXPECT_GE(updates, 2); // sgd, matmul_sgd
   EXPECT_EQ(train::findKernel(&context, "sum")->sharing(0, 0),
             train::Sharing::allowed);
   EXPECT_EQ(train::findKernel(&context, "sum")->sharing(0, 1),
