@@ -198,10 +198,35 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+/// What a generated kernel loads and stores (runtime/core/Elements.h).
+static bool isElement(Type type) {
+  return type.isF32() || type.isSignlessInteger(32) ||
+         type.isUnsignedInteger(8);
+}
+
 LogicalResult KernelOp::verify() {
   if (static_cast<int64_t>(getInputs()) < 0)
     return emitOpError("has a negative number of inputs");
+  if (std::optional<Type> elements = getElements()) {
+    auto type = cast<FunctionType>(*elements);
+    if (type.getNumInputs() != getInputs() || type.getNumResults() != 1 ||
+        !llvm::all_of(type.getInputs(), isElement) ||
+        !isElement(type.getResult(0)))
+      return emitOpError("has elements ")
+             << type << "; expected f32, i32 or ui8 for each of " << getInputs()
+             << " inputs and for the result";
+  }
   return success();
+}
+
+Type lwcc::exec::KernelOp::getInputElement(uint64_t input) {
+  return getElements() ? cast<FunctionType>(*getElements()).getInput(input)
+                       : Float32Type::get(getContext());
+}
+
+Type lwcc::exec::KernelOp::getResultElement() {
+  return getElements() ? cast<FunctionType>(*getElements()).getResult(0)
+                       : Float32Type::get(getContext());
 }
 
 /// Resolves a buffer, lane, ... by name among the program's symbols.
@@ -312,13 +337,27 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
     if (failed(
             checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))
       return failure();
-    int64_t inputs =
-        symbols.lookup<lwcc::exec::KernelOp>(name.getAttr()).getInputs();
+    auto generated = symbols.lookup<lwcc::exec::KernelOp>(name.getAttr());
+    int64_t inputs = generated.getInputs();
     int64_t given = call.getIns().size();
     if (given != inputs && given != inputs + 1)
       return call.emitOpError("has ")
              << given << " operands, but " << name << " takes " << inputs
              << " inputs (and the scalars if it is random)";
+    auto check = [&](Attribute tensor, Type element) -> LogicalResult {
+      auto name = dyn_cast<FlatSymbolRefAttr>(tensor);
+      auto buffer = name ? symbols.lookup<BufferOp>(name.getAttr()) : nullptr;
+      if (!buffer || buffer.getTensorType().getElementType() == element)
+        return success();
+      return call.emitOpError("gives ")
+             << name << " of type " << buffer.getType() << " to "
+             << call.getKernelAttr() << ", which takes " << element << " there";
+    };
+    for (auto [i, tensor] :
+         llvm::enumerate(call.getIns().getValue().take_front(inputs)))
+      if (failed(check(tensor, generated.getInputElement(i))))
+        return failure();
+    return check(call.getOuts()[0], generated.getResultElement());
   }
   return success();
 }

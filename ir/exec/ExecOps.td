@@ -119,11 +119,22 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
 def KernelOp : ExecOp<"kernel", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "a generated elementwise kernel";
   let description = [{
-    `expr` is in the language of ir/train/Expression.h over `inputs` inputs.
+    `expr` is in the language of ir/train/Expression.h over `inputs` inputs. It
+    is computed in float32. What it loads and stores is, too, unless `elements`
+    says the types: `(f32, i32) -> f32`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs, StrAttr:$expr);
-  let assemblyFormat = "$sym_name `(` $inputs `)` `=` $expr attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs, StrAttr:$expr,
+                       OptionalAttr<TypeAttrOf<FunctionType>>:$elements);
+  let assemblyFormat = "$sym_name `(` $inputs `)` `=` $expr (`elements` $elements^)? attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "uint64_t":$inputs,
+                                 "::llvm::StringRef":$expr), [{
+    build($_builder, $_state, name, inputs, expr, ::mlir::TypeAttr());
+  }]>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Type getInputElement(uint64_t input);
+    ::mlir::Type getResultElement();
+  }];
 }
 
 def SequenceOp : ExecOp<"sequence", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {

@@ -41,6 +41,7 @@ include "ir/train/TrainInterfaces.td"
 def FloatTensor : RankedTensorOf<[F32]>;
 def LabelTensor : RankedTensorOf<[I32]>;
 def TapTensor : RankedTensorOf<[UI8, I32]>;
+def MapTensor : RankedTensorOf<[F32, I32, UI8]>; // what a map loads and stores
 def ScalarTensor : 0DTensorOf<[F32]>;
 def ScalarsTensor : RankedTensorOf<[UI8]>; // tensor<64xui8>: StepScalars
 
@@ -180,17 +181,18 @@ def MapOp : PureOp<"map", [AttrSizedOperandSegments, KernelOpInterface, Differen
   let summary = "an elementwise expression with broadcasting";
   let description = [{
     `expr` is an expression (Expression.h) over x0, x1, ...: the inputs, each
-    broadcast numpy-style to the result's shape. `fn` names the row of the
+    broadcast numpy-style to the result's shape. It is computed in float32,
+    whatever the types of its tensors are. `fn` names the row of the
     elementwise table (Elementwise.h) that it comes from, with the row's
     parameters in `params`; only such an op has a gradient, and fusion drops
     both. An expression that calls dropout_mask needs `scalars`.
 
     Becomes one generated kernel (codegen), one call of the runtime's `map`.
   }];
-  let arguments = (ins Variadic<FloatTensor>:$inputs, Optional<ScalarsTensor>:$scalars,
+  let arguments = (ins Variadic<MapTensor>:$inputs, Optional<ScalarsTensor>:$scalars,
                        StrAttr:$expr, OptionalAttr<StrAttr>:$fn,
                        OptionalAttr<DictionaryAttr>:$params);
-  let results = (outs FloatTensor:$y);
+  let results = (outs MapTensor:$y);
   let assemblyFormat = [{
     $expr `(` $inputs `)` (`scalars` `(` $scalars^ `:` type($scalars) `)`)? attr-dict `:`
     functional-type($inputs, $y)

@@ -137,7 +137,9 @@ void fuseInto(MapOp producer, MapOp consumer) {
 
 /// Whether the fused map stays within the limits above.
 bool fits(MapOp producer, MapOp consumer) {
-  if (producer.getY().getType() != consumer.getY().getType())
+  // Storing in another type than the one of the computation rounds.
+  if (producer.getY().getType() != consumer.getY().getType() ||
+      !typeOf(producer.getY()).getElementType().isF32())
     return false;
   Expression inner = expressionOf(producer), outer = expressionOf(consumer);
   SmallVector<Expression> same;

@@ -3,6 +3,7 @@
 #include "passes/schedule/Declarations.h"
 #include "passes/schedule/Storage.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -188,8 +189,21 @@ void Declarations::createInputsAndResults() {
   }
 }
 
+/// The types of a map's elements; null if all are f32.
+static TypeAttr elementsOf(train::MapOp map) {
+  SmallVector<Type> inputs = llvm::map_to_vector(
+      map.getInputs(), [](Value input) { return getElementTypeOrSelf(input); });
+  Type result = getElementTypeOrSelf(map.getY());
+  if (result.isF32() &&
+      llvm::all_of(inputs, [](Type type) { return type.isF32(); }))
+    return {};
+  return TypeAttr::get(FunctionType::get(map.getContext(), inputs, result));
+}
+
 FlatSymbolRefAttr Declarations::kernelFor(train::MapOp map) {
-  FlatSymbolRefAttr &kernel = kernels[{map.getExpr(), map.getInputs().size()}];
+  TypeAttr elements = elementsOf(map);
+  FlatSymbolRefAttr &kernel =
+      kernels[{map.getExpr(), map.getInputs().size(), elements}];
   if (kernel)
     return kernel;
   std::string name =
@@ -198,7 +212,7 @@ FlatSymbolRefAttr Declarations::kernelFor(train::MapOp map) {
           : kernelName(llvm::cantFail(Expression::parse(map.getExpr())));
   auto op =
       exec::KernelOp::create(declarations, map.getLoc(), namer.unique(name),
-                             map.getInputs().size(), map.getExpr());
+                             map.getInputs().size(), map.getExpr(), elements);
   if (!firstKernel)
     firstKernel = op;
   return kernel = FlatSymbolRefAttr::get(op.getSymNameAttr());

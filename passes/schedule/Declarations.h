@@ -75,7 +75,9 @@ private:
   std::map<DeviceId, std::string> devices;
   std::map<Place, std::string> lanes;
   llvm::DenseMap<mlir::Attribute, exec::BufferOp> known;
-  llvm::MapVector<std::pair<llvm::StringRef, size_t>, mlir::FlatSymbolRefAttr>
+  /// By expression, number of inputs and types of elements.
+  llvm::MapVector<std::tuple<llvm::StringRef, size_t, mlir::Attribute>,
+                  mlir::FlatSymbolRefAttr>
       kernels;
 };
 

@@ -103,6 +103,47 @@ exec.program @p {
 // -----
 
 exec.program @p {
+  // expected-error @+1 {{has elements '(f32, ui8) -> f32'; expected f32, i32 or ui8 for each of 1 inputs and for the result}}
+  exec.kernel @k(1) = "x0" elements (f32, ui8) -> f32
+}
+
+// -----
+
+exec.program @p {
+  // expected-error @+1 {{has elements '(f16) -> f32'; expected f32, i32 or ui8 for each of 1 inputs and for the result}}
+  exec.kernel @k(1) = "x0" elements (f16) -> f32
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4xi32> on @d at -1
+  exec.buffer activation @y : tensor<4xf32> on @d at -1
+  exec.kernel @k(1) = "x0"
+  exec.sequence @train_step {
+    // expected-error @+1 {{gives @x of type 'tensor<4xi32>' to @k, which takes 'f32' there}}
+    exec.call "map" @k [@x] -> [@y] on @l for "a" forward
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4xf32> on @d at -1
+  exec.kernel @k(1) = "x0" elements (f32) -> i32
+  exec.sequence @train_step {
+    // expected-error @+1 {{gives @x of type 'tensor<4xf32>' to @k, which takes 'i32' there}}
+    exec.call "map" @k [@x] -> [@x] on @l for "a" forward
+  }
+}
+
+// -----
+
+exec.program @p {
   // expected-error @+1 {{does not belong into an exec.program}}
   builtin.module {}
 }
