@@ -80,6 +80,8 @@ class Kernel<string mnemonic, list<Trait> traits = []>
   list<string> priced = [];
   /// Whether ops/ defines arithmetic().
   bit multiplies = false;
+  /// Whether ops/ defines movement().
+  bit moves = false;
   /// Whether `operand` may lie on another device: a condition in C++.
   string elsewhere = "false";
   /// How `result` may share the memory of `operand`: a Sharing in C++.
@@ -92,6 +94,7 @@ class Kernel<string mnemonic, list<Trait> traits = []>
         # "  static const ::llvm::StringRef list[] = {\"" # !interleave(priced, "\", \"")
         # "\"};\n  return list;\n}\n")
     # !if(multiplies, "static Arithmetic arithmetic(const CallShape &call);\n", "")
+    # !if(moves, "static Movement movement(const CallTypes &call);\n", "")
     # "static bool mayLieElsewhere(unsigned operand) { return " # elsewhere # "; }\n"
     # "static Sharing sharing(unsigned result, unsigned operand) { return " # shares # "; }\n";
 }
@@ -105,9 +108,17 @@ def Tileable : DeclareOpInterfaceMethods<TileableOpInterface>;
 /// One that cannot be cut along every dimension that it has.
 def TileableIfAllowed : DeclareOpInterfaceMethods<TileableOpInterface, ["allows"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+/// Cut like what it reads.
+def Following : NativeOpTrait<"FollowingOp"> {
+  let cppNamespace = "::lwcc::train";
+}
 def Update : DeclareOpInterfaceMethods<UpdateOpInterface>;
 /// One that there is a kernel for which makes the gradient, too.
 def UpdateWithProducts : DeclareOpInterfaceMethods<UpdateOpInterface, ["buildWithProducts"]>;
+def LabelLoss : DeclareOpInterfaceMethods<LabelLossOpInterface>;
+def LabelLossGradient : DeclareOpInterfaceMethods<LabelLossOpInterface, ["getLossGradient"]>;
+/// Along an axis that is an attribute; without a mark the classes are channels.
+def AlongAxis : DeclareOpInterfaceMethods<ClassesOpInterface, ["getClassDimension"]>;
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -177,7 +188,7 @@ def ConstantOp : PureOp<"constant", [ConstantLike, AllTypesMatch<["value", "resu
 //===----------------------------------------------------------------------===//
 
 def MapOp : PureOp<"map", [AttrSizedOperandSegments, KernelOpInterface, Differentiable,
-                           Tileable]> {
+                           Tileable, Following]> {
   let summary = "an elementwise expression with broadcasting";
   let description = [{
     `expr` is an expression (Expression.h) over x0, x1, ...: the inputs, each
@@ -243,7 +254,7 @@ class ConvKernel<string mnemonic, list<Trait> traits = []>
   let multiplies = true;
 }
 
-def ConvOp : ConvKernel<"conv", [Differentiable]> {
+def ConvOp : ConvKernel<"conv", [Differentiable, FusedReluOpInterface]> {
   let summary = "ONNX Conv in two dimensions";
   let arguments = !con((ins FloatTensor:$x, FloatTensor:$w, Optional<FloatTensor>:$bias),
                        ConvAttrs<>.args, (ins DefaultValuedAttr<BoolAttr, "false">:$relu));
@@ -263,7 +274,7 @@ def ConvGradWeightOp : ConvKernel<"conv_grad_weight", [Gradient]> {
   let hasVerifier = 1;
 }
 
-def MatMulOp : Kernel<"matmul", [Differentiable, Tileable]> {
+def MatMulOp : Kernel<"matmul", [Differentiable, Tileable, FusedReluOpInterface]> {
   let summary = "op(a) * op(b) + bias over the last two dimensions";
   let priced = ["transpose_a", "transpose_b"];
   let multiplies = true;
@@ -342,12 +353,12 @@ def BatchNormGradOp : PureOp<"batch_norm_grad", [Gradient]> {
                        FloatTensor:$mean, FloatTensor:$invstd);
   let results = (outs FloatTensor:$dx, FloatTensor:$dscale, FloatTensor:$dbias);
 }
-def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable]> {
+def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable, Following]> {
   let summary = "mean, biased variance and 1/sqrt(variance + epsilon) per channel";
   let arguments = (ins FloatTensor:$x, F32Attr:$epsilon);
   let results = (outs FloatTensor:$mean, FloatTensor:$variance, FloatTensor:$invstd);
 }
-def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats", [Gradient, Tileable]> {
+def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats", [Gradient, Tileable, Following]> {
   let summary = "the two sums of the gradient of batch normalization";
   let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$mean, FloatTensor:$invstd);
   let results = (outs FloatTensor:$dscale, FloatTensor:$dbias);
@@ -374,14 +385,14 @@ def LrnGradOp : Kernel<"lrn_grad", [Gradient, Tileable]> {
 class SoftmaxAttrs {
   dag args = (ins I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
 }
-def SoftmaxOp : Kernel<"softmax", [Differentiable, Tileable]> {
+def SoftmaxOp : Kernel<"softmax", [Differentiable, Tileable, AlongAxis]> {
   let summary = "softmax or log-softmax along an axis";
   let priced = ["axis"];
   let arguments = !con((ins FloatTensor:$x), SoftmaxAttrs<>.args);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def SoftmaxGradOp : Kernel<"softmax_grad", [Gradient, Tileable]> {
+def SoftmaxGradOp : Kernel<"softmax_grad", [Gradient, Tileable, AlongAxis]> {
   let summary = "gradient of softmax";
   let priced = ["axis"];
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$y), SoftmaxAttrs<>.args);
@@ -393,27 +404,29 @@ class LossAttrs {
   dag args = (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                   DefaultValuedAttr<BoolAttr, "false">:$sum);
 }
-def CrossEntropyOp : Kernel<"cross_entropy", [Differentiable, Tileable]> {
+def CrossEntropyOp : Kernel<"cross_entropy", [Differentiable, Tileable, LabelLoss, ClassesOpInterface]> {
   let summary = "cross entropy of logits against class labels";
   let arguments = !con((ins FloatTensor:$logits, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs ScalarTensor:$loss, FloatTensor:$probs);
   let hasVerifier = 1;
 }
-def CrossEntropyGradOp : Kernel<"cross_entropy_grad", [Gradient, Tileable]> {
+def CrossEntropyGradOp : Kernel<"cross_entropy_grad", [Gradient, Tileable, LabelLossGradient,
+                                                       ClassesOpInterface]> {
   let summary = "gradient of cross_entropy";
   let arguments = !con((ins ScalarTensor:$dloss, FloatTensor:$probs, LabelTensor:$labels,
                             Optional<FloatTensor>:$weight), LossAttrs<>.args);
   let results = (outs FloatTensor:$dlogits);
 }
-def NllLossOp : Kernel<"nll_loss", [Differentiable, Tileable]> {
+def NllLossOp : Kernel<"nll_loss", [Differentiable, Tileable, LabelLoss, ClassesOpInterface]> {
   let summary = "negative log-likelihood of class labels";
   let arguments = !con((ins FloatTensor:$logprobs, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs ScalarTensor:$loss);
   let hasVerifier = 1;
 }
-def NllLossGradOp : Kernel<"nll_loss_grad", [Gradient, Tileable]> {
+def NllLossGradOp : Kernel<"nll_loss_grad", [Gradient, Tileable, LabelLossGradient,
+                                             ClassesOpInterface]> {
   let summary = "gradient of nll_loss";
   let arguments = !con((ins ScalarTensor:$dloss, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
@@ -425,7 +438,7 @@ def LossWeightOp : Kernel<"loss_weight", [Tileable]> {
                        I64Attr:$classes, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs ScalarTensor:$sum);
 }
-def AccuracyOp : Kernel<"accuracy", [Tileable]> {
+def AccuracyOp : Kernel<"accuracy", [Tileable, ClassesOpInterface]> {
   let summary = "how many labels are among the one and the five largest logits";
   let arguments = (ins FloatTensor:$logits, LabelTensor:$labels);
   let results = (outs FloatTensor:$counts);
@@ -469,8 +482,9 @@ def ReduceMaxOp : Kernel<"reduce_max", [Tileable]> {
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable]> {
+def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable, Following]> {
   let summary = "the same elements in row-major order, another shape";
+  let moves = true;
   let arguments = (ins FloatTensor:$x);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -479,6 +493,7 @@ def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable]> {
 def TransposeOp : Kernel<"transpose", [Differentiable, Tileable]> {
   let summary = "permutes dimensions: y's dimension d is x's dimension perm[d]";
   let priced = ["perm"];
+  let moves = true;
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -488,6 +503,7 @@ def ConcatOp : Kernel<"concat", [Differentiable, Tileable]> {
   let summary = "joins tensors along an axis";
   let priced = ["axis"];
   let elsewhere = "true";
+  let moves = true;
   let arguments = (ins Variadic<FloatTensor>:$xs, I64Attr:$axis);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -495,6 +511,7 @@ def ConcatOp : Kernel<"concat", [Differentiable, Tileable]> {
 def SplitOp : Kernel<"split", [Differentiable, Tileable]> {
   let summary = "cuts a tensor along an axis";
   let priced = ["axis"];
+  let moves = true;
   let arguments = (ins FloatTensor:$x, I64Attr:$axis, DenseI64ArrayAttr:$sizes);
   let results = (outs Variadic<FloatTensor>:$ys);
   let hasVerifier = 1;
@@ -507,6 +524,7 @@ def PadOp : Kernel<"pad", [Differentiable, Tileable]> {
 }
 def SliceOp : Kernel<"slice", [Differentiable, Tileable]> {
   let summary = "y[i] = x[start + i * step]";
+  let moves = true;
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -532,11 +550,12 @@ def TransferOp : Kernel<"transfer"> {
   // One call brings what several such ops do (passes/schedule/MergeTransfers.h).
   let resultTensors = "{0, true}";
   let operandTensors = "{0, true}";
+  let moves = true;
   let arguments = (ins AnyRankedTensor:$x);
   let results = (outs AnyRankedTensor:$y);
   let hasVerifier = 1;
 }
-def FillOp : Kernel<"fill"> {
+def FillOp : Kernel<"fill", [Following]> {
   let summary = "a constant that some op reads from memory";
   let arguments = (ins F32Attr:$value);
   let results = (outs FloatTensor:$y);

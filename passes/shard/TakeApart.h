@@ -36,35 +36,17 @@ private:
   void describe(mlir::Operation *made, llvm::StringRef name);
 };
 
-/// The operand or result of a loss or its gradient with a number per class.
-inline mlir::Value scoresOf(train::CrossEntropyOp op) { return op.getLogits(); }
-inline mlir::Value scoresOf(train::CrossEntropyGradOp op) {
-  return op.getProbs();
-}
-inline mlir::Value scoresOf(train::NllLossOp op) { return op.getLogprobs(); }
-inline mlir::Value scoresOf(train::NllLossGradOp op) {
-  return op.getDlogprobs();
-}
-
 /// What the mean of the losses of an op divides by, a loss or its gradient.
-template <typename OpT>
-mlir::Value divisorOf(Substitute &make, OpT op) {
-  return make
-      .create<train::LossWeightOp>(
-          "loss_weight", train::tensorOf(op.getContext(), {}), op.getLabels(),
-          op.getWeight(), shapeOf(scoresOf(op))[1], op.getIgnoreIndex())
-      .getSum();
-}
+mlir::Value divisorOf(Substitute &make, train::LabelLossOpInterface op);
 
 /// The quotient of a sum and what divisorOf gave. With no label that counts,
 /// the loss and its gradient are 0.
 mlir::Value overDivisor(Substitute &make, llvm::StringRef name, mlir::Value sum,
                         mlir::Value divisor);
 
-/// Replaces an op that works along the classes (of a loss, of a softmax's
-/// gradient) by ops whose tiles each need only their classes, and sums over
-/// all (TakeClassesApart.cpp). False for other ops.
-bool takeClassesApart(mlir::Operation *op);
+/// Replaces an op by ops whose tiles each need only their classes, and sums
+/// over all (TakeClassesApart.cpp).
+void takeClassesApart(train::ClassesOpInterface op);
 
 } // namespace lwcc::shard
 

@@ -50,8 +50,7 @@ static Value weightsOf(Substitute &make, Value oneHot, Value weight) {
 }
 
 /// The loss from log-probabilities.
-template <typename OpT>
-static Value lossOf(Substitute &make, OpT op, Value logprobs) {
+static Value lossOf(Substitute &make, LabelLossOpInterface op, Value logprobs) {
   Value oneHot =
       oneHotLike(make, logprobs, op.getLabels(), op.getIgnoreIndex());
   Value weights = weightsOf(make, oneHot, op.getWeight());
@@ -59,20 +58,19 @@ static Value lossOf(Substitute &make, OpT op, Value logprobs) {
   // weight 0 still passes a NaN on.
   Value each = make.map("losses", "x0 != 0.0f ? -x1 * x2 : 0.0f",
                         {oneHot, weights, logprobs});
-  Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
+  Value sum = make.sum(nameOf(op->getResult(0)), each, allAxesOf(each), false);
   if (op.getSum())
     return sum;
   return overDivisor(make, nameOf(sum), sum, divisorOf(make, op));
 }
 
 /// The gradient of the loss by each sample's own, and the labels' weights.
-template <typename OpT>
-static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
-                                              Value like) {
+static std::pair<Value, Value>
+lossGradientOf(Substitute &make, LabelLossOpInterface op, Value like) {
   Value weights = weightsOf(
       make, oneHotLike(make, like, op.getLabels(), op.getIgnoreIndex()),
       op.getWeight());
-  Value scale = op.getDloss();
+  Value scale = op.getLossGradient()->get();
   if (!op.getSum())
     scale = overDivisor(make, nameOf(scale), scale, divisorOf(make, op));
   return {scale, weights};
@@ -171,16 +169,11 @@ static void takeApart(SoftmaxGradOp op) {
   op.getDx().replaceAllUsesWith(result);
 }
 
-bool shard::takeClassesApart(Operation *op) {
-  bool known =
-      TypeSwitch<Operation *, bool>(op)
-          .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
-                AccuracyOp, SoftmaxOp, SoftmaxGradOp>([](auto op) {
-            ::takeApart(op);
-            return true;
-          })
-          .Default([](Operation *) { return false; });
-  if (known)
-    op->erase();
-  return known;
+void shard::takeClassesApart(ClassesOpInterface op) {
+  TypeSwitch<Operation *>(op)
+      .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
+            AccuracyOp, SoftmaxOp, SoftmaxGradOp>(
+          [](auto op) { ::takeApart(op); })
+      .Default([](Operation *) { llvm_unreachable("no way to cut classes"); });
+  op->erase();
 }

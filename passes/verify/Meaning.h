@@ -95,6 +95,7 @@ public:
                           llvm::ArrayRef<Piece> after);
 
 private:
+  std::optional<llvm::SmallVector<Content>> move(const Operation &operation);
   friend class Hash;
   /// Of the text of an attribute or type.
   uint64_t textHash(mlir::Attribute attribute);

@@ -120,15 +120,12 @@ public:
 
   plan::LayerTiles build(int layer, const Tiling &tiling) const;
   /// Whether a layer follows the one that it reads, and is cut like it. That is
-  /// so of maps, views and batch normalization: their ops go once over their
-  /// operands, and they have no weights that would be worth another tiling. A
-  /// normalization computes little beside moving its images. Exchanging its
-  /// statistics, a few numbers per channel, is priced with the layer.
-  bool isTrivial(int layer) const {
+  /// so of maps, views and batch normalization. A normalization computes little
+  /// beside moving its images. Exchanging its statistics, a few numbers per
+  /// channel, is priced with the layer.
+  bool follows(int layer) const {
     return llvm::all_of(layers[layer].ops, [](Operation *op) {
-      return phaseOf(op) == Phase::update ||
-             isa<MapOp, ReshapeOp, FillOp, BatchNormStatsOp,
-                 BatchNormGradStatsOp>(op);
+      return phaseOf(op) == Phase::update || op->hasTrait<FollowingOp>();
     });
   }
 
@@ -356,7 +353,7 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
         graph.absorbed.push_back(node.str());
   auto tiles = std::make_shared<TileBuilder>(module, graph, options);
   for (auto [i, layer] : llvm::enumerate(graph.layers))
-    if (layer.producer >= 0 && tiles->isTrivial(i)) {
+    if (layer.producer >= 0 && tiles->follows(i)) {
       int before = graph.layers[layer.producer].leader;
       layer.leader = before < 0 ? layer.producer : before;
     }

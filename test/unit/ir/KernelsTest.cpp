@@ -151,6 +151,44 @@ TEST_F(KernelsTest, UpdatesAreInPlace) {
 }
 
 //===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+TEST_F(KernelsTest, MovementsSayWherePartsBegin) {
+  Builder builder(&context);
+  auto type = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getF32Type());
+  };
+  llvm::StringMap<Attribute> fields;
+  auto movement = [&](StringRef name, std::vector<RankedTensorType> results,
+                      std::vector<RankedTensorType> operands) {
+    return train::findKernel(&context, name)
+        ->movement({results, operands,
+                    [&](StringRef field) { return fields.lookup(field); }});
+  };
+  fields["axis"] = builder.getI64IntegerAttr(1);
+  fields["sizes"] = builder.getDenseI64ArrayAttr({1, 4});
+  RankedTensorType whole = type({2, 5}), one = type({2, 1}),
+                   four = type({2, 4});
+  train::Movement parts = movement("split", {one, four}, {whole});
+  EXPECT_EQ(parts.kind, train::Movement::parts);
+  ASSERT_EQ(parts.begins.size(), 2u);
+  EXPECT_EQ(ArrayRef(parts.begins[1]), ArrayRef<int64_t>({0, 1}));
+  EXPECT_EQ(movement("split", {four, one}, {whole}).kind,
+            train::Movement::none);
+  EXPECT_EQ(movement("split", {one, four}, {type({2, 6})}).kind,
+            train::Movement::none);
+  train::Movement join = movement("concat", {whole}, {four, one});
+  EXPECT_EQ(join.kind, train::Movement::join);
+  ASSERT_EQ(join.begins.size(), 2u);
+  EXPECT_EQ(ArrayRef(join.begins[1]), ArrayRef<int64_t>({0, 4}));
+  fields["axis"] = builder.getI64IntegerAttr(2);
+  EXPECT_EQ(movement("concat", {whole}, {four, one}).kind,
+            train::Movement::none);
+  EXPECT_EQ(movement("sum", {one}, {one, one}).kind, train::Movement::none);
+}
+
+//===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
