@@ -21,24 +21,25 @@ using namespace lwcc::exec;
 
 static StringRef titleOf(Role role) {
   switch (role) {
-  case Role::Parameter:
+  case Role::trainable:
+  case Role::frozen:
     return "Parameters.";
-  case Role::Statistic:
+  case Role::statistic:
     return "Running statistics.";
-  case Role::Optimizer:
+  case Role::optimizer:
     return "Optimizer state.";
-  case Role::Constant:
+  case Role::constant:
     return "Constants of the model.";
-  case Role::Input:
-  case Role::Labels:
-  case Role::Scalars:
+  case Role::input:
+  case Role::labels:
+  case Role::scalars:
     return "Written by the trainer before each step.";
-  case Role::Loss:
-  case Role::Metric:
+  case Role::loss:
+  case Role::metric:
     return "Read by the trainer after each step.";
-  case Role::Activation:
+  case Role::activation:
     return "Activations; memory is shared where lifetimes allow.";
-  case Role::Gradient:
+  case Role::gradient:
     return "Gradients; memory is shared where lifetimes allow.";
   }
   llvm_unreachable("covered switch");
@@ -117,13 +118,13 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
       out.line("Lane &" + member.name + ";");
 
   StringRef title;
-  for (unsigned role = 0; role <= getMaxEnumValForRole(); ++role)
+  for (Role role : allRoles)
     for (DeviceMember &member : names.members) {
       BufferOp first = firstOf(member);
-      if (!first || static_cast<unsigned>(first.getRole()) != role)
+      if (!first || first.getRole() != role)
         continue;
-      if (title != titleOf(first.getRole())) {
-        title = titleOf(first.getRole());
+      if (title != titleOf(role)) {
+        title = titleOf(role);
         out.line();
         out.comment(title);
       }

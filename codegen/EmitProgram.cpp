@@ -37,6 +37,13 @@ private:
 
 } // namespace
 
+/// Of an element as it is stored.
+static StringRef cppType(Type element) {
+  return element.isF32()         ? "float"
+         : element.isInteger(32) ? "int32_t"
+                                 : "uint8_t";
+}
+
 LogicalResult Emitter::kernel(exec::KernelOp op) {
   llvm::Expected<Expression> parsed = Expression::parse(op.getExpr());
   if (!parsed)
@@ -54,6 +61,12 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
   out.line(llvm::formatv("static constexpr bool indexed = {0};",
                          indexed ? "true" : "false")
                .str());
+  if (op.getElements()) {
+    std::string types = cppType(op.getResultElement()).str();
+    for (uint64_t i = 0; i < op.getInputs(); ++i)
+      types += ", " + cppType(op.getInputElement(i)).str();
+    out.line("using Elements = MapElements<" + types + ">;");
+  }
   std::vector<CppArgument> list;
   for (StringRef argument : llvm::split(arguments, ", "))
     list.push_back(CppArgument(argument.str()));

@@ -90,7 +90,7 @@ static Operation *readBehind(Value value) {
 
 void NodeImporter::setFreshUniform(Value weight, int64_t fanIn) {
   Leaf *leaf = importer.leafOfRead.lookup(readBehind(weight));
-  if (!leaf || leaf->fresh || leaf->kind != train::ParameterKind::Trainable)
+  if (!leaf || leaf->fresh || leaf->role != Role::trainable)
     return;
   double bound = 1 / std::sqrt(double(fanIn));
   leaf->fresh = train::InitAttr::get(location->getContext(), "uniform", 0,
@@ -99,7 +99,7 @@ void NodeImporter::setFreshUniform(Value weight, int64_t fanIn) {
 
 void NodeImporter::setFreshConstant(Value weight, double value) {
   Leaf *leaf = importer.leafOfRead.lookup(readBehind(weight));
-  if (leaf && !leaf->fresh && leaf->kind != train::ParameterKind::Constant)
+  if (leaf && !leaf->fresh && leaf->role != Role::constant)
     leaf->fresh = train::InitAttr::get(location->getContext(), "constant", 0,
                                        APFloat(value), APFloat(0.0));
 }

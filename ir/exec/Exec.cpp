@@ -18,7 +18,6 @@ using namespace lwcc;
 using namespace lwcc::exec;
 
 #include "ir/exec/ExecDialect.cpp.inc"
-#include "ir/exec/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/exec/ExecAttrs.cpp.inc"
 
@@ -87,7 +86,7 @@ void ExecDialect::initialize() {
 }
 
 int64_t lwcc::exec::bytesOf(RankedTensorType type) {
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  return type.getNumElements() * train::elementBytes(type);
 }
 
 std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
@@ -119,7 +118,7 @@ int64_t lwcc::exec::byteOf(RankedTensorType type, ArrayRef<int64_t> element) {
   int64_t offset = 0;
   for (auto [index, stride] : llvm::zip_equal(element, stridesOf(type)))
     offset += index * stride;
-  return offset * type.getElementTypeBitWidth() / 8;
+  return offset * train::elementBytes(type);
 }
 
 int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
@@ -129,7 +128,7 @@ int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
   RankedTensorType type = whole.getTensorType();
   auto last = llvm::map_to_vector(buffer.getTensorType().getShape(),
                                   [](int64_t extent) { return extent - 1; });
-  return byteOf(type, last) + type.getElementTypeBitWidth() / 8;
+  return byteOf(type, last) + train::elementBytes(type);
 }
 
 RankedTensorType BufferOp::getTensorType() {
@@ -139,13 +138,7 @@ RankedTensorType BufferOp::getTensorType() {
 int64_t BufferOp::getBytes() { return bytesOf(getTensorType()); }
 
 bool BufferOp::isPersistent() {
-  switch (getRole()) {
-  case Role::Activation:
-  case Role::Gradient:
-    return false;
-  default:
-    return true;
-  }
+  return isState(getRole()) || isGiven(getRole()) || isResult(getRole());
 }
 
 /// Checks that the part of a tensor that a buffer describes lies inside the
@@ -206,10 +199,35 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+/// What a generated kernel loads and stores (runtime/core/Elements.h).
+static bool isElement(Type type) {
+  return type.isF32() || type.isSignlessInteger(32) ||
+         type.isUnsignedInteger(8);
+}
+
 LogicalResult KernelOp::verify() {
   if (static_cast<int64_t>(getInputs()) < 0)
     return emitOpError("has a negative number of inputs");
+  if (std::optional<Type> elements = getElements()) {
+    auto type = cast<FunctionType>(*elements);
+    if (type.getNumInputs() != getInputs() || type.getNumResults() != 1 ||
+        !llvm::all_of(type.getInputs(), isElement) ||
+        !isElement(type.getResult(0)))
+      return emitOpError("has elements ")
+             << type << "; expected f32, i32 or ui8 for each of " << getInputs()
+             << " inputs and for the result";
+  }
   return success();
+}
+
+Type lwcc::exec::KernelOp::getInputElement(uint64_t input) {
+  return getElements() ? cast<FunctionType>(*getElements()).getInput(input)
+                       : Float32Type::get(getContext());
+}
+
+Type lwcc::exec::KernelOp::getResultElement() {
+  return getElements() ? cast<FunctionType>(*getElements()).getResult(0)
+                       : Float32Type::get(getContext());
 }
 
 /// Checks that a symbol of the program is an op of this type.
@@ -320,13 +338,27 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
     if (failed(
             checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))
       return failure();
-    int64_t inputs =
-        symbols.lookup<lwcc::exec::KernelOp>(name.getAttr()).getInputs();
+    auto generated = symbols.lookup<lwcc::exec::KernelOp>(name.getAttr());
+    int64_t inputs = generated.getInputs();
     int64_t given = call.getIns().size();
     if (given != inputs && given != inputs + 1)
       return call.emitOpError("has ")
              << given << " operands, but " << name << " takes " << inputs
              << " inputs (and the scalars if it is random)";
+    auto check = [&](Attribute tensor, Type element) -> LogicalResult {
+      auto name = dyn_cast<FlatSymbolRefAttr>(tensor);
+      auto buffer = name ? symbols.lookup<BufferOp>(name.getAttr()) : nullptr;
+      if (!buffer || buffer.getTensorType().getElementType() == element)
+        return success();
+      return call.emitOpError("gives ")
+             << name << " of type " << buffer.getType() << " to "
+             << call.getKernelAttr() << ", which takes " << element << " there";
+    };
+    for (auto [i, tensor] :
+         llvm::enumerate(call.getIns().getValue().take_front(inputs)))
+      if (failed(check(tensor, generated.getInputElement(i))))
+        return failure();
+    return check(call.getOuts()[0], generated.getResultElement());
   }
   return success();
 }

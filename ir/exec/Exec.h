@@ -24,7 +24,6 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include "ir/exec/ExecDialect.h.inc"
-#include "ir/exec/ExecEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/exec/ExecAttrs.h.inc"

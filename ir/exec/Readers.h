@@ -39,8 +39,14 @@ inline bool isReadElsewhere(train::TransferOp transfer) {
 inline bool mayBeView(mlir::Operation *op) {
   if (auto transfer = mlir::dyn_cast<train::TransferOp>(op))
     return isReadElsewhere(transfer);
-  return mlir::isa<train::ReshapeOp, train::TransposeOp, train::SliceOp,
-                   train::SplitOp>(op);
+  switch (train::movementOf(op).kind) {
+  case train::Movement::reshape:
+  case train::Movement::permute:
+  case train::Movement::parts:
+    return true;
+  default:
+    return false;
+  }
 }
 
 /// The value and all values that may share bytes with it: its views, and the

@@ -40,7 +40,7 @@ public:
   mlir::FlatSymbolRefAttr kernelFor(train::MapOp map);
   /// Declares a buffer for a value, which may be one tile of a tensor; `tensor`
   /// is the name of the whole tensor.
-  exec::BufferOp createBuffer(mlir::Value value, exec::Role role,
+  exec::BufferOp createBuffer(mlir::Value value, Role role,
                               llvm::StringRef tensor, Place place,
                               mlir::FlatSymbolRefAttr parent = {},
                               int64_t offset = -1);
@@ -58,14 +58,14 @@ private:
   void createDevicesAndLanes();
   void createParameters();
   void createInputsAndResults();
-  exec::BufferOp createBuffer(mlir::Location loc, exec::Role role,
+  exec::BufferOp createBuffer(mlir::Location loc, Role role,
                               llvm::StringRef tensor, train::TileAttr tile,
                               mlir::Type type, Place place,
                               mlir::FlatSymbolRefAttr parent, int64_t offset);
   /// Declares a buffer that the trainer fills or reads: a whole tensor, or the
   /// part of one that `attributes` describes (`train.tensor`, `train.dims`,
   /// `train.begin`; Train.h).
-  exec::BufferOp createKnown(mlir::Location loc, exec::Role role,
+  exec::BufferOp createKnown(mlir::Location loc, Role role,
                              llvm::StringRef name, mlir::Type type, Place place,
                              mlir::DictionaryAttr attributes);
   llvm::StringRef deviceOf(Place place) const {
@@ -82,7 +82,9 @@ private:
   std::map<DeviceId, std::string> devices;
   std::map<Place, std::string> lanes;
   llvm::DenseMap<mlir::Attribute, exec::BufferOp> known;
-  llvm::MapVector<std::pair<llvm::StringRef, size_t>, mlir::FlatSymbolRefAttr>
+  /// By expression, number of inputs and types of elements.
+  llvm::MapVector<std::tuple<llvm::StringRef, size_t, mlir::Attribute>,
+                  mlir::FlatSymbolRefAttr>
       kernels;
 };
 

@@ -4,11 +4,12 @@
 //
 //     dx = matmul(dy, w)                    (absent in the first layer)
 //     g = matmul(transposed dy, x)
-//     w', m' = sgd(w, m, scalars, loss, g)
+//     w', states' = update(w, states, ..., g)
 //
-// becomes one matmul_sgd, which passes over the weights once and never stores
-// g. That pays with few rows (samples): then the layer is bound by the
-// bandwidth of memory. Conditions:
+// becomes one op, which passes over the weights once and never stores g, where
+// the optimizer has a kernel for it (UpdateOpInterface::buildWithProducts).
+// That pays with few rows (samples): then the layer is bound by the bandwidth
+// of memory. Conditions:
 // - g is the whole gradient, made on this device, with no reader but the
 //   update;
 // - no op that is to read the old w runs after the update. If one may, dx stays
@@ -60,12 +61,12 @@ static bool isThereAt(Operation *place, Value value) {
 
 /// The matmul of the layer's data gradient, if it can be fused with the update;
 /// null if not.
-static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
+static MatMulOp dataGradient(UpdateOpInterface update, MatMulOp gradient) {
   MatMulOp found;
-  for (Operation *user : update.getW().getUsers()) {
+  for (Operation *user : update.getWeight().getUsers()) {
     auto product = dyn_cast<MatMulOp>(user);
     if (isPlainProduct(product, false) && product.getA() == gradient.getA() &&
-        product.getB() == update.getW() && !found &&
+        product.getB() == update.getWeight() && !found &&
         placeOf(product.getC()) == placeOf(gradient.getC()))
       found = product;
     else if (user != update && phaseOf(user) != Phase::forward)
@@ -74,53 +75,78 @@ static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
   return found;
 }
 
-static void fuse(SgdOp update, int64_t rows) {
-  auto gradient = update.getGs()[0].getDefiningOp<MatMulOp>();
-  if (update.getGs().size() != 1 || !isPlainProduct(gradient, true) ||
-      !gradient->hasOneUse() ||
-      gradient.getC().getType() != update.getWNew().getType())
+/// What an update reads beside the parameter, its states and the gradient: the
+/// step's scalars, the loss.
+static SmallVector<Value> conditionsOf(UpdateOpInterface update) {
+  OperandRange gradient = update.getGradientTerms();
+  SmallVector<Value> values;
+  for (OpOperand &operand :
+       update->getOpOperands().drop_front(update.getUpdated().size()))
+    if (operand.getOperandNumber() < gradient.getBeginOperandIndex() ||
+        operand.getOperandNumber() >=
+            gradient.getBeginOperandIndex() + gradient.size())
+      values.push_back(operand.get());
+  return values;
+}
+
+static void fuse(UpdateOpInterface update, int64_t rows) {
+  MutableOperandRange terms = update.getGradientTerms();
+  if (terms.size() != 1)
+    return;
+  auto gradient = terms[0].get().getDefiningOp<MatMulOp>();
+  if (!isPlainProduct(gradient, true) || !gradient->hasOneUse() ||
+      gradient.getC().getType() != update->getResult(0).getType())
     return;
   Value dy = gradient.getA(), x = gradient.getB();
-  if (cast<RankedTensorType>(x.getType()).getDimSize(0) > rows)
-    return;
-  auto momentum = update.getM().getDefiningOp<ReadOp>();
-  if (!momentum || !update.getW().getDefiningOp<ReadOp>())
+  auto input = cast<RankedTensorType>(x.getType());
+  if (input.getDimSize(0) > rows ||
+      !llvm::all_of(update.getUpdated(), [](Value value) {
+        return isa_and_nonnull<ReadOp>(value.getDefiningOp());
+      }))
     return;
 
   MatMulOp data = dataGradient(update, gradient);
   Operation *first = gradient;
   if (data && data->isBeforeInBlock(gradient))
     first = data;
-  // The loss may be fetched from another device by a transfer that stands in
-  // front of the first update that needed it.
-  auto fetch = update.getLoss().getDefiningOp<TransferOp>();
-  Value loss = fetch ? fetch.getX() : update.getLoss();
-  if (!isThereAt(first, x) || !isThereAt(first, loss))
+  if (!isThereAt(first, x))
+    return;
+  // What comes from another device was fetched where an update asked first.
+  SmallVector<TransferOp> fetches;
+  for (Value value : conditionsOf(update)) {
+    auto fetch = value.getDefiningOp<TransferOp>();
+    if (!isThereAt(first, fetch ? fetch.getX() : value))
+      return;
+    if (fetch && !isThereAt(first, fetch.getY()))
+      fetches.push_back(fetch);
+  }
+  OpBuilder builder(first);
+  auto dx = RankedTensorType::get(input.getShape(), input.getElementType(),
+                                  placeOf(gradient.getC()));
+  Operation *fused = update.buildWithProducts(builder, dy, x, dx);
+  if (!fused)
     return;
 
-  if (fetch && !isThereAt(first, fetch.getY())) {
-    fetch->moveBefore(first);
+  for (TransferOp fetch : fetches) {
+    fetch->moveBefore(fused);
     setWork(fetch, layerOf(fetch), phaseOf(gradient));
   }
-  momentum->moveBefore(&update->getBlock()->front());
-  inheritWork(momentum, update, phaseOf(gradient));
-  OpBuilder builder(first);
-  auto dx =
-      RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape(),
-                            builder.getF32Type(), placeOf(gradient.getC()));
-  auto fused = MatMulSgdOp::create(
-      builder, update.getLoc(), update.getWNew().getType(),
-      update.getMNew().getType(), dx, update.getW(), update.getM(),
-      update.getScalars(), update.getLoss(), dy, x);
+  for (Value state : update.getUpdated().drop_front()) {
+    state.getDefiningOp()->moveBefore(&update->getBlock()->front());
+    inheritWork(state.getDefiningOp(), update, phaseOf(gradient));
+  }
   fused->setDiscardableAttrs(gradient->getDiscardableAttrDictionary());
-  StringRef name = data ? nameOf(data.getC()) : StringRef();
-  setNames(fused, {"", "", name});
-  update.getWNew().replaceAllUsesWith(fused.getWNew());
-  update.getMNew().replaceAllUsesWith(fused.getMNew());
-  update.erase();
+  SmallVector<StringRef> names(fused->getNumResults());
+  if (data)
+    names.back() = nameOf(data.getC());
+  setNames(fused, names);
+  for (auto [old, result] :
+       llvm::zip(update->getResults(), fused->getResults()))
+    old.replaceAllUsesWith(result);
+  update->erase();
   gradient.erase();
   if (data) {
-    data.getC().replaceAllUsesWith(fused.getDx());
+    data.getC().replaceAllUsesWith(fused->getResults().back());
     data.erase();
   }
 }
@@ -130,8 +156,8 @@ struct FuseUpdates : lwcc::impl::FuseUpdatesBase<FuseUpdates> {
   using FuseUpdatesBase::FuseUpdatesBase;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      for (auto update :
-           llvm::make_early_inc_range(func.getBody().front().getOps<SgdOp>()))
+      for (auto update : llvm::make_early_inc_range(
+               func.getBody().front().getOps<UpdateOpInterface>()))
         fuse(update, rows);
   }
 };

@@ -219,28 +219,21 @@ void StorageMap::makeViews(Operation *op) {
   Value operand = op->getOperand(0);
   RankedTensorType from = typeOf(operand);
   llvm::SmallVector<int64_t> offsets(op->getNumResults(), 0);
+  Movement movement = movementOf(op);
   bool legal = true;
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    legal = isReshapeView(from, typeOf(reshape.getY()));
-  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    legal =
-        isTransposeView(from, typeOf(transpose.getY()), transpose.getPerm());
-  } else if (auto slice = dyn_cast<SliceOp>(op)) {
-    auto offset = partOffset(from, typeOf(slice.getY()), slice.getStart());
-    legal = offset && llvm::all_of(slice.getStep(),
-                                   [](int64_t step) { return step == 1; });
-    if (isWindow(slice)) {
-      legal = true;
-      offset = windowOffset(slice);
-    }
-    offsets[0] = offset.value_or(0);
-  } else if (auto split = dyn_cast<SplitOp>(op)) {
-    llvm::SmallVector<int64_t> begin(from.getRank(), 0);
-    for (auto [result, offset] : llvm::zip_equal(split.getYs(), offsets)) {
+  if (movement.kind == Movement::reshape) {
+    legal = isReshapeView(from, typeOf(op->getResult(0)));
+  } else if (movement.kind == Movement::permute) {
+    legal = isTransposeView(from, typeOf(op->getResult(0)), movement.perm);
+  } else if (auto slice = dyn_cast<SliceOp>(op); slice && isWindow(slice)) {
+    offsets[0] = windowOffset(slice);
+  } else if (movement.kind == Movement::parts) {
+    legal = llvm::all_of(movement.step, [](int64_t step) { return step == 1; });
+    for (auto [result, begin, offset] :
+         llvm::zip_equal(op->getResults(), movement.begins, offsets)) {
       auto at = partOffset(from, typeOf(result), begin);
       legal &= at.has_value();
       offset = at.value_or(0);
-      begin[split.getAxis()] += typeOf(result).getDimSize(split.getAxis());
     }
   }
   // A result that something was tied into is written: it must not be a view.

@@ -31,7 +31,6 @@ namespace lwcc {
 using namespace mlir;
 using namespace lwcc;
 using exec::BufferOp;
-using exec::Role;
 
 namespace {
 
@@ -82,8 +81,8 @@ std::string FunctionBuilder::nameFor(Value value) {
 static Role transientRole(Value value) {
   Operation *op = value.getDefiningOp();
   Phase phase = op ? train::phaseOf(op) : Phase::forward;
-  return phase == Phase::backward || phase == Phase::weight ? Role::Gradient
-                                                            : Role::Activation;
+  return phase == Phase::backward || phase == Phase::weight ? Role::gradient
+                                                            : Role::activation;
 }
 
 BufferOp FunctionBuilder::baseOf(const Storage *memory) {

@@ -198,6 +198,13 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
 // The function
 //===----------------------------------------------------------------------===//
 
+/// The op as an update that is made in parts; null if it is none. Its gradient
+/// is one value until it is cut.
+static UpdateOpInterface partedUpdate(Operation *op) {
+  auto update = dyn_cast_or_null<UpdateOpInterface>(op);
+  return update && update.getGradientTerms().size() == 1 ? update : nullptr;
+}
+
 LogicalResult FunctionSharder::run() {
   if (shared.localStatistics && failed(localizeStatistics(old, partial)))
     return failure();
@@ -223,13 +230,13 @@ LogicalResult FunctionSharder::run() {
       readParameter(read);
     else if (auto write = dyn_cast<WriteOp>(op))
       updates[write.getValue().getDefiningOp()].push_back(write);
-    else if (isa<UpdateOpInterface>(op))
+    else if (partedUpdate(&op))
       updates.try_emplace(&op);
     else
       tileOp(&op);
   }
   for (auto &[producer, writes] : updates)
-    if (auto step = dyn_cast_or_null<UpdateOpInterface>(producer))
+    if (UpdateOpInterface step = partedUpdate(producer))
       update(step, writes);
     else
       for (WriteOp each : writes)

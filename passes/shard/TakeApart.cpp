@@ -16,7 +16,6 @@
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace lwcc;
@@ -63,8 +62,15 @@ static std::string sumOf(StringRef mean) {
   return mean.empty() ? "" : (mean + ".sum").str();
 }
 
-template <typename OpT>
-static void splitOffRelu(OpT op) {
+Value shard::divisorOf(Substitute &make, LabelLossOpInterface op) {
+  return make
+      .create<LossWeightOp>("loss_weight", tensorOf(op->getContext(), {}),
+                            op.getLabels(), op.getWeight(),
+                            shapeOf(op.getScores())[1], op.getIgnoreIndex())
+      .getSum();
+}
+
+static void splitOffRelu(FusedReluOpInterface op) {
   op.setRelu(false);
   Value result = op->getResult(0);
   Substitute make(op);
@@ -73,47 +79,30 @@ static void splitOffRelu(OpT op) {
   result.replaceAllUsesExcept(relu, relu.getDefiningOp());
 }
 
-template <typename OpT>
-static void splitOffMean(OpT op) {
+static void splitOffMean(LabelLossOpInterface op) {
   op.setSum(true);
   Substitute make(op);
-  Value divisor = divisorOf(make, op), sum = op.getLoss();
+  Value divisor = divisorOf(make, op);
+  if (OpOperand *gradient = op.getLossGradient()) {
+    // Without a name: as it is called after its layer
+    // (passes/schedule/Names.h).
+    StringRef name = nameOf(gradient->get());
+    gradient->set(overDivisor(
+        make, name.empty() ? ("d_" + layerOf(op) + ".sum").str() : sumOf(name),
+        gradient->get(), divisor));
+    return;
+  }
+  Value sum = op->getResult(0);
   make.builder.setInsertionPointAfter(op);
   std::string name = nameOf(sum).str();
   Value mean = overDivisor(make, name, sum, divisor);
   sum.replaceAllUsesExcept(mean, mean.getDefiningOp());
-  if (auto names = op->template getAttrOfType<ArrayAttr>(namesAttr)) {
-    auto renamed =
-        llvm::to_vector(names.template getAsValueRange<StringAttr>());
+  if (auto names = op->getAttrOfType<ArrayAttr>(namesAttr)) {
+    auto renamed = llvm::to_vector(names.getAsValueRange<StringAttr>());
     std::string ofSum = sumOf(name);
-    renamed[cast<OpResult>(sum).getResultNumber()] = ofSum;
+    renamed[0] = ofSum;
     setNames(op, renamed);
   }
-}
-
-template <typename OpT>
-static void splitOffMeanGrad(OpT op) {
-  op.setSum(true);
-  Substitute make(op);
-  Value divisor = divisorOf(make, op);
-  // Without a name, a value is named after its layer; this is that name
-  // (passes/schedule/Names.h).
-  StringRef name = nameOf(op.getDloss());
-  op.getDlossMutable().assign(overDivisor(
-      make, name.empty() ? ("d_" + layerOf(op) + ".sum").str() : sumOf(name),
-      op.getDloss(), divisor));
-}
-
-/// Whether an op is cut along the dimension that it normalizes over or compares
-/// labels with.
-static bool isCutAlongClasses(Operation *op, const Cuts &cuts) {
-  auto alongAxis = [&](auto softmax) {
-    int dim = usualAxes(shapeOf(softmax.getY()))[softmax.getAxis()];
-    return dim != none && cuts.degrees[dim] > 1;
-  };
-  return TypeSwitch<Operation *, bool>(op)
-      .Case<SoftmaxOp, SoftmaxGradOp>(alongAxis)
-      .Default([&](Operation *) { return cuts.degrees[c] > 1; });
 }
 
 void shard::takeApart(Block &body) {
@@ -124,21 +113,17 @@ void shard::takeApart(Block &body) {
     Cuts cuts = cutsOf(&op, cutsOf(tiling));
     if (cuts.none())
       continue;
-    if (isCutAlongClasses(&op, cuts) && takeClassesApart(&op))
-      continue;
-    bool partialSums = cuts.degrees[k] > 1;
-    TypeSwitch<Operation *>(&op)
-        .Case<ConvOp, MatMulOp>([&](auto op) {
-          if (op.getRelu() && partialSums)
-            splitOffRelu(op);
-        })
-        .Case<CrossEntropyOp, NllLossOp>([](auto op) {
-          if (!op.getSum())
-            splitOffMean(op);
-        })
-        .Case<CrossEntropyGradOp, NllLossGradOp>([](auto op) {
-          if (!op.getSum())
-            splitOffMeanGrad(op);
-        });
+    if (auto classes = dyn_cast<ClassesOpInterface>(op)) {
+      int dim = classes.getClassDimension();
+      if (dim != none && cuts.degrees[dim] > 1) {
+        takeClassesApart(classes);
+        continue;
+      }
+    }
+    if (auto product = dyn_cast<FusedReluOpInterface>(op);
+        product && product.getRelu() && cuts.degrees[k] > 1)
+      splitOffRelu(product);
+    if (auto loss = dyn_cast<LabelLossOpInterface>(op); loss && !loss.getSum())
+      splitOffMean(loss);
   }
 }

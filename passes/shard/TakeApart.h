@@ -42,28 +42,10 @@ private:
   void describe(mlir::Operation *made, llvm::StringRef name);
 };
 
-/// The operand or result that holds a number per class: what a loss reads, or
-/// what its gradient reads or makes.
-inline mlir::Value scoresOf(train::CrossEntropyOp op) { return op.getLogits(); }
-inline mlir::Value scoresOf(train::CrossEntropyGradOp op) {
-  return op.getProbs();
-}
-inline mlir::Value scoresOf(train::NllLossOp op) { return op.getLogprobs(); }
-inline mlir::Value scoresOf(train::NllLossGradOp op) {
-  return op.getDlogprobs();
-}
-
 /// The number by which a loss (or its gradient) divides the sum over samples to
 /// get the mean: the sum of the weights of all labels that count
 /// (`loss_weight`).
-template <typename OpT>
-mlir::Value divisorOf(Substitute &make, OpT op) {
-  return make
-      .create<train::LossWeightOp>(
-          "loss_weight", train::tensorOf(op.getContext(), {}), op.getLabels(),
-          op.getWeight(), shapeOf(scoresOf(op))[1], op.getIgnoreIndex())
-      .getSum();
-}
+mlir::Value divisorOf(Substitute &make, train::LabelLossOpInterface op);
 
 /// `sum` divided by the result of divisorOf. If no label counts, sum and
 /// divisor are both 0.
@@ -72,9 +54,8 @@ mlir::Value overDivisor(Substitute &make, llvm::StringRef name, mlir::Value sum,
 
 /// Replaces an op that reads along the class dimension (softmax, losses, their
 /// gradients, accuracy) by ops that can be cut along it: elementwise ops, and
-/// maxima and sums over the classes (TakeClassesApart.cpp). Returns false for
-/// any other op.
-bool takeClassesApart(mlir::Operation *op);
+/// maxima and sums over the classes (TakeClassesApart.cpp).
+void takeClassesApart(train::ClassesOpInterface op);
 
 } // namespace lwcc::shard
 

@@ -57,8 +57,7 @@ static Value weightsOf(Substitute &make, Value oneHot, Value weight) {
 }
 
 /// The loss, computed from log-probabilities.
-template <typename OpT>
-static Value lossOf(Substitute &make, OpT op, Value logprobs) {
+static Value lossOf(Substitute &make, LabelLossOpInterface op, Value logprobs) {
   Value oneHot =
       oneHotLike(make, logprobs, op.getLabels(), op.getIgnoreIndex());
   Value weights = weightsOf(make, oneHot, op.getWeight());
@@ -67,7 +66,7 @@ static Value lossOf(Substitute &make, OpT op, Value logprobs) {
   // weight: a NaN of a label with weight 0 still reaches the loss.
   Value each = make.map("losses", "x0 != 0.0f ? -x1 * x2 : 0.0f",
                         {oneHot, weights, logprobs});
-  Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
+  Value sum = make.sum(nameOf(op->getResult(0)), each, allAxesOf(each), false);
   if (op.getSum())
     return sum;
   return overDivisor(make, nameOf(sum), sum, divisorOf(make, op));
@@ -75,13 +74,12 @@ static Value lossOf(Substitute &make, OpT op, Value logprobs) {
 
 /// Two factors of the loss's gradient: the gradient of the total by one
 /// sample's loss, and the one-hot tensor times the class weights.
-template <typename OpT>
-static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
-                                              Value like) {
+static std::pair<Value, Value>
+lossGradientOf(Substitute &make, LabelLossOpInterface op, Value like) {
   Value weights = weightsOf(
       make, oneHotLike(make, like, op.getLabels(), op.getIgnoreIndex()),
       op.getWeight());
-  Value scale = op.getDloss();
+  Value scale = op.getLossGradient()->get();
   if (!op.getSum())
     scale = overDivisor(make, nameOf(scale), scale, divisorOf(make, op));
   return {scale, weights};
@@ -180,16 +178,11 @@ static void takeApart(SoftmaxGradOp op) {
   op.getDx().replaceAllUsesWith(result);
 }
 
-bool shard::takeClassesApart(Operation *op) {
-  bool known =
-      TypeSwitch<Operation *, bool>(op)
-          .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
-                AccuracyOp, SoftmaxOp, SoftmaxGradOp>([](auto op) {
-            ::takeApart(op);
-            return true;
-          })
-          .Default([](Operation *) { return false; });
-  if (known)
-    op->erase();
-  return known;
+void shard::takeClassesApart(ClassesOpInterface op) {
+  TypeSwitch<Operation *>(op)
+      .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
+            AccuracyOp, SoftmaxOp, SoftmaxGradOp>(
+          [](auto op) { ::takeApart(op); })
+      .Default([](Operation *) { llvm_unreachable("no way to cut classes"); });
+  op->erase();
 }

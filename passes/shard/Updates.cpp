@@ -52,7 +52,7 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
 }
 
 static int64_t bytesOf(const Box &region, Type tensor) {
-  int64_t bytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
+  int64_t bytes = elementBytes(tensor);
   for (Interval axis : region)
     bytes *= axis.size();
   return bytes;
@@ -64,7 +64,7 @@ static int64_t bytesOf(const Box &region, Type tensor) {
 /// there.
 static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
                                       int64_t copies) {
-  int64_t rowBytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = elementBytes(tensor);
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
   int64_t step =

@@ -9,13 +9,6 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
-/// Whether a checkpoint holds the tensor: then it must not matter which copy is
-/// saved.
-static bool isState(Role role) {
-  return role == Role::Parameter || role == Role::Statistic ||
-         role == Role::Optimizer || role == Role::Constant;
-}
-
 /// Whether two parts of one tensor have elements in common.
 static bool overlap(BufferOp a, BufferOp b) {
   auto begin = [](BufferOp buffer, int64_t d) {
@@ -45,7 +38,7 @@ static StringRef differenceOf(BufferOp a, BufferOp b) {
     return "extents";
   if (a.getTensorName() != b.getTensorName())
     return "name";
-  for (StringRef name : {"exec.kind", "exec.init", "exec.fresh"})
+  for (StringRef name : {"exec.init", "exec.fresh"})
     if (a->getAttr(name) != b->getAttr(name))
       return name;
   return "";
@@ -59,7 +52,7 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
     // Loss and metric are never cut. Input, labels and scalars are identified
     // by their role, since a parameter may have the same name.
     Role role = buffer.getRole();
-    if (!buffer.isPersistent() || role == Role::Loss || role == Role::Metric)
+    if (!isState(role) && !isGiven(role))
       continue;
     Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
     BufferOp first = firsts.try_emplace(whole, buffer).first->second;
@@ -84,7 +77,7 @@ LogicalResult lwcc::verifyCopies(SequenceOp sequence,
   for (const WrittenBytes &written : buffers) {
     BufferOp buffer = written.buffer;
     StringAttr tensor = buffer.getTensorName();
-    if (!isState(buffer.getRole()))
+    if (!isState(buffer.getRole())) // the trainer saves any copy of state
       continue;
     tensors[tensor].push_back(&written);
     if (written.bytes == 0 || written.bytes == buffer.getBytes())

@@ -32,8 +32,7 @@ void FormRules::sizes() {
       return;
     }
     std::optional<int64_t> count = elementCount(type.getShape());
-    int64_t bytes = count.value_or(0) *
-                    int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    int64_t bytes = count.value_or(0) * elementBytes(type);
     if (!count || size_t(type.getRank()) > maxTensorRank)
       broken(op, "A1") << "a value of type " << type << " has more than "
                        << (maxBytes >> 40) << " TiB or " << maxTensorRank
@@ -93,23 +92,24 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   auto isTyped = [&](BlockArgument argument) {
     RankedTensorType type = plainType(argument.getType());
     switch (roleOf(argument)) {
-    case ArgumentRole::Input:
+    case Role::input:
       return type && type.getElementType().isF32();
-    case ArgumentRole::Labels:
+    case Role::labels:
       return type && type.getElementType().isInteger(32);
-    case ArgumentRole::Scalars:
+    case Role::scalars:
       return type == scalarsType(func.getContext());
+    default:
+      return false;
     }
-    llvm_unreachable("all roles covered");
   };
-  auto count = [&](ArgumentRole role) {
+  auto count = [&](Role role) {
     return llvm::count_if(body.getArguments(), [&](BlockArgument argument) {
       return roleOf(argument) == role && isTyped(argument);
     });
   };
-  auto inputs = count(ArgumentRole::Input);
-  auto labels = count(ArgumentRole::Labels);
-  auto scalars = count(ArgumentRole::Scalars);
+  auto inputs = count(Role::input);
+  auto labels = count(Role::labels);
+  auto scalars = count(Role::scalars);
   bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
     return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
   });
@@ -271,7 +271,7 @@ void FormRules::checkUpdates(func::FuncOp step) {
     if (!read || written.contains(read.getParameter()))
       continue;
     auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
-    if (parameter && parameter.getKind() == ParameterKind::Trainable)
+    if (parameter && parameter.getRole() == Role::trainable)
       broken(read, "D2") << "trainable parameter @" << read.getParameter()
                          << " is never updated";
   }

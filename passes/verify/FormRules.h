@@ -95,8 +95,7 @@ inline bool isScalar(Type type) {
 
 /// Whether an op belongs to the backward pass or the update.
 inline bool isGradientOrUpdate(Operation *op) {
-  return op->hasTrait<GradientOp>() || op->hasTrait<UpdateOp>() ||
-         isa<WriteOp>(op);
+  return op->hasTrait<GradientOp>() || isa<UpdateOpInterface, WriteOp>(op);
 }
 
 } // namespace lwcc::forms

@@ -59,33 +59,6 @@ static meaning::Operation translate(mlir::Operation *op) {
   return operation;
 }
 
-static exec::Role roleOf(train::ParameterKind kind) {
-  switch (kind) {
-  case train::ParameterKind::Trainable:
-  case train::ParameterKind::Frozen:
-    return exec::Role::Parameter;
-  case train::ParameterKind::Statistic:
-    return exec::Role::Statistic;
-  case train::ParameterKind::Optimizer:
-    return exec::Role::Optimizer;
-  case train::ParameterKind::Constant:
-    return exec::Role::Constant;
-  }
-  llvm_unreachable("all kinds covered");
-}
-
-static exec::Role roleOf(train::ArgumentRole role) {
-  switch (role) {
-  case train::ArgumentRole::Input:
-    return exec::Role::Input;
-  case train::ArgumentRole::Labels:
-    return exec::Role::Labels;
-  case train::ArgumentRole::Scalars:
-    return exec::Role::Scalars;
-  }
-  llvm_unreachable("all roles covered");
-}
-
 namespace {
 
 class FunctionReader {
@@ -97,7 +70,7 @@ public:
 
 private:
   /// Registers a tensor that becomes a persistent buffer.
-  void addTensor(exec::Role role, StringRef name, Type type,
+  void addTensor(Role role, StringRef name, Type type,
                  DictionaryAttr attributes, ArrayRef<Attribute> more = {});
   void addParametersAndArguments();
   void evaluate(mlir::Operation *op);
@@ -118,7 +91,7 @@ private:
 
 } // namespace
 
-void FunctionReader::addTensor(exec::Role role, StringRef name, Type type,
+void FunctionReader::addTensor(Role role, StringRef name, Type type,
                                DictionaryAttr attributes,
                                ArrayRef<Attribute> more) {
   types.push_back(typeOf(type));
@@ -129,7 +102,7 @@ void FunctionReader::addTensor(exec::Role role, StringRef name, Type type,
   };
   SmallVector<int64_t> zeros(shape.size(), 0);
   SmallVector<Attribute> properties = {
-      exec::RoleAttr::get(func.getContext(), role),
+      train::RoleAttr::get(func.getContext(), role),
       attributeOr(train::tensorAttr, builder.getStringAttr(name)),
       attributeOr(train::dimsAttr, builder.getDenseI64ArrayAttr(shape)),
       attributeOr(train::beginAttr, builder.getDenseI64ArrayAttr(zeros))};
@@ -141,16 +114,15 @@ void FunctionReader::addParametersAndArguments() {
   auto module = func->getParentOfType<ModuleOp>();
   for (auto parameter : module.getOps<train::ParameterOp>()) {
     parameters[parameter.getSymNameAttr()] = before.size();
-    addTensor(roleOf(parameter.getKind()), parameter.getSymName(),
-              parameter.getType(), parameter->getDiscardableAttrDictionary(),
-              {parameter.getKindAttr(), parameter.getInitAttr(),
-               parameter.getFreshAttr()});
+    addTensor(parameter.getRole(), parameter.getSymName(), parameter.getType(),
+              parameter->getDiscardableAttrDictionary(),
+              {parameter.getInitAttr(), parameter.getFreshAttr()});
   }
   for (BlockArgument argument : func.getArguments()) {
     std::string name = train::nameOf(argument).str();
     if (name.empty())
       name = "arg" + std::to_string(argument.getArgNumber());
-    addTensor(roleOf(train::roleOf(argument)), name, argument.getType(),
+    addTensor(train::roleOf(argument), name, argument.getType(),
               func.getArgAttrDict(argument.getArgNumber()));
     contents[argument] = before.back();
   }
@@ -202,9 +174,8 @@ SmallVector<int64_t> FunctionReader::run() {
     numbers.push_back(Evaluator::numberOf(func.getSymName(), first, last));
   for (Value result : body.getTerminator()->getOperands()) {
     RankedTensorType type = typeOf(result.getType());
-    auto role = exec::RoleAttr::get(func.getContext(),
-                                    type.getRank() == 0 ? exec::Role::Loss
-                                                        : exec::Role::Metric);
+    auto role = train::RoleAttr::get(
+        func.getContext(), type.getRank() == 0 ? Role::loss : Role::metric);
     numbers.push_back(Evaluator::numberOf(
         func.getSymName(), evaluator.initial(numbers.size(), type, {role}),
         contents.lookup(result)));

@@ -79,7 +79,7 @@ std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
     one &= extent == 1;
     first = first * all + start[d];
   }
-  return first * whole.getElementTypeBitWidth() / 8;
+  return first * train::elementBytes(whole);
 }
 
 /// Whether a reshape moves no bytes. Channels-last equals row-major if there is
@@ -218,113 +218,81 @@ Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
   return wholeValue(hash.finish(), type);
 }
 
-/// A list among the parameters, empty if there is none.
-static ArrayRef<int64_t> listOf(const meaning::Operation &operation,
-                                StringRef name) {
-  auto list = operation.fields ? operation.fields.getAs<DenseI64ArrayAttr>(name)
-                               : DenseI64ArrayAttr();
-  return list ? list.asArrayRef() : ArrayRef<int64_t>();
-}
-
-/// The axis of a concat or split; nothing unless it is a dimension of the type.
-static std::optional<int64_t> axisOf(const meaning::Operation &operation,
-                                     RankedTensorType type) {
-  auto axis = operation.fields ? operation.fields.getAs<IntegerAttr>("axis")
-                               : IntegerAttr();
-  if (!axis || axis.getInt() < 0 || axis.getInt() >= type.getRank())
-    return std::nullopt;
-  return axis.getInt();
-}
-
-/// The result of a concat whose parts are stored one behind the other.
-static std::optional<Content> join(const meaning::Operation &operation) {
+/// The parts behind each other, if each is stored densely in the result.
+static std::optional<Content> join(const meaning::Operation &operation,
+                                   const train::Movement &movement) {
   RankedTensorType whole = operation.results[0];
-  std::optional<int64_t> axis = axisOf(operation, whole);
-  if (!axis)
-    return std::nullopt;
-  SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
   Content content;
   int64_t end = 0;
-  for (const Tensor &operand : operation.operands) {
-    if (!operand.type ||
-        denseRange(whole, start, step, operand.type) != std::optional(end))
+  for (auto [operand, begin] :
+       llvm::zip_equal(operation.operands, movement.begins)) {
+    if (denseRange(whole, begin, movement.step, operand.type) !=
+        std::optional(end))
       return std::nullopt;
     append(content, operand.content);
     end += exec::bytesOf(operand.type);
-    start[*axis] += operand.type.getDimSize(*axis);
   }
   return end == exec::bytesOf(whole) ? std::optional(content) : std::nullopt;
 }
 
-/// The results of a split whose sizes are those of the results.
-static std::optional<SmallVector<Content>>
-cut(const meaning::Operation &operation, Evaluator &evaluator) {
-  const Tensor &whole = operation.operands[0];
-  ArrayRef<int64_t> sizes = listOf(operation, "sizes");
-  std::optional<int64_t> axis;
-  if (whole.type)
-    axis = axisOf(operation, whole.type);
-  if (!axis || sizes.size() != operation.results.size())
+/// What an operation leaves that moves bytes and changes none, if it is known.
+std::optional<SmallVector<Content>>
+Evaluator::move(const meaning::Operation &operation) {
+  SmallVector<RankedTensorType> operands = llvm::map_to_vector(
+      operation.operands, [](const Tensor &operand) { return operand.type; });
+  ArrayRef<RankedTensorType> results = operation.results;
+  if (operands.empty() || !operands[0] || results.empty())
     return std::nullopt;
-  SmallVector<int64_t> start(whole.type.getRank(), 0);
-  SmallVector<int64_t> step(whole.type.getRank(), 1);
-  SmallVector<int64_t> shape(whole.type.getShape());
-  SmallVector<Content> contents;
-  int64_t &begin = start[*axis], all = whole.type.getDimSize(*axis);
-  for (auto [type, size] : llvm::zip_equal(operation.results, sizes)) {
-    if (size < 0 || size > all - begin)
+  const train::Kernel *kernel =
+      train::findKernel(operands[0].getContext(), operation.callee);
+  if (!kernel)
+    return std::nullopt;
+  auto field = [&](StringRef name) {
+    return operation.fields ? operation.fields.get(name) : Attribute();
+  };
+  train::Movement movement = kernel->movement({results, operands, field});
+  const Tensor &first = operation.operands[0];
+  SmallVector<Content> contents(results.size());
+  bool isSingle = operands.size() == 1 && results.size() == 1 && results[0];
+  switch (movement.kind) {
+  case train::Movement::none:
+    return std::nullopt;
+  case train::Movement::copy:
+    if (ArrayRef(operands) != results)
       return std::nullopt;
-    shape[*axis] = size;
-    if (type && (type.getShape() != ArrayRef(shape) ||
-                 type.getElementType() != whole.type.getElementType()))
+    for (auto [content, operand] :
+         llvm::zip_equal(contents, operation.operands))
+      content = operand.content;
+    return contents;
+  case train::Movement::reshape:
+    if (!isSingle || !samePlaces(first.type, results[0]))
       return std::nullopt;
-    contents.push_back(type ? evaluator.part(whole, start, step, type)
-                            : Content());
-    begin += size;
+    return SmallVector<Content>{first.content};
+  case train::Movement::permute:
+    if (!isSingle || !samePlaces(first.type, results[0], movement.perm))
+      return std::nullopt;
+    return SmallVector<Content>{first.content};
+  case train::Movement::parts:
+    for (auto [content, type, begin] :
+         llvm::zip_equal(contents, results, movement.begins))
+      if (type)
+        content = part(first, begin, movement.step, type);
+    return contents;
+  case train::Movement::join:
+    if (std::optional<Content> joined = join(operation, movement))
+      return SmallVector<Content>{*joined};
+    return std::nullopt;
   }
-  return begin == all ? std::optional(contents) : std::nullopt;
+  llvm_unreachable("all kinds of movement covered");
 }
 
 SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
   StringRef callee = operation.callee;
   ArrayRef<Tensor> operands = operation.operands;
+  if (std::optional<SmallVector<Content>> moved = move(operation))
+    return *moved;
+
   SmallVector<Content> contents(operation.results.size());
-  RankedTensorType from, to;
-  if (!operands.empty())
-    from = operands[0].type;
-  if (!operation.results.empty())
-    to = operation.results[0];
-
-  // Movements: contents are rearranged.
-  if (callee == "transfer" && operands.size() == operation.results.size() &&
-      llvm::all_of(llvm::zip_equal(operands, operation.results), [](auto pair) {
-        return std::get<0>(pair).type == std::get<1>(pair);
-      })) {
-    for (auto [content, operand] : llvm::zip_equal(contents, operands))
-      content = operand.content;
-    return contents;
-  }
-  if (from && to && operands.size() == 1 && operation.results.size() == 1 &&
-      ((callee == "reshape" && samePlaces(from, to)) ||
-       (callee == "transpose" &&
-        samePlaces(from, to, listOf(operation, "perm"))))) {
-    contents[0] = operands[0].content;
-    return contents;
-  }
-  if (callee == "slice" && from && to) {
-    contents[0] = part(operands[0], listOf(operation, "start"),
-                       listOf(operation, "step"), to);
-    return contents;
-  }
-  if (callee == "split")
-    if (std::optional<SmallVector<Content>> parts = cut(operation, *this))
-      return *parts;
-  if (callee == "concat" && to)
-    if (std::optional<Content> joined = join(operation)) {
-      contents[0] = *joined;
-      return contents;
-    }
-
   Hash hash(*this, callee);
   hash.add(operation.expression);
   hash.add(uint64_t(operation.inputs));

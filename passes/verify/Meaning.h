@@ -115,6 +115,7 @@ public:
                           llvm::ArrayRef<Piece> after);
 
 private:
+  std::optional<llvm::SmallVector<Content>> move(const Operation &operation);
   friend class Hash;
   /// The hash of the text of an attribute or type, cached.
   uint64_t textHash(mlir::Attribute attribute);

@@ -74,13 +74,13 @@ public:
       if (buffer.getViewOf() || !buffer.isPersistent())
         continue;
       SmallVector<Attribute> properties = {buffer.getRoleAttr()};
-      if (buffer.getRole() != Role::Loss && buffer.getRole() != Role::Metric) {
+      if (!isResult(buffer.getRole())) {
         properties.push_back(buffer.getTensorName());
         for (StringRef key : {"exec.dims", "exec.begin"})
           properties.push_back(buffer->getAttr(key));
       }
-      if (buffer->hasAttr("exec.kind"))
-        for (StringRef key : {"exec.kind", "exec.init", "exec.fresh"})
+      if (isState(buffer.getRole()))
+        for (StringRef key : {"exec.init", "exec.fresh"})
           properties.push_back(buffer->getAttr(key));
       Content content = evaluator.initial(persistent.size(),
                                           buffer.getTensorType(), properties);

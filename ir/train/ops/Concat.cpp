@@ -93,6 +93,58 @@ SmallVector<Value> SplitOp::buildGradients(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+/// The dimension that a concat or split works along, if the call has one that
+/// fits the type.
+static std::optional<int64_t> axisOf(const CallTypes &call,
+                                     RankedTensorType type) {
+  auto axis = dyn_cast_or_null<IntegerAttr>(call.field("axis"));
+  if (!type || !axis || axis.getInt() < 0 || axis.getInt() >= type.getRank())
+    return std::nullopt;
+  return axis.getInt();
+}
+
+Movement SplitOp::movement(const CallTypes &call) {
+  RankedTensorType whole = call.operands[0];
+  std::optional<int64_t> axis = axisOf(call, whole);
+  Dims sizes = listOf(call, "sizes");
+  if (!axis || sizes.size() != call.results.size())
+    return {};
+  Dims begin(whole.getRank(), 0), shape(whole.getShape());
+  Movement movement{Movement::parts, {}, Dims(whole.getRank(), 1), {}};
+  int64_t &at = begin[*axis], all = whole.getDimSize(*axis);
+  for (auto [type, size] : llvm::zip_equal(call.results, sizes)) {
+    if (size < 0 || size > all - at)
+      return {};
+    shape[*axis] = size;
+    if (type && (type.getShape() != ArrayRef(shape) ||
+                 type.getElementType() != whole.getElementType()))
+      return {};
+    movement.begins.push_back(begin);
+    at += size;
+  }
+  return at == all ? movement : Movement();
+}
+
+Movement ConcatOp::movement(const CallTypes &call) {
+  RankedTensorType whole = call.results[0];
+  std::optional<int64_t> axis = axisOf(call, whole);
+  if (!axis)
+    return {};
+  Movement movement{Movement::join, {}, Dims(whole.getRank(), 1), {}};
+  Dims begin(whole.getRank(), 0);
+  for (RankedTensorType part : call.operands) {
+    if (!part || part.getRank() != whole.getRank())
+      return {};
+    movement.begins.push_back(begin);
+    begin[*axis] += part.getDimSize(*axis);
+  }
+  return movement;
+}
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 

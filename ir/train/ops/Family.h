@@ -33,6 +33,12 @@ inline std::string text(ArrayRef<int64_t> shape) {
   return result + "]";
 }
 
+/// A list among the fields of a call, empty if there is none.
+inline Dims listOf(const CallTypes &call, StringRef name) {
+  auto list = dyn_cast_or_null<DenseI64ArrayAttr>(call.field(name));
+  return list ? Dims(list.asArrayRef()) : Dims();
+}
+
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//

@@ -86,6 +86,17 @@ SmallVector<Value> NllLossOp::buildGradients(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Means over labels
+//===----------------------------------------------------------------------===//
+
+Value CrossEntropyOp::getScores() { return getLogits(); }
+Value NllLossOp::getScores() { return getLogprobs(); }
+Value CrossEntropyGradOp::getScores() { return getProbs(); }
+Value NllLossGradOp::getScores() { return getDlogprobs(); }
+OpOperand *CrossEntropyGradOp::getLossGradient() { return &getDlossMutable(); }
+OpOperand *NllLossGradOp::getLossGradient() { return &getDlossMutable(); }
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 

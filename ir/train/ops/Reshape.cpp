@@ -104,6 +104,22 @@ SmallVector<Value> TransposeOp::buildGradients(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+Movement ReshapeOp::movement(const CallTypes &) {
+  return {Movement::reshape, {}, {}, {}};
+}
+
+Movement TransposeOp::movement(const CallTypes &call) {
+  return {Movement::permute, listOf(call, "perm"), {}, {}};
+}
+
+Movement TransferOp::movement(const CallTypes &) {
+  return {Movement::copy, {}, {}, {}};
+}
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 

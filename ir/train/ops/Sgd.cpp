@@ -24,6 +24,13 @@ LogicalResult SumOp::verify() {
   return success();
 }
 
+Operation *SgdOp::buildWithProducts(OpBuilder &builder, Value dy, Value x,
+                                    Type dx) {
+  return MatMulSgdOp::create(builder, getLoc(), getWNew().getType(),
+                             getMNew().getType(), dx, getW(), getM(),
+                             getScalars(), getLoss(), dy, x);
+}
+
 Arithmetic MatMulSgdOp::arithmetic(const CallShape &call) {
   const auto &w = call.operands[0], &dy = call.operands[4];
   // The weight's gradient, and another product of the same size for dx.

@@ -43,3 +43,11 @@ Tile SoftmaxOp::tile(const Cuts &cuts, const Grid &index) {
 Tile SoftmaxGradOp::tile(const Cuts &cuts, const Grid &index) {
   return alikeTile(*this, cuts, index);
 }
+
+static int dimensionOf(Value value, int64_t axis) {
+  return usualAxes(value)[axis];
+}
+int SoftmaxOp::getClassDimension() { return dimensionOf(getY(), getAxis()); }
+int SoftmaxGradOp::getClassDimension() {
+  return dimensionOf(getY(), getAxis());
+}

@@ -45,14 +45,14 @@ TEST(Parameters, withoutMetadataAllTensorsAreTrained) {
   auto model = importer.import(proto);
   ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
   for (const char *name : {"weight", "offset"})
-    EXPECT_EQ(find(*model, name).getKind(), train::ParameterKind::Trainable);
+    EXPECT_EQ(find(*model, name).getRole(), Role::trainable);
   // A number may be part of an expression; PyTorch's older exporter writes
   // those as Constant nodes.
   EXPECT_FALSE(find(*model, "lifted"));
   proto.set_producer_name("pytorch");
   model = importer.import(proto);
   ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
-  EXPECT_EQ(find(*model, "lifted").getKind(), train::ParameterKind::Trainable);
+  EXPECT_EQ(find(*model, "lifted").getRole(), Role::trainable);
 }
 
 TEST(Parameters, buffersAndLiftedScalarsAreConstant) {
@@ -62,8 +62,8 @@ TEST(Parameters, buffersAndLiftedScalarsAreConstant) {
   Importer importer;
   auto model = importer.import(proto);
   ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
-  EXPECT_EQ(find(*model, "weight").getKind(), train::ParameterKind::Trainable);
-  EXPECT_EQ(find(*model, "offset").getKind(), train::ParameterKind::Constant);
+  EXPECT_EQ(find(*model, "weight").getRole(), Role::trainable);
+  EXPECT_EQ(find(*model, "offset").getRole(), Role::constant);
   EXPECT_FALSE(find(*model, "lifted"));
 }
 

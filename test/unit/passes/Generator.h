@@ -57,18 +57,17 @@ private:
     return result;
   }
 
-  exec::BufferOp buffer(exec::Role role, mlir::ArrayRef<int64_t> dims,
-                        int device, mlir::Type element = {},
-                        exec::BufferOp parent = {}, int64_t offset = -1);
+  exec::BufferOp buffer(Role role, mlir::ArrayRef<int64_t> dims, int device,
+                        mlir::Type element = {}, exec::BufferOp parent = {},
+                        int64_t offset = -1);
   exec::BufferOp fresh(mlir::ArrayRef<int64_t> dims, int device = -1) {
-    return buffer(exec::Role::Activation, dims,
-                  device < 0 ? below(devices) : device);
+    return buffer(Role::activation, dims, device < 0 ? below(devices) : device);
   }
   exec::BufferOp view(exec::BufferOp of, mlir::ArrayRef<int64_t> dims,
                       int64_t offset = 0) {
-    return buffer(exec::Role::Activation, dims, deviceOf(of), {}, of, offset);
+    return buffer(Role::activation, dims, deviceOf(of), {}, of, offset);
   }
-  exec::BufferOp state(exec::Role role, mlir::StringRef tensor,
+  exec::BufferOp state(Role role, mlir::StringRef tensor,
                        mlir::ArrayRef<int64_t> dims,
                        mlir::ArrayRef<int64_t> begin,
                        mlir::ArrayRef<int64_t> whole, int device,
