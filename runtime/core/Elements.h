@@ -47,10 +47,14 @@ struct MapElements {
 };
 
 namespace detail {
+// Not an alias: nvcc 13.0 takes the one of a pack for another function's type.
 template <size_t>
-using FloatAt = float;
+struct FloatAt {
+  using Type = float;
+};
 template <size_t... K>
-MapElements<float, FloatAt<K>...> allFloats(std::index_sequence<K...>);
+MapElements<float, typename FloatAt<K>::Type...>
+    allFloats(std::index_sequence<K...>);
 
 template <typename F>
 auto elementsOf() {
