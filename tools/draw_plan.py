@@ -74,7 +74,7 @@ def draw(plan, title):
     gpus = machine["nodes"] * machine["gpus"]
     shares = [share(layer) for _, layer in rows]
     legend = dict(meaning for _, meaning, _ in shares)
-    column = 92 if gpus <= 8 else 64
+    column = 92 if gpus <= 8 else 76
     left = 24 + round(LETTER * max(len(name) for name, _ in rows))
     right = left + gpus * column
     bottom = TOP + len(rows) * ROW
