@@ -37,6 +37,7 @@ ROOMS = [
     ("runtime/train/loop", "runtime/core runtime/train"),
     ("runtime/train/cli", "runtime/core runtime/train"),
     # The forms of a program.
+    ("ir/Precompiled", "llvm mlir"),
     ("ir", "llvm"),
     ("ir/json", "ir llvm nlohmann"),
     ("ir/place", "ir llvm"),
