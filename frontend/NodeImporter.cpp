@@ -1,6 +1,7 @@
 //===- NodeImporter.cpp - What an import function works with --------------===//
 
 #include "frontend/NodeImporter.h"
+#include "frontend/ShapeRules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -66,6 +67,15 @@ FailureOr<double> NodeImporter::scalar(unsigned i, StringRef attribute) {
     return host->at(0);
   return fail("needs a number known at compile time as its input '" + input(i) +
               "'");
+}
+
+FailureOr<int64_t> NodeImporter::axis(int64_t absent, int64_t rank) {
+  std::string error;
+  std::optional<int64_t> axis =
+      normalizeAxis(integer("axis", absent), rank, error);
+  if (!axis)
+    return fail(error);
+  return *axis;
 }
 
 bool NodeImporter::isZero(unsigned i) const {

@@ -97,10 +97,7 @@ TEST(Parameters, reducedPrecisionBecomesFloat32) {
   onnx::ModelProto proto = parse(R"(
     <ir_version: 8, opset_import: ["" : 13]>
     net (float16[2,3] x) => (float16[2,3] y) { y = Mul (x, w) })");
-  auto *tensor = proto.mutable_graph()->add_initializer();
-  tensor->set_name("w");
-  tensor->set_data_type(onnx::TensorProto::FLOAT16);
-  tensor->add_dims(3);
+  auto *tensor = addWeight(proto, "w", onnx::TensorProto::FLOAT16, 3);
   for (int i = 0; i < 3; ++i)
     tensor->add_int32_data(0x3C00);
   Importer importer;

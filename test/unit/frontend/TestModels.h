@@ -51,6 +51,17 @@ inline onnx::ModelProto parse(const char *text) {
   return model;
 }
 
+/// A weight of one dimension, whose elements are still to be added.
+inline onnx::TensorProto *addWeight(onnx::ModelProto &model, const char *name,
+                                    onnx::TensorProto::DataType type,
+                                    int64_t extent) {
+  auto *tensor = model.mutable_graph()->add_initializer();
+  tensor->set_name(name);
+  tensor->set_data_type(type);
+  tensor->add_dims(extent);
+  return tensor;
+}
+
 /// Imports models and keeps the messages of diagnostics.
 struct Importer {
   mlir::MLIRContext context;

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 namespace lwcc::rt {
@@ -38,6 +39,18 @@ inline TrainerRun runTrainer(std::vector<std::string> arguments,
                  testing::internal::GetCapturedStderr()};
   return run;
 }
+
+/// While it lives, machines are lazy (FakeMachine.h) if it says so.
+class Laziness {
+public:
+  explicit Laziness(bool lazy) {
+    if (lazy)
+      ::setenv("FAKE_LAZY", "1", 1);
+  }
+  ~Laziness() { ::unsetenv("FAKE_LAZY"); }
+  Laziness(const Laziness &) = delete;
+  Laziness &operator=(const Laziness &) = delete;
+};
 
 /// The records that --log has written.
 inline std::vector<train::Json> readLog(const std::string &path) {
