@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/verify/Meaning.h"
+#include "ir/train/Train.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"

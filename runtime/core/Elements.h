@@ -20,7 +20,6 @@
 #include <limits>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 namespace lwcc::rt {
 
@@ -47,28 +46,28 @@ struct MapElements {
 };
 
 namespace detail {
-// Not an alias: nvcc 13.0 takes the one of a pack for another function's type.
-template <size_t>
-struct FloatAt {
-  using Type = float;
+template <int Inputs>
+struct AllFloats {
+  using Result = float;
+  template <size_t>
+  using Input = float;
+  static constexpr int inputs = Inputs;
+  static constexpr DType types[Inputs + 1] = {}; // f32, the first of them
 };
-template <size_t... K>
-MapElements<float, typename FloatAt<K>::Type...>
-    allFloats(std::index_sequence<K...>);
 
+template <typename F, typename = void>
+struct ElementsIn {
+  using type = AllFloats<F::inputs>;
+};
 template <typename F>
-auto elementsOf() {
-  if constexpr (requires { typename F::Elements; }) {
-    static_assert(F::Elements::inputs == F::inputs);
-    return typename F::Elements();
-  } else {
-    return decltype(allFloats(std::make_index_sequence<F::inputs>()))();
-  }
-}
+struct ElementsIn<F, std::void_t<typename F::Elements>> {
+  using type = typename F::Elements;
+  static_assert(type::inputs == F::inputs);
+};
 } // namespace detail
 
 template <typename F>
-using ElementsOf = decltype(detail::elementsOf<F>());
+using ElementsOf = typename detail::ElementsIn<F>::type;
 
 /// Whether these are tensors of the types that a kernel is compiled for.
 template <typename F, typename Inputs>

@@ -82,10 +82,12 @@ void mapChunkOf(const StepScalars &s, uint64_t index, int64_t indexStride,
 }
 
 /// Elements [begin, begin + n) of a run as floats next to one another: where
-/// they lie if they are that, else in `gathered`.
+/// they lie if they are that, else in `gathered`. Not inlined: one body serves
+/// all kernels, so that programs compile faster.
 template <typename X>
-const float *mapInput(const X *x, int64_t stride, int64_t begin, int64_t n,
-                      float *gathered) {
+[[gnu::noinline]] const float *mapInput(const X *x, int64_t stride,
+                                        int64_t begin, int64_t n,
+                                        float *gathered) {
   if constexpr (std::is_same_v<X, float>)
     if (stride == 1)
       return x + begin;

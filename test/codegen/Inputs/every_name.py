@@ -58,7 +58,7 @@ def main():
         shape = "2x" if i % 2 else ""
         role, rest = "activation", ""
         if name in ODD:  # it is in the trainer's tables as a string, too
-            role = "parameter"
+            role = "trainable"
             rest = " {exec.init = #train.init<constant 0.0>}"
         print(f"  exec.buffer {role} {tensor(name)} of {symbol(name)[1:]} : "
               f"tensor<{shape}2xf32> "
