@@ -11,6 +11,7 @@
 #include "ir/train/Train.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
@@ -102,12 +103,11 @@ static bool samePlaces(RankedTensorType from, RankedTensorType to) {
 /// Whether a transpose by `perm` moves no bytes.
 static bool samePlaces(RankedTensorType from, RankedTensorType to,
                        ArrayRef<int64_t> perm) {
-  auto size = perm.size();
-  if (size != static_cast<size_t>(from.getRank()) ||
+  SmallVector<int64_t> sorted(perm);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, from.getRank())) ||
       from.getRank() != to.getRank() ||
-      from.getElementType() != to.getElementType() ||
-      !llvm::all_of(perm,
-                    [&](int64_t d) { return d >= 0 && d < from.getRank(); }))
+      from.getElementType() != to.getElementType())
     return false;
   SmallVector<int64_t> before, after; // dimensions of `from`
   for (int64_t d : storageOrder(from))

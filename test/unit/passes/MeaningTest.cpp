@@ -9,9 +9,11 @@
 
 #include "passes/verify/Meaning.h"
 #include "Shapes.h"
+#include "ir/train/Train.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "gtest/gtest.h"
 
 #include <numeric>
@@ -34,6 +36,7 @@ void forEachIndex(const Shape &shape,
 
 class MeaningTest : public ::testing::Test {
 protected:
+  MeaningTest() { context.loadDialect<train::TrainDialect>(); }
   RankedTensorType type(const Shape &shape) {
     return RankedTensorType::get(shape, Float32Type::get(&context));
   }
@@ -133,6 +136,24 @@ TEST_F(MeaningTest, transposes) {
     }
   EXPECT_GT(moved, 0);
   EXPECT_GT(made, 0);
+}
+
+/// A call whose list of dimensions names one twice does not pass its operand
+/// on, though all extents fit.
+TEST_F(MeaningTest, transposesByNoPermutation) {
+  for (int64_t rank = 2; rank <= 4; ++rank) {
+    Shape ones(rank, 1);
+    Shape all(rank, rank);
+    forEachIndex(all, [&](const Shape &perm) {
+      Shape sorted = perm;
+      llvm::sort(sorted);
+      bool isPermutation = llvm::equal(sorted, llvm::seq<int64_t>(0, rank));
+      meaning::Operation transpose{
+          "transpose",      "",          0, fields({{"perm", list(perm)}}),
+          {tensorOf(ones)}, {type(ones)}};
+      check(evaluator.evaluate(transpose)[0], {0}, isPermutation);
+    });
+  }
 }
 
 TEST_F(MeaningTest, slices) {
