@@ -16,6 +16,7 @@
 #include "runtime/core/Machine.h"
 #include "runtime/core/Ops.h"
 #include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/KernelAddress.h"
 #include "runtime/cuda/Upload.h"
 
 #include <deque>
@@ -81,7 +82,7 @@ public:
   void launch(void (*kernel)(P...), dim3 grid, dim3 block,
               std::type_identity_t<P>... arguments) {
     void *pointers[] = {&arguments...};
-    launch(reinterpret_cast<const void *>(kernel), grid, block, pointers);
+    launch(kernelAddress(kernel), grid, block, pointers);
   }
   /// Blocks for a grid-stride loop over `items` with `threads` in a block.
   unsigned blocksFor(int64_t items, int threads) const;

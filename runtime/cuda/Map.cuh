@@ -22,6 +22,7 @@
 #include "runtime/core/Ops.h"
 #include "runtime/core/Scalars.h"
 #include "runtime/core/Tensor.h"
+#include "runtime/cuda/KernelAddress.h"
 
 #include <cstdint>
 #include <utility>
@@ -137,9 +138,9 @@ void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {},
   static_assert(F::inputs <= cuda::maxMapInputs,
                 "a generated kernel has too many inputs");
   cuda::appendMap(lane,
-                  {reinterpret_cast<const void *>(&cuda::mapKernel<F, 4>),
-                   reinterpret_cast<const void *>(&cuda::mapKernel<F, 1>),
-                   F::inputs, F::indexed},
+                  {cuda::kernelAddress(&cuda::mapKernel<F, 4>),
+                   cuda::kernelAddress(&cuda::mapKernel<F, 1>), F::inputs,
+                   F::indexed},
                   y, xs, scalars, params);
 }
 
