@@ -23,6 +23,7 @@ static void *reserve(size_t bytes) {
     std::perror("emulation: no addresses for device memory");
     std::abort();
   }
+  madvise(memory, bytes, MADV_HUGEPAGE); // touched in large pieces
   return memory;
 }
 
