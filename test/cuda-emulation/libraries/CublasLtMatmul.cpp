@@ -276,6 +276,8 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
     std::memcpy(&job.betaValue, beta, sizeof(float));
   }
   checkPromises(job);
+  noteRun("cublasLtMatmul", stream,
+          drawOf({job.algorithm.product, job.algorithm.id}));
   return enqueue(stream, "cublasLtMatmul", {}, [job] { job.run(); }) ==
                  cudaSuccess
              ? CUBLAS_STATUS_SUCCESS

@@ -42,6 +42,12 @@ float emulation::roundToTf32(float value) {
                               0xffffe000u);
 }
 
+void emulation::noteRun(const char *name, cudaStream_t stream, uint64_t what) {
+  static std::set<std::pair<int, uint64_t>> known;
+  if (known.insert({deviceOf(stream), what}).second && isCapturing(stream))
+    fault(std::string(name) + ": captured before it was run once");
+}
+
 bool emulation::forEachRun(const Strided &shape,
                            const std::function<bool(int64_t, int64_t)> &f) {
   // Dimensions of extent 1 have no stride that matters; the rest by stride.
