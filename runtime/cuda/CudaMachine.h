@@ -221,7 +221,8 @@ private:
   std::vector<std::unique_ptr<Sequence>> sequences;
   Sequence *recording = nullptr;
   std::vector<void *> pinned;
-  std::map<void *, Upload> uploads; ///< by the target's address
+  /// By the target's address and bytes.
+  std::map<std::pair<void *, int64_t>, Upload> uploads;
   std::deque<std::vector<TracedCall>>
       traces; ///< a deque: its items stay in place
   /// tickets[t % size] is recorded behind the transfer with ticket t + 1.
