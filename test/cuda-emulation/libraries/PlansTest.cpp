@@ -101,7 +101,8 @@ static constexpr ConvKind allKinds[] = {
 
 TEST(Plans, EveryConvolutionIsRight) {
   std::mt19937 random(1);
-  int built = 0, notFused = 0, retried = 0, rounded = 0;
+  int built = 0, fused = 0, notFused = 0, retried = 0, rounded = 0,
+      withWorkspace = 0;
   for (int round = 0; round < 150; ++round) {
     World world(random(), 1);
     libraryOptions().seed = random();
@@ -134,6 +135,11 @@ TEST(Plans, EveryConvolutionIsRight) {
         continue;
       }
       ++built;
+      // Not only where a bias of x's channels would do as well.
+      fused += (kind == ConvKind::forwardBias ||
+                kind == ConvKind::forwardBiasRelu) &&
+               c.x[1] != c.y[1];
+      withWorkspace += plan->workspaceBytes() > 0;
       EXPECT_LE(plan->workspaceBytes(), int64_t(256) << 20);
       Floats first = data.run(handle, *plan, c, alignment);
       double off = difference(first, data.wanted);
@@ -150,6 +156,8 @@ TEST(Plans, EveryConvolutionIsRight) {
   }
   libraryOptions() = {};
   EXPECT_GT(built, 500);
+  EXPECT_GT(fused, 100);
+  EXPECT_GT(withWorkspace, 100);
   EXPECT_GT(notFused, 5);
   EXPECT_GT(retried, 20);
   EXPECT_GT(rounded, 20);
