@@ -1,5 +1,4 @@
-//===- MatMulSgd.cpp - The backward pass of a matrix product, and its update
-//--===//
+//===- MatMulSgd.cpp - Backward pass of a matrix product, and its update --===//
 //
 // Two products and an update: compilers for GPUs keep them apart (see
 // train-fuse-updates), but a program that was made for a CPU runs as well.
@@ -20,6 +19,12 @@ void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
                     Tensor x) {
   assert(w_new.data == w.data && m_new.data == m.data && "updates in place");
   CudaLane &lane = cudaLane(base);
+  // Of all operands of both products, in bytes; the gradient of w is in the
+  // workspace.
+  uintptr_t bits = 16;
+  for (const Tensor *operand : {&w, &dx, &dy, &x})
+    bits |= reinterpret_cast<uintptr_t>(operand->data);
+  const auto alignment = static_cast<int64_t>(bits & -bits);
   auto planOf = [&](int64_t rows, int64_t terms, bool transposed) {
     GemmShape shape;
     shape.m = rows;
@@ -27,6 +32,7 @@ void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
     shape.k = terms;
     shape.transposeA = transposed;
     shape.tf32 = lane.machine.usesTf32();
+    shape.alignment = alignment;
     return &lane.gpu.planOf(shape);
   };
   const GemmPlan *input = dx ? planOf(x.dim[0], w.dim[0], false) : nullptr;
