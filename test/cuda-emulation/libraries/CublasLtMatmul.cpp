@@ -53,8 +53,8 @@ static Strided shapeOf(const MatrixLayout &layout) {
           {1, layout.ld, layout.batches > 1 ? layout.batchStride : 0}};
 }
 
-/// op(matrix) of one batch as dense rows: element (i, j) at [i * columns + j],
-/// where columns runs over the first index if `byColumns`.
+/// The matrix of one batch without gaps: its first index is the outer one or
+/// the inner one.
 static std::vector<float> gather(const float *data, const MatrixLayout &layout,
                                  int64_t batch, bool firstIndexOuter,
                                  bool roundsToTf32) {
