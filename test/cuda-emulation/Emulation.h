@@ -80,7 +80,8 @@ uint32_t seed();
 // Findings
 //===----------------------------------------------------------------------===//
 
-/// Reports a finding, "NAME: WHAT". The same text is printed once. From then on
+/// Reports a finding, "NAME: WHAT", once for each piece of work and line of its
+/// code, and each text once. From then on
 /// every call that waits for the device fails, as it does on a GPU after an
 /// illegal access, and the process does not end with 0.
 void fault(const std::string &what);

@@ -15,6 +15,9 @@ using namespace lwcc::emulation;
 
 void emulation::fault(const std::string &what) {
   World &w = world();
+  // One of each piece of work and line says enough.
+  if (now.op && !w.reported.insert({now.op, now.site}).second)
+    return;
   std::string text = what + now.place();
   if (std::find(w.findings.begin(), w.findings.end(), text) != w.findings.end())
     return;
@@ -24,7 +27,10 @@ void emulation::fault(const std::string &what) {
 }
 
 const std::vector<std::string> &emulation::faults() { return world().findings; }
-void emulation::clearFaults() { world().findings.clear(); }
+void emulation::clearFaults() {
+  world().findings.clear();
+  world().reported.clear();
+}
 
 std::string Execution::place() const {
   return site ? " (" + lineOf(site) + ")" : "";

@@ -27,13 +27,11 @@ void Grid::run() {
   std::vector<uint32_t> order(blocks);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), world().random);
-  running = this;
   gridDim = grid;
   blockDim = block;
   for (uint32_t number : order)
     if (!isAbandoned)
       runBlock(number);
-  running = nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,7 +65,9 @@ void Grid::resume(unsigned index) {
                index / block.x / block.y};
   now.thread = index;
   now.interval = interval;
+  running = this;
   lwccSwitchStacks(&scheduler, thread.stack);
+  running = nullptr;
   now.site = nullptr;
   if (thread.state == Thread::over)
     stacks().giveBack(thread.stack);

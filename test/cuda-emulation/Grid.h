@@ -30,7 +30,8 @@ public:
   bool mayTouch(const void *address) const {
     return stacks().holds(address) || kernel.holds(address);
   }
-  static Grid *running; ///< null outside of kernels
+  /// Null outside of kernels, and while the emulation does something for one.
+  static Grid *running;
 
 private:
   struct Thread {
@@ -61,6 +62,18 @@ private:
   uint32_t interval = 0;
   bool isAbandoned = false;
   void *scheduler = nullptr; ///< its stack
+};
+
+/// While it lives, accesses are the emulation's own: code of the standard
+/// library may be an instrumented file's.
+class Unwatched {
+public:
+  Unwatched() : grid(std::exchange(Grid::running, nullptr)) {}
+  Unwatched(const Unwatched &) = delete;
+  ~Unwatched() { Grid::running = grid; }
+
+private:
+  Grid *grid;
 };
 
 } // namespace lwcc::emulation

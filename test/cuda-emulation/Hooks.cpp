@@ -25,20 +25,24 @@ static void touch(const void *address, size_t bytes, bool writes,
   Grid *grid = Grid::running;
   if (!grid || grid->mayTouch(address))
     return;
-  now.site = site;
-  if (isShared(address)) {
-    if (!accessShared(address, bytes, writes, atomic))
-      grid->abandon();
-  } else if (world().memory.holds(address)) {
-    if (!access(address, bytes, writes, atomic))
-      grid->abandon();
-  } else if (writes || address < &__executable_start || address >= &_end) {
-    // Constants of the program are read, and the place of the thread.
-    fault(std::string(ops[now.op].name) + (writes ? " writes" : " reads") +
-          " memory of the host");
-    grid->abandon();
+  bool allowed = true;
+  {
+    Unwatched emulation;
+    now.site = site;
+    if (isShared(address)) {
+      allowed = accessShared(address, bytes, writes, atomic);
+    } else if (world().memory.holds(address)) {
+      allowed = access(address, bytes, writes, atomic);
+    } else if (writes || address < &__executable_start || address >= &_end) {
+      // Constants of the program are read, and the place of the thread.
+      fault(std::string(ops[now.op].name) + (writes ? " writes" : " reads") +
+            " memory of the host");
+      allowed = false;
+    }
+    now.site = nullptr;
   }
-  now.site = nullptr;
+  if (!allowed)
+    grid->abandon();
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,25 +121,25 @@ struct OutOfBounds {
 };
 } // namespace
 
-static void report(const SourceLocation &at, const std::string &what) {
-  const char *slash = std::strrchr(at.file, '/');
-  const bool inKernel = Grid::running != nullptr;
-  fault((inKernel ? std::string(ops[now.op].name) : "host code") + ": " + what +
-        " (" + (slash ? slash + 1 : at.file) + ":" + std::to_string(at.line) +
-        ")");
-  if (inKernel)
-    Grid::running->abandon();
+static void report(const SourceLocation &at, const char *what, size_t n) {
+  Grid *grid = Grid::running;
+  {
+    Unwatched emulation;
+    const char *slash = std::strrchr(at.file, '/');
+    fault((grid ? std::string(ops[now.op].name) : "host code") + ": " + what +
+          std::to_string(n) + " (" + (slash ? slash + 1 : at.file) + ":" +
+          std::to_string(at.line) + ")");
+  }
+  if (grid)
+    grid->abandon();
 }
 
 void __ubsan_handle_type_mismatch_v1(TypeMismatch *found, uintptr_t) {
-  report(found->location, "an access that is not aligned to " +
-                              std::to_string(1u << found->logAlignment) +
-                              " bytes");
+  report(found->location, "an access not aligned to bytes ",
+         size_t(1) << found->logAlignment);
 }
 void __ubsan_handle_out_of_bounds(OutOfBounds *found, uintptr_t index) {
-  report(found->location, "index " +
-                              std::to_string(static_cast<intptr_t>(index)) +
-                              " is outside of its array");
+  report(found->location, "outside of an array, index ", index);
 }
 } // extern "C"
 
@@ -151,13 +155,20 @@ void atomically(void *address, size_t bytes, void (*change)(void *, void *),
                 void *context);
 } // namespace lwcc::emulation
 
-void emulation::waitForBlock() { Grid::running->waitForBlock(LWCC_SITE); }
+void emulation::waitForBlock() {
+  Grid *grid = Grid::running;
+  Unwatched emulation;
+  grid->waitForBlock(LWCC_SITE);
+}
 uint64_t emulation::exchange(uint32_t mask, uint64_t value, int source) {
-  return Grid::running->meet(mask, value, source, /*isVote=*/false);
+  Grid *grid = Grid::running;
+  Unwatched emulation;
+  return grid->meet(mask, value, source, /*isVote=*/false);
 }
 uint32_t emulation::vote(uint32_t mask, bool holds) {
-  return static_cast<uint32_t>(
-      Grid::running->meet(mask, holds, 0, /*isVote=*/true));
+  Grid *grid = Grid::running;
+  Unwatched emulation;
+  return static_cast<uint32_t>(grid->meet(mask, holds, 0, /*isVote=*/true));
 }
 void emulation::atomically(void *address, size_t bytes,
                            void (*change)(void *, void *), void *context) {

@@ -96,17 +96,33 @@ bool Races::note(Cell &cell, bool writes, bool atomic, Accessor &met) {
   return alone;
 }
 
-void Races::split(Page &page) {
-  auto cells = std::make_unique<Cell[]>(pageBytes);
-  for (size_t i = 0; i < pageBytes; ++i) {
-    cells[i] = page.cells[i / page.bytesOfCell];
+void Races::split(Page &page, size_t bytesOfCell) {
+  const size_t count = pageBytes / bytesOfCell;
+  auto cells = std::make_unique<Cell[]>(count);
+  for (size_t i = 0; i < count; ++i) {
+    cells[i] = page.cells[i * bytesOfCell / page.bytesOfCell];
     if (cells[i].moreReaders) {
       more.push_back(std::vector(more[cells[i].moreReaders]));
       cells[i].moreReaders = static_cast<uint32_t>(more.size() - 1);
     }
   }
   page.cells = std::move(cells);
-  page.bytesOfCell = 1;
+  page.bytesOfCell = bytesOfCell;
+}
+
+Races::Page &Races::pageFor(size_t offset, size_t bytes) {
+  Page *&page = pages[offset / pageBytes];
+  if (!page) {
+    page = new Page;
+    page->cells = std::make_unique<Cell[]>(1);
+    touched.push_back(offset / pageBytes);
+  }
+  const size_t least = bytes == pageBytes        ? pageBytes
+                       : offset % 4 || bytes % 4 ? 1
+                                                 : 4;
+  if (page->bytesOfCell > least)
+    split(*page, least);
+  return *page;
 }
 
 bool Races::note(size_t offset, size_t bytes, bool writes, bool atomic,
@@ -115,17 +131,17 @@ bool Races::note(size_t offset, size_t bytes, bool writes, bool atomic,
   while (bytes > 0) {
     const size_t inPage = offset % pageBytes;
     const size_t here = std::min(bytes, pageBytes - inPage);
-    Page *&page = pages[offset / pageBytes];
-    if (!page) {
-      page = new Page;
-      page->cells = std::make_unique<Cell[]>(pageBytes / page->bytesOfCell);
-      touched.push_back(offset / pageBytes);
-    }
-    if (page->bytesOfCell > 1 && (inPage % 4 || here % 4))
-      split(*page);
-    const size_t size = page->bytesOfCell;
+    Page &page = pageFor(offset, here);
+    const size_t size = page.bytesOfCell;
     for (size_t i = inPage / size; i < (inPage + here) / size; ++i)
-      alone &= note(page->cells[i], writes, atomic, met);
+      alone &= note(page.cells[i], writes, atomic, met);
+    if (writes && here == pageBytes && size < pageBytes) {
+      // One who wrote all of it is all that matters from now on.
+      auto cell = std::make_unique<Cell[]>(1);
+      cell[0].writer = page.cells[0].writer;
+      page.cells = std::move(cell);
+      page.bytesOfCell = pageBytes;
+    }
     offset += here;
     bytes -= here;
   }
@@ -136,12 +152,11 @@ void Races::forget(size_t offset, size_t bytes) {
   while (bytes > 0) {
     const size_t inPage = offset % pageBytes;
     const size_t here = std::min(bytes, pageBytes - inPage);
-    if (Page *page = pages[offset / pageBytes]) {
-      if (page->bytesOfCell > 1 && (inPage % 4 || here % 4))
-        split(*page);
-      const size_t size = page->bytesOfCell;
+    if (pages[offset / pageBytes]) {
+      Page &page = pageFor(offset, here);
+      const size_t size = page.bytesOfCell;
       for (size_t i = inPage / size; i < (inPage + here) / size; ++i)
-        page->cells[i] = {};
+        page.cells[i] = {};
     }
     offset += here;
     bytes -= here;

@@ -1,7 +1,8 @@
 //===- Races.h - Accesses that nothing orders -------------------*- C++ -*-===//
 //
 // Of each four bytes of device memory (of each byte, where one was touched
-// alone) it is known who wrote them last and who has read them since. An access
+// alone; of a page, where it was only touched as a whole) it is known who wrote
+// them last and who has read them since. An access
 // is checked against those: two of which one writes must be ordered, whatever
 // the order in which they ran here. What orders them is
 //   - between two pieces of work, their clocks (Order.h);
@@ -53,9 +54,12 @@ private:
   static constexpr size_t pageBytes = 4096;
   struct Page {
     std::unique_ptr<Cell[]> cells;
-    size_t bytesOfCell = 4;
+    size_t bytesOfCell = pageBytes;
   };
-  void split(Page &page);
+  /// The page at an offset, with cells that an access of `bytes` bytes there
+  /// covers wholly.
+  Page &pageFor(size_t offset, size_t bytes);
+  void split(Page &page, size_t bytesOfCell);
   bool noteReader(Cell &cell, const Accessor &by);
 
   Page **pages; ///< by offset / pageBytes; null: untouched

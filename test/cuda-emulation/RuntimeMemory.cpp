@@ -9,6 +9,7 @@
 #include "World.h"
 
 #include <cstring>
+#include <string_view>
 
 using namespace lwcc::emulation;
 
@@ -92,13 +93,10 @@ static bool matches(cudaMemcpyKind kind, const void *to, const void *from) {
   return false;
 }
 
-/// Changes where any byte does.
+/// Changes, but for chance, where any byte does.
 static uint64_t digest(const void *memory, size_t bytes) {
-  uint64_t hash = 14695981039346656037u;
-  auto *at = static_cast<const unsigned char *>(memory);
-  for (size_t i = 0; i < bytes; ++i)
-    hash = (hash ^ at[i]) * 1099511628211u;
-  return hash;
+  return std::hash<std::string_view>()(
+      {static_cast<const char *>(memory), bytes});
 }
 
 /// The copy, and the accesses of it that are to device or pinned memory.

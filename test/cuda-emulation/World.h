@@ -164,6 +164,8 @@ public:
   /// Kernels whose code is on a device.
   std::set<std::pair<int, const void *>> loadedKernels;
   std::vector<std::string> findings;
+  /// Work, and the place in its code, of which something was found.
+  std::set<std::pair<uint32_t, const void *>> reported;
 
 private:
   bool stepOf(Stream &stream);
