@@ -3,8 +3,8 @@
 // D = epilogue(alpha op(A) op(B) + beta C) by the layouts, the chosen algorithm
 // and the promises under which it was chosen: a pointer that is less aligned,
 // or another product, is reported. An algorithm scribbles over the workspace
-// that it asked for, so a workspace that is too small is found as any other
-// stray write.
+// that it was told of, so one that is not there is found as any other stray
+// write.
 //
 // Where cuBLASLt promises nothing, the worst is done: a ReLU turns NaN into 0,
 // sums by atomics have no order.
@@ -34,6 +34,7 @@ struct Job {
   const float *a, *b, *c;
   float *d;
   void *workspace;
+  size_t workspaceBytes; ///< that the caller says are there
 
   void run() const;
 
@@ -52,8 +53,8 @@ static Strided shapeOf(const MatrixLayout &layout) {
           {1, layout.ld, layout.batches > 1 ? layout.batchStride : 0}};
 }
 
-/// op(matrix) of one batch as dense rows: element (i, j) at [i * columns + j],
-/// where columns runs over the first index if `byColumns`.
+/// The matrix of one batch without gaps: its first index is the outer one or
+/// the inner one.
 static std::vector<float> gather(const float *data, const MatrixLayout &layout,
                                  int64_t batch, bool firstIndexOuter,
                                  bool roundsToTf32) {
@@ -154,7 +155,7 @@ bool Job::sumGradient(int64_t batch, bool ofA) const {
 void Job::run() const {
   const Product &p = product;
   const int64_t batches = p.d.batches;
-  if (algorithm.workspace && !scribble(workspace, algorithm.workspace))
+  if (workspace && !scribble(workspace, workspaceBytes))
     return;
   float alphaNow = alphaValue, betaNow = betaValue;
   for (auto [from, to] : {std::pair(alpha, &alphaNow), {beta, &betaNow}})
@@ -268,6 +269,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   job.c = static_cast<const float *>(c);
   job.d = static_cast<float *>(d);
   job.workspace = workspace;
+  job.workspaceBytes = workspaceBytes;
   if (how.pointerMode == CUBLASLT_POINTER_MODE_DEVICE) {
     job.alpha = alpha;
     job.beta = beta;
@@ -276,6 +278,8 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
     std::memcpy(&job.betaValue, beta, sizeof(float));
   }
   checkPromises(job);
+  noteRun("cublasLtMatmul", stream,
+          drawOf({job.algorithm.product, job.algorithm.id}));
   return enqueue(stream, "cublasLtMatmul", {}, [job] { job.run(); }) ==
                  cudaSuccess
              ? CUBLAS_STATUS_SUCCESS

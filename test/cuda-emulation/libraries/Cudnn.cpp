@@ -7,6 +7,7 @@
 
 #include "test/cuda-emulation/Emulation.h"
 #include "test/cuda-emulation/libraries/CudnnEngines.h"
+#include "test/cuda-emulation/libraries/Libraries.h"
 
 #include <algorithm>
 #include <set>
@@ -160,6 +161,8 @@ static void execute(const cudnnContext &handle,
            "the stream is of another device than the handle");
   if (plan->fails)
     refuse(CUDNN_STATUS_EXECUTION_FAILED, "this engine fails");
+  noteRun("cudnnBackendExecute", handle.stream,
+          drawOf({plan->graph->hash(), uint64_t(plan->engine->index)}));
   auto work = [plan, pointers, workspace] {
     if (plan->workspace &&
         !scribble(workspace, static_cast<size_t>(plan->workspace)))

@@ -42,12 +42,18 @@ float emulation::roundToTf32(float value) {
                               0xffffe000u);
 }
 
+void emulation::noteRun(const char *name, cudaStream_t stream, uint64_t what) {
+  static std::set<std::pair<int, uint64_t>> known;
+  if (known.insert({deviceOf(stream), what}).second && isCapturing(stream))
+    fault(std::string(name) + ": captured before it was run once");
+}
+
 bool emulation::forEachRun(const Strided &shape,
                            const std::function<bool(int64_t, int64_t)> &f) {
-  // Dimensions of extent 1 have no stride that matters; the rest by stride.
+  // Dimensions that lead nowhere else do not count; the rest by stride.
   std::vector<std::pair<int64_t, int64_t>> loops; // stride, extent
   for (size_t d = 0; d < shape.dims.size(); ++d)
-    if (shape.dims[d] != 1)
+    if (shape.dims[d] != 1 && shape.strides[d] != 0)
       loops.push_back({shape.strides[d], shape.dims[d]});
   std::sort(loops.begin(), loops.end());
   int64_t run = 1;

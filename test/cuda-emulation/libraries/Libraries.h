@@ -16,6 +16,8 @@
 #include <set>
 #include <vector>
 
+#include <driver_types.h>
+
 namespace lwcc::emulation {
 
 struct LibraryOptions {
@@ -40,6 +42,11 @@ void jitter(float *values, size_t count);
 
 /// `value` with the 10 bits of mantissa that a tensor core reads.
 float roundToTf32(float value);
+
+/// Remembers that `what` (a plan, an algorithm) runs on the stream's device.
+/// Libraries load code when they run something for the first time, which they
+/// must not while a stream is captured: that is reported, under `name`.
+void noteRun(const char *name, cudaStream_t stream, uint64_t what);
 
 /// The extents and strides, in elements, of what lies in memory as floats.
 struct Strided {
