@@ -16,7 +16,8 @@
 #   emitted     every model's emitted CPU program, against lwcc-run
 #   cuda        every model's emitted CUDA program compiles and links, cuDNN takes
 #               every convolution of it, and what is carried to a GPU machine
-#               starts (with nvcc; no GPU is needed)
+#               starts; all operators and some programs run on emulated GPUs
+#               (test/cuda-emulation; with nvcc; no GPU is needed)
 #
 # Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
 # What a section printed lies in $LWCC_BUILD/test-logs.
@@ -134,6 +135,16 @@ cudnn_plans() { # MODEL...
   [[ $line == *" 0 failed" ]]
 }
 
+# The CUDA target on emulated GPUs: every operator, and some programs.
+cuda_emulation() { # MODEL...
+  local folder=$build/cuda-emulation
+  { [[ -f $folder/build.ninja ]] ||
+    cmake -G Ninja -S "$root/test/cuda-emulation" -B "$folder" \
+      -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22; } &&
+    ninja -C "$folder" -j "$jobs" || return 1
+  python3 "$root/test/cuda-emulation/run.py" --build="$folder" --models "$@"
+}
+
 # What is carried to a GPU machine, of one network: without a GPU its programs
 # must start and say so.
 gpu_bundle() {
@@ -216,6 +227,7 @@ for section in "${sections[@]}"; do
           --work="$build/emitted-cuda" --compile="--gpus=4 --strategy=owt --arch=sm_90" \
           "$root/examples/alexnet.onnx" "$models/lenet5.legacy.onnx"
         counted cudnn-plans cudnn_plans "${files[@]}"
+        counted cuda-emulation cuda_emulation "$models/lenet5.legacy.onnx"
         counted gpu-bundle gpu_bundle
       else
         table+=("  cuda         skipped: no nvcc")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/KernelAddress.h"
 
 using namespace lwcc;
 using namespace lwcc::rt;
@@ -22,7 +23,7 @@ std::string cuda::builtArchitectures() {
 
 void cuda::requireCodeFor(const Gpu &gpu) {
   cudaFuncAttributes attributes = {};
-  cudaError_t status = cudaFuncGetAttributes(&attributes, probe);
+  cudaError_t status = cudaFuncGetAttributes(&attributes, kernelAddress(probe));
   if (status == cudaErrorNoKernelImageForDevice ||
       status == cudaErrorInvalidDeviceFunction ||
       status == cudaErrorUnsupportedPtxVersion)

@@ -24,6 +24,7 @@
 #include "runtime/core/Ops.h"
 #include "runtime/core/Scalars.h"
 #include "runtime/core/Tensor.h"
+#include "runtime/cuda/KernelAddress.h"
 
 #include <cassert>
 #include <cstdint>
@@ -177,9 +178,9 @@ void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {},
                 "a generated kernel has too many inputs");
   assert(haveElementsOf<F>(y, xs) && "a kernel's tensors have its types");
   cuda::appendMap(lane,
-                  {reinterpret_cast<const void *>(&cuda::mapKernel<F, 4>),
-                   reinterpret_cast<const void *>(&cuda::mapKernel<F, 1>),
-                   F::inputs, F::indexed},
+                  {cuda::kernelAddress(&cuda::mapKernel<F, 4>),
+                   cuda::kernelAddress(&cuda::mapKernel<F, 1>), F::inputs,
+                   F::indexed},
                   y, xs, scalars, params);
 }
 

@@ -20,8 +20,13 @@ void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
                     Tensor x) {
   assert(w_new.data == w.data && m_new.data == m.data && "updates in place");
   CudaLane &lane = cudaLane(base);
-  auto planOf = [&](int64_t rows, int64_t terms, bool transposed) {
+  auto planOf = [&](int64_t rows, int64_t terms, bool transposed,
+                    const Tensors &operands) {
     GemmShape shape;
+    for (const Tensor &t : operands)
+      while (reinterpret_cast<uintptr_t>(t.data) %
+             static_cast<uintptr_t>(shape.alignment))
+        shape.alignment /= 2;
     shape.m = rows;
     shape.n = w.dim[1];
     shape.k = terms;
@@ -29,8 +34,9 @@ void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
     shape.tf32 = lane.machine.usesTf32();
     return &lane.gpu.planOf(shape);
   };
-  const GemmPlan *input = dx ? planOf(x.dim[0], w.dim[0], false) : nullptr;
-  const GemmPlan *weight = planOf(w.dim[0], x.dim[0], true);
+  const GemmPlan *input =
+      dx ? planOf(x.dim[0], w.dim[0], false, {dx, dy, w}) : nullptr;
+  const GemmPlan *weight = planOf(w.dim[0], x.dim[0], true, {dy, x});
   const int64_t gradient = (w.bytes() + 255) / 256 * 256;
   const int64_t scratch =
       std::max(input ? input->workspaceBytes : 0, weight->workspaceBytes);

@@ -90,7 +90,8 @@ void CudaMachine::inOrder(int index,
 }
 
 void CudaMachine::expectWrites(Tensor target, int index) {
-  if (target.bytes() < Upload::leastBytes || uploads.count(target.data))
+  const std::pair key(target.data, target.bytes());
+  if (target.bytes() < Upload::leastBytes || uploads.count(key))
     return;
   Device &device = devices.at(index);
   device.gpu->use();
@@ -100,12 +101,12 @@ void CudaMachine::expectWrites(Tensor target, int index) {
                  .emplace_back(*device.gpu, target.bytes(),
                                "batches that are sent ahead")
                  .data();
-  uploads.try_emplace(target.data, target.data, target.bytes(), memory);
+  uploads.try_emplace(key, target.data, target.bytes(), memory);
 }
 
 void CudaMachine::writeAsync(Tensor target, int index, const void *host) {
   Device &device = devices.at(index);
-  auto upload = uploads.find(target.data);
+  auto upload = uploads.find({target.data, target.bytes()});
   if (upload == uploads.end())
     return inOrder(index, [&](cudaStream_t stream) {
       check(cudaMemcpyAsync(target.data, host,

@@ -144,7 +144,15 @@ void check::checkMovement(Bench &bench) {
   for (const Dims &dims : {Dims{2, 3, 4, 5}, Dims{1000}, Dims{}}) {
     bench.clear();
     Tensor y = bench.output(dims);
-    bench.run([&](rt::Lane &lane) { fill(lane, y, {.value = 7.0f}); });
+    Tensor whole = bench.output(dims, DType::i32),
+           bytes = bench.output(dims, DType::u8);
+    bench.run([&](rt::Lane &lane) {
+      fill(lane, y, {.value = 7.0f});
+      fill(lane, whole, {.value = 7.0f});
+      fill(lane, bytes, {.value = 7.0f});
+    });
+    bench.expect("fill of whole numbers", whole, Host(dims, 7));
+    bench.expect("fill of bytes", bytes, Host(dims, 7));
     bench.expect("fill", y, Host(dims, 7));
   }
 }

@@ -86,16 +86,32 @@ Bench::Bench(bool deterministic) {
   options.threads = 2;
   options.deterministic = deterministic;
   theMachine = rt::Machine::create(spec, options);
+  used = arenaBytes;
+  clear();
+}
+
+void Bench::clear() {
+  theMachine->synchronize(); // what still runs has its tensors to the end
+  if (placement)
+    placement->nothing(theMachine->arena(0), used);
+  used = 0;
+}
+
+Tensor Bench::place(const Dims &dims, DType type, int64_t shift) {
+  Tensor tensor(theMachine->arena(0) + used + shift, type, dims.data(),
+                static_cast<int>(dims.size()),
+                dims.size() == 4 ? rt::Layout::nhwc : rt::Layout::dense);
+  const int64_t gap = placement ? 256 : 0;
+  used += (shift + tensor.bytes() + gap + 255) / 256 * 256;
+  if (used > arenaBytes)
+    throw rt::Error("the check needs more memory than its arena has");
+  if (placement)
+    placement->tensor(tensor.data, tensor.bytes());
+  return tensor;
 }
 
 Tensor Bench::output(const Dims &dims, DType type) {
-  Tensor tensor(theMachine->arena(0) + used, type, dims.data(),
-                static_cast<int>(dims.size()),
-                dims.size() == 4 ? rt::Layout::nhwc : rt::Layout::dense);
-  used += (tensor.bytes() + 255) / 256 * 256;
-  if (used > arenaBytes)
-    throw rt::Error("the check needs more memory than its arena has");
-  return tensor;
+  return place(dims, type, placement ? placement->shift(type) : 0);
 }
 
 template <typename T>
@@ -116,7 +132,7 @@ Tensor Bench::input(const Host &values, DType type) {
 }
 
 Tensor Bench::scalars(const rt::StepScalars &values) {
-  Tensor tensor = output({int64_t(sizeof(values))}, DType::u8);
+  Tensor tensor = place({int64_t(sizeof(values))}, DType::u8, 0);
   theMachine->write(tensor, 0, &values);
   return tensor;
 }

@@ -44,6 +44,17 @@ Host randomInts(Dims dims, int low, int high);
 /// Calls f(index) for every index, in row-major order.
 void forEach(const Dims &dims, const std::function<void(const Dims &)> &f);
 
+/// Where device memory is watched (test/cuda-emulation), the place of each
+/// tensor is chosen and told there; elsewhere there is none.
+struct Placement {
+  /// Bytes between a tensor and the multiple of 256 behind the one before.
+  int64_t (*shift)(rt::DType type);
+  /// These bytes of the arena are a tensor from now on, or none.
+  void (*tensor)(void *data, int64_t bytes);
+  void (*nothing)(void *data, int64_t bytes);
+};
+inline const Placement *placement = nullptr;
+
 /// A machine with one lane; its tensors live until clear().
 class Bench {
 public:
@@ -59,12 +70,14 @@ public:
   /// times the largest magnitude of the expected values (and at least 1e-7).
   void expect(const std::string &what, rt::Tensor result, const Host &expected,
               double tolerance = 1e-5);
-  void clear() { used = 0; }
+  void clear();
 
   rt::Machine &machine() { return *theMachine; }
   int checks = 0, failures = 0;
 
 private:
+  rt::Tensor place(const Dims &dims, rt::DType type, int64_t shift);
+
   std::unique_ptr<rt::Machine> theMachine;
   int64_t used = 0;
 };

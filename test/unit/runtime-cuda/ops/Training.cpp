@@ -71,6 +71,7 @@ static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
   };
   for (double label : labels.v)
     divisor += weightOf(static_cast<int64_t>(label));
+  const Host weights(Dims{}, divisor);
   if (sum)
     divisor = 1;
   forEach(dims, [&](const Dims &i) {
@@ -100,7 +101,8 @@ static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
          tlog = bench.input(logprobs), td = bench.input(Host(Dims{}, dloss));
   Tensor tLoss = bench.output({}), tOnly = bench.output({}),
          tProbs = bench.output(dims), tdx = bench.output(dims),
-         tNll = bench.output({}), tdlog = bench.output(dims);
+         tNll = bench.output({}), tdlog = bench.output(dims),
+         tWeights = bench.output({});
   const rt::LossParams params = {.ignore_index = ignored, .sum = sum};
   bench.run([&](rt::Lane &lane) {
     cross_entropy(lane, tLoss, tProbs, tx, tl, tw, params);
@@ -108,7 +110,10 @@ static void checkLoss(Bench &bench, const Dims &dims, bool weighted, bool sum,
     cross_entropy_grad(lane, tdx, td, tProbs, tl, tw, params);
     nll_loss(lane, tNll, tlog, tl, tw, params);
     nll_loss_grad(lane, tdlog, td, tl, tw, params);
+    loss_weight(lane, tWeights, tl, tw,
+                {.classes = classes, .ignore_index = ignored});
   });
+  bench.expect("loss_weight", tWeights, weights);
   bench.expect("cross_entropy", tLoss, loss);
   bench.expect("cross_entropy without probs", tOnly, loss);
   bench.expect("cross_entropy: probs", tProbs, probs);

@@ -1,7 +1,7 @@
 //===- MachineTest.cpp - The order of runs and inputs on CUDA -------------===//
 //
 // The machine and the trainer's queue of steps on streams that a random
-// scheduler runs (FakeCuda.h): every step must see its own batch, labels and
+// scheduler runs (World.h): every step must see its own batch, labels and
 // scalars from its first kernel to its last, on every device, and its loss must
 // be there when its ticket is over. Then the waits between two streams are left
 // out, for each two that there are, which must be seen to go wrong, or this
@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeCuda.h"
+#include "World.h"
 #include "runtime/cuda/CudaMachine.h"
 #include "runtime/train/loop/StepQueue.h"
 
@@ -21,7 +21,7 @@
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
-using fake::World;
+using emulation::World;
 
 namespace {
 
@@ -78,8 +78,7 @@ private:
     cuda::CudaLane &lane = cuda::cudaLane(on);
     lane.append("kernel", {}, [&lane, work, held] {
       if (lane.isRunning())
-        fake::world->launch(reinterpret_cast<cudaStream_t>(lane.stream), work,
-                            held);
+        emulation::world().launch(lane.stream, work, held);
     });
   }
 
@@ -132,9 +131,15 @@ class Training {
 public:
   Training(unsigned seed, int devices, int gpus, const char *graphs)
       : world(seed, gpus), fake(devices) {
+    // In turn, so that there are devices that share one.
+    std::string physical;
+    for (int d = 0; d < devices; ++d)
+      physical += (d ? "," : "") + std::to_string(d % gpus);
+    ::setenv("LWCC_DEVICES", physical.c_str(), 1);
     ::setenv("LWCC_GRAPH", graphs, 1);
     machine = Machine::create(fake.program.machine, {});
     ::unsetenv("LWCC_GRAPH");
+    ::unsetenv("LWCC_DEVICES");
     for (int i = 0; i <= StepQueue::depth; ++i) {
       batches.push_back(std::make_unique<Batch>(*machine, fake.program));
       free.push_back(batches.back().get());
@@ -215,7 +220,7 @@ bool goesWrong(const Case &c, unsigned seed,
     if (waits)
       waits->insert(training.world.waits.begin(), training.world.waits.end());
     training.machine->synchronize();
-    return training.wrong > 0 || !training.world.fault.empty();
+    return training.wrong > 0 || !training.world.findings.empty();
   } catch (const Error &) { // of the machine
     return true;
   }
@@ -264,7 +269,7 @@ TEST_P(CudaMachineTest, InputsArriveDuringTheRunBefore) {
     while (!training.queue->empty())
       training.retire();
     EXPECT_EQ(training.wrong, 0);
-    EXPECT_EQ(training.world.fault, "");
+    EXPECT_TRUE(training.world.findings.empty());
   }
 }
 
@@ -282,11 +287,11 @@ TEST_P(CudaMachineTest, TheHostSleepsOnlyBehindALongStep) {
   EXPECT_EQ(training.world.hostSleeps, before);
   held = true;
   EXPECT_EQ(training.wrong, 0);
-  EXPECT_EQ(training.world.fault, "");
+  EXPECT_TRUE(training.world.findings.empty());
   training.launch(1); // this one never ends
-  training.retire();
+  EXPECT_THROW(training.retire(), Error);
   EXPECT_EQ(training.world.hostSleeps, before + 1);
-  EXPECT_EQ(training.world.fault, "the host would wait for ever");
+  EXPECT_EQ(training.world.findings.front(), "the host would wait for ever");
   held = false;
 }
 

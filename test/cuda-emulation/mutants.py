@@ -1,0 +1,188 @@
+"""Breaks the CUDA runtime in small ways, and says which the emulation notices.
+
+  mutants.py --build=DIR [--jobs=2] [--check] [NUMBER ...]
+
+Each mutant replaces one text of one file of runtime/cuda, which is put back
+later: so give it a tree of its own, which was built in DIR (CMakeLists.txt). It
+then runs the operators' checks, or for what concerns several streams the
+machine's tests. Those without a program change nothing that can be seen.
+Prints a line for each and a last line `N passed, M failed`: a mutant that is not
+noticed by three seeds has failed. One that does not compile is an error of this
+list.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+OPS, MACHINE = "ops-check-emulated", "machine-tests"
+
+# File, text, what it becomes, the n-th place (from 1), the program that notices.
+MUTANTS = [
+    # Barriers and shuffles.
+    ("BlockReduce.cuh", "  __syncthreads();\n  value", "  value", 1, OPS),
+    ("BlockReduce.cuh", "  __syncthreads(); // perWarp", "  // perWarp", 1, OPS),
+    ("BlockReduce.cuh", "perWarp[32]", "perWarp[4]", 1, OPS),
+    ("BlockReduce.cuh", "0xffffffffu", "0xffffu", 1, OPS),
+    ("BlockReduce.cuh", "distance = 16", "distance = 8", 1, OPS),
+    ("BlockReduce.cuh", "distance = 16", "distance = 32", 1, OPS),
+    ("BlockReduce.cuh", "w < warps", "w <= warps", 1, OPS),
+    ("BlockReduce.cuh", "int w = 1", "int w = 2", 1, OPS),
+    ("BlockReduce.cuh", "  if (warps == 1)\n    return value;\n", "", 1, None),
+    ("BlockReduce.cuh", "if (threadIdx.x % 32 == 0)", "", 1, OPS),
+    ("BlockReduce.cuh", "|| a != a ", "", 1, OPS),
+    ("Reduction.cuh", "    __syncthreads();\n    if (inside", "    if (inside", 1, OPS),
+    ("Reduction.cuh", "    __syncthreads(); // shared", "    // shared", 1, OPS),
+    ("Reduction.cuh", "[columnHeight][columnWidth]", "[columnHeight - 1][columnWidth]", 1, OPS),
+    ("Reduction.cuh", "inside && threadIdx.y == 0", "inside", 1, OPS),
+    ("Reduction.cuh", "inside && threadIdx.y == 0", "threadIdx.y == 0", 1, OPS),
+    ("Reduction.cuh", "row < columnHeight", "row <= columnHeight", 1, OPS),
+    ("Reduction.cuh", "kept < loops.keptCount;\n    int64_t at", "kept <= loops.keptCount;\n    int64_t at", 1, OPS),
+    ("Reduction.cuh", "return end < loops.terms ? end : loops.terms;", "return end;", 1, OPS),
+    ("Reduction.cuh", "t += columnHeight", "t += columnHeight + 1", 1, OPS),
+    ("Reduction.cuh", "    if (threadIdx.x == 0)\n      finishSlice", "      finishSlice", 1, OPS),
+    ("Reduction.cuh", "s < loops.slices", "s <= loops.slices", 1, OPS),
+    ("Reduction.cuh", "s < loops.slices", "s + 1 < loops.slices", 1, OPS),
+    ("Reduction.cuh", "F::width * sizeof(float);", "sizeof(float);", 1, OPS),
+    ("Reduction.cuh", "loops.slices == 1 ? 0", "loops.slices > 0 ? 0", 1, OPS),
+    # Bounds.
+    ("Movement.cu", "i < items;", "i <= items;", 1, OPS),
+    ("Movement.cu", "i < items;", "i <= items;", 2, OPS),
+    ("Movement.cu", "i < items;", "i <= items;", 3, OPS),
+    ("Sgd.cu", "i < items;", "i <= items;", 1, OPS),
+    ("Sgd.cu", "i < items;", "i + 1 < items;", 3, OPS),
+    ("Lrn.cu", "item < items;", "item <= items;", 1, OPS),
+    ("Lrn.cu", "item < items;", "item <= items;", 2, OPS),
+    ("Map.cuh", "item < a.items;", "item <= a.items;", 1, OPS),
+    ("Pooling.cu", "item < items;", "item <= items;", 1, OPS),
+    ("Loss.cu", "c < a.rows.extent;", "c <= a.rows.extent;", 1, OPS),
+    ("Softmax.cu", "c < rows.extent;", "c <= rows.extent;", 1, OPS),
+    ("Softmax.cu", "c < rows.extent;", "c <= rows.extent;", 2, OPS),
+    ("Accuracy.cu", "label < rows.extent;", "label <= rows.extent;", 1, OPS),
+    ("Accuracy.cu", "label >= 0 && ", "", 1, OPS),
+    ("Movement.cu", "if (items == 0)", "if (false)", 1, OPS),
+    # Alignment.
+    ("Movement.cu", "    wide &= reinterpret_cast<uintptr_t>(t->data) % 16 == 0;", "    ;", 1, OPS),
+    ("Movement.cu", "nest.extent[inner] % pack == 0", "true", 1, OPS),
+    ("Movement.cu", "    wide &= nest.stride[0][d] % pack == 0 && nest.stride[1][d] % pack == 0;", "    ;", 1, OPS),
+    ("Sgd.cu", "    wide &= reinterpret_cast<uintptr_t>(t.data) % 16 == 0;", "    ;", 1, OPS),
+    ("Sgd.cu", "tensors[0].elements() % 4 == 0", "true", 1, OPS),
+    ("Pooling.cu", "    four &= reinterpret_cast<uintptr_t>(t->data) % 16 == 0;", "    ;", 1, OPS),
+    ("Pooling.cu", "g.channels % 4 == 0", "true", 1, OPS),
+    ("Map.cpp", "isAligned16(a.y) && ", "", 1, OPS),
+    ("Map.cpp", "isAligned16(a.x[k])", "true", 1, OPS),
+    ("Map.cpp", "vector &= extent[inner] % 4 == 0;", ";", 1, OPS),
+    ("Map.cpp", "vector &= a.strideY[d] % 4 == 0;", ";", 1, None),
+    ("Map.cpp", "a.strideX[k][inner] == 1;", "true;", 1, OPS),
+    ("Map.cpp", "    loops.tail.items = rest;", "    loops.tail.items = rest - 1;", 1, OPS),
+    ("MatMulSgd.cpp", "        shape.alignment /= 2;", "        break;", 1, OPS),
+    ("MatMul.cpp", "    bits |= reinterpret_cast<uintptr_t>(operand.tensor.data);", "    ;", 1, OPS),
+    ("Convolution.cpp", "      shape.alignment /= 2;", "      break;", 1, OPS),
+    # Workspaces.
+    ("Loss.cu", "a.rows.count * static_cast<int64_t>(sizeof(float))", "a.rows.count * 3", 1, OPS),
+    ("Loss.cu", "a.rows.count * static_cast<int64_t>(sizeof(float))", "0", 2, OPS),
+    ("Loss.cu", "      sizeof(float));", "      0);", 1, OPS),
+    ("Accuracy.cu", "static_cast<int64_t>(sizeof(int32_t))", "2", 1, OPS),
+    ("MatMul.cpp", "      workspace + plan.workspaceBytes);", "      plan.workspaceBytes);", 1, OPS),
+    ("MatMulSgd.cpp", "      gradient + scratch);", "      gradient);", 1, OPS),
+    ("MatMulSgd.cpp", "lane.workspace() + gradient);", "lane.workspace());", 1, OPS),
+    ("Convolution.cpp", "          plan->workspaceBytes());", "          0);", 1, OPS),
+    # Stores that race, values that are not there.
+    ("Loss.cu", "    if (threadIdx.x == 0)\n      losses[row]", "      losses[row]", 1, OPS),
+    ("Loss.cu", "  if (threadIdx.x == 0)\n    *loss", "    *loss", 1, OPS),
+    ("Accuracy.cu", "    if (threadIdx.x == 0)\n      hits", "      hits", 1, OPS),
+    ("Lrn.cu", "int64_t(gridDim.x) * blockDim.x", "blockDim.x", 1, OPS),
+    ("Movement.cu", "int64_t(gridDim.x) * blockDim.x", "blockDim.x", 1, OPS),
+    # Order between streams, and calls.
+    ("Run.cpp", "    check(cudaStreamWaitEvent(lane->stream, fork, 0), \"forking the lanes\");", "    ;", 1, MACHINE),
+    ("Run.cpp", "    check(cudaStreamWaitEvent(origin.stream, join, 0), \"joining the lanes\");", "    ;", 1, MACHINE),
+    ("Transfer.cpp", "    check(cudaStreamWaitEvent(origin.stream, device.order, 0),\n          \"ordering a transfer\");", "    ;", 1, MACHINE),
+    ("Upload.cpp", "  check(cudaStreamWaitEvent(uploads, buffer.emptied, 0), \"sending input\");", "", 1, MACHINE),
+    ("Upload.cpp", "  check(cudaStreamWaitEvent(inOrder, buffer.filled, 0), \"sending input\");", "", 1, MACHINE),
+    ("Upload.cpp", "  current = (current + 1) % bufferCount;", "", 1, None),
+    ("Machine.cpp", "  // On a stream that no lane waits for.\n  check(cudaDeviceSynchronize(), \"clearing memory\");", "", 1, MACHINE),
+    ("Lane.cpp", "    check(cudaFuncGetAttributes(&attributes, kernel), \"loading a kernel\");", "    (void)attributes;", 1, OPS),
+    ("Run.cpp", "      perform(step);", "      perform(step), cudaStreamSynchronize(step.lane->stream);", 1, None),
+    ("Run.cpp", "    perform(step);", "    perform(step), cudaStreamSynchronize(step.lane->stream);", 1, OPS),
+    # What libraries are told.
+    ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_DILATIONS", "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES", 1, OPS),
+    ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS", "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS", 1, OPS),
+    ("GemmPlan.cpp", "flag(shape.transposeB)", "flag(shape.transposeA)", 1, OPS),
+    ("GemmPlan.cpp", "static_cast<uint64_t>(rows), columns)", "static_cast<uint64_t>(rows), rows)", 1, OPS),
+]
+
+
+def nth(text, what, count):
+    """The place of the count-th occurrence; -1 if there is none."""
+    at = -1
+    for _ in range(count):
+        at = text.find(what, at + 1)
+        if at < 0:
+            return -1
+    return at
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--jobs", default="2")
+    parser.add_argument("--check", action="store_true",
+                        help="only whether the texts are there")
+    parser.add_argument("numbers", nargs="*", type=int)
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    here = os.path.dirname(os.path.abspath(__file__))
+    cuda = os.path.join(here, "../../runtime/cuda")
+    passed = failed = 0
+    for number, (name, text, change, count, program) in enumerate(MUTANTS, 1):
+        if (args.numbers and number not in args.numbers) or program is None:
+            continue
+        path = os.path.join(cuda, name)
+        with open(path) as file:
+            original = file.read()
+        at = nth(original, text, count)
+        if at < 0:
+            print(f"FAIL {number} {name}: has no such text: {text!r}")
+            failed += 1
+            continue
+        if args.check:
+            continue
+        try:
+            with open(path, "w") as file:
+                file.write(original[:at] + change + original[at + len(text):])
+            result = subprocess.run(["ninja", "-C", build, "-j", args.jobs,
+                                     program], stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)
+            verdict = "does not compile" if result.returncode else None
+            for seed in "123" if not verdict else "":
+                try:
+                    result = subprocess.run(
+                        [os.path.join(build, "bin", program)], text=True,
+                        errors="replace", timeout=600, stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        env={**os.environ, "LWCC_EMULATION_SEED": seed,
+                             "LWCC_OWN_WORKSPACES": "1"})
+                except subprocess.TimeoutExpired:
+                    verdict = "noticed: never ends"
+                    break
+                if result.returncode:
+                    lines = [line for line in result.stdout.split("\n")
+                             if line.startswith(("emulation:", "FAILED"))
+                             or "Failure" in line]
+                    verdict = f"noticed by seed {seed}: " + (
+                        lines + [f"code {result.returncode}"])[0][:150]
+                    break
+        finally:
+            with open(path, "w") as file:
+                file.write(original)
+        good = bool(verdict) and verdict.startswith("noticed")
+        passed, failed = passed + good, failed + (not good)
+        print(f"{'ok  ' if good else 'FAIL'} {number} {name}: {text.strip()!r}: "
+              f"{verdict or 'not noticed'}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
