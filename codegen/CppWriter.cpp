@@ -13,9 +13,9 @@ using llvm::StringRef;
 
 static constexpr unsigned width = 80;
 
-/// Text that stays where it is put: whatever ends a line, for the compiler or
-/// for a person's editor, continues it on the next one or turns around what
-/// follows is escaped, byte by byte.
+/// Escapes, byte by byte, what would leave its line or mislead a reader: line
+/// ends, for the compiler or an editor, line continuations, and characters that
+/// change the direction of text.
 static std::string
 escaped(StringRef text, llvm::function_ref<std::string(unsigned char)> escape) {
   std::string result;
@@ -67,7 +67,7 @@ void CppWriter::comment(StringRef text) {
 }
 
 void CppWriter::wrapped(StringRef content) {
-  // Leading blanks (a table in a comment) are kept.
+  // Leading blanks are kept: they lay out a table in a comment.
   StringRef words = content.ltrim();
   std::string current =
       "//" + std::string(content.size() - words.size() + 1, ' ');
@@ -155,7 +155,7 @@ void CppWriter::lambda(StringRef name, StringRef head, StringRef expression) {
 
 void CppWriter::table(StringRef head, ArrayRef<int64_t> numbers) {
   std::string current = head.str() + " {";
-  bool first = true; // of its line
+  bool first = true; // on its line
   for (auto [n, number] : llvm::enumerate(numbers)) {
     std::string next =
         std::to_string(number) + (n + 1 < numbers.size() ? "," : "};");
@@ -172,8 +172,8 @@ void CppWriter::table(StringRef head, ArrayRef<int64_t> numbers) {
 
 void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
                      StringRef close) {
-  // Behind the parenthesis if every argument fits there, else on lines of
-  // their own behind an indent of four, else with long lists taken apart.
+  // Arguments follow the parenthesis if all of them fit there; else they go on
+  // lines of their own, indented by four; else long lists are broken, too.
   auto fits = [&](unsigned column) {
     return llvm::all_of(llvm::enumerate(arguments), [&](auto entry) {
       bool last = entry.index() + 1 == arguments.size();
@@ -189,7 +189,7 @@ void CppWriter::list(StringRef head, ArrayRef<CppArgument> arguments,
     margin = current = "    ";
   }
   const bool apart = !fits(depth + margin.size());
-  bool fresh = true; // nothing on this line yet behind the margin
+  bool fresh = true; // nothing on this line yet but the margin
   for (size_t i = 0; i < arguments.size(); ++i) {
     const StringRef end = i + 1 == arguments.size() ? close : StringRef(",");
     const std::string flat = arguments[i].flat();
@@ -225,7 +225,8 @@ std::string lwcc::quoted(StringRef text) {
   std::string result = escaped(text, [](unsigned char byte) -> std::string {
     if (byte == '\\')
       return "\\\\";
-    // Octal: at most three digits, so the next character cannot join in.
+    // Octal escapes end after three digits, so that a digit behind one is not
+    // taken for a part of it.
     return {'\\', static_cast<char>('0' + (byte >> 6)),
             static_cast<char>('0' + ((byte >> 3) & 7)),
             static_cast<char>('0' + (byte & 7))};

@@ -1,7 +1,7 @@
 //===- CppWriter.h - Lines of C++ in LLVM style -----------------*- C++ -*-===//
 //
-// Text with indentation, comments and calls wrapped at 80 columns the way
-// clang-format would. Knows C++ layout, nothing of the IR.
+// Writes C++ text with indentation, and wraps comments and calls at 80 columns
+// as clang-format would. Knows the layout of C++ and nothing of the IR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_CPPWRITER_H
@@ -15,8 +15,8 @@
 
 namespace lwcc {
 
-/// One argument of a call: plain text, or a braced list whose items may be put
-/// one per line when the list does not fit.
+/// An argument of a call: plain text, or a braced list that may be broken
+/// between its items.
 struct CppArgument {
   std::string text;               ///< plain argument; "{}" for an empty list
   std::vector<std::string> items; ///< `{item, item}`
@@ -27,39 +27,42 @@ struct CppArgument {
   std::string flat() const;
 };
 
+/// A text under construction, line by line.
 class CppWriter {
 public:
-  /// `text` at the current indentation, as it is; empty for a blank line.
+  /// Writes a line of text at the current indentation; a blank line for an
+  /// empty text.
   void line(llvm::StringRef text = "");
-  /// `// text`, words wrapped. An empty text gives a bare `//`. Nothing in a
-  /// text ends the comment; control characters and backslashes are \x escapes.
+  /// Writes `// text` with its words wrapped; a bare `//` for an empty text.
+  /// Escapes what could end the comment: control characters and backslashes
+  /// become \x escapes.
   void comment(llvm::StringRef text);
-  /// `//===- text ---===//` over the full width.
+  /// Writes `//===- text ---===//` over the full width.
   void banner(llvm::StringRef text);
   void ruler();
-  /// `callee(arguments);`
+  /// Writes `callee(arguments);`.
   void call(llvm::StringRef callee, llvm::ArrayRef<CppArgument> arguments);
 
-  /// `head(arguments) {`
+  /// Writes `head(arguments) {`.
   void signature(llvm::StringRef head, llvm::ArrayRef<CppArgument> arguments);
-  /// `{item, item},`: a row of a table.
+  /// Writes `{item, item},`, a row of a table.
   void row(llvm::ArrayRef<std::string> items);
-  /// `name = value;`, the value on a line of its own if it does not fit.
+  /// Writes `name = value;`, the value on a line of its own if it does not fit.
   void assignment(llvm::StringRef name, llvm::StringRef value);
-  /// `name = head { return expression; });`, in two or more lines if it does
-  /// not fit.
+  /// Writes `name = head { return expression; });`, in two or more lines if it
+  /// does not fit.
   void lambda(llvm::StringRef name, llvm::StringRef head,
               llvm::StringRef expression);
-  /// `head {1, 2, ...};`, as many on a line as fit; not as clang-format does
-  /// it.
+  /// Writes `head {1, 2, ...};` with as many numbers on a line as fit. This is
+  /// the one layout that is not clang-format's.
   void table(llvm::StringRef head, llvm::ArrayRef<int64_t> numbers);
-  /// `return expression;`, broken at spaces where it does not fit.
+  /// Writes `return expression;`, broken at spaces if it does not fit.
   void returns(llvm::StringRef expression);
 
   void indent() { depth += 2; }
   void dedent() { depth -= 2; }
 
-  /// Lines that another writer made.
+  /// Appends the lines of another writer.
   void append(llvm::StringRef lines) { text += lines; }
   std::string take() { return std::move(text); }
 
@@ -72,7 +75,7 @@ private:
   unsigned depth = 0;
 };
 
-/// A C++ string literal with escapes.
+/// A C++ string literal of the text.
 std::string quoted(llvm::StringRef text);
 
 } // namespace lwcc

@@ -1,8 +1,9 @@
 //===- EmitDevice.cpp - Where a device's tensors are ----------------------===//
 //
-// One struct for all devices. A member whose place or extents differ between
-// devices is an expression of the device's number `i`; on a device that does
-// not have it, it lies somewhere and nobody uses it.
+// Prints struct Device, one for all devices. A member whose address or extents
+// differ between devices is initialized by an expression of the device's number
+// `i`. On a device that lacks it the member has some address that is never
+// used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,30 +21,32 @@ using namespace lwcc::exec;
 
 static StringRef titleOf(Role role) {
   switch (role) {
-  case Role::Parameter:
+  case Role::trainable:
+  case Role::frozen:
     return "Parameters.";
-  case Role::Statistic:
+  case Role::statistic:
     return "Running statistics.";
-  case Role::Optimizer:
+  case Role::optimizer:
     return "Optimizer state.";
-  case Role::Constant:
+  case Role::constant:
     return "Constants of the model.";
-  case Role::Input:
-  case Role::Labels:
-  case Role::Scalars:
+  case Role::input:
+  case Role::labels:
+  case Role::scalars:
     return "Written by the trainer before each step.";
-  case Role::Loss:
-  case Role::Metric:
+  case Role::loss:
+  case Role::metric:
     return "Read by the trainer after each step.";
-  case Role::Activation:
+  case Role::activation:
     return "Activations; memory is shared where lifetimes allow.";
-  case Role::Gradient:
+  case Role::gradient:
     return "Gradients; memory is shared where lifetimes allow.";
   }
   llvm_unreachable("covered switch");
 }
 
-/// What `of` gives for the devices that have the member, as an expression.
+/// An expression of `i` with the value of(d) on every device d that has the
+/// member.
 static std::string memberNumber(const DeviceMember &member,
                                 NumberTables &tables,
                                 llvm::function_ref<int64_t(size_t)> of) {
@@ -53,12 +56,13 @@ static std::string memberNumber(const DeviceMember &member,
     return member.lanes.empty() ? bool(member.buffers[d])
                                 : bool(member.lanes[d]);
   };
-  size_t first = 0; // that has it
+  size_t first = 0; // device that has it
   while (!has(first))
     ++first;
   for (size_t d = 0; d < count; ++d) {
-    // A lane is looked up on every device, and a table must not be behind its
-    // end; where else a missing tensor lies is no matter.
+    // Devices without the member get a value, too, behind the first that has
+    // it, so that a table is long enough. Lanes are looked up on every device;
+    // the address of a missing tensor does not matter.
     bool needed = !member.lanes.empty() || d > first;
     if (!has(d) && !needed)
       continue;
@@ -114,13 +118,13 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
       out.line("Lane &" + member.name + ";");
 
   StringRef title;
-  for (unsigned role = 0; role <= getMaxEnumValForRole(); ++role)
+  for (Role role : allRoles)
     for (DeviceMember &member : names.members) {
       BufferOp first = firstOf(member);
-      if (!first || static_cast<unsigned>(first.getRole()) != role)
+      if (!first || first.getRole() != role)
         continue;
-      if (title != titleOf(first.getRole())) {
-        title = titleOf(first.getRole());
+      if (title != titleOf(role)) {
+        title = titleOf(role);
         out.line();
         out.comment(title);
       }

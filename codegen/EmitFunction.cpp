@@ -1,4 +1,4 @@
-//===- EmitFunction.cpp - One function for devices that do alike ----------===//
+//===- EmitFunction.cpp - One function for a group of devices -------------===//
 
 #include "codegen/EmitFunction.h"
 
@@ -24,7 +24,7 @@ public:
 
 private:
   void gap(size_t number);
-  /// `at(d)` is the statement of devices[d].
+  /// Prints one statement of several devices; at(d) is that of devices[d].
   void statement(const std::vector<int64_t> &devices,
                  llvm::function_ref<const Statement &(size_t)> at,
                  bool isFirst);
@@ -41,7 +41,7 @@ private:
   NumberTables &tables;
   CppWriter &out;
   const bool isMulti;
-  std::map<std::string, int> variables; ///< by name: how many there are
+  std::map<std::string, int> variables; ///< how many have the name
 };
 
 } // namespace
@@ -59,7 +59,9 @@ FunctionEmitter::valueOf(const std::vector<int64_t> &devices,
   return phrase(0).with(expressions);
 }
 
-/// The item that stands for those of many devices, over i and k.
+/// The one item that stands for the items of all devices of a list (range
+/// `everybody` or `others`), as an expression of the device `i` and the item's
+/// owner `k`.
 std::string
 FunctionEmitter::itemOf(const std::vector<int64_t> &devices,
                         llvm::function_ref<const ItemList &(size_t)> list) {
@@ -86,7 +88,8 @@ std::string FunctionEmitter::rangeOf(ItemList::Range range) {
              : llvm::formatv("others({0}, i)", names.devices.size()).str();
 }
 
-/// What a list of many tensors is called, before the call that takes it.
+/// The name of the variable for a list of many tensors, declared in front of
+/// the call that takes the list.
 std::string FunctionEmitter::listVariable(StringRef callee, size_t argument) {
   std::string base = callee != "transfer" ? "terms"
                      : argument == 1      ? "to"
@@ -164,7 +167,7 @@ void FunctionEmitter::statement(
   out.call(first.callee, arguments);
 }
 
-/// That `i` is one of `some`, which are not all of `devices`.
+/// A C++ condition: `i` is one of `some`, a proper subset of `devices`.
 static std::string isOneOf(const std::vector<int64_t> &some,
                            const std::vector<int64_t> &devices,
                            NumberTables &tables) {
@@ -190,7 +193,8 @@ static std::string isOneOf(const std::vector<int64_t> &some,
   return expressionFor("i", devices, flags, tables);
 }
 
-/// Waits and records, for those devices that have them.
+/// Prints the waits and records in front of a call, under a condition if only
+/// some devices have them.
 void FunctionEmitter::gap(size_t number) {
   llvm::MapVector<std::string, std::vector<size_t>,
                   std::map<std::string, unsigned>>

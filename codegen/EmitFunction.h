@@ -1,7 +1,11 @@
-//===- EmitFunction.h - One function for devices that do alike --*- C++ -*-===//
+//===- EmitFunction.h - One function for a group of devices -----*- C++ -*-===//
 //
-// Prints statements of several devices as one function of the device's number
-// `i`. Which devices do alike is the business of EmitSequence.h.
+// Prints the statements of a group of devices as one function of the device's
+// number `i`. A number in which the devices differ becomes an expression of `i`
+// (Phrase.h). Waits and records that only some of the devices have are printed
+// under an `if`.
+//
+// Does not decide which devices form a group (EmitSequence.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_EMITFUNCTION_H
@@ -11,18 +15,20 @@
 
 namespace lwcc {
 
-/// What stands before one call, or behind the last: waits and records, in which
-/// devices may differ that otherwise do the same.
+/// The waits and records in front of a call, or behind the last. Devices of a
+/// group may differ in these.
 using Gap = std::vector<Statement>;
 
-/// Devices that do the same, and what: gaps[d][n] stands before calls[d][n].
+/// Devices whose calls differ in numbers only, and their statements: gaps[d][n]
+/// stands in front of calls[d][n].
 struct Group {
   std::vector<int64_t> devices;
   std::vector<std::vector<Statement>> calls; ///< by device of the group
-  std::vector<std::vector<Gap>> gaps;        ///< one more
+  std::vector<std::vector<Gap>> gaps;        ///< one more than calls
 };
 
-/// `usesMachine`: the function takes the machine, for its events.
+/// Prints a group's function. With `usesMachine` it takes the machine as an
+/// argument, for its events.
 void emitFunction(const std::string &name, const std::string &comment,
                   const Group &group, bool usesMachine,
                   const ProgramNames &names, NumberTables &tables,

@@ -1,8 +1,9 @@
 //===- EmitProgram.cpp - exec as readable CUDA C++ ------------------------===//
 //
-// The whole of a program: its header, the generated kernels, the struct of a
-// device (EmitDevice.cpp), the functions of the sequences (EmitSequence.cpp)
-// and the tables (EmitTables.cpp).
+// Prints the frame of a program: header comment, generated kernels, number
+// tables. The rest is printed by EmitDevice.cpp (struct Device),
+// EmitSequence.cpp (the functions of the sequences) and EmitTables.cpp (tables,
+// describe() and main()).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +37,13 @@ private:
 
 } // namespace
 
+/// Of an element as it is stored.
+static StringRef cppType(Type element) {
+  return element.isF32()         ? "float"
+         : element.isInteger(32) ? "int32_t"
+                                 : "uint8_t";
+}
+
 LogicalResult Emitter::kernel(exec::KernelOp op) {
   llvm::Expected<Expression> parsed = Expression::parse(op.getExpr());
   if (!parsed)
@@ -53,12 +61,18 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
   out.line(llvm::formatv("static constexpr bool indexed = {0};",
                          indexed ? "true" : "false")
                .str());
+  if (op.getElements()) {
+    std::string types = cppType(op.getResultElement()).str();
+    for (uint64_t i = 0; i < op.getInputs(); ++i)
+      types += ", " + cppType(op.getInputElement(i)).str();
+    out.line("using Elements = MapElements<" + types + ">;");
+  }
   std::vector<CppArgument> list;
   for (StringRef argument : llvm::split(arguments, ", "))
     list.push_back(CppArgument(argument.str()));
   out.signature("LWCC_HD static float at", list);
   out.indent();
-  // In C++ the mask also needs the step and the element at hand.
+  // In C++ a mask also takes the step and the index of the element.
   std::string text = parsed->print();
   const StringRef mask = "dropout_mask(";
   for (size_t at = text.find(mask); at != std::string::npos;
@@ -135,7 +149,8 @@ FailureOr<std::string> Emitter::run() {
   out.line();
   out.line("namespace {");
   out.line();
-  // The numbers that these look up come before them.
+  // Devices and sequences are printed first, since they fill the number tables,
+  // which precede them in the text.
   NumberTables tables;
   CppWriter body;
   emitDevice(names, tables, body);

@@ -41,8 +41,9 @@ private:
 
 } // namespace
 
-/// So that the events of devices that do the same follow each other: those
-/// behind calls that make counterparts.
+/// Numbers events so that those recorded behind counterpart calls are
+/// consecutive, by device: then an event's number is a linear function of the
+/// device.
 void SequenceEmitter::numberEvents() {
   llvm::MapVector<StringRef, std::map<int, std::vector<EventOp>>> made;
   for (auto record : sequence.getBody().getOps<RecordOp>()) {
@@ -102,7 +103,7 @@ SequenceEmitter::groupsOf(const Segment &segment) {
   return found;
 }
 
-/// The first and the last layer of a group's calls.
+/// The first and last layer of the calls of a group.
 static std::pair<StringRef, StringRef> layersOf(const Group &group) {
   StringRef first, last;
   for (const Statement &statement : group.calls[0])
@@ -142,8 +143,8 @@ static StringRef commentOf(Section section, bool isTraining) {
   llvm_unreachable("all sections covered");
 }
 
-/// "train_step_forward", or with its layers if that is not the only one:
-/// "train_step_forward_conv1_to_conv5".
+/// The name of a group's function: "train_step_forward" if it is the only one
+/// of its section, else with its layers, "train_step_forward_conv1_to_conv5".
 std::string SequenceEmitter::nameOf(const Segment &segment, const Group &group,
                                     bool only) {
   std::string name =

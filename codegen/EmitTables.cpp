@@ -1,8 +1,9 @@
 //===- EmitTables.cpp - What the emitted program says of itself -----------===//
 //
-// The constant tables from which the trainer learns the program: state tensors
-// and where their tiles lie, the recipe of the exported ONNX file, inputs and
-// results. Then describe() and main().
+// Prints the constant tables that tell the trainer (runtime/train) about the
+// program: state tensors and where their parts lie, the recipe of the exported
+// ONNX file, inputs and results. Then describe(), which hands the tables over,
+// and main().
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,23 +33,6 @@ static std::string initText(train::InitAttr init) {
                        literal(init.getA()), literal(init.getB()));
 }
 
-static StringRef kindOf(Role role) {
-  switch (role) {
-  case Role::Statistic:
-    return "statistic";
-  case Role::Optimizer:
-    return "optimizer";
-  case Role::Constant:
-    return "constant";
-  default:
-    return "parameter";
-  }
-}
-
-static bool isState(BufferOp buffer) {
-  return buffer.getRole() <= Role::Constant;
-}
-
 static ArrayRef<int64_t> arrayOf(Operation *op, StringRef name,
                                  ArrayRef<int64_t> otherwise) {
   auto list = op->getAttrOfType<DenseI64ArrayAttr>(name);
@@ -57,7 +41,7 @@ static ArrayRef<int64_t> arrayOf(Operation *op, StringRef name,
 
 namespace {
 
-/// A global tensor and the buffers that hold its tiles.
+/// A global tensor, and the buffers that hold its parts.
 struct Global {
   std::vector<BufferOp> tiles;
 };
@@ -67,8 +51,8 @@ public:
   TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
     for (BufferOp buffer : names.buffers)
       if (buffer.isPersistent())
-        (isState(buffer) ? state : io)[buffer.getTensorName()].tiles.push_back(
-            buffer);
+        (isState(buffer.getRole()) ? state : io)[buffer.getTensorName()]
+            .tiles.push_back(buffer);
   }
   void tables();
   void describe();
@@ -98,7 +82,7 @@ void TableEmitter::tables() {
   out.comment("Tables for the trainer, a row a line.");
   out.comment("clang-format off");
   out.line();
-  out.comment("Name, kind, element type, shape, initial value, value for "
+  out.comment("Name, role, element type, shape, initial value, value for "
               "--init=fresh.");
   out.line("constexpr StateRow stateRows[] = {");
   out.indent();
@@ -108,7 +92,7 @@ void TableEmitter::tables() {
     auto fresh = first->getAttrOfType<train::InitAttr>("exec.fresh");
     assert(init && "a state tensor has an initial value");
     ArrayRef<int64_t> dims = globalDims(first);
-    out.row({quoted(name), ("StateKind::" + kindOf(first.getRole())).str(),
+    out.row({quoted(name), ("Role::" + train::roleName(first.getRole())).str(),
              ("DType::" + elementName(first)).str(), braced(dims),
              initText(init), initText(fresh ? fresh : init)});
   }
@@ -135,7 +119,8 @@ void TableEmitter::tables() {
 }
 
 void TableEmitter::exportTable() {
-  // Filled by the driver: literal bytes {offset, bytes} or a parameter's name.
+  // Pieces of the exported file, from the driver: bytes {offset, bytes} of the
+  // blob, or the name of a state tensor.
   auto pieces = names.program->getAttrOfType<ArrayAttr>("exec.export");
   if (!pieces)
     return;
@@ -205,14 +190,14 @@ void TableEmitter::describe() {
                  textOf(program, "exec.precision") == "tf32" ? "true"
                                                              : "false");
   out.line("program.state = stateTensors(stateRows, shardRows);");
-  globalTensor("input", Role::Input);
-  globalTensor("labels", Role::Labels);
+  globalTensor("input", Role::input);
+  globalTensor("labels", Role::labels);
   for (BufferOp buffer : names.buffers) {
-    if (buffer.getRole() == Role::Loss)
+    if (buffer.getRole() == Role::loss)
       out.assignment("program.loss_value", refOf(buffer));
-    if (buffer.getRole() == Role::Metric)
+    if (buffer.getRole() == Role::metric)
       out.assignment("program.correct", refOf(buffer));
-    if (buffer.getRole() == Role::Scalars)
+    if (buffer.getRole() == Role::scalars)
       out.call("program.scalars.push_back", {CppArgument(refOf(buffer))});
   }
   out.line("program.trainStep = trainStep;");

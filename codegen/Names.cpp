@@ -7,9 +7,9 @@
 using namespace lwcc;
 using llvm::StringRef;
 
-/// Keywords of C++20, what the emitted text itself says, and the macros of the
-/// C library and of compilers that look like names of tensors. The other macros
-/// are known by their form (looksLikeMacro).
+/// Keywords of C++20, the words of the emitted text, and macros of the C
+/// library and of compilers that look like names of tensors. Other macros are
+/// recognized by their form (looksLikeMacro).
 static const StringRef keywords[] = {
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor",
     "bool", "break", "case", "catch", "char", "char16_t", "char32_t", "char8_t",
@@ -39,8 +39,8 @@ static const StringRef keywords[] = {
     "signbit", "ss_name", "st_atime", "st_ctime", "st_mtime", "stderr", "stdin",
     "stdout", "unix"};
 
-/// NULL, INT64_MAX, M_PIf, PRId64, cudaStreamDefault, table7: all names of such
-/// a form are left to macros and to the emitted text's own tables.
+/// Whether a name has the form of a macro or of one of the emitted text's own
+/// tables: NULL, INT64_MAX, M_PIf, PRId64, cudaStreamDefault, table7.
 static bool looksLikeMacro(StringRef name) {
   StringRef capitals = name.take_while(
       [](char c) { return llvm::isUpper(c) || llvm::isDigit(c); });
@@ -73,7 +73,7 @@ std::string lwcc::sanitizeName(StringRef name) {
     return "unnamed";
   if (llvm::isDigit(result.front()))
     result.insert(0, "_");
-  // Nobody reads more of it; what differs behind gets a number.
+  // Longer names help no reader. What differs behind this gets a number.
   constexpr size_t most = 96;
   return StringRef(result).take_front(most).rtrim('_').str();
 }
@@ -92,7 +92,8 @@ std::string NameTable::fresh(StringRef name) {
     std::string candidate = base;
     if (++number > 1)
       candidate += "_" + std::to_string(number);
-    // No header declares such a name, and no other name becomes one.
+    // With the underscore it is neither a macro nor the identifier of another
+    // name.
     if (looksLikeMacro(candidate) || reserved.contains(candidate))
       candidate += "_";
     if (taken.insert(candidate).second)

@@ -1,9 +1,12 @@
 //===- Names.h - C++ identifiers from ONNX names ----------------*- C++ -*-===//
 //
-// Makes C++ identifiers from ONNX names. A NameTable is the names of one scope.
-// Its identifiers are unique, and none is a keyword, a macro or a name that the
-// emitted text itself uses: one that could be gets an underscore at its end,
-// where no other has one. The same input gives the same names.
+// Makes C++ identifiers of ONNX names. A NameTable holds the identifiers of one
+// scope: they are unique, and none is a keyword, a macro or a name that the
+// emitted text uses itself. A name that could collide gets an underscore at its
+// end, which no other identifier has. Deterministic.
+//
+// The symbols that are turned into identifiers come from
+// passes/schedule/Names.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_NAMES_H
@@ -18,16 +21,18 @@
 
 namespace lwcc {
 
-/// "conv1/out:0" -> "conv1_out_0", "2d" -> "_2d"; not longer than a line or so.
+/// Replaces what an identifier cannot have: "conv1/out:0" -> "conv1_out_0",
+/// "2d" -> "_2d". Long names are cut.
 std::string sanitizeName(llvm::StringRef name);
 
+/// The identifiers of one scope.
 class NameTable {
 public:
-  /// No identifier will be one of `reserved`.
+  /// `reserved` are names that no identifier may have.
   explicit NameTable(llvm::ArrayRef<llvm::StringRef> reserved = {});
-  /// The identifier of `name`: the same one with each request.
+  /// The identifier of `name`, the same one at each request.
   const std::string &get(llvm::StringRef name);
-  /// A new identifier for `name` with each request.
+  /// A new identifier for `name` at each request.
   std::string fresh(llvm::StringRef name);
 
 private:

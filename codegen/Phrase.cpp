@@ -23,7 +23,7 @@ const std::string &NumberTables::nameOf(const std::vector<int64_t> &numbers) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// slope * x + start
+/// The linear function slope * x + start.
 struct Line {
   int64_t slope = 0, start = 0;
   bool holds(int64_t x, int64_t value) const {
@@ -48,7 +48,7 @@ static std::optional<Line> lineThrough(ArrayRef<int64_t> at,
   return line;
 }
 
-/// A term `factor * variable`, then "+ rest".
+/// Prints a sum of terms `factor * variable` and a constant.
 static std::string linear(ArrayRef<std::pair<int64_t, StringRef>> terms,
                           int64_t rest) {
   std::string text;
@@ -77,7 +77,7 @@ std::string lwcc::expressionFor(StringRef variable, ArrayRef<int64_t> at,
   };
   if (std::optional<Line> line = lineThrough(at, values))
     return text(*line);
-  // Any two points lie on a line, which says nothing.
+  // A line through two points explains nothing, unless it is constant.
   auto means = [](const std::optional<Line> &line, size_t points) {
     return line && (line->slope == 0 || points > 2);
   };
@@ -94,7 +94,7 @@ std::string lwcc::expressionFor(StringRef variable, ArrayRef<int64_t> at,
   return tables.nameOf(table) + "[" + variable.str() + "]";
 }
 
-/// The values as a function of one variable, or nothing if they are none.
+/// The values as a function of one variable, if they are one.
 static std::optional<std::map<int64_t, int64_t>>
 functionOf(ArrayRef<int64_t> at, ArrayRef<int64_t> values) {
   std::map<int64_t, int64_t> function;
@@ -120,7 +120,8 @@ std::string lwcc::expressionFor(ArrayRef<int64_t> atI, ArrayRef<int64_t> atK,
       auto [xs, ys] = split(*function);
       return expressionFor(variable, xs, ys, tables);
     }
-  // A plane through the first point and one that differs in each variable.
+  // The plane through the first point and one that differs from it in each
+  // variable.
   int64_t slopeI = 0, slopeK = 0;
   for (size_t n = 1; n < values.size(); ++n) {
     int64_t di = atI[n] - atI[0], dk = atK[n] - atK[0];

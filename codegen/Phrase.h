@@ -1,10 +1,13 @@
-//===- Phrase.h - Text with numbers that devices differ in ------*- C++ -*-===//
+//===- Phrase.h - Text whose numbers are kept apart -------------*- C++ -*-===//
 //
-// A Phrase is the text of a statement with the numbers in it kept apart.
-// Statements.h makes one for each device. Where the texts of several devices
-// are equal, EmitSequence prints the statement once, with each number as an
-// expression of the device's index: a constant, a linear function, a function
-// of two linear pieces, or a table. What the numbers mean is not known here.
+// A Phrase is the text of a statement without its numbers, and the numbers.
+// Statements.h makes the phrases of every device. If those of several devices
+// have the same shape, EmitFunction.cpp prints the text once, with each number
+// as an expression of the device's index: a constant, a linear function, two
+// linear pieces, or a look-up in a table.
+//
+// Decides which of these expressions is taken: the first that fits. Does not
+// know what the numbers mean.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PHRASE_H
@@ -19,12 +22,13 @@
 
 namespace lwcc {
 
-/// The tables that expressions look numbers up in; equal ones are shared.
+/// The constant tables in which expressions look numbers up. Equal tables are
+/// shared.
 class NumberTables {
 public:
-  /// The name of the table with these numbers.
+  /// The name of the table with these numbers, which is made if there is none.
   const std::string &nameOf(const std::vector<int64_t> &numbers);
-  /// In the order of their first use.
+  /// The tables, in the order of their first use.
   const std::vector<std::pair<std::string, std::vector<int64_t>>> &all() const {
     return tables;
   }
@@ -34,19 +38,19 @@ private:
   std::vector<std::pair<std::string, std::vector<int64_t>>> tables;
 };
 
-/// A C++ expression over `variable` that has the value values[n] where
-/// `variable` is at[n]. `at` is ascending.
+/// A C++ expression over `variable` that is values[n] where `variable` is
+/// at[n]. `at` is ascending.
 std::string expressionFor(llvm::StringRef variable, llvm::ArrayRef<int64_t> at,
                           llvm::ArrayRef<int64_t> values, NumberTables &tables);
 
-/// The same over the variables "i" and "k": the value is values[n] where they
-/// are atI[n] and atK[n]. All k are below `count`.
+/// A C++ expression over the variables "i" and "k" that is values[n] where i is
+/// atI[n] and k is atK[n]. All k are below `count`.
 std::string expressionFor(llvm::ArrayRef<int64_t> atI,
                           llvm::ArrayRef<int64_t> atK,
                           llvm::ArrayRef<int64_t> values, int64_t count,
                           NumberTables &tables);
 
-/// Text with numbers in it.
+/// Text with numbers in it, kept apart.
 class Phrase {
 public:
   Phrase(llvm::StringRef text = "") { *this << text; }
@@ -54,10 +58,10 @@ public:
   Phrase &operator<<(int64_t number);
   Phrase &operator<<(const Phrase &other);
 
-  /// The text, with a mark in place of each number.
+  /// The text with a mark for each number: equal shapes differ in numbers only.
   const std::string &shape() const { return text; }
   llvm::ArrayRef<int64_t> numbers() const { return values; }
-  /// The text with these expressions in place of the numbers.
+  /// The text with expressions in place of its numbers.
   std::string with(llvm::ArrayRef<std::string> expressions) const;
 
 private:

@@ -24,7 +24,8 @@ ProgramNames::ProgramNames(ProgramOp program)
         .Case([&](exec::KernelOp kernel) { add(kernels, kernel); })
         .Case([&](BufferOp buffer) { add(buffers, buffer); });
 
-  // Inside a kernel its own name would hide a function that it calls.
+  // A kernel must not have the name of a function that it calls, which its own
+  // would hide.
   NameTable kernelNames({"abs", "at", "dropout_mask", "erf", "exp", "floor",
                          "indexed", "inputs", "log", "max", "min", "pow",
                          "sigmoid", "sqrt", "tanh"});
@@ -69,7 +70,7 @@ std::optional<Rows> ProgramNames::rowsOf(BufferOp buffer) {
     return std::nullopt;
   auto [root, distance] = rootOf(buffer, symbols);
   RankedTensorType whole = root.getTensorType(), part = buffer.getTensorType();
-  // What was made in the place of another tensor has a name of its own.
+  // A result that was made in another tensor's place keeps a name of its own.
   if (whole == part && root.getTensorName() != buffer.getTensorName())
     return std::nullopt;
   if (whole.getElementType() != part.getElementType() ||

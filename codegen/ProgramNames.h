@@ -1,8 +1,11 @@
 //===- ProgramNames.h - The C++ names of one program ------------*- C++ -*-===//
 //
-// A ProgramNames is the program that is being printed, with its symbols by
-// number and the C++ identifier of each. EmitSequence.cpp, EmitDevice.cpp and
-// EmitTables.cpp all read it.
+// The program that is being printed: its ops by kind and number, and the C++
+// identifier of each symbol. All printing files of this room read it.
+//
+// Decides what is a member of struct Device. Does not decide which buffers
+// correspond (ir/exec/Counterparts.h), nor the order of event numbers
+// (EmitSequence.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PROGRAMNAMES_H
@@ -20,22 +23,23 @@ namespace lwcc {
 
 class NumberTables;
 
-/// A member of struct Device: counterparts, a tensor or lane of each device
-/// that has one. Counterparts of other element types or ranks are other
-/// members.
+/// A member of struct Device: counterparts, that is a buffer or lane of each
+/// device that has one. Counterparts that differ in element type or rank are
+/// different members.
 struct DeviceMember {
   std::string name;
-  std::vector<exec::BufferOp> buffers; ///< by device, null where there is none
-  std::vector<exec::LaneOp> lanes;     ///< the same, of a lane
+  std::vector<exec::BufferOp> buffers; ///< by device, null if it has none
+  std::vector<exec::LaneOp> lanes;     ///< by device, null if it has none
 };
 
-/// A tensor that is whole rows of another: elements [begin, end) of its first
-/// dimension.
+/// A buffer that is whole rows of another: elements [begin, end) of the other's
+/// first dimension.
 struct Rows {
   exec::BufferOp whole;
   int64_t begin, end;
 };
 
+/// The names and numbers of one program.
 struct ProgramNames {
   explicit ProgramNames(exec::ProgramOp program);
 
@@ -47,23 +51,24 @@ struct ProgramNames {
   std::vector<exec::EventOp> events;
   std::vector<exec::KernelOp> kernels;
   std::vector<exec::BufferOp> buffers;
-  /// The members of struct Device: lanes, then tensors, in the order of their
+  /// The members of struct Device: lanes first, then buffers, in the order of
   /// declaration.
   std::vector<DeviceMember> members;
 
-  /// The index of a device, lane or event, by which the runtime's Machine knows
-  /// it.
+  /// The number of a device, lane or event, by which the runtime's Machine
+  /// (runtime/core/Machine.h; not the planner's, passes/plan/machine) knows it.
   int indexOf(mlir::Operation *op) const { return index.at(op); }
   int deviceOf(llvm::StringRef name) { return indexOf(symbols.lookup(name)); }
-  /// Byte offset in the arena, through views.
+  /// The byte offset of a buffer in its arena, through views.
   int64_t offsetOf(exec::BufferOp buffer);
 
-  /// The rows that a view is of another tensor; none with a single device. With
-  /// several, such a view is no member of struct Device: it is printed as
-  /// rows(tensor, begin, end), which makes the devices' texts more alike.
+  /// The rows of another buffer that a view is, on several devices only. Such a
+  /// view is not a member; it is printed as rows(tensor, begin, end), which
+  /// makes the texts of devices more alike.
   std::optional<Rows> rowsOf(exec::BufferOp buffer);
   const std::string &memberOf(mlir::Operation *op) { return member.at(op); }
-  /// Events are numbered as they are printed.
+  /// Gives an event the next number. EmitSequence.cpp calls it in the order
+  /// that makes the numbers of counterparts consecutive.
   void numberEvent(exec::EventOp event) {
     eventNumbers.try_emplace(event, eventNumbers.size());
   }
@@ -82,14 +87,14 @@ private:
   std::map<mlir::Operation *, std::string> member;
 };
 
-/// The text of an attribute of the program, "" if absent.
+/// The text of an attribute of the program, "" if it has none.
 std::string textOf(exec::ProgramOp program, llvm::StringRef attribute);
 int64_t numberOf(exec::ProgramOp program, llvm::StringRef attribute);
 
 /// `{1, 2, 3}`
 std::string braced(llvm::ArrayRef<int64_t> values);
 
-/// Prints struct Device: where its lanes and tensors are.
+/// Prints struct Device: the lanes and tensors of a device, and where they are.
 void emitDevice(ProgramNames &names, NumberTables &tables, CppWriter &out);
 
 /// Prints the tables that describe the program to the trainer, describe() and

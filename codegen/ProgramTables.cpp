@@ -22,12 +22,13 @@ StringRef lwcc::elementName(BufferOp buffer) {
 
 int64_t lwcc::bytesOfState(BufferOp buffer) {
   return *elementCount(globalDims(buffer)) *
-         buffer.getTensorType().getElementTypeBitWidth() / 8;
+         train::elementBytes(buffer.getTensorType());
 }
 
 int64_t lwcc::weightsNeeded(ProgramOp program, bool exports) {
   int64_t needed = 0;
-  // An offset and a tensor have at most maxBytes each.
+  // Neither an offset nor a tensor has more than maxBytes, so their sum does
+  // not overflow.
   for (auto buffer : program.getBody().getOps<BufferOp>())
     for (StringRef name : {"exec.init", "exec.fresh"})
       if (auto init = buffer->getAttrOfType<train::InitAttr>(name);
@@ -41,7 +42,8 @@ int64_t lwcc::weightsNeeded(ProgramOp program, bool exports) {
   return needed;
 }
 
-/// Literal bytes {offset, bytes} of the blob, or the name of a state tensor.
+/// Checks the recipe of the exported file: bytes {offset, bytes} of the blob,
+/// or names of state tensors.
 static LogicalResult checkExport(ProgramOp program,
                                  const llvm::StringMap<BufferOp> &state) {
   Attribute attribute = program->getAttr("exec.export");
@@ -90,15 +92,14 @@ LogicalResult lwcc::checkTables(ProgramOp program) {
   };
   llvm::StringMap<BufferOp> state;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
-    bool isState = buffer.getRole() <= Role::Constant;
-    if (!isState && buffer.getRole() != Role::Input &&
-        buffer.getRole() != Role::Labels)
+    Role role = buffer.getRole();
+    if (!isState(role) && role != Role::input && role != Role::labels)
       continue;
     StringAttr tensor = buffer.getTensorName();
     if (buffer->hasAttr("exec.begin") && !buffer->hasAttr("exec.dims"))
       complain(buffer)
           << "is a part of a tensor of unknown extents (exec.dims)";
-    if (!isState)
+    if (!isState(role))
       continue;
     if (!buffer->getAttrOfType<train::InitAttr>("exec.init"))
       complain(buffer) << "has no initial value (exec.init)";
@@ -113,7 +114,7 @@ LogicalResult lwcc::checkTables(ProgramOp program) {
       first = buffer;
     else if (globalDims(first) != globalDims(buffer) ||
              elementName(first) != elementName(buffer) ||
-             first.getRole() != buffer.getRole())
+             first.getRole() != role)
       complain(buffer)
               .append("is part of another ", tensor, " than @",
                       first.getSymName())

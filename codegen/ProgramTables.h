@@ -1,8 +1,10 @@
 //===- ProgramTables.h - What the trainer's tables are made of --*- C++ -*-===//
 //
-// What the printer and lwcc-run both read of a program to fill the trainer's
-// tables. A person may have written the program, so that checkTables() looks at
-// it first. What the calls may touch, the schedule verifier checks.
+// What the printer and lwcc-run (tools/lwcc-run/LoadProgram.cpp) read of a
+// program to fill the trainer's tables. A person may have written the program,
+// so checkTables() must accept it first.
+//
+// Does not check what calls touch: the schedule verifier does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PROGRAMTABLES_H
@@ -12,21 +14,21 @@
 
 namespace lwcc {
 
-/// Whether all that the tables need is there (ir/exec/README.md, attributes for
-/// the trainer). Says everything that is not.
+/// Checks the attributes for the trainer (ir/exec/README.md); reports
+/// everything that is missing or wrong.
 mlir::LogicalResult checkTables(exec::ProgramOp program);
 
-/// The runtime's name of a buffer's element type: f32, i32 or u8.
+/// The runtime's name of the element type: f32, i32 or u8.
 llvm::StringRef elementName(exec::BufferOp buffer);
 
-/// Extents of the global tensor that a buffer is a part of, or all.
+/// The extents of the tensor of which a buffer holds a part.
 llvm::ArrayRef<int64_t> globalDims(exec::BufferOp buffer);
 
-/// Bytes of a state tensor, dense: its raw_data in the exported file.
+/// Bytes of a state tensor as it is exported: dense, the size of its raw_data.
 int64_t bytesOfState(exec::BufferOp buffer);
 
-/// How many bytes of weights a program reads; those that only the exported ONNX
-/// file takes if there is one.
+/// The number of bytes of weights that a program reads; with `exports`, those
+/// too that only the exported ONNX file contains.
 int64_t weightsNeeded(exec::ProgramOp program, bool exports);
 
 } // namespace lwcc

@@ -1,14 +1,14 @@
-//===- Segments.cpp - A sequence in pieces that devices run alike ---------===//
+//===- Segments.cpp - A sequence cut into segments ------------------------===//
 //
-// Every lane goes through levels: it goes up where it waits for what another
-// device, or another section of its own, has recorded. A segment is a level of
-// one section.
+// Gives each call a level; a segment is the calls of one level and section. A
+// lane's level rises where it waits for an event that another device, or
+// another section of its own device, has recorded.
 //
-// Devices that do alike may go up at different calls: one sums what all of them
-// made, the others fetch that sum. So that they can share functions all the
-// same, counterpart calls are on one level, the highest of theirs, and what
-// only some devices do is on a level of its own; levels are found anew until
-// that holds.
+// Devices that do the same may rise at different calls: one adds what all of
+// them made, the others fetch the sum. So counterpart calls are put on one
+// level, the highest of theirs, and calls that only some devices have on a
+// level of their own. Raising one call may raise others; levels are computed
+// anew until they settle.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,24 +38,25 @@ int lwcc::deviceOf(Operation *op, ProgramNames &names) {
 
 namespace {
 
-/// A call or a record, with the waits before it on its lane.
+/// A call or record, with the waits in front of it on its lane.
 struct Unit {
   std::vector<Operation *> ops;
   int device = 0;
   int lane = 0;
   Section section = Section::forward;
-  int kind = -1;          ///< of a call: counterparts have the same
-  std::vector<int> waits; ///< units that record what it waits for
+  int kind = -1;          ///< of a call: equal for counterparts
+  std::vector<int> waits; ///< units that record the events it waits for
   size_t level = 0;
 };
 
+/// Finds the segments of one sequence.
 class Cutter {
 public:
   Cutter(SequenceOp sequence, ProgramNames &names)
       : sequence(sequence), names(names) {
     collect();
-    // Raising counterparts may go round in circles where devices do the same
-    // in another order; then each lane goes up just where it has to.
+    // If devices do the same in different orders, levels need not settle. Then
+    // each lane rises only where it has to.
     bool settled = names.devices.size() > 1 && settle();
     if (!settled) {
       leastLevel.assign(kinds, 0);
@@ -78,8 +79,8 @@ public:
   }
 
 private:
-  /// Whether counterparts come to be on one level. Levels of real programs are
-  /// equal after a few passes.
+  /// Raises levels until counterparts agree; false if they do not after
+  /// maxPasses. Real programs take a few passes.
   bool settle() {
     constexpr int maxPasses = 64;
     for (int pass = 0; pass < maxPasses; ++pass)
@@ -97,13 +98,13 @@ private:
   ProgramNames &names;
   std::vector<Unit> units;
   size_t kinds = 0;
-  std::vector<std::set<int>> makers; ///< by kind of call: devices
+  std::vector<std::set<int>> makers; ///< by kind of call: its devices
   std::vector<size_t> leastLevel;    ///< by kind of call
 };
 
 } // namespace
 
-/// The forward pass of a lane ends where its first other call begins.
+/// The forward section of a lane ends at its first call of another phase.
 Section Cutter::sectionOf(CallOp call, LaneOp lane, Section before) const {
   if (lane.isTransfer() && call.getPhase() == Phase::update)
     return Section::update;
@@ -112,7 +113,8 @@ Section Cutter::sectionOf(CallOp call, LaneOp lane, Section before) const {
   return forward ? Section::forward : Section::backward;
 }
 
-/// What a call and its counterparts on other devices have in common.
+/// The text that a call has in common with its counterparts: function, layer,
+/// phase and first result.
 std::string Cutter::kindOf(CallOp call) {
   std::string kind = (call.getCallee() + " " + call.getLayer() + " " +
                       phaseName(call.getPhase()))
@@ -166,16 +168,17 @@ void Cutter::collect() {
   leastLevel.assign(kinds, 0);
 }
 
-/// Finds the level of each unit; `together`, none below its counterparts, as
-/// far as they are known. Returns whether one has become known.
+/// Computes the level of each unit. With `together` a unit is at least on the
+/// highest level known of its counterparts. Returns whether a higher one was
+/// found.
 bool Cutter::raise(bool together) {
   bool changed = false;
   std::map<int, std::pair<size_t, Section>> lanes;
-  std::map<std::pair<int, Section>, int> last; // call of a device's section
+  std::map<std::pair<int, Section>, int> last; // kind of a section's call
   for (Unit &unit : units) {
     auto lane = lanes.try_emplace(unit.lane, 0, Section::forward).first;
     auto &[level, section] = lane->second;
-    // Sections of a level are printed in their order.
+    // Sections of one level are printed in the order of the enum.
     level += unit.section < section;
     section = unit.section;
     for (int number : unit.waits) {
@@ -188,7 +191,7 @@ bool Cutter::raise(bool together) {
           last.try_emplace({unit.device, unit.section}, unit.kind);
       int previous = before->second;
       before->second = unit.kind;
-      // Updates of a parameter are shared in another order by each device.
+      // Updates are excluded: each device owns other parameters.
       if (!isFirst && unit.section != Section::update &&
           makers[previous] != makers[unit.kind])
         level = std::max(level, leastLevel[previous] + 1);

@@ -1,4 +1,4 @@
-//===- Statements.cpp - What a device does, statement by statement --------===//
+//===- Statements.cpp - What a device does, op by op ----------------------===//
 
 #include "codegen/Statements.h"
 #include "ir/train/Expression.h"
@@ -36,7 +36,7 @@ Phrase StatementBuilder::tensor(Attribute operand, bool inList) {
   auto rows = names.rowsOf(buffer);
   std::optional<ArrayRef<int64_t>> window = buffer.getWindow();
   if (!rows && window) {
-    // It may be a part of what is no member either.
+    // The buffer of the window may itself be no member.
     text << "part(" << tensor(buffer.getViewOfAttr(), inList) << ", {";
     for (auto [n, index] : llvm::enumerate(*window))
       text << (n ? ", " : "") << index;
@@ -137,8 +137,8 @@ LogicalResult StatementBuilder::addCall(CallOp op) {
   train::Arity operands = kernel->operandArity();
   add(op.getOuts().getValue(), results);
   if (auto kernelName = op.getKernel()) {
-    // A generated kernel: its inputs as a list, then the step's scalars if its
-    // expression draws random numbers.
+    // A generated kernel takes its inputs as a list, then the step's scalars if
+    // its expression draws random numbers.
     auto generated = names.symbols.lookup<exec::KernelOp>(*kernelName);
     statement.callee += "<kernels::" + names.kernelName(*kernelName) + ">";
     unsigned inputs = generated.getInputs();
@@ -147,7 +147,7 @@ LogicalResult StatementBuilder::addCall(CallOp op) {
   } else {
     add(ins, operands);
   }
-  // A transfer's targets are known by whose parts they get.
+  // The targets of a transfer belong to the devices whose parts they receive.
   if (results.list && operands.list) {
     ItemList &to = statement.arguments[1].list;
     to.devices = statement.arguments[2].list.devices;
@@ -157,7 +157,7 @@ LogicalResult StatementBuilder::addCall(CallOp op) {
     Argument fields;
     fields.isList = true;
     for (NamedAttribute attr : params) {
-      // A field at its default need not be said.
+      // A field that has its default is not printed.
       if (attr.getValue() == kernel->defaultOf(op.getContext(), attr.getName()))
         continue;
       FailureOr<Phrase> field = parameter(op, attr);
@@ -198,7 +198,7 @@ LogicalResult StatementBuilder::add(Operation *op, int64_t eventNumber,
   auto call = dyn_cast<CallOp>(op);
   if (!call)
     return op->emitOpError("has no printed form");
-  // The lane is told the layer where it changes, for profiles and messages.
+  // The lane is told its layer when that changes, for profiles and messages.
   auto &layer = current[call.getLane().str()];
   std::pair<StringRef, Phase> next = {call.getLayer(), call.getPhase()};
   if (next != layer) {
@@ -214,7 +214,8 @@ LogicalResult StatementBuilder::add(Operation *op, int64_t eventNumber,
   return addCall(call);
 }
 
-/// Waits of one lane that follow each other have no order: by device.
+/// Sorts consecutive waits of a lane by device: their order does not matter,
+/// and so devices look alike.
 void StatementBuilder::finishWaits() {
   if (statements.empty() || statements.back().kind != Statement::wait)
     return;
@@ -241,7 +242,7 @@ std::vector<Statement> StatementBuilder::take() {
 //===----------------------------------------------------------------------===//
 
 static std::string shapeOf(const ItemList &list) {
-  // An item that stands for many is as long as there are devices.
+  // An item that stands for many devices has no length.
   std::string shape = std::to_string(list.range) + "[";
   if (list.range != ItemList::few)
     return shape + list.items[0].shape() + "]";

@@ -1,10 +1,12 @@
-//===- Statements.h - What a device does, statement by statement -*- C++
-//-*-===//
+//===- Statements.h - What a device does, op by op --------------*- C++ -*-===//
 //
-// Makes an exec op a Statement: text and numbers (Phrase.h) as they are printed
-// in a function of the device on whose lane the op runs. In that text `d` is
-// this device and `gpu[k]` another one. A list that names one tensor of every
-// device, or of every other device, becomes one item, the same on all devices.
+// Turns exec ops into Statements: text and numbers (Phrase.h) as the function
+// of the op's device says them. In this text `d` is the device itself and
+// `gpu[k]` another one. A list with one tensor of every device, or of every
+// other device, becomes one item, so that devices share it.
+//
+// Does not decide which devices share a function (EmitSequence.cpp), nor what
+// the numbers become (EmitFunction.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_STATEMENTS_H
@@ -15,41 +17,43 @@
 
 namespace lwcc {
 
-/// Items of a braced list, or of waits; `device` says whose each item is.
+/// The items of a braced list or of a wait, and the device that owns each.
 struct ItemList {
   std::vector<Phrase> items;
   std::vector<int64_t> devices;
-  /// Whether the items have one shape and are those of everybody, or of all
-  /// but this device, in order.
+  /// Whether the items have one shape and belong, in order, to every device or
+  /// to all but this one.
   enum Range { few, everybody, others } range = few;
 };
 
+/// An argument of a call: a phrase or a list.
 struct Argument {
   Phrase phrase;
   bool isList = false;
   ItemList list;
 };
 
+/// What one op says on one device.
 struct Statement {
   enum Kind { call, layer, record, wait } kind = call;
-  std::string callee; ///< call; layer: its name as it is, for a comment
+  std::string callee; ///< of a call; of a layer: its name, for a comment
   Phrase lane;
   std::vector<Argument> arguments; ///< call, layer
   Phrase event;                    ///< record
   ItemList events;                 ///< wait
 
-  /// Equal where two devices' statements differ in numbers only.
+  /// Equal for statements of two devices that differ in numbers only.
   std::string shape() const;
 };
 
-/// The statements of one device.
+/// Makes the statements of one device, in order.
 class StatementBuilder {
 public:
   StatementBuilder(ProgramNames &names, int device)
       : names(names), device(device) {}
 
-  /// Appends what an op on one of the device's lanes says; an event is known by
-  /// `eventNumber` and the device that records it.
+  /// Appends the statement of an op on one of the device's lanes. An event is
+  /// identified by `eventNumber` and the device that records it.
   mlir::LogicalResult add(mlir::Operation *op, int64_t eventNumber,
                           int64_t eventDevice);
   std::vector<Statement> take();
@@ -66,7 +70,7 @@ private:
   ProgramNames &names;
   int device;
   std::vector<Statement> statements;
-  /// The layer that each lane was told last.
+  /// The layer that was announced last, by lane.
   std::map<std::string, std::pair<llvm::StringRef, Phase>> current;
 };
 

@@ -21,7 +21,7 @@ HostRef GraphImporter::hostOf(const Imported &value, bool evenTrainable) {
   if (!found)
     return nullptr;
   Leaf *leaf = *found;
-  if (!evenTrainable && leaf->kind != train::ParameterKind::Constant)
+  if (!evenTrainable && leaf->role != Role::constant)
     return nullptr;
   int64_t count = *elementCount(leaf->shape);
   bool constant = leaf->maker == "constant";

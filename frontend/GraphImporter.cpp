@@ -62,22 +62,22 @@ void GraphImporter::beginFunction() {
     inputShape.push_back(dim->dim_value());
   SmallVector<Type> types = {train::tensorOf(context, inputShape)};
   SmallVector<StringRef> names = {graph.input->name()};
-  SmallVector<train::ArgumentRole> roles = {train::ArgumentRole::Input};
+  SmallVector<Role> roles = {Role::input};
   if (graph.labels) {
     types.push_back(RankedTensorType::get({batch}, builder.getI32Type()));
     names.push_back("labels");
-    roles.push_back(train::ArgumentRole::Labels);
+    roles.push_back(Role::labels);
   }
   types.push_back(train::scalarsType(context));
   names.push_back("scalars");
-  roles.push_back(train::ArgumentRole::Scalars);
+  roles.push_back(Role::scalars);
   function = func::FuncOp::create(builder, location, train::modelFunc,
                                   builder.getFunctionType(types, {}));
   for (auto [i, name, role] : enumerate(names, roles)) {
     function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
-    if (role != train::ArgumentRole::Input)
+    if (role != Role::input)
       function.setArgAttr(i, train::roleAttr,
-                          train::ArgumentRoleAttr::get(context, role));
+                          train::RoleAttr::get(context, role));
   }
   Block *body = function.addEntryBlock();
   if (!admit(body->getArgument(0), location))
@@ -174,6 +174,7 @@ void GraphImporter::createParameters() {
     Leaf *leaf = nullptr;
     if (auto *found = std::get_if<Leaf *>(&parameter.source))
       leaf = *found;
+    RankedTensorType type = train::tensorOf(context, parameter.shape);
     train::InitAttr initial;
     if (leaf && !leaf->tensor) {
       initial = init(leaf->maker, 0, leaf->a, leaf->b);
@@ -183,14 +184,13 @@ void GraphImporter::createParameters() {
         weights.push_back({blobBytes, static_cast<const Leaf *>(leaf)});
       else
         weights.push_back({blobBytes, std::get<HostRef>(parameter.source)});
-      int64_t bytes = *elementCount(parameter.shape) * int64_t(sizeof(float));
+      int64_t bytes =
+          *elementCount(parameter.shape) * train::elementBytes(type);
       blobBytes += (bytes + 63) / 64 * 64;
     }
-    train::ParameterOp::create(builder, reporter.atFile(), parameter.name,
-                               train::tensorOf(context, parameter.shape),
-                               leaf ? leaf->kind
-                                    : train::ParameterKind::Constant,
-                               initial, leaf ? leaf->fresh : train::InitAttr());
+    train::ParameterOp::create(builder, reporter.atFile(), parameter.name, type,
+                               leaf ? leaf->role : Role::constant, initial,
+                               leaf ? leaf->fresh : train::InitAttr());
     if (leaf)
       parameters[leaf->name] = parameter.name;
   }
@@ -238,8 +238,7 @@ bool GraphImporter::admit(Value value, Location location) {
         << "; at most " << maxTensorRank << " dimensions are supported";
     return false;
   }
-  int64_t width = divideCeil(type.getElementTypeBitWidth(), 8);
-  if (count && addBytes(programBytes, *count * width))
+  if (count && addBytes(programBytes, *count * train::elementBytes(type)))
     return true;
   reporter.error(location) << "makes a tensor of shape "
                            << printShape(type.getShape())

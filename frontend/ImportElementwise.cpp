@@ -135,15 +135,14 @@ LogicalResult lwcc::importSoftmax(NodeImporter &node) {
     return failure();
   Shape shape(shapeOf(x));
   bool flattens = node.opset() < 13;
-  std::string error;
-  std::optional<int64_t> axis = normalizeAxis(
-      node.integer("axis", flattens ? 1 : -1), shape.size(), error);
-  if (!axis)
-    return node.fail(error);
+  FailureOr<int64_t> axis = node.axis(flattens ? 1 : -1, shape.size());
+  if (failed(axis))
+    return failure();
   bool log = node.op() == "LogSoftmax";
   // Before opset 13 the axis and all behind it are one; that differs only if
   // there is something behind it.
   if (flattens && *elementCount(ArrayRef(shape).drop_front(*axis + 1)) != 1) {
+    std::string error;
     std::optional<Shape> flat = flattenedShape(shape, *axis, error);
     Value y = node.reshape(x, *flat);
     y = node.create<train::SoftmaxOp>(y.getType(), y, 1, log);

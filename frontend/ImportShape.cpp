@@ -129,11 +129,9 @@ LogicalResult lwcc::importConcat(NodeImporter &node) {
       return failure();
   }
   Shape shape(shapeOf(operands[0]));
-  std::string error;
-  std::optional<int64_t> axis =
-      normalizeAxis(node.integer("axis", 1), shape.size(), error);
-  if (!axis)
-    return node.fail(error);
+  FailureOr<int64_t> axis = node.axis(1, shape.size());
+  if (failed(axis))
+    return failure();
   shape[*axis] = 0;
   for (auto [i, operand] : enumerate(operands)) {
     Shape mine = shape, other(shapeOf(operand));

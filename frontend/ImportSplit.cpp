@@ -16,17 +16,35 @@ using namespace llvm;
 // Splits
 //===----------------------------------------------------------------------===//
 
-static FailureOr<SmallVector<Value>> createSplit(NodeImporter &node, Value x,
-                                                 int64_t axis,
-                                                 ArrayRef<int64_t> sizes) {
+namespace {
+/// What a node takes apart, and along which axis.
+struct Whole {
+  Value x;
+  int64_t axis, extent;
+};
+} // namespace
+
+static FailureOr<Whole> wholeOf(NodeImporter &node) {
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  FailureOr<int64_t> axis = node.axis(0, shapeOf(x).size());
+  if (failed(axis))
+    return failure();
+  return Whole{x, *axis, shapeOf(x)[*axis]};
+}
+
+static FailureOr<SmallVector<Value>>
+createSplit(NodeImporter &node, const Whole &whole, ArrayRef<int64_t> sizes) {
+  const auto &[x, axis, extent] = whole;
   int64_t total = 0;
   bool fits = true; // each piece by itself, so that the sum is bounded
   for (int64_t size : sizes) {
-    fits = fits && size >= 1 && size <= shapeOf(x)[axis] - total;
+    fits = fits && size >= 1 && size <= extent - total;
     total += fits ? size : 0;
   }
-  if (!fits || total != shapeOf(x)[axis] || sizes.empty())
-    return node.fail("cuts an extent of " + Twine(shapeOf(x)[axis]) + " into " +
+  if (!fits || total != extent || sizes.empty())
+    return node.fail("cuts an extent of " + Twine(extent) + " into " +
                      printShape(sizes));
   if (sizes.size() == 1)
     return SmallVector<Value>{x};
@@ -55,15 +73,10 @@ LogicalResult lwcc::importSplit(NodeImporter &node) {
   FailureOr<std::optional<Shape>> given = node.integers(1, "split");
   if (failed(given))
     return failure();
-  Value x = node.live(0);
-  if (!x)
+  FailureOr<Whole> whole = wholeOf(node);
+  if (failed(whole))
     return failure();
-  std::string error;
-  std::optional<int64_t> axis =
-      normalizeAxis(node.integer("axis", 0), shapeOf(x).size(), error);
-  if (!axis)
-    return node.fail(error);
-  int64_t extent = shapeOf(x)[*axis];
+  int64_t extent = whole->extent;
   Shape sizes;
   if (*given) {
     sizes = **given;
@@ -78,7 +91,7 @@ LogicalResult lwcc::importSplit(NodeImporter &node) {
     return node.fail("has " + Twine(node.numOutputs()) + " outputs for the " +
                      Twine(sizes.size()) + " parts of an extent of " +
                      Twine(extent));
-  FailureOr<SmallVector<Value>> parts = createSplit(node, x, *axis, sizes);
+  FailureOr<SmallVector<Value>> parts = createSplit(node, *whole, sizes);
   if (failed(parts))
     return failure();
   for (auto [i, part] : enumerate(*parts))
@@ -91,15 +104,10 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
   HostRef split = node.constant(1);
   if (node.hasInput(1) && (!split || split->isReal() || split->size() == 0))
     return node.fail("needs a split known at compile time");
-  Value x = node.live(0);
-  if (!x)
+  FailureOr<Whole> whole = wholeOf(node);
+  if (failed(whole))
     return failure();
-  std::string error;
-  std::optional<int64_t> axis =
-      normalizeAxis(node.integer("axis", 0), shapeOf(x).size(), error);
-  if (!axis)
-    return node.fail(error);
-  int64_t extent = shapeOf(x)[*axis];
+  int64_t extent = whole->extent;
   Shape sizes;
   if (!split || split->shape.empty()) {
     int64_t size = split ? split->integers[0] : 1;
@@ -110,7 +118,7 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
   } else {
     sizes.assign(split->integers.begin(), split->integers.end());
   }
-  FailureOr<SmallVector<Value>> parts = createSplit(node, x, *axis, sizes);
+  FailureOr<SmallVector<Value>> parts = createSplit(node, *whole, sizes);
   if (failed(parts))
     return failure();
   bool drop = !split && node.integer("keepdims", 1) == 0;
@@ -125,7 +133,7 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
     }
     Shape shape(shapeOf(part));
     if (drop)
-      shape.erase(shape.begin() + *axis);
+      shape.erase(shape.begin() + whole->axis);
     sequence->push_back(node.reshape(part, shape));
   }
   return node.result(0, Imported(Sequence(sequence)));
@@ -186,34 +194,30 @@ LogicalResult lwcc::importGather(NodeImporter &node) {
     return node.fail(
         "needs indices known at compile time; tables that are read "
         "by data (embeddings) are not supported");
-  Value x = node.live(0);
-  if (!x)
+  FailureOr<Whole> whole = wholeOf(node);
+  if (failed(whole))
     return failure();
-  std::string error;
-  ArrayRef<int64_t> from = shapeOf(x);
-  std::optional<int64_t> axis =
-      normalizeAxis(node.integer("axis", 0), from.size(), error);
-  if (!axis)
-    return node.fail(error);
+  const auto &[x, axis, extent] = *whole;
   Shape at;
   for (int64_t index : indices->integers) {
-    if (index < -from[*axis] || index >= from[*axis])
+    if (index < -extent || index >= extent)
       return node.fail("reads index " + Twine(index) + " of an extent of " +
-                       Twine(from[*axis]));
-    at.push_back(index < 0 ? index + from[*axis] : index);
+                       Twine(extent));
+    at.push_back(index < 0 ? index + extent : index);
   }
   int64_t step = at.size() > 1 ? at[1] - at[0] : 1;
   for (size_t i = 1; i < at.size(); ++i)
     if (at[i] - at[i - 1] != step || step == 0)
       return node.fail("reads indices that are not evenly spaced, which is not "
                        "supported");
+  ArrayRef<int64_t> from = shapeOf(x);
   SliceBounds bounds{Shape(from.size(), 0), Shape(from.size(), 1), Shape(from)};
-  bounds.start[*axis] = at[0];
-  bounds.step[*axis] = step;
-  bounds.extent[*axis] = at.size();
-  Shape shape(from.take_front(*axis));
+  bounds.start[axis] = at[0];
+  bounds.step[axis] = step;
+  bounds.extent[axis] = at.size();
+  Shape shape(from.take_front(axis));
   append_range(shape, indices->shape);
-  append_range(shape, from.drop_front(*axis + 1));
+  append_range(shape, from.drop_front(axis + 1));
   return node.result(0, node.reshape(createSlice(node, x, bounds), shape));
 }
 

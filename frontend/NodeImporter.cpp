@@ -1,6 +1,7 @@
 //===- NodeImporter.cpp - What an import function works with --------------===//
 
 #include "frontend/NodeImporter.h"
+#include "frontend/ShapeRules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -68,6 +69,15 @@ FailureOr<double> NodeImporter::scalar(unsigned i, StringRef attribute) {
               "'");
 }
 
+FailureOr<int64_t> NodeImporter::axis(int64_t absent, int64_t rank) {
+  std::string error;
+  std::optional<int64_t> axis =
+      normalizeAxis(integer("axis", absent), rank, error);
+  if (!axis)
+    return fail(error);
+  return *axis;
+}
+
 bool NodeImporter::isZero(unsigned i) const {
   if (!hasInput(i))
     return true;
@@ -90,7 +100,7 @@ static Operation *readBehind(Value value) {
 
 void NodeImporter::setFreshUniform(Value weight, int64_t fanIn) {
   Leaf *leaf = importer.leafOfRead.lookup(readBehind(weight));
-  if (!leaf || leaf->fresh || leaf->kind != train::ParameterKind::Trainable)
+  if (!leaf || leaf->fresh || leaf->role != Role::trainable)
     return;
   double bound = 1 / std::sqrt(double(fanIn));
   leaf->fresh = train::InitAttr::get(location->getContext(), "uniform", 0,
@@ -99,7 +109,7 @@ void NodeImporter::setFreshUniform(Value weight, int64_t fanIn) {
 
 void NodeImporter::setFreshConstant(Value weight, double value) {
   Leaf *leaf = importer.leafOfRead.lookup(readBehind(weight));
-  if (leaf && !leaf->fresh && leaf->kind != train::ParameterKind::Constant)
+  if (leaf && !leaf->fresh && leaf->role != Role::constant)
     leaf->fresh = train::InitAttr::get(location->getContext(), "constant", 0,
                                        APFloat(value), APFloat(0.0));
 }

@@ -42,6 +42,9 @@ public:
   /// A scalar known at compile time, from an input or else an attribute; NaN
   /// if neither is there. Fails like `integers`.
   mlir::FailureOr<double> scalar(unsigned input, llvm::StringRef attribute);
+  /// The attribute `axis` for a tensor of this rank, counted from the front.
+  /// Fails, reported, if the tensor has no such axis.
+  mlir::FailureOr<int64_t> axis(int64_t absent, int64_t rank);
   /// Whether an input is absent, or known to be all zeros: exporters write a
   /// missing bias like that.
   bool isZero(unsigned i) const;

@@ -234,7 +234,8 @@ std::vector<ExportPiece> lwcc::exportRecipe(OnnxFile &file,
     tensor.set_data_type(TensorProto::FLOAT);
     for (int64_t extent : leaf.shape)
       tensor.add_dims(extent);
-    int64_t bytes = *elementCount(leaf.shape) * int64_t(sizeof(float));
+    int64_t bytes =
+        *elementCount(leaf.shape) * *elementBytes(tensor.data_type());
     std::string body =
         serialize(tensor) + fieldHead(TensorProto::kRawDataFieldNumber, bytes);
     Hole hole{

@@ -13,7 +13,6 @@ using namespace lwcc;
 using namespace llvm;
 using onnx::NodeProto;
 using onnx::TensorProto;
-using train::ParameterKind;
 
 //===----------------------------------------------------------------------===//
 // What PyTorch's exporter says
@@ -154,16 +153,16 @@ private:
                !makeLeaf(*made->second, leaf)) {
       return;
     }
-    leaf.kind = kindOf(leaf);
+    leaf.role = roleOf(leaf);
     leaves.try_emplace(name, std::move(leaf));
   }
 
-  ParameterKind kindOf(const Leaf &leaf) const {
+  Role roleOf(const Leaf &leaf) const {
     if (statistics.contains(leaf.name))
-      return ParameterKind::Statistic;
+      return Role::statistic;
     if (!differentiable.contains(leaf.name) ||
         signature.buffers.contains(leaf.name))
-      return ParameterKind::Constant;
+      return Role::constant;
     // Most exporters store the numbers of expressions as initializers, too.
     // PyTorch's newer one says which are parameters; its older one writes
     // numbers as Constant nodes, so that there a scalar is a parameter.
@@ -171,8 +170,8 @@ private:
         graph.file->model.producer_name() == "pytorch" && !signature.present;
     if (leaf.shape.empty() && !older &&
         !signature.parameters.contains(leaf.name))
-      return ParameterKind::Constant;
-    return ParameterKind::Trainable;
+      return Role::constant;
+    return Role::trainable;
   }
 
   /// Makes `leaf` the parameter that a node makes (RandomNormal,

@@ -19,7 +19,7 @@ namespace lwcc {
 struct Leaf {
   std::string name; ///< the ONNX value
   Shape shape;
-  train::ParameterKind kind = train::ParameterKind::Constant;
+  Role role = Role::constant;                ///< of a state tensor
   const onnx::TensorProto *tensor = nullptr; ///< its bytes; null: `maker`
   llvm::StringRef maker; ///< "constant", "normal" or "uniform" of #train.init
   double a = 0, b = 0;

@@ -166,7 +166,7 @@ def VerifySchedule : LwccPass<"exec-verify-schedule"> {
   let summary = "proves that lanes, events and offsets keep the program's meaning";
   let description = [{
     Takes `exec` and changes nothing. Reports every violation of the rules
-    (E3) to (E8) of ir/exec/README.md.
+    (E3) to (E10) of ir/exec/README.md.
   }];
   let dependentDialects = ["::lwcc::exec::ExecDialect"];
 }

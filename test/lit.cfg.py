@@ -1,7 +1,7 @@
 # lit configuration: run with `lit build/test` (or tools/test.sh).
-# Features gate what a machine can do: nvcc (compile for CUDA), oracle (PyTorch),
-# namespaces (mounts of its own; not where there is a GPU, which stays in sight),
-# emit (build emitted programs: not against a runtime with sanitizers).
+# Features say what a machine can do: nvcc (compile for CUDA), oracle (PyTorch), namespaces (a mount
+# namespace for a test; absent on a machine with a GPU, which a namespace would not hide), emit
+# (build emitted programs; absent with sanitizers, against whose runtime they do not link).
 import os
 import shutil
 import subprocess
@@ -19,9 +19,9 @@ bin_dir = os.path.join(config.build_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
 config.environment["LWCC_DEPS"] = config.deps
-# What someone has probed here must not make plans others.
+# Costs that a person has probed on this machine must not change plans.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
-# Nor must what else runs make trainers take fewer threads.
+# Processes beside the tests must not make trainers use fewer threads.
 config.environment["OMP_NUM_THREADS"] = str(len(os.sched_getaffinity(0)))
 for name in ("HOME", "CCACHE_DIR"):
     if name in os.environ:

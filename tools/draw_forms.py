@@ -44,9 +44,10 @@ def draw(model):
             lines.append(f'  {FORMS[index - 1]} -->|"{"<br>".join(added)}"| {form}')
             before = passes
     lines += ['  exec -->|"codegen/"| text[/"C++ or CUDA C++"/]',
-              '  exec -->|"lwcc-run"| run(["steps, without a C++ compiler"])',
+              '  exec -->|"lwcc-run"| run(["training, without a C++ compiler"])',
               '  text -->|"g++ or nvcc, with runtime/"| trainer(["trainer"])',
-              '  trainer --> files[/"checkpoints, trained ONNX file"/]']
+              '  trainer --> files[/"checkpoints, trained ONNX file"/]',
+              '  run --> files']
     return "```mermaid\n" + "\n".join(lines) + "\n```\n"
 
 

@@ -4,8 +4,9 @@
   draw_plan.py MODEL.onnx --gpus=N [LWCC OPTION ...] -o FILE.svg
 
 Asks lwcc (on the PATH) for the plan, `lwcc --emit=plan`, with the given options.
-A row is a layer, a column a device. A layer that is cut along one dimension is
-drawn in that dimension's colour; one that is not cut, only on its device.
+A row is a layer, a column a device; behind the row stands how the plan cuts the
+layer, as in plan files (docs/plans.md). A layer that is cut along one dimension
+is drawn in that dimension's colour; one that is not cut, only on its device.
 docs/alexnet-4-devices.svg is made by
 
   tools/draw_plan.py examples/alexnet.onnx --gpus=4 --batch=128 --machine=h200x4 \\
@@ -19,11 +20,14 @@ import subprocess
 import sys
 from xml.sax.saxutils import escape
 
-DIMENSIONS = {"n": ("samples", "#4477aa"), "c": ("channels", "#ee6677"),
-              "h": ("height", "#228833"), "w": ("width", "#ccbb44"),
-              "k": ("reduction", "#aa3377")}
-MIXED, WHOLE = ("several dimensions", "#66ccee"), ("not cut", "#777777")
-LEFT, TOP, COLUMN, ROW = 130, 56, 92, 17
+DIMENSIONS = {"n": ("n: a part of the samples", "#4477aa"),
+              "c": ("c: a part of the channels", "#ee6677"),
+              "h": ("h: a part of the height", "#228833"),
+              "w": ("w: a part of the width", "#ccbb44"),
+              "k": ("k: a part of what its sums run over", "#aa3377")}
+MIXED = ("a part of several dimensions", "#66ccee")
+WHOLE = ("all of it", "#777777")
+TOP, ROW, LETTER = 76, 17, 7.4  # LETTER: what one of sans-serif takes at most
 FONT = 'font-family="sans-serif" font-size="12"'
 
 
@@ -36,59 +40,78 @@ def ask(options):
 
 
 def share(layer):
-    """What a layer is cut along, as (words, colour), and its number of tiles."""
-    cuts = {name: value if isinstance(value, int) else len(value)
-            for name, value in layer.items() if name in DIMENSIONS}
-    cuts = {name: parts for name, parts in cuts.items() if parts > 1}
-    tiles = 1
-    for parts in cuts.values():
+    """How a layer is cut: the words of the plan file, (meaning, colour), and the
+    number of tiles."""
+    words, cut, tiles = [], [], 1
+    for name, value in layer.items():
+        parts = value if isinstance(value, int) else len(value)
+        if name not in DIMENSIONS or parts == 1:
+            continue
+        sizes = str(value) if parts is value else ",".join(map(str, value))
+        words.append(f"{name}={sizes}")
+        cut.append(name)
         tiles *= parts
-    if not cuts:
-        return WHOLE, 1
-    return DIMENSIONS[next(iter(cuts))] if len(cuts) == 1 else MIXED, tiles
+    meaning = WHOLE if not cut else MIXED if len(cut) > 1 else DIMENSIONS[cut[0]]
+    return " ".join(words), meaning, tiles
 
 
-def devices(layer, tiles, gpus):
+def devices(layer, tiles, machine):
     """The devices that work on a layer; without places, the first ones."""
-    if "places" in layer:
-        return sorted({int(place.split(".")[1]) for place in layer["places"]})
-    return range(min(tiles, gpus))
+    if "places" not in layer:
+        return range(min(tiles, machine["nodes"] * machine["gpus"]))
+    numbers = [place.split(".") for place in layer["places"]]
+    return sorted({int(node) * machine["gpus"] + int(gpu)
+                   for node, gpu, _ in numbers})
 
 
-def draw(plan, gpus, title):
+def draw(plan, title):
     # The file names fused layers last: `a.2` is drawn behind `a.1` all the same.
     first = list(dict.fromkeys(name.split(".")[0] for name in plan["layers"]))
     rows = sorted(plan["layers"].items(), key=lambda item: (
         first.index(item[0].split(".")[0]),
         [int(word) for word in re.findall(r"\d+", item[0])]))
-    width = LEFT + gpus * COLUMN + 10
-    height = TOP + len(rows) * ROW + 34
+    machine = plan["machine"]
+    gpus = machine["nodes"] * machine["gpus"]
+    shares = [share(layer) for _, layer in rows]
+    legend = dict(meaning for _, meaning, _ in shares)
+    column = 92 if gpus <= 8 else 76
+    left = 24 + round(LETTER * max(len(name) for name, _ in rows))
+    right = left + gpus * column
+    bottom = TOP + len(rows) * ROW
+    height = bottom + 14 + 18 * len(legend)
+    heading = "cut into"
+    subtitle = (f"batch {plan['batch']}; a row is a layer, a bar what a device "
+                "computes of it")
+    letters = max(len(words) for words in [heading] + [words for words, _, _ in shares])
+    width = max(right + 24 + round(LETTER * letters),
+                20 + round(LETTER * max(len(subtitle), 1.15 * len(title))))
+
+    def line(x, y, words, more=""):
+        return f'<text x="{x}" y="{y}" {FONT}{more}>{escape(words)}</text>'
+
     text = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
             f'height="{height}" viewBox="0 0 {width} {height}">',
             f'<rect width="{width}" height="{height}" fill="white"/>',
-            f'<text x="10" y="20" {FONT} font-weight="bold">{escape(title)}</text>']
+            line(10, 20, title, ' font-weight="bold"'), line(10, 38, subtitle)]
     for gpu in range(gpus):
-        text.append(f'<text x="{LEFT + gpu * COLUMN + COLUMN // 2}" y="{TOP - 10}" '
-                    f'{FONT} text-anchor="middle">device {gpu}</text>')
-    legend = {}
-    for index, (name, layer) in enumerate(rows):
-        (words, colour), tiles = share(layer)
-        legend[words] = colour
+        text.append(line(left + gpu * column + column // 2, TOP - 10,
+                         f"device {gpu}", ' text-anchor="middle"'))
+    text.append(line(right + 8, TOP - 10, heading))
+    for index, ((name, layer), (words, (_, colour), tiles)) in enumerate(
+            zip(rows, shares)):
         y = TOP + index * ROW
-        text.append(f'<text x="{LEFT - 8}" y="{y + 11}" {FONT} '
-                    f'text-anchor="end">{escape(name)}</text>')
-        for gpu in devices(layer, tiles, gpus):
-            text.append(f'<rect x="{LEFT + gpu * COLUMN + 3}" y="{y}" '
-                        f'width="{COLUMN - 6}" height="{ROW - 3}" rx="2" '
+        text.append(line(left - 8, y + 11, name, ' text-anchor="end"'))
+        for gpu in devices(layer, tiles, machine):
+            text.append(f'<rect x="{left + gpu * column + 3}" y="{y}" '
+                        f'width="{column - 6}" height="{ROW - 3}" rx="2" '
                         f'fill="{colour}"/>')
-    x = LEFT
-    for words, colour in legend.items():
-        text.append(f'<rect x="{x}" y="{height - 22}" width="12" height="12" '
+        if words:
+            text.append(line(right + 8, y + 11, words))
+    for index, (words, colour) in enumerate(legend.items()):
+        y = bottom + 10 + 18 * index
+        text.append(f'<rect x="{left + 3}" y="{y}" width="12" height="12" '
                     f'fill="{colour}"/>')
-        text.append(f'<text x="{x + 18}" y="{height - 12}" {FONT}>a part of the '
-                    f'{words}</text>' if words != WHOLE[0] else
-                    f'<text x="{x + 18}" y="{height - 12}" {FONT}>{words}</text>')
-        x += 45 + 8 * len("a part of the " + words)
+        text.append(line(left + 21, y + 10, words))
     return "\n".join(text + ["</svg>", ""])
 
 
@@ -102,7 +125,7 @@ def main():
     args, options = parser.parse_known_args()
     plan = ask([args.model, f"--gpus={args.gpus}", *options])
     with open(args.output, "w") as file:
-        file.write(draw(plan, args.gpus, args.title))
+        file.write(draw(plan, args.title))
 
 
 if __name__ == "__main__":

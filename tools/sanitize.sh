@@ -77,8 +77,20 @@ thread() {
   ((failed == 0))
 }
 
+fuzz_one() { # PROGRAM BUILD: one fuzzer for its time; 1 if it found something
+  local program=$1 build=$2 name log code=0
+  name=$(basename "$program") log=$build/fuzz-$name.log
+  # Each target says which folder of the corpus is its own.
+  mkdir -p "$build/corpus/$name"
+  "$program" "$build/corpus/$name" "$root/test/fuzz/corpus/$(<"$program.corpus")" \
+    -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=4096 \
+    -artifact_prefix="$build/findings/$name-" -print_final_stats=1 >"$log" 2>&1 || code=1
+  echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s"
+  return "$code"
+}
+
 fuzz() {
-  local build=$root/build-fuzz gomp program name log found=0 failed=0
+  local build=$root/build-fuzz gomp program found=0 failed=0
   if ! command -v clang++-22 >/dev/null; then
     echo "sanitize.sh: fuzzing needs clang: apt-get install clang-22 libclang-rt-22-dev"
     return 1
@@ -95,16 +107,17 @@ fuzz() {
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   rm -rf "$build/findings"
   mkdir -p "$build/findings"
+  # One for each core at a time.
   for program in "$build"/fuzz/*; do
-    name=$(basename "$program") log=$build/fuzz-$(basename "$program").log
     [[ -f $program && -x $program ]] || continue
-    # Each target says which folder of the corpus is its own.
-    mkdir -p "$build/corpus/$name"
-    "$program" "$build/corpus/$name" "$root/test/fuzz/corpus/$(<"$program.corpus")" \
-      -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=4096 \
-      -artifact_prefix="$build/findings/$name-" -print_final_stats=1 >"$log" 2>&1 || failed=1
-    echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s"
+    if ((found >= $(nproc))); then
+      wait -n || failed=1
+    fi
+    fuzz_one "$program" "$build" &
     found=$((found + 1))
+  done
+  while [[ -n $(jobs -p) ]]; do
+    wait -n || failed=1
   done
   ((found)) || { echo "sanitize.sh: no fuzzers"; return 1; }
   if ((failed)) || [[ -n $(ls "$build/findings") ]]; then

@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
-/// What counterparts have in common: the tensor, and along what it is cut.
+/// The tensor of which a buffer holds a tile, and the dimensions along which it
+/// is cut.
 static std::string kindOf(BufferOp buffer) {
   std::string kind = buffer.getTensorName().str();
   if (train::TileAttr tile = buffer.getTileAttr())
@@ -22,21 +23,22 @@ static std::string kindOf(BufferOp buffer) {
 }
 
 Counterparts::Counterparts(ProgramOp program) {
-  /// A device's buffers of one kind. Its first tile corresponds to the first of
-  /// another device, and so on; a tile that is made again, to that again.
+  /// A device's buffers of one kind, in the order of declaration. Tile number t
+  /// of a device corresponds to tile number t of another; so do the times that
+  /// a tile is made again.
   struct OfDevice {
-    llvm::MapVector<Attribute, int> tiles; ///< and how often each was made
+    llvm::MapVector<Attribute, int> tiles; ///< how many buffers hold each tile
   };
   std::map<std::pair<StringRef, std::string>, OfDevice> devices;
-  llvm::StringMap<size_t> mostTiles; ///< on a device, by kind
+  llvm::StringMap<size_t> mostTiles; ///< by kind: the most on one device
   struct Entry {
     BufferOp buffer;
     std::string kind;
-    size_t tile; ///< which of its device's
-    int time;    ///< the how manieth of that
+    size_t tile; ///< number of the tile on its device
+    int time;    ///< how many buffers held the tile before
   };
   std::vector<Entry> entries;
-  llvm::StringMap<int> lanes; // compute lanes of a device
+  llvm::StringMap<int> lanes; // number of compute lanes by device
   for (Operation &op : program.getBody().front()) {
     if (auto lane = dyn_cast<LaneOp>(op)) {
       int number = lane.isTransfer() ? 0 : lanes[lane.getDevice()]++;
@@ -52,7 +54,7 @@ Counterparts::Counterparts(ProgramOp program) {
           {buffer, kind, size_t(tile - tiles.begin()), tile->second++});
     }
   }
-  // Names that more than one kind leads to are told apart.
+  // Names that several kinds would share get a number.
   std::map<std::tuple<std::string, size_t, int>, std::string> given;
   llvm::StringSet<> taken;
   for (Entry &entry : entries) {

@@ -1,12 +1,13 @@
 //===- Counterparts.h - What devices that do alike share --------*- C++ -*-===//
 //
-// Buffers of several devices that hold corresponding tiles of one tensor are
-// counterparts, and so are their lanes of one kind. Memory planning puts
-// counterparts at one offset where it can; the printer makes them one member of
-// struct Device, so that devices share functions.
+// Decides which buffers and lanes of different devices correspond. Counterparts
+// are buffers that hold tiles of one tensor with the same rank among their
+// device's tiles, and compute lanes with the same number. Memory planning gives
+// counterparts one offset where it can (PlanMemory.cpp). The printer makes them
+// one member of struct Device, so that devices share functions
+// (codegen/ProgramNames.h).
 //
-// Which buffers correspond follows from what they hold (exec.buffer: tensor,
-// tile), never from symbols.
+// Compares what buffers hold (tensor and tile), never symbols.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_EXEC_COUNTERPARTS_H
@@ -20,14 +21,15 @@
 
 namespace lwcc::exec {
 
+/// The counterparts of one program, by common names.
 class Counterparts {
 public:
   explicit Counterparts(ProgramOp program);
 
-  /// The name that a buffer or a lane shares with its counterparts and with
-  /// nothing else of its device: "fc1.weight", "relu1.n" for tiles along n,
-  /// "relu1.n0", "relu1.n1" where a device has several; "compute", "lane1",
-  /// "transfer".
+  /// The name that a buffer or lane has in common with its counterparts, and
+  /// with nothing else on its device. Buffers: "fc1.weight", "relu1.n" for
+  /// tiles along n, "relu1.n0" and "relu1.n1" if a device has several. Lanes:
+  /// "compute", "lane1", "transfer".
   llvm::StringRef nameOf(mlir::Operation *op) const { return names.at(op); }
 
 private:

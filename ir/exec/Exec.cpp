@@ -1,8 +1,8 @@
 //===- Exec.cpp - The exec dialect ----------------------------------------===//
 //
-// Registration and verifiers. What one op can check by itself is checked here;
-// what needs the whole program (ordering, memory) is checked by the schedule
-// verifier in passes/verify.
+// Registration, syntax and verifiers of the exec dialect. An op that can be
+// checked alone, or by its symbols, is checked here (E2). What needs the whole
+// program (order, memory) is checked by passes/verify/ScheduleVerifier.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,6 @@ using namespace lwcc;
 using namespace lwcc::exec;
 
 #include "ir/exec/ExecDialect.cpp.inc"
-#include "ir/exec/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/exec/ExecAttrs.cpp.inc"
 
@@ -86,52 +85,6 @@ void ExecDialect::initialize() {
       >();
 }
 
-int64_t lwcc::exec::bytesOf(RankedTensorType type) {
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
-
-std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
-                                                SymbolTable &symbols) {
-  int64_t distance = 0;
-  while (auto parent = buffer.getViewOf()) {
-    distance += buffer.getOffset();
-    buffer = symbols.lookup<BufferOp>(*parent);
-  }
-  return {buffer, distance};
-}
-
-llvm::SmallVector<int64_t> lwcc::exec::stridesOf(RankedTensorType type) {
-  llvm::SmallVector<int64_t> strides(type.getRank());
-  int64_t next = 1;
-  auto place = [&](int64_t dim) {
-    strides[dim] = next;
-    next *= type.getDimSize(dim);
-  };
-  if (isChannelsLast(type))
-    llvm::for_each(ArrayRef<int64_t>{1, 3, 2, 0}, place);
-  else
-    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
-      place(dim);
-  return strides;
-}
-
-int64_t lwcc::exec::byteOf(RankedTensorType type, ArrayRef<int64_t> element) {
-  int64_t offset = 0;
-  for (auto [index, stride] : llvm::zip_equal(element, stridesOf(type)))
-    offset += index * stride;
-  return offset * type.getElementTypeBitWidth() / 8;
-}
-
-int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
-  if (!buffer.getWindow() || buffer.getBytes() == 0)
-    return buffer.getBytes();
-  auto whole = symbols.lookup<BufferOp>(*buffer.getViewOf());
-  RankedTensorType type = whole.getTensorType();
-  auto last = llvm::map_to_vector(buffer.getTensorType().getShape(),
-                                  [](int64_t extent) { return extent - 1; });
-  return byteOf(type, last) + type.getElementTypeBitWidth() / 8;
-}
-
 RankedTensorType BufferOp::getTensorType() {
   return cast<RankedTensorType>(getType());
 }
@@ -139,20 +92,15 @@ RankedTensorType BufferOp::getTensorType() {
 int64_t BufferOp::getBytes() { return bytesOf(getTensorType()); }
 
 bool BufferOp::isPersistent() {
-  switch (getRole()) {
-  case Role::Activation:
-  case Role::Gradient:
-    return false;
-  default:
-    return true;
-  }
+  return isState(getRole()) || isGiven(getRole()) || isResult(getRole());
 }
 
-/// Where a buffer says which part of a tensor it is: that it may be, so that
-/// tables, the trainer and other passes can add up begins and extents.
+/// Checks that the part of a tensor that a buffer describes lies inside the
+/// tensor, so that tables and passes can add begins and extents.
 static LogicalResult checkPart(BufferOp buffer) {
   ArrayRef<int64_t> part = buffer.getTensorType().getShape();
-  // Without extents it is the whole, without a first element it begins at 0.
+  // Without exec.dims a buffer is the whole tensor; without exec.begin it
+  // begins at 0.
   SmallVector<int64_t> whole(part);
   if (Attribute attribute = buffer->getAttr("exec.dims")) {
     auto dims = dyn_cast<DenseI64ArrayAttr>(attribute);
@@ -205,13 +153,38 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+/// What a generated kernel loads and stores (runtime/core/Elements.h).
+static bool isElement(Type type) {
+  return type.isF32() || type.isSignlessInteger(32) ||
+         type.isUnsignedInteger(8);
+}
+
 LogicalResult KernelOp::verify() {
   if (static_cast<int64_t>(getInputs()) < 0)
     return emitOpError("has a negative number of inputs");
+  if (std::optional<Type> elements = getElements()) {
+    auto type = cast<FunctionType>(*elements);
+    if (type.getNumInputs() != getInputs() || type.getNumResults() != 1 ||
+        !llvm::all_of(type.getInputs(), isElement) ||
+        !isElement(type.getResult(0)))
+      return emitOpError("has elements ")
+             << type << "; expected f32, i32 or ui8 for each of " << getInputs()
+             << " inputs and for the result";
+  }
   return success();
 }
 
-/// Resolves a buffer, lane, ... by name among the program's symbols.
+Type lwcc::exec::KernelOp::getInputElement(uint64_t input) {
+  return getElements() ? cast<FunctionType>(*getElements()).getInput(input)
+                       : Float32Type::get(getContext());
+}
+
+Type lwcc::exec::KernelOp::getResultElement() {
+  return getElements() ? cast<FunctionType>(*getElements()).getResult(0)
+                       : Float32Type::get(getContext());
+}
+
+/// Checks that a symbol of the program is an op of this type.
 template <typename OpT>
 static LogicalResult checkSymbol(Operation *op, mlir::SymbolTable &symbols,
                                  FlatSymbolRefAttr name, StringRef what) {
@@ -247,8 +220,8 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
-/// A view lies in a buffer declared before it (so that there is no cycle), on
-/// the same device.
+/// Checks that a view lies on the device of its buffer, and that this is
+/// declared first, so that views form no cycle.
 static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   FlatSymbolRefAttr name = buffer.getViewOfAttr();
   if (!name)
@@ -259,7 +232,7 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   if (!parent->isBeforeInBlock(buffer))
     return buffer.emitOpError("is a view of ")
            << name << ", which is declared after it";
-  // Its elements have not the strides of its type.
+  // A view of a window would need the window's strides.
   if (parent.getWindow())
     return buffer.emitOpError("is a view of ")
            << name << ", which is a window itself";
@@ -279,7 +252,7 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
       return buffer.emitOpError("begins at byte ")
              << offset << " of " << name << ", not at " << buffer.getOffset();
   }
-  // Checked along every chain, so that distances from its root can be added.
+  // Checked along the chain, so that distances from the root can be added.
   auto [root, distance] = rootOf(buffer, symbols);
   if (distance > root.getBytes())
     return buffer.emitOpError("begins at byte ")
@@ -292,9 +265,9 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   return success();
 }
 
-/// A call's buffers exist and lie on the device of its lane, but for what its
-/// kernel may read elsewhere; a generated kernel gets its inputs, then the
-/// step's scalars if it draws random numbers.
+/// Checks that a call's buffers exist and lie on its lane's device, but for
+/// operands that the kernel may read elsewhere; and that a generated kernel
+/// gets its inputs, then the scalars if it draws random numbers.
 static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
   if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
     return failure();
@@ -319,13 +292,27 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
     if (failed(
             checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))
       return failure();
-    int64_t inputs =
-        symbols.lookup<lwcc::exec::KernelOp>(name.getAttr()).getInputs();
+    auto generated = symbols.lookup<lwcc::exec::KernelOp>(name.getAttr());
+    int64_t inputs = generated.getInputs();
     int64_t given = call.getIns().size();
     if (given != inputs && given != inputs + 1)
       return call.emitOpError("has ")
              << given << " operands, but " << name << " takes " << inputs
              << " inputs (and the scalars if it is random)";
+    auto check = [&](Attribute tensor, Type element) -> LogicalResult {
+      auto name = dyn_cast<FlatSymbolRefAttr>(tensor);
+      auto buffer = name ? symbols.lookup<BufferOp>(name.getAttr()) : nullptr;
+      if (!buffer || buffer.getTensorType().getElementType() == element)
+        return success();
+      return call.emitOpError("gives ")
+             << name << " of type " << buffer.getType() << " to "
+             << call.getKernelAttr() << ", which takes " << element << " there";
+    };
+    for (auto [i, tensor] :
+         llvm::enumerate(call.getIns().getValue().take_front(inputs)))
+      if (failed(check(tensor, generated.getInputElement(i))))
+        return failure();
+    return check(call.getOuts()[0], generated.getResultElement());
   }
   return success();
 }

@@ -1,7 +1,12 @@
 //===- Exec.h - The exec dialect --------------------------------*- C++ -*-===//
 //
-// Umbrella header of the exec dialect, and the one statement of how a tensor
-// type lies in memory.
+// Umbrella header of the exec dialect, and the only definition of how a tensor
+// type is stored in memory.
+//
+// Several types are called Tensor or Event: exec.buffer and exec.event are
+// declarations of the program; rt::Tensor and rt::Event (runtime/core) are what
+// the emitted program has at run time; meaning::Tensor (passes/verify) is an
+// operand of the checker.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_EXEC_EXEC_H
@@ -19,7 +24,6 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include "ir/exec/ExecDialect.h.inc"
-#include "ir/exec/ExecEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/exec/ExecAttrs.h.inc"
@@ -33,25 +37,25 @@ inline bool isChannelsLast(mlir::RankedTensorType type) {
   return type.getRank() == 4;
 }
 
-/// Bytes of a dense tensor of this type.
+/// Bytes of a dense tensor of the type.
 int64_t bytesOf(mlir::RankedTensorType type);
 
-/// Distance in elements between neighbours along each dimension, as a tensor of
-/// this type is stored.
+/// The distance in elements between neighbours along each dimension of a stored
+/// tensor.
 llvm::SmallVector<int64_t> stridesOf(mlir::RankedTensorType type);
 
-/// The byte at which an element of such a tensor is stored.
+/// The offset in bytes of an element of a stored tensor.
 int64_t byteOf(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> element);
 
-/// Bytes from the first to behind the last element of a buffer: of a window
-/// more than it has.
+/// Bytes from the first element of a buffer to behind its last. A window spans
+/// more bytes than it has.
 int64_t spanOf(BufferOp buffer, mlir::SymbolTable &symbols);
 
-/// Offsets in an arena are multiples of this.
+/// The alignment in bytes of offsets in an arena: what every kernel accepts.
 inline constexpr int64_t arenaAlignment = 256;
 
-/// The root buffer in whose memory `buffer` lies (itself unless a view) and the
-/// byte distance from the root's start.
+/// The root buffer in whose memory `buffer` lies (itself, if it is no view),
+/// and the distance in bytes from the root's first byte.
 std::pair<BufferOp, int64_t> rootOf(BufferOp buffer,
                                     mlir::SymbolTable &symbols);
 

@@ -20,28 +20,11 @@ def ExecDialect : Dialect {
   let summary = "A scheduled program on devices, lanes and buffers";
   let cppNamespace = "::lwcc::exec";
   let useDefaultAttributePrinterParser = 1;
-  // Its ops say what the runtime functions are that calls name.
+  // Calls name runtime functions, and ops of the train dialect describe these.
   let dependentDialects = ["::lwcc::train::TrainDialect"];
 }
 
 class ExecOp<string mnemonic, list<Trait> traits = []> : Op<ExecDialect, mnemonic, traits>;
-
-def Role : I32EnumAttr<"Role", "what a buffer is for", [
-  I32EnumAttrCase<"Parameter", 0, "parameter">,
-  I32EnumAttrCase<"Statistic", 1, "statistic">,
-  I32EnumAttrCase<"Optimizer", 2, "optimizer">,
-  I32EnumAttrCase<"Constant", 3, "constant">,
-  I32EnumAttrCase<"Input", 4, "input">,
-  I32EnumAttrCase<"Labels", 5, "labels">,
-  I32EnumAttrCase<"Scalars", 6, "scalars">,
-  I32EnumAttrCase<"Loss", 7, "loss">,
-  I32EnumAttrCase<"Metric", 8, "metric">,
-  I32EnumAttrCase<"Activation", 9, "activation">,
-  I32EnumAttrCase<"Gradient", 10, "gradient">]> {
-  let cppNamespace = "::lwcc::exec";
-  let genSpecializedAttr = 0;
-}
-def RoleAttr : EnumAttr<ExecDialect, Role, "role">;
 
 def LaneKindAttr : AttrDef<ExecDialect, "LaneKind"> {
   let mnemonic = "lane_kind";
@@ -50,7 +33,7 @@ def LaneKindAttr : AttrDef<ExecDialect, "LaneKind"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-/// Attributes of the dialect train, whose ops are not needed here.
+/// An attribute of the train dialect; its ops are not included here.
 class TrainAttribute<string name, string summary>
     : Attr<CPred<"::llvm::isa<::lwcc::train::" # name # ">($_self)">, summary> {
   let storageType = "::lwcc::train::" # name;
@@ -59,6 +42,12 @@ class TrainAttribute<string name, string summary>
 }
 def WorkAttr : TrainAttribute<"WorkAttr", "a layer in a phase, or one of its tiles">;
 def TileAttr : TrainAttribute<"TileAttr", "the position of a tile in its tensor">;
+/// Read and set as the enum.
+def RoleAttr : TrainAttribute<"RoleAttr", "what a tensor is for"> {
+  let returnType = "::lwcc::Role";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = "::lwcc::train::RoleAttr::get($_builder.getContext(), $0)";
+}
 
 def ProgramOp : ExecOp<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "everything one compiled trainer runs";
@@ -110,17 +99,18 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
                        OptionalAttr<DenseI64ArrayAttr>:$window,
                        OptionalAttr<StrAttr>:$tensor, OptionalAttr<TileAttr>:$tile);
   let assemblyFormat = [{
-    `` $role $sym_name (`of` $tensor^)? (`tile` $tile^)? `:` $type `on` $device
+    custom<Role>($role) $sym_name (`of` $tensor^)? (`tile` $tile^)? `:` $type `on` $device
     (`view` $view_of^)? (`window` $window^)? `at` $offset attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType();
-    /// What the tensor is called that it holds, or holds a tile or part of.
+    /// The name of the tensor that the buffer holds, or holds a tile or part
+    /// of.
     ::mlir::StringAttr getTensorName() {
       return getTensorAttr() ? getTensorAttr() : getSymNameAttr();
     }
-    /// Bytes of its elements.
+    /// Bytes of its elements, without gaps.
     int64_t getBytes();
     /// Whether the contents survive from one run to the next.
     bool isPersistent();
@@ -130,11 +120,22 @@ def BufferOp : ExecOp<"buffer", [Symbol, HasParent<"ProgramOp">]> {
 def KernelOp : ExecOp<"kernel", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "a generated elementwise kernel";
   let description = [{
-    `expr` is in the language of ir/train/Expression.h over `inputs` inputs.
+    `expr` is in the language of ir/train/Expression.h over `inputs` inputs. It
+    is computed in float32. What it loads and stores is, too, unless `elements`
+    says the types: `(f32, i32) -> f32`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs, StrAttr:$expr);
-  let assemblyFormat = "$sym_name `(` $inputs `)` `=` $expr attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs, StrAttr:$expr,
+                       OptionalAttr<TypeAttrOf<FunctionType>>:$elements);
+  let assemblyFormat = "$sym_name `(` $inputs `)` `=` $expr (`elements` $elements^)? attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "uint64_t":$inputs,
+                                 "::llvm::StringRef":$expr), [{
+    build($_builder, $_state, name, inputs, expr, ::mlir::TypeAttr());
+  }]>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Type getInputElement(uint64_t input);
+    ::mlir::Type getResultElement();
+  }];
 }
 
 def SequenceOp : ExecOp<"sequence", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {

@@ -1,12 +1,14 @@
-//===- HappensBefore.h - What is finished when work starts ------*- C++ -*-===//
+//===- HappensBefore.h - The order of work on lanes -------------*- C++ -*-===//
 //
-// The order that lanes and events impose on a sequence, as vector clocks. A
-// lane runs its work in the order of appending; a wait adds everything that was
-// finished when the event was recorded. Nothing else orders two pieces of work.
+// The happens-before relation of a sequence (Lamport 1978), in vector clocks
+// (Fidge, Mattern 1988). Lanes are the processes: work of one lane is ordered
+// by appending, and a wait adds everything that was finished when the event was
+// recorded. Nothing else orders two calls.
 //
-// Built in one pass over the sequence in the order of appending; a question
-// costs O(1). Between runs nothing is asked: all work of a run precedes the
-// next run (ir/exec/README.md).
+// Read by Synchronize.cpp (which waits are needed), PlanMemory.cpp (lifetimes)
+// and ScheduleVerifier.cpp (races). It is built in one pass in the order of
+// appending; a query costs O(1). Work of different runs is not compared: every
+// run ends before the next begins (ir/exec/README.md).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_EXEC_HAPPENSBEFORE_H
@@ -19,16 +21,17 @@
 
 namespace lwcc {
 
-/// Work on a lane: the `index`-th piece appended to it, from 1. Index 0 stands
-/// for the start of the run, which precedes everything.
+/// A call on a lane: the `index`-th that is appended to it, from 1. Index 0 is
+/// the start of the run, which precedes all work.
 struct Stamp {
   int lane = 0;
   int index = 0;
 };
 
-/// Per lane, how many pieces of its work are finished.
+/// A vector clock: per lane, how much of its work is finished.
 using Clock = llvm::SmallVector<int, 4>;
 
+/// The clocks of all lanes at one point of the walk over a sequence.
 class HappensBefore {
 public:
   HappensBefore(int lanes, int events)
@@ -36,14 +39,14 @@ public:
 
   int lanes() const { return static_cast<int>(clocks.size()); }
 
-  /// Appends work to a lane.
+  /// Appends a call to a lane.
   Stamp append(int lane) { return {lane, ++clocks[lane][lane]}; }
 
-  /// Records an event behind what the lane holds so far.
+  /// Records an event behind everything that was appended to the lane.
   void record(int event, int lane) { recorded[event] = clocks[lane]; }
 
-  /// Makes what follows on the lane start after the event. False if it is not
-  /// recorded yet: such a wait orders nothing (or never ends).
+  /// Lets later work of the lane start only after the event. Returns false, and
+  /// orders nothing, if the event is not recorded yet.
   bool wait(int event, int lane) {
     if (recorded[event].empty())
       return false;
@@ -52,23 +55,23 @@ public:
   }
   bool isRecorded(int event) const { return !recorded[event].empty(); }
 
-  /// Makes what follows on the lane start after everything in `clock`.
+  /// Lets later work of the lane start only after all in `clock`.
   void join(int lane, const Clock &clock) {
     for (int l = 0, end = lanes(); l < end; ++l)
       clocks[lane][l] = std::max(clocks[lane][l], clock[l]);
   }
 
-  /// Whether `work` is finished when what is appended to `lane` next starts.
+  /// Whether `work` is finished when the next call of `lane` starts.
   bool finished(Stamp work, int lane) const {
     return clocks[lane][work.lane] >= work.index;
   }
 
-  /// What is finished when the work appended to `lane` next starts.
+  /// What is finished when the next call of `lane` starts.
   const Clock &clock(int lane) const { return clocks[lane]; }
 
 private:
   std::vector<Clock> clocks;
-  std::vector<Clock> recorded; ///< empty: not yet
+  std::vector<Clock> recorded; ///< by event; empty: not recorded yet
 };
 
 } // namespace lwcc

@@ -1,8 +1,9 @@
-//===- Readers.h - Who reads a value's bytes --------------------*- C++ -*-===//
+//===- Readers.h - Which ops read a value's bytes ---------------*- C++ -*-===//
 //
-// Scheduling and storage both need to know who still wants the bytes of a
-// value, before it is settled which of its reshapes become views. So every op
-// that could be a view counts as one here.
+// Finds the ops that read the bytes of a value, through all its views. Asked by
+// TrainSchedule.cpp, StorageMap and the rules of `scheduled`, before it is
+// decided which reshapes and slices become views. So the answer is
+// conservative: an op that may become a view counts as one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_EXEC_READERS_H
@@ -17,15 +18,15 @@
 
 namespace lwcc {
 
-/// Whether nobody needs what a train.transfer brings as a copy: its readers can
-/// read it where it is.
+/// Whether a train.transfer needs no copy: every reader can read the value on
+/// the device where it is (`mayLieElsewhere` of the reader's operand).
 inline bool isReadElsewhere(train::TransferOp transfer) {
   auto slice = transfer.getX().getDefiningOp<train::SliceOp>();
   bool window = slice && isWindow(slice);
   return llvm::all_of(transfer->getUses(), [&](mlir::OpOperand &use) {
     mlir::Operation *reader = use.getOwner();
-    // It can be brought to its place in a concat's result: without a copy
-    // there.
+    // A concat may have its operands made inside its result: then the transfer
+    // is the copy that puts this one there.
     if (auto concat = mlir::dyn_cast<train::ConcatOp>(reader))
       return window || !partsOf(concat);
     auto kernel = mlir::dyn_cast<train::KernelOpInterface>(reader);
@@ -34,16 +35,22 @@ inline bool isReadElsewhere(train::TransferOp transfer) {
   });
 }
 
-/// Whether the results may be views of the first operand.
+/// Whether an op's results may be views of its first operand.
 inline bool mayBeView(mlir::Operation *op) {
   if (auto transfer = mlir::dyn_cast<train::TransferOp>(op))
     return isReadElsewhere(transfer);
-  return mlir::isa<train::ReshapeOp, train::TransposeOp, train::SliceOp,
-                   train::SplitOp>(op);
+  switch (train::movementOf(op).kind) {
+  case train::Movement::reshape:
+  case train::Movement::permute:
+  case train::Movement::parts:
+    return true;
+  default:
+    return false;
+  }
 }
 
-/// The value and everything that may lie in the same bytes: its views, and what
-/// it may be a part of.
+/// The value and all values that may share bytes with it: its views, and the
+/// concats of which it may be a part.
 inline llvm::SetVector<mlir::Value> viewsOf(mlir::Value value) {
   llvm::SetVector<mlir::Value> views;
   views.insert(value);
@@ -54,7 +61,7 @@ inline llvm::SetVector<mlir::Value> viewsOf(mlir::Value value) {
   return views;
 }
 
-/// Everybody who reads the bytes of `value`.
+/// The ops that may read bytes of `value`.
 inline llvm::SetVector<mlir::Operation *> readersOf(mlir::Value value) {
   llvm::SetVector<mlir::Operation *> readers;
   for (mlir::Value view : viewsOf(value))
@@ -62,8 +69,9 @@ inline llvm::SetVector<mlir::Operation *> readersOf(mlir::Value value) {
   return readers;
 }
 
-/// Whether a train.slice takes nothing of the part of its operand that a value
-/// of type `part` at `begin` covers (no `begin`: that is all of it).
+/// Whether a slice takes no element of the region of its operand that begins at
+/// `begin` and has the shape of `part`; without `begin` the region is
+/// everything.
 inline bool takesNothingOf(train::SliceOp slice, mlir::RankedTensorType part,
                            std::optional<llvm::ArrayRef<int64_t>> begin) {
   if (!begin)
@@ -78,8 +86,8 @@ inline bool takesNothingOf(train::SliceOp slice, mlir::RankedTensorType part,
   return false;
 }
 
-/// Everybody who reads any of the part of a parameter's old value that `value`,
-/// at `begin`, replaces.
+/// The ops that may read the old value of a parameter in the region that
+/// `value`, at `begin`, replaces.
 inline llvm::SetVector<mlir::Operation *>
 readersOfPart(train::ReadOp read, mlir::Value value,
               std::optional<llvm::ArrayRef<int64_t>> begin) {

@@ -9,8 +9,9 @@ using namespace mlir;
 using namespace lwcc;
 using exec::stridesOf;
 
-/// The map from row-major index to memory, as the shortest list of (extent,
-/// stride): extents of 1 dropped, dimensions that count through merged.
+/// The function from row-major index to address, as the shortest list of
+/// (extent, stride): extents of 1 are dropped, contiguous dimensions merged.
+/// Equal lists are equal functions.
 static SmallVector<std::pair<int64_t, int64_t>>
 memoryMap(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   SmallVector<std::pair<int64_t, int64_t>> map;
@@ -47,14 +48,15 @@ int64_t lwcc::windowOffset(train::SliceOp slice) {
                       slice.getStart());
 }
 
-/// What a term of a sum is cut from, here or on the device that it comes from.
+/// The slice that makes a term of a sum, on this device or the one from which
+/// the term is transferred.
 static train::SliceOp sliceOf(Value term) {
   if (auto transfer = term.getDefiningOp<train::TransferOp>())
     term = transfer.getX();
   return term.getDefiningOp<train::SliceOp>();
 }
 
-/// Whether a slice may be a window if its readers can read one.
+/// Whether a slice is a candidate for a window, whatever its readers are.
 static bool mayBeWindow(train::SliceOp slice) {
   auto whole = cast<RankedTensorType>(slice.getX().getType());
   auto part = cast<RankedTensorType>(slice.getY().getType());
@@ -64,9 +66,10 @@ static bool mayBeWindow(train::SliceOp slice) {
 }
 
 bool lwcc::isWindow(train::SliceOp slice) {
-  // A concat reads element by element; a sum reads all its terms alike, so that
-  // they are all windows of equal tensors, or none is: nor is any other term of
-  // the sums that read these.
+  // A concat reads its operands one by one. A sum reads all its terms with the
+  // same strides. So either all terms of a sum are windows of tensors of one
+  // shape or none is, and this spreads over sums that share terms: the loop
+  // visits all slices connected in this way.
   llvm::SetVector<Operation *> slices;
   slices.insert(slice);
   auto shapeOf = [](Operation *op) {

@@ -1,7 +1,9 @@
 //===- Views.h - When a tensor is bytes of another --------------*- C++ -*-===//
 //
-// Which data movements move nothing, given how tensors are stored (rank 4
-// channels-last, others row-major). Pure arithmetic on types.
+// Decides which data movements move no byte, given how tensors are stored (rank
+// 4 channels-last, others row-major). Mostly arithmetic on types. Storage.cpp
+// makes views of these; passes/verify/Meaning.cpp decides the same
+// independently, as a check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_EXEC_VIEWS_H
@@ -14,30 +16,31 @@
 
 namespace lwcc {
 
-/// Whether the same bytes, read as `to`, are `from`'s elements in the same
-/// row-major (logical) order: a reshape that moves nothing.
+/// Whether a reshape moves no byte: the bytes of `from`, read as `to`, are the
+/// same elements in the same logical (row-major) order.
 bool isReshapeView(mlir::RankedTensorType from, mlir::RankedTensorType to);
 
-/// Whether the same bytes, read as `to`, are `from` with its dimensions
-/// permuted (dimension d of `to` is dimension perm[d] of `from`).
+/// Whether a transpose moves no byte. Dimension d of `to` is dimension perm[d]
+/// of `from`.
 bool isTransposeView(mlir::RankedTensorType from, mlir::RankedTensorType to,
                      llvm::ArrayRef<int64_t> perm);
 
-/// The byte at which the part of `whole` that begins at `begin` is stored, if
-/// it is stored as a dense tensor of type `part` and at an address that every
-/// kernel accepts (a multiple of exec::arenaAlignment).
+/// The offset in bytes of the part of `whole` that begins at `begin`. Nothing
+/// unless the part is stored there as a dense tensor of type `part`, at a
+/// multiple of exec::arenaAlignment.
 std::optional<int64_t> partOffset(mlir::RankedTensorType whole,
                                   mlir::RankedTensorType part,
                                   llvm::ArrayRef<int64_t> begin);
 
-/// Whether nobody needs the result of a slice as a dense tensor: what it takes
-/// is not stored as one, and only concats and sums read it, which can do so
-/// where it is.
+/// Whether the result of a slice can stay inside its operand as a window (a
+/// part with the operand's strides): it is not stored as a dense tensor there,
+/// and all its readers are concats and sums, which take strides.
 bool isWindow(train::SliceOp slice);
-/// The byte of its operand at which such a slice begins.
+/// The offset in bytes at which the window begins in the slice's operand.
 int64_t windowOffset(train::SliceOp slice);
 
-/// The same of all operands of a concat in its result.
+/// The offsets in bytes of a concat's operands in its result; nothing unless
+/// all of them can be made there.
 std::optional<llvm::SmallVector<int64_t>> partsOf(train::ConcatOp concat);
 
 } // namespace lwcc

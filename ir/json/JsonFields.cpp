@@ -1,6 +1,7 @@
 //===- JsonFields.cpp - The fields of a JSON object -----------------------===//
 
 #include "ir/json/JsonFields.h"
+#include "ir/json/ParseJson.h"
 #include "ir/json/Suggestion.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -94,12 +95,21 @@ std::optional<JsonFields> JsonFields::object(llvm::StringRef name,
 }
 
 void JsonFields::finish() {
-  std::vector<llvm::StringRef> names(known.begin(), known.end()), present;
-  for (const auto &entry : fields)
-    present.push_back(entry.first);
-  llvm::sort(present); // objects have no order
-  for (llvm::StringRef name : present)
+  std::vector<llvm::StringRef> names(known.begin(), known.end());
+  for (llvm::StringRef name : namesOf(fields))
     if (!llvm::is_contained(names, name))
       mistake("unknown field \"{0}{1}\"{2}", where, name,
               suggestion(name, names));
+}
+
+std::vector<std::string> lwcc::readFields(
+    llvm::StringRef text,
+    llvm::function_ref<void(JsonFields &, std::vector<std::string> &)> read) {
+  std::vector<std::string> mistakes;
+  json::Value value = nullptr;
+  if (const json::Object *object = parseObject(text, value, mistakes)) {
+    JsonFields fields(*object, "", mistakes);
+    read(fields, mistakes);
+  }
+  return mistakes;
 }

@@ -7,6 +7,7 @@
 #ifndef LWCC_IR_JSON_JSONFIELDS_H
 #define LWCC_IR_JSON_JSONFIELDS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -59,6 +60,13 @@ private:
   std::vector<std::string> &mistakes;
   std::vector<std::string> known;
 };
+
+/// Reads a text that is one object with `read`, which adds the mistakes that it
+/// finds itself. All mistakes.
+std::vector<std::string> readFields(
+    llvm::StringRef text,
+    llvm::function_ref<void(JsonFields &, std::vector<std::string> &mistakes)>
+        read);
 
 } // namespace lwcc
 

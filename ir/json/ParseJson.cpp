@@ -8,6 +8,7 @@
 
 #include "ir/json/ParseJson.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <nlohmann/json.hpp>
@@ -158,6 +159,14 @@ const json::Object *lwcc::parseObject(llvm::StringRef text, json::Value &value,
   if (!object)
     mistakes.push_back("expected an object");
   return object;
+}
+
+std::vector<llvm::StringRef> lwcc::namesOf(const json::Object &object) {
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : object)
+    names.push_back(entry.first);
+  llvm::sort(names);
+  return names;
 }
 
 json::Value lwcc::jsonText(llvm::StringRef text) {

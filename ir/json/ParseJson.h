@@ -34,6 +34,9 @@ const llvm::json::Object *parseObject(llvm::StringRef text,
                                       llvm::json::Value &value,
                                       std::vector<std::string> &mistakes);
 
+/// The names of an object's fields. Objects have no order: these are sorted.
+std::vector<llvm::StringRef> namesOf(const llvm::json::Object &object);
+
 /// Text of ours as JSON has it: what is not UTF-8 in it is replaced.
 llvm::json::Value jsonText(llvm::StringRef text);
 

@@ -2,9 +2,8 @@
 //
 // Defines the nouns of a tiling, for plans and IR alike:
 //
-//   dimension  along which a layer is cut: samples, channels, height or width
-//   of
-//              its result, or what it sums over
+//   dimension  along which a layer is cut: samples, channels, height or
+//              width of its result, or what it sums over
 //   degree     in how many parts it is cut along a dimension
 //   axis       of a tensor; a dimension of its layer, or none
 //

@@ -15,7 +15,6 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
-#include "ir/train/TrainEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/train/TrainAttrs.cpp.inc"
 
@@ -121,6 +120,70 @@ Attribute TaskAttr::parse(AsmParser &parser, Type) {
 }
 void TaskAttr::print(AsmPrinter &printer) const {
   printInBrackets(printer, *this);
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+StringRef lwcc::train::roleName(Role role) {
+  switch (role) {
+  case Role::trainable:
+    return "trainable";
+  case Role::frozen:
+    return "frozen";
+  case Role::statistic:
+    return "statistic";
+  case Role::optimizer:
+    return "optimizer";
+  case Role::constant:
+    return "constant";
+  case Role::input:
+    return "input";
+  case Role::labels:
+    return "labels";
+  case Role::scalars:
+    return "scalars";
+  case Role::loss:
+    return "loss";
+  case Role::metric:
+    return "metric";
+  case Role::activation:
+    return "activation";
+  case Role::gradient:
+    return "gradient";
+  }
+  llvm_unreachable("all roles covered");
+}
+
+ParseResult lwcc::train::parseRole(AsmParser &parser, RoleAttr &role) {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  for (Role each : allRoles)
+    if (word == roleName(each)) {
+      role = RoleAttr::get(parser.getContext(), each);
+      return success();
+    }
+  auto error = parser.emitError(loc, "expected the role of a tensor (");
+  llvm::interleaveComma(llvm::map_range(allRoles, roleName), error);
+  return error << "), found '" << word << "'";
+}
+
+void lwcc::train::printRole(AsmPrinter &printer, Operation *, RoleAttr role) {
+  printer << roleName(role.getValue());
+}
+
+Attribute RoleAttr::parse(AsmParser &parser, Type) {
+  RoleAttr role;
+  if (parser.parseLess() || parseRole(parser, role) || parser.parseGreater())
+    return {};
+  return role;
+}
+
+void RoleAttr::print(AsmPrinter &printer) const {
+  printer << '<' << roleName(getValue()) << '>';
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 //===- Elementwise.cpp - The table of elementwise functions ---------------===//
 //
-// Ties and NaN follow PyTorch. Where a gradient can be written in y it is,
-// since then the input need not be kept for the backward pass.
+// At ties and NaN derivatives are PyTorch's. A gradient is written in y where
+// it can be, since then the input need not be kept for the backward pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -115,7 +115,8 @@ constexpr Row rows[] = {
     {"scale", 1, {"alpha"}, "x0 * alpha", {"dy * alpha"}},
     {"offset", 1, {"beta"}, "x0 + beta", {"dy"}},
 
-    // Halves of batch normalization: no gradients of their own.
+    // Parts of batch normalization, which train-decompose makes;
+    // batch_norm_grad is differentiated, not these.
     // x, mean, invstd, scale, bias
     {"batch_norm_apply", 5, {}, "(x0 - x1) * (x2 * x3) + x4", {}},
     // dy, x, mean, invstd, scale, dscale, dbias
@@ -129,7 +130,7 @@ constexpr Row rows[] = {
     {"rsqrt_eps", 1, {"epsilon"}, "1.0f / sqrt(x0 + epsilon)", {}},
 };
 
-/// The entries before the first empty one.
+/// The entries in front of the first empty one.
 template <size_t n>
 llvm::ArrayRef<StringRef> filled(const StringRef (&entries)[n]) {
   llvm::ArrayRef<StringRef> all(entries);

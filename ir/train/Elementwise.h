@@ -1,8 +1,11 @@
 //===- Elementwise.h - The table of elementwise functions -------*- C++ -*-===//
 //
-// One row per function: value and derivatives as expressions (Expression.h). A
-// new elementwise operator is one row here and one in the importer's table; it
-// needs no runtime code, since its kernel is generated into the program.
+// The table of elementwise functions. A row has a function's value and its
+// derivatives as expressions (Expression.h). A new elementwise operator is a
+// row here and one in the importer's table (frontend/OnnxOpTable.cpp); its
+// kernel is generated into the program, so that the runtime needs no code.
+//
+// Does not decide which functions become one kernel (passes/differentiate).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_ELEMENTWISE_H
@@ -16,10 +19,11 @@
 
 namespace lwcc {
 
-/// `value` and `gradients` are written over x0, x1, ... (the inputs) and the
-/// names of `params`, which are replaced by literals. A gradient may also use
-/// dy (the result's gradient) and y (the result, where that is cheaper to keep
-/// than an input). A row without gradients cannot be differentiated.
+/// A row of the table. `value` and `gradients` are over x0, x1, ... (the
+/// inputs) and the names in `params`, for which literals are substituted. A
+/// gradient may also use dy, the gradient of the result, and y, the result,
+/// where keeping y costs less than keeping an input. A row without gradients is
+/// not differentiable.
 struct ElementwiseFunction {
   llvm::StringRef name;
   unsigned inputs;
@@ -28,11 +32,13 @@ struct ElementwiseFunction {
   llvm::ArrayRef<llvm::StringRef> gradients;
 };
 
+/// All rows, and the row with this name (null if there is none).
 llvm::ArrayRef<ElementwiseFunction> elementwiseFunctions();
 const ElementwiseFunction *findElementwise(llvm::StringRef name);
 
-/// `text` (the row's value or one of its gradients) with the values of params
-/// as literals; dy becomes input row.inputs, y input row.inputs + 1.
+/// The row's value or one of its gradients, as an expression. The words in
+/// `params` become literals, dy becomes input number row.inputs, and y the one
+/// behind it.
 Expression instantiate(const ElementwiseFunction &row, llvm::StringRef text,
                        llvm::function_ref<double(llvm::StringRef)> param);
 

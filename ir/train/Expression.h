@@ -13,8 +13,9 @@
 // stream) is the mask of runtime/core/Philox.h for the element at hand; stream
 // is "123u".
 //
-// Decides nothing: parsing, printing with minimal parentheses, and the
-// substitution that fusion needs. Evaluation lives in tools/lwcc-run.
+// Parses, prints with minimal parentheses, and substitutes (for fusion).
+// Simplifies nothing: an expression computes what was written, in that order.
+// Does not evaluate: the emitted C++ and tools/lwcc-run do.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_EXPRESSION_H
@@ -32,6 +33,7 @@
 
 namespace lwcc {
 
+/// A node of an expression tree. `kind` says which of the other fields count.
 struct Expression {
   enum class Kind { literal, stream, input, unary, binary, select, call };
   Kind kind = Kind::literal;
@@ -41,8 +43,9 @@ struct Expression {
   std::string op;      ///< unary "-"; binary "+", "<", ...; call: function
   std::vector<Expression> args;
 
-  /// Errors name the position and what was expected. `resolve` may give a
-  /// meaning to names that are not in the language (dy, a row's parameters).
+  /// Parses a text; an error names the position and what was expected.
+  /// `resolve` gives meaning to words outside the language: `dy`, or the
+  /// parameters of a row of the elementwise table.
   using Resolver =
       llvm::function_ref<std::optional<Expression>(llvm::StringRef)>;
   static llvm::Expected<Expression> parse(llvm::StringRef text,
@@ -55,18 +58,19 @@ struct Expression {
   /// C++ text that parses back to an equal expression.
   std::string print() const;
 
-  /// One past the largest input index used, 0 if none.
+  /// One more than the largest input index that occurs; 0 without inputs.
   unsigned inputs() const;
   bool uses(unsigned input) const;
   bool usesDropout() const;
-  /// Operators and calls: what fusion weighs against recomputation.
+  /// Number of operators and calls. Fusion (passes/differentiate) weighs it
+  /// against recomputation.
   unsigned operations() const;
 
   /// Replaces every xN by replacement[N].
   Expression substitute(llvm::ArrayRef<Expression> replacement) const;
 };
 
-/// Shortest decimal text that reads back as the same float, with suffix f.
+/// The shortest decimal text that reads back as the same float, with suffix f.
 std::string floatLiteral(float value);
 
 } // namespace lwcc

@@ -2,6 +2,8 @@
 
 #include "ir/train/Interfaces.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
@@ -23,6 +25,22 @@ SmallVector<StringRef> train::kernelNames(MLIRContext *context) {
     if (op.getInterface<KernelOpInterface>())
       names.push_back(op.stripDialect());
   return names;
+}
+
+Movement train::movementOf(Operation *op) {
+  const Kernel *kernel = op->getName().getInterface<KernelOpInterface>();
+  if (!kernel)
+    return {};
+  auto typesOf = [](TypeRange types) {
+    return llvm::map_to_vector<4>(
+        types, [](Type type) { return cast<RankedTensorType>(type); });
+  };
+  auto results = typesOf(op->getResultTypes());
+  auto operands = typesOf(op->getOperandTypes());
+  auto field = [op](StringRef name) {
+    return op->getInherentAttr(name).value_or(Attribute());
+  };
+  return kernel->movement({results, operands, field});
 }
 
 static Sharing sharingOf(Operation *op, unsigned result, unsigned operand) {

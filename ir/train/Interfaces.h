@@ -53,6 +53,28 @@ struct Arithmetic {
   }
 };
 
+/// The types of a call's tensors, and the fields that it says. What is absent
+/// has no type.
+struct CallTypes {
+  llvm::ArrayRef<mlir::RankedTensorType> results, operands;
+  llvm::function_ref<mlir::Attribute(llvm::StringRef name)> field;
+};
+
+/// What becomes of the elements of a call that moves them and changes none.
+struct Movement {
+  enum Kind {
+    none,    ///< it computes
+    copy,    ///< each result is the operand of its number
+    reshape, ///< the result is the operand in row-major order
+    permute, ///< dimension d of the result is dimension perm[d] of the operand
+    parts,   ///< result i is the part of the operand from begins[i], by `step`
+    join     ///< operand i is the part of the result from begins[i]
+  };
+  Kind kind = none;
+  llvm::SmallVector<int64_t> perm, step;
+  llvm::SmallVector<llvm::SmallVector<int64_t>> begins;
+};
+
 /// A tile of an op. What has no region the tile goes without: of an optional
 /// operand or result, one tile of several has it.
 struct Tile {
@@ -64,11 +86,14 @@ struct Tile {
   mlir::NamedAttrList attributes; ///< those that differ from the whole op's
 };
 
-/// Marks ops of the backward pass, and those that update parameters.
+/// Marks ops of the backward pass.
 template <typename ConcreteOp>
 class GradientOp : public mlir::OpTrait::TraitBase<ConcreteOp, GradientOp> {};
+/// Marks ops that go once over their operands, with no weights that would be
+/// worth a tiling of their own: a layer of such ops is cut like the layer that
+/// it reads.
 template <typename ConcreteOp>
-class UpdateOp : public mlir::OpTrait::TraitBase<ConcreteOp, UpdateOp> {};
+class FollowingOp : public mlir::OpTrait::TraitBase<ConcreteOp, FollowingOp> {};
 
 /// The default that the record of an op gives to one of its attributes.
 template <typename ConcreteOp>
@@ -101,6 +126,9 @@ const Kernel *findKernel(mlir::MLIRContext *context, llvm::StringRef name);
 
 /// The names of all runtime functions.
 llvm::SmallVector<llvm::StringRef> kernelNames(mlir::MLIRContext *context);
+
+/// How an op moves elements; `none` for one that is no call.
+Movement movementOf(mlir::Operation *op);
 
 /// The operand in whose memory a result of an op must lie (an update in place).
 std::optional<unsigned> tiedOperand(mlir::Operation *op, unsigned result);

@@ -62,6 +62,19 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+LogicalResult TrainDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned number,
+                                                     NamedAttribute attr) {
+  if (attr.getName() != roleAttr)
+    return success();
+  auto role = dyn_cast<RoleAttr>(attr.getValue());
+  if (role && isGiven(role.getValue()))
+    return success();
+  return op->emitOpError("has an argument ")
+         << number << " with train.role " << attr.getValue()
+         << "; expected #train.role<input>, <labels> or <scalars>";
+}
+
 WorkAttr lwcc::train::workOf(Operation *op) {
   return op->getAttrOfType<WorkAttr>(workAttr);
 }
@@ -103,11 +116,11 @@ StringRef lwcc::train::nameOf(Value value) {
       .getValue();
 }
 
-ArgumentRole lwcc::train::roleOf(BlockArgument argument) {
+Role lwcc::train::roleOf(BlockArgument argument) {
   auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto role = func.getArgAttrOfType<ArgumentRoleAttr>(argument.getArgNumber(),
-                                                      roleAttr);
-  return role ? role.getValue() : ArgumentRole::Input;
+  auto role =
+      func.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), roleAttr);
+  return role ? role.getValue() : Role::input;
 }
 
 void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {
@@ -118,6 +131,11 @@ void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {
 RankedTensorType lwcc::train::scalarsType(MLIRContext *context) {
   return RankedTensorType::get(
       {64}, IntegerType::get(context, 8, IntegerType::Unsigned));
+}
+
+int64_t lwcc::train::elementBytes(Type tensor) {
+  return static_cast<int64_t>(llvm::divideCeil(
+      cast<RankedTensorType>(tensor).getElementTypeBitWidth(), 8));
 }
 
 RankedTensorType lwcc::train::tensorOf(MLIRContext *context,

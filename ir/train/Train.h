@@ -72,7 +72,7 @@ inline constexpr size_t maxTerms = 64;
 /// name), and its #train.role; without one it is an input.
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";
 inline constexpr llvm::StringLiteral roleAttr = "train.role";
-ArgumentRole roleOf(mlir::BlockArgument argument);
+Role roleOf(mlir::BlockArgument argument);
 
 /// Names of the functions of a module, by form (README.md).
 inline constexpr llvm::StringLiteral modelFunc = "model";
@@ -96,6 +96,9 @@ void setNames(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names);
 
 /// tensor<64xui8>, the type of the step's scalars.
 mlir::RankedTensorType scalarsType(mlir::MLIRContext *context);
+
+/// Bytes of an element of a tensor.
+int64_t elementBytes(mlir::Type tensor);
 
 /// Shape without encoding, f32.
 mlir::RankedTensorType tensorOf(mlir::MLIRContext *context,

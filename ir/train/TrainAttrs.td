@@ -18,6 +18,7 @@ def TrainDialect : Dialect {
   let cppNamespace = "::lwcc::train";
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }
 
@@ -120,26 +121,15 @@ def InitAttr : TrainAttr<"Init", "init"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def ParameterKind : I32EnumAttr<"ParameterKind", "what a parameter is for", [
-  I32EnumAttrCase<"Trainable", 0, "trainable">,
-  I32EnumAttrCase<"Frozen", 1, "frozen">,
-  I32EnumAttrCase<"Statistic", 2, "statistic">,
-  I32EnumAttrCase<"Optimizer", 3, "optimizer">,
-  I32EnumAttrCase<"Constant", 4, "constant">]> {
-  let cppNamespace = "::lwcc::train";
-  let genSpecializedAttr = 0;
-}
-def ParameterKindAttr : EnumAttr<TrainDialect, ParameterKind, "kind">;
-
-def ArgumentRole : I32EnumAttr<"ArgumentRole", "what the trainer puts into a function's argument", [
-  I32EnumAttrCase<"Input", 0, "input">,
-  I32EnumAttrCase<"Labels", 1, "labels">,
-  I32EnumAttrCase<"Scalars", 2, "scalars">]> {
-  let cppNamespace = "::lwcc::train";
-  let genSpecializedAttr = 0;
-}
-def ArgumentRoleAttr : EnumAttr<TrainDialect, ArgumentRole, "role"> {
-  let assemblyFormat = "`<` $value `>`";
+def RoleAttr : TrainAttr<"Role", "role"> {
+  let summary = "what a tensor is for (runtime/core/Role.h)";
+  let description = [{
+    `#train.role<labels>`. An argument of a function says what the trainer puts
+    there, and the ops that declare tensors have one: train.parameter, of state,
+    and exec.buffer.
+  }];
+  let parameters = (ins "::lwcc::Role":$value);
+  let hasCustomAssemblyFormat = 1;
 }
 
 #endif // LWCC_IR_TRAIN_ATTRS

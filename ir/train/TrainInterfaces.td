@@ -8,6 +8,9 @@
 //                              alone: asked for ops of train and for exec.call
 //   TileableOpInterface        how an op is cut into tiles
 //   DifferentiableOpInterface  the gradient
+//   UpdateOpInterface          an optimizer's step of one parameter
+//   FusedReluOpInterface, LabelLossOpInterface, ClassesOpInterface
+//                              what tiles of an op cannot do alone
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_INTERFACES
@@ -50,6 +53,12 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     }],
       "::lwcc::train::Arithmetic", "arithmetic",
       (ins "const ::lwcc::train::CallShape &":$call), "", [{ return {}; }]>,
+    StaticInterfaceMethod<[{
+      How a call moves elements, if it does nothing else. Of a call whose types
+      and fields do not fit each other: none.
+    }],
+      "::lwcc::train::Movement", "movement",
+      (ins "const ::lwcc::train::CallTypes &":$call), "", [{ return {}; }]>,
     StaticInterfaceMethod<[{
       Whether an operand may lie on another device than the one that the call
       runs on: the kernel reads each of its elements once.
@@ -118,19 +127,77 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
     and the states that the optimizer keeps for it, of one shape; its results are
     the new values of these, in the same order and in their memory. It is
     elementwise in them, so that any part may be updated by itself. Sharding,
-    prices and checkpoints know optimizers by this alone.
+    fusion, prices and checkpoints know optimizers by this alone.
   }];
   let methods = [
     InterfaceMethod<"How many tensors of state it keeps.", "unsigned", "getNumStates">,
     InterfaceMethod<[{
       The terms of the gradient, which are summed in their order; they may lie
-      on other devices.
+      on other devices. None if the op makes the gradient itself.
     }],
     "::mlir::MutableOperandRange", "getGradientTerms">,
     InterfaceMethod<"The parameter.", "::mlir::Value", "getWeight", (ins), "",
       [{ return $_op->getOperand(0); }]>,
     InterfaceMethod<"The parameter, then the states.", "::mlir::OperandRange", "getUpdated", (ins), "",
-      [{ return $_op->getOperands().take_front(1 + $_op.getNumStates()); }]>
+      [{ return $_op->getOperands().take_front(1 + $_op.getNumStates()); }]>,
+    InterfaceMethod<[{
+      Builds the op that is this update and both products of the backward pass
+      of y = x * transposed w: the gradient of w, transposed dy * x, and
+      dx = dy * w. Its results are those of the update, then dx. Null if there
+      is no such kernel.
+    }],
+    "::mlir::Operation *", "buildWithProducts",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$dy,
+         "::mlir::Value":$x, "::mlir::Type":$dx), "", [{ return nullptr; }]>
+  ];
+}
+
+def FusedReluOpInterface : OpInterface<"FusedReluOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An op that ends in the ReLU of its only result if its attribute says so. Of
+    partial sums no ReLU can be taken.
+  }];
+  let methods = [
+    InterfaceMethod<"", "bool", "getRelu", (ins), [{ return $_op.getRelu(); }]>,
+    InterfaceMethod<"", "void", "setRelu", (ins "bool":$relu),
+      [{ $_op.setRelu(relu); }]>
+  ];
+}
+
+def LabelLossOpInterface : OpInterface<"LabelLossOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    A loss of class labels, its first result, or the gradient of one. It is the
+    mean over the labels, whose number no tile knows, unless `sum` says that it
+    is their sum.
+  }];
+  let methods = [
+    InterfaceMethod<"", "bool", "getSum", (ins), [{ return $_op.getSum(); }]>,
+    InterfaceMethod<"", "void", "setSum", (ins "bool":$sum), [{ $_op.setSum(sum); }]>,
+    InterfaceMethod<"", "::mlir::Value", "getLabels", (ins),
+      [{ return $_op.getLabels(); }]>,
+    InterfaceMethod<"The weight of each class; null if all are 1.", "::mlir::Value",
+      "getWeight", (ins), [{ return $_op.getWeight(); }]>,
+    InterfaceMethod<"The label that does not count.", "int64_t", "getIgnoreIndex", (ins),
+      [{ return $_op.getIgnoreIndex(); }]>,
+    InterfaceMethod<"The operand or result with a number per class.", "::mlir::Value",
+      "getScores">,
+    InterfaceMethod<"The operand that is the gradient of the loss; null of a loss.",
+      "::mlir::OpOperand *", "getLossGradient", (ins), "", [{ return nullptr; }]>
+  ];
+}
+
+def ClassesOpInterface : OpInterface<"ClassesOpInterface"> {
+  let cppNamespace = "::lwcc::train";
+  let description = [{
+    An op that looks at all classes of a sample: it normalizes over them, or
+    looks for the label's. Where they are cut it is taken apart
+    (passes/shard/TakeClassesApart.cpp).
+  }];
+  let methods = [
+    InterfaceMethod<"Along which dimension of its layer they are, or none.", "int",
+      "getClassDimension", (ins), "", [{ return ::lwcc::tiling::c; }]>
   ];
 }
 

@@ -41,6 +41,7 @@ include "ir/train/TrainInterfaces.td"
 def FloatTensor : RankedTensorOf<[F32]>;
 def LabelTensor : RankedTensorOf<[I32]>;
 def TapTensor : RankedTensorOf<[UI8, I32]>;
+def MapTensor : RankedTensorOf<[F32, I32, UI8]>; // what a map loads and stores
 def ScalarTensor : 0DTensorOf<[F32]>;
 def ScalarsTensor : RankedTensorOf<[UI8]>; // tensor<64xui8>: StepScalars
 
@@ -79,6 +80,8 @@ class Kernel<string mnemonic, list<Trait> traits = []>
   list<string> priced = [];
   /// Whether ops/ defines arithmetic().
   bit multiplies = false;
+  /// Whether ops/ defines movement().
+  bit moves = false;
   /// Whether `operand` may lie on another device: a condition in C++.
   string elsewhere = "false";
   /// How `result` may share the memory of `operand`: a Sharing in C++.
@@ -91,25 +94,45 @@ class Kernel<string mnemonic, list<Trait> traits = []>
         # "  static const ::llvm::StringRef list[] = {\"" # !interleave(priced, "\", \"")
         # "\"};\n  return list;\n}\n")
     # !if(multiplies, "static Arithmetic arithmetic(const CallShape &call);\n", "")
+    # !if(moves, "static Movement movement(const CallTypes &call);\n", "")
     # "static bool mayLieElsewhere(unsigned operand) { return " # elsewhere # "; }\n"
     # "static Sharing sharing(unsigned result, unsigned operand) { return " # shares # "; }\n";
 }
 
-/// Stands in the backward pass, or in the update of parameters.
-class TrainTrait<string name> : NativeOpTrait<name> {
+/// Stands in the backward pass.
+def Gradient : NativeOpTrait<"GradientOp"> {
   let cppNamespace = "::lwcc::train";
 }
-def Gradient : TrainTrait<"GradientOp">;
-def Update : TrainTrait<"UpdateOp">;
 
 def Tileable : DeclareOpInterfaceMethods<TileableOpInterface>;
 /// One that cannot be cut along every dimension that it has.
 def TileableIfAllowed : DeclareOpInterfaceMethods<TileableOpInterface, ["allows"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+/// Cut like what it reads.
+def Following : NativeOpTrait<"FollowingOp"> {
+  let cppNamespace = "::lwcc::train";
+}
+def Update : DeclareOpInterfaceMethods<UpdateOpInterface>;
+/// One that there is a kernel for which makes the gradient, too.
+def UpdateWithProducts : DeclareOpInterfaceMethods<UpdateOpInterface, ["buildWithProducts"]>;
+def LabelLoss : DeclareOpInterfaceMethods<LabelLossOpInterface>;
+def LabelLossGradient : DeclareOpInterfaceMethods<LabelLossOpInterface, ["getLossGradient"]>;
+/// Along an axis that is an attribute; without a mark the classes are channels.
+def AlongAxis : DeclareOpInterfaceMethods<ClassesOpInterface, ["getClassDimension"]>;
 
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
+
+/// A role, read and set as the enum.
+def StateRole : Attr<And<[RoleAttr.predicate,
+    CPred<"::lwcc::isState(::llvm::cast<::lwcc::train::RoleAttr>($_self).getValue())">]>,
+    "the role of a state tensor"> {
+  let storageType = "::lwcc::train::RoleAttr";
+  let returnType = "::lwcc::Role";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = "::lwcc::train::RoleAttr::get($_builder.getContext(), $0)";
+}
 
 def ParameterOp : TrainOp<"parameter", [Symbol]> {
   let summary = "a persistent tensor, by its ONNX name";
@@ -119,10 +142,10 @@ def ParameterOp : TrainOp<"parameter", [Symbol]> {
     layer that uses it (for --init=fresh; absent: same as init).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FloatTensor>:$type,
-                       ParameterKindAttr:$kind, InitAttr:$init,
+                       StateRole:$role, InitAttr:$init,
                        OptionalAttr<InitAttr>:$fresh);
   let assemblyFormat = [{
-    $kind $sym_name `:` $type `init` `` $init (`fresh` `` $fresh^)? attr-dict
+    custom<Role>($role) $sym_name `:` $type `init` `` $init (`fresh` `` $fresh^)? attr-dict
   }];
 }
 
@@ -165,21 +188,22 @@ def ConstantOp : PureOp<"constant", [ConstantLike, AllTypesMatch<["value", "resu
 //===----------------------------------------------------------------------===//
 
 def MapOp : PureOp<"map", [AttrSizedOperandSegments, KernelOpInterface, Differentiable,
-                           Tileable]> {
+                           Tileable, Following]> {
   let summary = "an elementwise expression with broadcasting";
   let description = [{
     `expr` is an expression (Expression.h) over x0, x1, ...: the inputs, each
-    broadcast numpy-style to the result's shape. `fn` names the row of the
+    broadcast numpy-style to the result's shape. It is computed in float32,
+    whatever the types of its tensors are. `fn` names the row of the
     elementwise table (Elementwise.h) that it comes from, with the row's
     parameters in `params`; only such an op has a gradient, and fusion drops
     both. An expression that calls dropout_mask needs `scalars`.
 
     Becomes one generated kernel (codegen), one call of the runtime's `map`.
   }];
-  let arguments = (ins Variadic<FloatTensor>:$inputs, Optional<ScalarsTensor>:$scalars,
+  let arguments = (ins Variadic<MapTensor>:$inputs, Optional<ScalarsTensor>:$scalars,
                        StrAttr:$expr, OptionalAttr<StrAttr>:$fn,
                        OptionalAttr<DictionaryAttr>:$params);
-  let results = (outs FloatTensor:$y);
+  let results = (outs MapTensor:$y);
   let assemblyFormat = [{
     $expr `(` $inputs `)` (`scalars` `(` $scalars^ `:` type($scalars) `)`)? attr-dict `:`
     functional-type($inputs, $y)
@@ -230,7 +254,7 @@ class ConvKernel<string mnemonic, list<Trait> traits = []>
   let multiplies = true;
 }
 
-def ConvOp : ConvKernel<"conv", [Differentiable]> {
+def ConvOp : ConvKernel<"conv", [Differentiable, FusedReluOpInterface]> {
   let summary = "ONNX Conv in two dimensions";
   let arguments = !con((ins FloatTensor:$x, FloatTensor:$w, Optional<FloatTensor>:$bias),
                        ConvAttrs<>.args, (ins DefaultValuedAttr<BoolAttr, "false">:$relu));
@@ -250,7 +274,7 @@ def ConvGradWeightOp : ConvKernel<"conv_grad_weight", [Gradient]> {
   let hasVerifier = 1;
 }
 
-def MatMulOp : Kernel<"matmul", [Differentiable, Tileable]> {
+def MatMulOp : Kernel<"matmul", [Differentiable, Tileable, FusedReluOpInterface]> {
   let summary = "op(a) * op(b) + bias over the last two dimensions";
   let priced = ["transpose_a", "transpose_b"];
   let multiplies = true;
@@ -329,12 +353,12 @@ def BatchNormGradOp : PureOp<"batch_norm_grad", [Gradient]> {
                        FloatTensor:$mean, FloatTensor:$invstd);
   let results = (outs FloatTensor:$dx, FloatTensor:$dscale, FloatTensor:$dbias);
 }
-def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable]> {
+def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable, Following]> {
   let summary = "mean, biased variance and 1/sqrt(variance + epsilon) per channel";
   let arguments = (ins FloatTensor:$x, F32Attr:$epsilon);
   let results = (outs FloatTensor:$mean, FloatTensor:$variance, FloatTensor:$invstd);
 }
-def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats", [Gradient, Tileable]> {
+def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats", [Gradient, Tileable, Following]> {
   let summary = "the two sums of the gradient of batch normalization";
   let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$mean, FloatTensor:$invstd);
   let results = (outs FloatTensor:$dscale, FloatTensor:$dbias);
@@ -361,14 +385,14 @@ def LrnGradOp : Kernel<"lrn_grad", [Gradient, Tileable]> {
 class SoftmaxAttrs {
   dag args = (ins I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
 }
-def SoftmaxOp : Kernel<"softmax", [Differentiable, Tileable]> {
+def SoftmaxOp : Kernel<"softmax", [Differentiable, Tileable, AlongAxis]> {
   let summary = "softmax or log-softmax along an axis";
   let priced = ["axis"];
   let arguments = !con((ins FloatTensor:$x), SoftmaxAttrs<>.args);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def SoftmaxGradOp : Kernel<"softmax_grad", [Gradient, Tileable]> {
+def SoftmaxGradOp : Kernel<"softmax_grad", [Gradient, Tileable, AlongAxis]> {
   let summary = "gradient of softmax";
   let priced = ["axis"];
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$y), SoftmaxAttrs<>.args);
@@ -380,27 +404,29 @@ class LossAttrs {
   dag args = (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                   DefaultValuedAttr<BoolAttr, "false">:$sum);
 }
-def CrossEntropyOp : Kernel<"cross_entropy", [Differentiable, Tileable]> {
+def CrossEntropyOp : Kernel<"cross_entropy", [Differentiable, Tileable, LabelLoss, ClassesOpInterface]> {
   let summary = "cross entropy of logits against class labels";
   let arguments = !con((ins FloatTensor:$logits, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs ScalarTensor:$loss, FloatTensor:$probs);
   let hasVerifier = 1;
 }
-def CrossEntropyGradOp : Kernel<"cross_entropy_grad", [Gradient, Tileable]> {
+def CrossEntropyGradOp : Kernel<"cross_entropy_grad", [Gradient, Tileable, LabelLossGradient,
+                                                       ClassesOpInterface]> {
   let summary = "gradient of cross_entropy";
   let arguments = !con((ins ScalarTensor:$dloss, FloatTensor:$probs, LabelTensor:$labels,
                             Optional<FloatTensor>:$weight), LossAttrs<>.args);
   let results = (outs FloatTensor:$dlogits);
 }
-def NllLossOp : Kernel<"nll_loss", [Differentiable, Tileable]> {
+def NllLossOp : Kernel<"nll_loss", [Differentiable, Tileable, LabelLoss, ClassesOpInterface]> {
   let summary = "negative log-likelihood of class labels";
   let arguments = !con((ins FloatTensor:$logprobs, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
   let results = (outs ScalarTensor:$loss);
   let hasVerifier = 1;
 }
-def NllLossGradOp : Kernel<"nll_loss_grad", [Gradient, Tileable]> {
+def NllLossGradOp : Kernel<"nll_loss_grad", [Gradient, Tileable, LabelLossGradient,
+                                             ClassesOpInterface]> {
   let summary = "gradient of nll_loss";
   let arguments = !con((ins ScalarTensor:$dloss, LabelTensor:$labels, Optional<FloatTensor>:$weight),
                        LossAttrs<>.args);
@@ -412,7 +438,7 @@ def LossWeightOp : Kernel<"loss_weight", [Tileable]> {
                        I64Attr:$classes, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs ScalarTensor:$sum);
 }
-def AccuracyOp : Kernel<"accuracy", [Tileable]> {
+def AccuracyOp : Kernel<"accuracy", [Tileable, ClassesOpInterface]> {
   let summary = "how many labels are among the one and the five largest logits";
   let arguments = (ins FloatTensor:$logits, LabelTensor:$labels);
   let results = (outs FloatTensor:$counts);
@@ -456,8 +482,9 @@ def ReduceMaxOp : Kernel<"reduce_max", [Tileable]> {
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable]> {
+def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable, Following]> {
   let summary = "the same elements in row-major order, another shape";
+  let moves = true;
   let arguments = (ins FloatTensor:$x);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -466,6 +493,7 @@ def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable]> {
 def TransposeOp : Kernel<"transpose", [Differentiable, Tileable]> {
   let summary = "permutes dimensions: y's dimension d is x's dimension perm[d]";
   let priced = ["perm"];
+  let moves = true;
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -475,6 +503,7 @@ def ConcatOp : Kernel<"concat", [Differentiable, Tileable]> {
   let summary = "joins tensors along an axis";
   let priced = ["axis"];
   let elsewhere = "true";
+  let moves = true;
   let arguments = (ins Variadic<FloatTensor>:$xs, I64Attr:$axis);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -482,6 +511,7 @@ def ConcatOp : Kernel<"concat", [Differentiable, Tileable]> {
 def SplitOp : Kernel<"split", [Differentiable, Tileable]> {
   let summary = "cuts a tensor along an axis";
   let priced = ["axis"];
+  let moves = true;
   let arguments = (ins FloatTensor:$x, I64Attr:$axis, DenseI64ArrayAttr:$sizes);
   let results = (outs Variadic<FloatTensor>:$ys);
   let hasVerifier = 1;
@@ -494,6 +524,7 @@ def PadOp : Kernel<"pad", [Differentiable, Tileable]> {
 }
 def SliceOp : Kernel<"slice", [Differentiable, Tileable]> {
   let summary = "y[i] = x[start + i * step]";
+  let moves = true;
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
@@ -519,11 +550,12 @@ def TransferOp : Kernel<"transfer"> {
   // One call brings what several such ops do (passes/schedule/MergeTransfers.h).
   let resultTensors = "{0, true}";
   let operandTensors = "{0, true}";
+  let moves = true;
   let arguments = (ins AnyRankedTensor:$x);
   let results = (outs AnyRankedTensor:$y);
   let hasVerifier = 1;
 }
-def FillOp : Kernel<"fill"> {
+def FillOp : Kernel<"fill", [Following]> {
   let summary = "a constant that some op reads from memory";
   let arguments = (ins F32Attr:$value);
   let results = (outs FloatTensor:$y);
@@ -533,7 +565,7 @@ def FillOp : Kernel<"fill"> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def SgdOp : Kernel<"sgd", [Update, DeclareOpInterfaceMethods<UpdateOpInterface>]> {
+def SgdOp : Kernel<"sgd", [UpdateWithProducts]> {
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
   // In place: w_new is w, m_new is m.
   let shares = "result < 2 && result == operand ? Sharing::required : Sharing::forbidden";
@@ -564,6 +596,12 @@ def MatMulSgdOp : Kernel<"matmul_sgd", [Update]> {
   let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
                        ScalarTensor:$loss, FloatTensor:$dy, FloatTensor:$x);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$dx);
+  let extraClassDefinition = [{
+    unsigned $cppClass::getNumStates() { return 1; }
+    ::mlir::MutableOperandRange $cppClass::getGradientTerms() {
+      return ::mlir::MutableOperandRange(getOperation(), 0, 0);
+    }
+  }];
 }
 
 #endif // LWCC_IR_TRAIN_OPS

@@ -32,7 +32,7 @@ constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
 
 /// The number of the first argument with this role.
-std::optional<unsigned> findArgument(func::FuncOp func, ArgumentRole role) {
+std::optional<unsigned> findArgument(func::FuncOp func, Role role) {
   for (BlockArgument argument : func.getArguments())
     if (roleOf(argument) == role)
       return argument.getArgNumber();
@@ -194,8 +194,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   }
 
   FailureOr<Value> existingLabels(func::FuncOp func) {
-    if (std::optional<unsigned> labels =
-            findArgument(func, ArgumentRole::Labels))
+    if (std::optional<unsigned> labels = findArgument(func, Role::labels))
       return Value(func.getArgument(*labels));
     return func.emitError(
         "@model has a loss but no argument that is #train.role<labels>");
@@ -203,16 +202,15 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
 
   /// Adds the argument `labels` before `scalars`.
   FailureOr<Value> addLabels(func::FuncOp func, int64_t batch) {
-    std::optional<unsigned> scalars = findArgument(func, ArgumentRole::Scalars);
+    std::optional<unsigned> scalars = findArgument(func, Role::scalars);
     if (!scalars)
       return func.emitError(
           "@model has no argument that is #train.role<scalars>");
     Builder builder(&getContext());
     DictionaryAttr attrs = builder.getDictionaryAttr(
         {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
-         builder.getNamedAttr(
-             roleAttr,
-             ArgumentRoleAttr::get(&getContext(), ArgumentRole::Labels))});
+         builder.getNamedAttr(roleAttr,
+                              RoleAttr::get(&getContext(), Role::labels))});
     if (failed(func.insertArgument(
             *scalars, RankedTensorType::get({batch}, builder.getI32Type()),
             attrs, func.getLoc())))

@@ -61,7 +61,7 @@ public:
     Operation *ret = body.getTerminator();
     loss = ret->getOperand(0);
     for (BlockArgument argument : func.getArguments())
-      if (roleOf(argument) == ArgumentRole::Scalars)
+      if (roleOf(argument) == Role::scalars)
         scalars = argument;
     if (!scalars)
       return func.emitError("has no argument that is #train.role<scalars>");
@@ -104,7 +104,7 @@ private:
   void findNeeded(Operation *op) {
     if (auto read = dyn_cast<ReadOp>(op)) {
       auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
-      if (parameter && parameter.getKind() == ParameterKind::Trainable) {
+      if (parameter && parameter.getRole() == Role::trainable) {
         needed.insert(read.getValue());
         firstUser[read.getValue()] = nullptr;
       }
@@ -203,7 +203,7 @@ private:
     auto op = ParameterOp::create(
         atModule, parameter.getLoc(),
         (parameter.getSymName() + "." + state.suffix).str(),
-        parameter.getType(), ParameterKind::Optimizer, init, InitAttr());
+        parameter.getType(), Role::optimizer, init, InitAttr());
     symbols.insert(op, std::next(parameter->getIterator()));
     return op;
   }

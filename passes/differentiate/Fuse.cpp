@@ -85,8 +85,7 @@ void fuseBias(MapOp add) {
 }
 
 /// relu(conv(...)) is conv(...) with a ReLU at its end.
-template <typename Product>
-void fuseRelu(Product product) {
+void fuseRelu(FusedReluOpInterface product) {
   Value result = product->getResult(0);
   if (!result.hasOneUse() || product.getRelu())
     return;
@@ -137,7 +136,9 @@ void fuseInto(MapOp producer, MapOp consumer) {
 
 /// Whether the fused map stays within the limits above.
 bool fits(MapOp producer, MapOp consumer) {
-  if (producer.getY().getType() != consumer.getY().getType())
+  // Storing in another type than the one of the computation rounds.
+  if (producer.getY().getType() != consumer.getY().getType() ||
+      !typeOf(producer.getY()).getElementType().isF32())
     return false;
   Expression inner = expressionOf(producer), outer = expressionOf(consumer);
   SmallVector<Expression> same;
@@ -176,12 +177,18 @@ SmallVector<Value> largeInputs(MapOp map) {
   return large;
 }
 
-/// Whether no op between the two takes memory of its own. Maps (which may fuse
+/// Whether an op is a call that takes memory of its own. Maps (which may fuse
 /// as well), views and updates in place do not.
+bool takesMemory(Operation *op) {
+  return isa<KernelOpInterface>(op) && !isa<MapOp>(op) &&
+         movementOf(op).kind != Movement::reshape &&
+         phaseOf(op) != Phase::update;
+}
+
+/// Whether no op between the two takes memory.
 bool areClose(Operation *from, Operation *to) {
   for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
-    if (!isa<MapOp, ReshapeOp, ReadOp, WriteOp, ConstantOp>(op) &&
-        phaseOf(op) != Phase::update)
+    if (takesMemory(op))
       return false;
   return true;
 }
@@ -349,8 +356,7 @@ struct Fuse : lwcc::impl::FuseBase<Fuse> {
           visit(op);
       };
       forEach(fuseBias);
-      forEach(fuseRelu<ConvOp>);
-      forEach(fuseRelu<MatMulOp>);
+      forEach(fuseRelu);
       forEach(inlineConstants);
       while (fuseMaps(body)) {
       }

@@ -45,7 +45,7 @@ LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
                               "parameters");
         return;
       }
-      if (parameter.getKind() != ParameterKind::Statistic)
+      if (parameter.getRole() != Role::statistic)
         continue;
       auto [entry, first] =
           written.insert({read.getParameter(), Latest{updated, op}});

@@ -54,8 +54,8 @@ int64_t MemoryProblem::cost(int buffer) const {
 
 bool MemoryProblem::conflict(int a, int b) const {
   const Lifetime &x = buffers[a].lifetime, &y = buffers[b].lifetime;
-  // The order of appending is one that may happen: only what is apart in it can
-  // be ordered, and only that way round.
+  // The order of appending is one legal interleaving. So buffers that are alive
+  // together in it conflict, and others can only be ordered as they are in it.
   if (x.end <= y.first)
     return !x.precedes(y);
   if (y.end <= x.first)
@@ -95,10 +95,10 @@ using Conflicts = std::vector<llvm::BitVector>;
 static Conflicts conflictsOf(const MemoryProblem &problem) {
   int n = problem.buffers.size();
   Conflicts conflicts(n, llvm::BitVector(n));
-  std::vector<std::pair<int, int>> spans; // close together
+  std::vector<std::pair<int, int>> spans; // a dense copy, for the cache
   for (const Buffer &buffer : problem.buffers)
     spans.push_back({buffer.lifetime.first, buffer.lifetime.end});
-  // Rows by the block, so that they stay in the cache.
+  // Rows in blocks, so that they stay in the cache.
   constexpr int block = 64;
   for (int from = 0; from < n; from += block)
     for (int b = from + 1; b < n; ++b)
@@ -119,8 +119,8 @@ static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
   llvm::stable_sort(
       bySize, [&](int a, int b) { return problem.cost(a) > problem.cost(b); });
   Peak peak;
-  /// Finds a set of buffers that all conflict with each other (a clique),
-  /// greedily by size; those for which `wanted` is true first.
+  /// Grows a clique greedily by size. Buffers for which `wanted` holds are
+  /// tried first.
   auto grow = [&](int position, auto wanted) {
     Peak found{0, position, {}};
     llvm::BitVector candidates(n, true); // conflict with all that was found
@@ -136,7 +136,7 @@ static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
     if (found.bytes > peak.bytes)
       peak = std::move(found);
   };
-  // What is alive at a moment, and what other lanes may add to it.
+  // Seeds: all buffers alive at one of the moments with the most bytes.
   constexpr int moments = 8, seeds = 32;
   std::vector<std::pair<int64_t, int>> live = liveBytes(problem);
   for (auto [bytes, position] : llvm::ArrayRef(live).take_front(moments))
@@ -144,8 +144,8 @@ static Peak maxLive(const MemoryProblem &problem, const Conflicts &conflicts) {
       const Lifetime &life = problem.buffers[b].lifetime;
       return life.first <= position && position < life.end;
     });
-  // With several lanes no moment of this order may show it: what may be alive
-  // beside a large buffer.
+  // With several lanes the maximum may be at no moment of this order: the large
+  // buffers are seeds, too.
   for (int seed : llvm::ArrayRef(bySize).take_front(seeds))
     grow(problem.buffers[seed].lifetime.first,
          [&](int b) { return b == seed; });
@@ -161,7 +161,7 @@ Peak memory::maxLive(const MemoryProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Places buffers in a given order; knows all conflicts.
+/// Places buffers in a given order: the inner loop of the search.
 class Placer {
 public:
   Placer(const MemoryProblem &problem, const Conflicts &conflicts)
@@ -170,9 +170,8 @@ public:
       costs.push_back(problem.cost(b));
   }
 
-  /// Gives each buffer the offset of `wishes`, if that is free. Else it gets
-  /// the smallest gap that is large enough between the placed buffers that it
-  /// conflicts with.
+  /// Gives each buffer its wish if that is free, else the smallest gap in which
+  /// it fits between the placed buffers that it conflicts with.
   MemorySolution place(llvm::ArrayRef<int> order,
                        llvm::ArrayRef<int64_t> wishes = {}) const {
     MemorySolution solution;
@@ -216,7 +215,7 @@ private:
 };
 } // namespace
 
-/// Orders worth trying first: by size, by size times length of life, by birth.
+/// First candidates: by size, by size times length of life, by birth.
 static std::vector<std::vector<int>> initialOrders(const MemoryProblem &p) {
   std::vector<int> birth(p.buffers.size());
   std::iota(birth.begin(), birth.end(), 0);
@@ -240,7 +239,7 @@ MemorySolution memory::solve(const MemoryProblem &problem,
   const Conflicts conflicts = conflictsOf(problem);
   const int64_t bound = ::maxLive(problem, conflicts).bytes;
   Placer placer(problem, conflicts);
-  // A thousandth is not worth a search.
+  // The search stops within a thousandth of the bound.
   const int64_t goodEnough = bound + bound / 1000;
   if (!wishes.empty()) {
     std::vector<int> wishing = initialOrders(problem).front();
@@ -265,8 +264,9 @@ MemorySolution memory::solve(const MemoryProblem &problem,
       return best;
   }
 
-  // Local search: whoever reaches the top of the arena is placed earlier. The
-  // budget is in comparisons, not seconds, so that it is the same everywhere.
+  // Local search: a buffer that reaches above the bound is placed earlier. The
+  // budget counts comparisons, not seconds, so that every machine gets the same
+  // result.
   const int64_t budget = 100'000'000;
   int rounds =
       static_cast<int>(std::min<int64_t>(400, budget / (int64_t(n) * n + 1)));

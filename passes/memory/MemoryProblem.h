@@ -1,14 +1,24 @@
 //===- MemoryProblem.h - Offsets in an arena --------------------*- C++ -*-===//
 //
-// Offset assignment for buffers in one arena (dynamic storage allocation).
-// Given are buffers with sizes and lifetimes. Wanted are offsets such that
-// buffers that may hold data at the same time do not overlap, in as few bytes
-// as possible.
+// Assigns offsets to the buffers of one arena (offset assignment; offline
+// dynamic storage allocation). Given are sizes and lifetimes. Wanted are
+// offsets in as few bytes as possible, such that buffers that may hold data at
+// the same time do not overlap.
 //
 // Two buffers may share bytes only if every access of one happens before every
-// access of the other. With one lane that is the textbook case of disjoint
-// intervals; with several it is the order of lanes and events, so a lifetime is
-// kept per lane. Nothing here knows what a buffer is for.
+// access of the other. With one lane, lifetimes are intervals, the textbook
+// case. With several lanes, happens-before is a partial order, so a lifetime is
+// kept per lane, in vector clocks (ir/exec/HappensBefore.h).
+//
+// The nouns:
+//   lifetime   when a buffer holds data: first and last accesses, per lane
+//   conflict   two buffers may hold data at the same time
+//   cost       bytes of a buffer, rounded up to the alignment
+//   peak       a set of buffers of which any two conflict: a lower bound
+//
+// Does not know what a buffer is for: `Buffer` here is a root exec::BufferOp
+// that is not persistent, without its tensor. PlanMemory.cpp computes lifetimes
+// and places persistent buffers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_MEMORY_MEMORYPROBLEM_H
@@ -22,63 +32,71 @@
 
 namespace lwcc::memory {
 
-/// A buffer's accesses. `last` is the last one on each lane that has any (few
-/// of them, while there are many lanes); `before[l]` is how much of lane l's
-/// work is finished before every access. `first` and `end` are the accesses'
-/// positions in the order of appending, half open; they serve the lower bound
-/// only.
+/// When a buffer holds data. `last` has its last access on each lane that
+/// accesses it: few lanes of many. `before[l]` says how much of lane l's work
+/// is finished before each of its accesses. `first` and `end` are positions in
+/// the order of appending, half open.
 struct Lifetime {
   std::vector<Stamp> last;
   Clock before;
   int first = 0;
   int end = 0;
 
-  /// Adds an access by `work` that starts when `clock` is finished.
+  /// Adds an access: the call `work`, which starts when all in `clock` is
+  /// finished.
   void add(Stamp work, const Clock &clock, int position);
+  /// Whether every access happens before every access of `other`.
   bool precedes(const Lifetime &other) const;
 };
 
+/// A root buffer of one arena.
 struct Buffer {
   std::string name;
   int64_t bytes = 0;
   Lifetime lifetime;
 };
 
+/// The buffers of one arena and sequence; their offsets are wanted.
 struct MemoryProblem {
   int64_t alignment = 256;
   std::vector<Buffer> buffers;
 
-  /// Bytes of a buffer rounded up to the alignment: what it costs.
+  /// Bytes of a buffer, rounded up to the alignment.
   int64_t cost(int buffer) const;
-  /// Whether two buffers must not overlap.
+  /// Whether two buffers may hold data at the same time, so that they must not
+  /// overlap.
   bool conflict(int a, int b) const;
 };
 
+/// Offsets for the buffers of a problem.
 struct MemorySolution {
   std::vector<int64_t> offsets; ///< one per buffer
   int64_t arena = 0;            ///< one past the last byte, aligned
 };
 
-/// Buffers of which any two may hold data at the same time.
+/// A set of buffers of which any two conflict: a clique of the conflict graph.
 struct Peak {
   int64_t bytes = 0;
-  int position = -1; ///< a moment of the order of appending; -1: no buffers
+  int position = -1; ///< in the order of appending; -1: no buffers
   std::vector<int> buffers;
 };
 
-/// The largest such set that was found, among those that contain what is alive
-/// at one moment of the order of appending, or a large buffer. With one lane
-/// there is no larger one. A lower bound on every solution's arena.
+/// The largest clique found: among those that contain all buffers alive at one
+/// moment of the order of appending, and those that contain one large buffer.
+/// With one lane it is the maximum. Its bytes are a lower bound on the arena of
+/// every solution.
 Peak maxLive(const MemoryProblem &problem);
 
-/// Greedy by size with best fit, then a short deterministic local search while
-/// the arena is above the bound. Same problem, same offsets. `wishes` are
-/// offsets that buffers may be given, -1 for none: they are, where that costs
-/// no more than a thousandth of the bound.
+/// Places buffers greedily, largest first, best fit (Pisarchyk and Lee,
+/// "Efficient memory management for deep neural net inference", 2020). A short
+/// local search over orders follows while the arena is larger than the bound.
+/// Deterministic. `wishes` are preferred offsets, -1 for none; they are granted
+/// if that costs at most a thousandth of the bound.
 MemorySolution solve(const MemoryProblem &problem,
                      const std::vector<int64_t> &wishes = {});
 
-/// Empty if the solution is valid, else what is wrong with it.
+/// Checks that no two conflicting buffers overlap, and that each is aligned and
+/// inside the arena. Empty if so, else a message that names the buffers.
 std::string verify(const MemoryProblem &problem,
                    const MemorySolution &solution);
 

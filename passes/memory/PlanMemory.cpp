@@ -29,13 +29,14 @@ namespace lwcc {
 
 namespace {
 
-/// One device's share of a sequence.
+/// The transient buffers of one device in one sequence, as a problem.
 struct Share {
   memory::MemoryProblem problem;
-  llvm::SmallVector<BufferOp> buffers; ///< as in the problem
+  llvm::SmallVector<BufferOp> buffers; ///< in the problem's order
 };
 
-/// Symbols of a program by number, and the lifetimes in its sequences.
+/// Computes the lifetimes of buffers by a walk over a sequence, with vector
+/// clocks.
 class Lifetimes {
 public:
   explicit Lifetimes(ProgramOp program) : program(program), symbols(program) {
@@ -114,11 +115,12 @@ std::vector<Share> Lifetimes::shares(SequenceOp sequence) {
   return shares;
 }
 
-/// One after the other. Returns the first byte behind, of each device.
+/// Places the persistent buffers of every device one after the other; returns
+/// the first byte behind them, per device.
 ///
-/// Devices that do nearly the same shall lie alike, so that one text can be
-/// printed for them all: they take the places in which all have room, unless
-/// that costs a device more than a thousandth.
+/// Counterparts (ir/exec/Counterparts.h) get the same offset on every device,
+/// so that devices can share one function in the emitted text. A device for
+/// which that costs more than a thousandth of these bytes is placed by itself.
 static std::vector<int64_t>
 placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices,
                 const Counterparts &counterparts) {
@@ -126,7 +128,7 @@ placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices,
     return static_cast<int64_t>(
         llvm::alignTo(buffer.getBytes(), arenaAlignment));
   };
-  llvm::MapVector<llvm::StringRef, int64_t> common; // the most that one needs
+  llvm::MapVector<llvm::StringRef, int64_t> common; // largest cost by name
   for (const auto &buffers : devices)
     for (BufferOp buffer : buffers) {
       int64_t &bytes = common[counterparts.nameOf(buffer)];
@@ -155,8 +157,8 @@ placePersistent(llvm::ArrayRef<llvm::SmallVector<BufferOp>> devices,
   return ends;
 }
 
-/// All buffers together, as if none shared memory: what is below can be added
-/// in any order. Far above what a plan may reach.
+/// Rejects a program whose buffers exceed 2^63 bytes even in sum, so that the
+/// sums below do not overflow.
 static LogicalResult checkSum(ProgramOp program) {
   int64_t sum = 0;
   for (auto buffer : program.getBody().getOps<BufferOp>())
@@ -183,14 +185,15 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
           return buffer.emitOpError("is used by two sequences, but keeps no "
                                     "value between runs");
   }
-  // What outlives a run, and what nobody uses.
+  // Persistent buffers, and those that no call uses.
   std::vector<llvm::SmallVector<BufferOp>> persistent(lifetimes.devices.size());
   for (auto buffer : program.getBody().getOps<BufferOp>())
     if (!buffer.getViewOf() && !planned.contains(buffer))
       persistent[lifetimes.deviceOf(buffer)].push_back(buffer);
   std::vector<int64_t> end = placePersistent(persistent, counterparts);
 
-  // Where their counterparts lie on the devices before, if they can.
+  // Transient buffers ask for the offsets of their counterparts on earlier
+  // devices.
   std::vector<int64_t> arena = end;
   for (std::vector<Share> &shares : perSequence) {
     llvm::StringMap<int64_t> placed;

@@ -1,8 +1,11 @@
 //===- PlanMemory.h - Memory of an exec program -----------------*- C++ -*-===//
 //
-// Sets the offset of every buffer and the size of every arena. Also reports
-// what fills the memory of a device, for --explain, -v and the error of
-// --memory.
+// Decides the offset of every buffer and the size of every arena of an exec
+// program, and reports what fills a device's memory (for --explain, -v, and the
+// error of --memory).
+//
+// Does not decide which values share a buffer (StorageMap in passes/schedule);
+// ScheduleVerifier.cpp checks the result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_MEMORY_PLANMEMORY_H
@@ -19,20 +22,22 @@ namespace lwcc {
 /// that break the rules of ir/exec/README.md.
 mlir::LogicalResult planMemory(exec::ProgramOp program);
 
-/// Where a planned program's memory goes.
+/// What fills the memory of each device, for people.
 struct MemoryReport {
+  /// A buffer of the largest set that must be in memory together.
   struct Alive {
     std::string buffer;
     int64_t bytes = 0; ///< rounded up to the alignment
   };
   struct Device {
     std::string name;
-    int64_t persistent = 0; ///< parameters, state, input, ...
-    /// The most that may be alive at the same time: no arena can be smaller.
-    /// Sizes are rounded up to the alignment.
+    int64_t persistent = 0; ///< bytes of buffers that outlive a run
+    /// The largest set of buffers found that must be in memory together,
+    /// persistent ones included: no arena can be smaller. Sizes are rounded up
+    /// to the alignment.
     int64_t maxLive = 0;
     int64_t arena = 0;
-    /// The moment: a call of a sequence.
+    /// The call at which that set is alive.
     std::string sequence, callee, layer, phase;
     std::vector<Alive> alive; ///< at that moment, largest first
 
@@ -41,6 +46,7 @@ struct MemoryReport {
   std::vector<Device> devices;
 };
 
+/// The memory report of a program whose memory is planned.
 MemoryReport reportMemory(exec::ProgramOp program);
 
 } // namespace lwcc

@@ -3,12 +3,12 @@
 #include "passes/schedule/Declarations.h"
 #include "passes/schedule/Storage.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace lwcc;
 using exec::BufferOp;
-using exec::Role;
 
 RankedTensorType lwcc::plainType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
@@ -149,33 +149,6 @@ BufferOp Declarations::createKnown(Location loc, Role role, StringRef name,
   return buffer;
 }
 
-static Role roleOf(train::ParameterKind kind) {
-  switch (kind) {
-  case train::ParameterKind::Trainable:
-  case train::ParameterKind::Frozen: // saved and exported like the others
-    return Role::Parameter;
-  case train::ParameterKind::Statistic:
-    return Role::Statistic;
-  case train::ParameterKind::Optimizer:
-    return Role::Optimizer;
-  case train::ParameterKind::Constant:
-    return Role::Constant;
-  }
-  llvm_unreachable("all kinds covered");
-}
-
-static Role roleOf(train::ArgumentRole role) {
-  switch (role) {
-  case train::ArgumentRole::Input:
-    return Role::Input;
-  case train::ArgumentRole::Labels:
-    return Role::Labels;
-  case train::ArgumentRole::Scalars:
-    return Role::Scalars;
-  }
-  llvm_unreachable("all roles covered");
-}
-
 void Declarations::createParameters() {
   llvm::DenseMap<Attribute, Place> places;
   for (func::FuncOp func : funcs)
@@ -186,10 +159,9 @@ void Declarations::createParameters() {
     auto key = FlatSymbolRefAttr::get(parameter.getSymNameAttr());
     auto place = places.find(key);
     BufferOp buffer = createKnown(
-        parameter.getLoc(), roleOf(parameter.getKind()), parameter.getSymName(),
+        parameter.getLoc(), parameter.getRole(), parameter.getSymName(),
         parameter.getType(), place == places.end() ? Place() : place->second,
         parameter->getDiscardableAttrDictionary());
-    buffer->setAttr("exec.kind", parameter.getKindAttr());
     buffer->setAttr("exec.init", parameter.getInitAttr());
     if (train::InitAttr fresh = parameter.getFreshAttr())
       buffer->setAttr("exec.fresh", fresh);
@@ -197,29 +169,41 @@ void Declarations::createParameters() {
   }
 }
 
-/// Both functions have the same signature and share these buffers.
+/// Declares inputs and results once: both functions have the same signature.
 void Declarations::createInputsAndResults() {
   func::FuncOp func = funcs.front();
   Block &body = func.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
     RankedTensorType type = plainType(argument.getType());
-    Role role = roleOf(train::roleOf(argument));
     known[StorageMap::argumentKey(context, argument.getArgNumber())] =
-        createKnown(argument.getLoc(), role, tensorName(argument), type,
-                    placeOf(argument),
+        createKnown(argument.getLoc(), train::roleOf(argument),
+                    tensorName(argument), type, placeOf(argument),
                     func.getArgAttrDict(argument.getArgNumber()));
   }
   for (OpOperand &result : body.getTerminator()->getOpOperands()) {
     RankedTensorType type = plainType(result.get().getType());
     bool isLoss = type.getRank() == 0;
     known[StorageMap::resultKey(context, result.getOperandNumber())] =
-        createKnown(result.get().getLoc(), isLoss ? Role::Loss : Role::Metric,
+        createKnown(result.get().getLoc(), isLoss ? Role::loss : Role::metric,
                     tensorName(result.get()), type, placeOf(result.get()), {});
   }
 }
 
+/// The types of a map's elements; null if all are f32.
+static TypeAttr elementsOf(train::MapOp map) {
+  SmallVector<Type> inputs = llvm::map_to_vector(
+      map.getInputs(), [](Value input) { return getElementTypeOrSelf(input); });
+  Type result = getElementTypeOrSelf(map.getY());
+  if (result.isF32() &&
+      llvm::all_of(inputs, [](Type type) { return type.isF32(); }))
+    return {};
+  return TypeAttr::get(FunctionType::get(map.getContext(), inputs, result));
+}
+
 FlatSymbolRefAttr Declarations::kernelFor(train::MapOp map) {
-  FlatSymbolRefAttr &kernel = kernels[{map.getExpr(), map.getInputs().size()}];
+  TypeAttr elements = elementsOf(map);
+  FlatSymbolRefAttr &kernel =
+      kernels[{map.getExpr(), map.getInputs().size(), elements}];
   if (kernel)
     return kernel;
   std::string name =
@@ -228,7 +212,7 @@ FlatSymbolRefAttr Declarations::kernelFor(train::MapOp map) {
           : kernelName(llvm::cantFail(Expression::parse(map.getExpr())));
   auto op =
       exec::KernelOp::create(declarations, map.getLoc(), namer.unique(name),
-                             map.getInputs().size(), map.getExpr());
+                             map.getInputs().size(), map.getExpr(), elements);
   if (!firstKernel)
     firstKernel = op;
   return kernel = FlatSymbolRefAttr::get(op.getSymNameAttr());

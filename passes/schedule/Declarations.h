@@ -1,8 +1,12 @@
 //===- Declarations.h - What a program declares -----------------*- C++ -*-===//
 //
-// The part of ToExec that stands before the sequences: an exec.program with its
-// devices, lanes, kernels and buffers. Which values share a buffer was decided
-// by StorageMap; what runs is the business of ToExec.cpp.
+// Makes everything of an exec.program that stands before its sequences:
+// devices, lanes, buffers and kernels. The constructor declares what the module
+// determines (persistent buffers); ToExec.cpp asks for the transient buffers
+// and kernels that its calls need.
+//
+// Does not decide which values share a buffer (StorageMap), nor which calls
+// there are (ToExec.cpp). How symbols are called: Names.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SCHEDULE_DECLARATIONS_H
@@ -18,24 +22,25 @@
 
 namespace lwcc {
 
-/// Where an op runs, and where a value lies.
+/// The place of an op (its only tile's) and of a value (its type's encoding);
+/// the first lane of the first device if they say none.
 Place placeOf(mlir::Operation *op);
 Place placeOf(mlir::Value value);
-/// A type in memory: the place that it carries in `sharded` has become the
-/// buffer's device.
+/// The type without the place, which in `exec` is the device of the buffer.
 mlir::RankedTensorType plainType(mlir::Type type);
 
-/// Buffers stand before kernels, kernels before sequences.
+/// Keeps the order of declarations: buffers before kernels, kernels before
+/// sequences.
 class Declarations {
 public:
-  /// Makes the program, with a sequence without calls for each function, its
-  /// devices and lanes, and the buffers that outlive a step.
+  /// Makes the program with one empty sequence per function, its devices and
+  /// lanes, and the persistent buffers.
   Declarations(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> funcs);
 
   mlir::FlatSymbolRefAttr kernelFor(train::MapOp map);
-  /// A buffer for a value of the function, or for the tile of one that it is;
-  /// `tensor` is what the whole is called.
-  exec::BufferOp createBuffer(mlir::Value value, exec::Role role,
+  /// Declares a buffer for a value, which may be one tile of a tensor; `tensor`
+  /// is the name of the whole tensor.
+  exec::BufferOp createBuffer(mlir::Value value, Role role,
                               llvm::StringRef tensor, Place place,
                               mlir::FlatSymbolRefAttr parent = {},
                               int64_t offset = -1);
@@ -43,7 +48,8 @@ public:
     return mlir::FlatSymbolRefAttr::get(context, lanes.at(place));
   }
   bool hasManyDevices() const { return devices.size() > 1; }
-  /// Memory that is given, by StorageMap's key.
+  /// The persistent buffer of given memory; `key` is StorageMap's identity of
+  /// it.
   exec::BufferOp given(mlir::Attribute key) const { return known.lookup(key); }
   exec::ProgramOp getProgram() const { return program; }
 
@@ -52,13 +58,14 @@ private:
   void createDevicesAndLanes();
   void createParameters();
   void createInputsAndResults();
-  exec::BufferOp createBuffer(mlir::Location loc, exec::Role role,
+  exec::BufferOp createBuffer(mlir::Location loc, Role role,
                               llvm::StringRef tensor, train::TileAttr tile,
                               mlir::Type type, Place place,
                               mlir::FlatSymbolRefAttr parent, int64_t offset);
-  /// A buffer that the trainer knows: a global tensor, or the part of one that
-  /// `attributes` describes (Train.h).
-  exec::BufferOp createKnown(mlir::Location loc, exec::Role role,
+  /// Declares a buffer that the trainer fills or reads: a whole tensor, or the
+  /// part of one that `attributes` describes (`train.tensor`, `train.dims`,
+  /// `train.begin`; Train.h).
+  exec::BufferOp createKnown(mlir::Location loc, Role role,
                              llvm::StringRef name, mlir::Type type, Place place,
                              mlir::DictionaryAttr attributes);
   llvm::StringRef deviceOf(Place place) const {
@@ -68,14 +75,16 @@ private:
   mlir::ModuleOp module;
   llvm::ArrayRef<mlir::func::FuncOp> funcs;
   mlir::MLIRContext *context;
-  mlir::OpBuilder declarations; ///< before the sequences
+  mlir::OpBuilder declarations; ///< inserts before the sequences
   exec::ProgramOp program;
   mlir::Operation *firstKernel = nullptr;
   Namer namer;
   std::map<DeviceId, std::string> devices;
   std::map<Place, std::string> lanes;
   llvm::DenseMap<mlir::Attribute, exec::BufferOp> known;
-  llvm::MapVector<std::pair<llvm::StringRef, size_t>, mlir::FlatSymbolRefAttr>
+  /// By expression, number of inputs and types of elements.
+  llvm::MapVector<std::tuple<llvm::StringRef, size_t, mlir::Attribute>,
+                  mlir::FlatSymbolRefAttr>
       kernels;
 };
 

@@ -1,17 +1,25 @@
 //===- FuseUpdates.cpp - Gradients and update of a layer in one op --------===//
 //
-// Takes `sharded`, gives `sharded`. Of a fully connected layer
+// Takes `sharded`, gives `sharded`; CPU target only. Of a fully connected layer
 //
-//     dx = matmul(dy, w)                    (not of the first layer)
+//     dx = matmul(dy, w)                    (absent in the first layer)
 //     g = matmul(transposed dy, x)
-//     w', m' = sgd(w, m, scalars, loss, g)
+//     w', states' = update(w, states, ..., g)
 //
-// becomes one matmul_sgd, where that pays: with few rows. It must be known that
-//   - g is made here and is all of the gradient, and nobody else reads it;
-//   - dx is needed by nobody who must run before the update: those who read the
-//     old weights are of the forward pass. Otherwise dx stays on its own.
-// A gradient that is summed over tiles or devices has other terms, or another
-// place; what is updated in parts has no op that reads all of w.
+// becomes one op, which passes over the weights once and never stores g, where
+// the optimizer has a kernel for it (UpdateOpInterface::buildWithProducts).
+// That pays with few rows (samples): then the layer is bound by the bandwidth
+// of memory. Conditions:
+// - g is the whole gradient, made on this device, with no reader but the
+//   update;
+// - no op that is to read the old w runs after the update. If one may, dx stays
+//   an op of its own.
+//
+// A gradient that is summed over tiles or devices has several terms or another
+// place, and a parameter that is updated in parts has no op that reads all of
+// w; neither is fused.
+//
+// Does not decide how many rows are few: an option of the pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +41,15 @@ static int64_t rankOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
 }
 
-/// A product of matrices and nothing else.
+/// Whether a matmul is a plain product of two matrices: no bias, no ReLU, b not
+/// transposed.
 static bool isPlainProduct(MatMulOp op, bool transposeA) {
   return op && rankOf(op.getA()) == 2 && rankOf(op.getB()) == 2 &&
          !op.getBias() && !op.getRelu() && !op.getTransposeB() &&
          op.getTransposeA() == transposeA;
 }
 
-/// Where a value is made: the encoding of its type.
+/// The place of a value: the encoding of its type.
 static Attribute placeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getEncoding();
 }
@@ -50,13 +59,14 @@ static bool isThereAt(Operation *place, Value value) {
   return !producer || producer->isBeforeInBlock(place);
 }
 
-/// The layer's data gradient, if it may run together with the update.
-static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
+/// The matmul of the layer's data gradient, if it can be fused with the update;
+/// null if not.
+static MatMulOp dataGradient(UpdateOpInterface update, MatMulOp gradient) {
   MatMulOp found;
-  for (Operation *user : update.getW().getUsers()) {
+  for (Operation *user : update.getWeight().getUsers()) {
     auto product = dyn_cast<MatMulOp>(user);
     if (isPlainProduct(product, false) && product.getA() == gradient.getA() &&
-        product.getB() == update.getW() && !found &&
+        product.getB() == update.getWeight() && !found &&
         placeOf(product.getC()) == placeOf(gradient.getC()))
       found = product;
     else if (user != update && phaseOf(user) != Phase::forward)
@@ -65,52 +75,78 @@ static MatMulOp dataGradient(SgdOp update, MatMulOp gradient) {
   return found;
 }
 
-static void fuse(SgdOp update, int64_t rows) {
-  auto gradient = update.getGs()[0].getDefiningOp<MatMulOp>();
-  if (update.getGs().size() != 1 || !isPlainProduct(gradient, true) ||
-      !gradient->hasOneUse() ||
-      gradient.getC().getType() != update.getWNew().getType())
+/// What an update reads beside the parameter, its states and the gradient: the
+/// step's scalars, the loss.
+static SmallVector<Value> conditionsOf(UpdateOpInterface update) {
+  OperandRange gradient = update.getGradientTerms();
+  SmallVector<Value> values;
+  for (OpOperand &operand :
+       update->getOpOperands().drop_front(update.getUpdated().size()))
+    if (operand.getOperandNumber() < gradient.getBeginOperandIndex() ||
+        operand.getOperandNumber() >=
+            gradient.getBeginOperandIndex() + gradient.size())
+      values.push_back(operand.get());
+  return values;
+}
+
+static void fuse(UpdateOpInterface update, int64_t rows) {
+  MutableOperandRange terms = update.getGradientTerms();
+  if (terms.size() != 1)
+    return;
+  auto gradient = terms[0].get().getDefiningOp<MatMulOp>();
+  if (!isPlainProduct(gradient, true) || !gradient->hasOneUse() ||
+      gradient.getC().getType() != update->getResult(0).getType())
     return;
   Value dy = gradient.getA(), x = gradient.getB();
-  if (cast<RankedTensorType>(x.getType()).getDimSize(0) > rows)
-    return;
-  auto momentum = update.getM().getDefiningOp<ReadOp>();
-  if (!momentum || !update.getW().getDefiningOp<ReadOp>())
+  auto input = cast<RankedTensorType>(x.getType());
+  if (input.getDimSize(0) > rows ||
+      !llvm::all_of(update.getUpdated(), [](Value value) {
+        return isa_and_nonnull<ReadOp>(value.getDefiningOp());
+      }))
     return;
 
   MatMulOp data = dataGradient(update, gradient);
   Operation *first = gradient;
   if (data && data->isBeforeInBlock(gradient))
     first = data;
-  // The loss may come from another device, fetched where an update asked first.
-  auto fetch = update.getLoss().getDefiningOp<TransferOp>();
-  Value loss = fetch ? fetch.getX() : update.getLoss();
-  if (!isThereAt(first, x) || !isThereAt(first, loss))
+  if (!isThereAt(first, x))
+    return;
+  // What comes from another device was fetched where an update asked first.
+  SmallVector<TransferOp> fetches;
+  for (Value value : conditionsOf(update)) {
+    auto fetch = value.getDefiningOp<TransferOp>();
+    if (!isThereAt(first, fetch ? fetch.getX() : value))
+      return;
+    if (fetch && !isThereAt(first, fetch.getY()))
+      fetches.push_back(fetch);
+  }
+  OpBuilder builder(first);
+  auto dx = RankedTensorType::get(input.getShape(), input.getElementType(),
+                                  placeOf(gradient.getC()));
+  Operation *fused = update.buildWithProducts(builder, dy, x, dx);
+  if (!fused)
     return;
 
-  if (fetch && !isThereAt(first, fetch.getY())) {
-    fetch->moveBefore(first);
+  for (TransferOp fetch : fetches) {
+    fetch->moveBefore(fused);
     setWork(fetch, layerOf(fetch), phaseOf(gradient));
   }
-  momentum->moveBefore(&update->getBlock()->front());
-  inheritWork(momentum, update, phaseOf(gradient));
-  OpBuilder builder(first);
-  auto dx =
-      RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape(),
-                            builder.getF32Type(), placeOf(gradient.getC()));
-  auto fused = MatMulSgdOp::create(
-      builder, update.getLoc(), update.getWNew().getType(),
-      update.getMNew().getType(), dx, update.getW(), update.getM(),
-      update.getScalars(), update.getLoss(), dy, x);
+  for (Value state : update.getUpdated().drop_front()) {
+    state.getDefiningOp()->moveBefore(&update->getBlock()->front());
+    inheritWork(state.getDefiningOp(), update, phaseOf(gradient));
+  }
   fused->setDiscardableAttrs(gradient->getDiscardableAttrDictionary());
-  StringRef name = data ? nameOf(data.getC()) : StringRef();
-  setNames(fused, {"", "", name});
-  update.getWNew().replaceAllUsesWith(fused.getWNew());
-  update.getMNew().replaceAllUsesWith(fused.getMNew());
-  update.erase();
+  SmallVector<StringRef> names(fused->getNumResults());
+  if (data)
+    names.back() = nameOf(data.getC());
+  setNames(fused, names);
+  for (auto [old, result] :
+       llvm::zip(update->getResults(), fused->getResults()))
+    old.replaceAllUsesWith(result);
+  update->erase();
   gradient.erase();
   if (data) {
-    data.getC().replaceAllUsesWith(fused.getDx());
+    data.getC().replaceAllUsesWith(fused->getResults().back());
     data.erase();
   }
 }
@@ -120,8 +156,8 @@ struct FuseUpdates : lwcc::impl::FuseUpdatesBase<FuseUpdates> {
   using FuseUpdatesBase::FuseUpdatesBase;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      for (auto update :
-           llvm::make_early_inc_range(func.getBody().front().getOps<SgdOp>()))
+      for (auto update : llvm::make_early_inc_range(
+               func.getBody().front().getOps<UpdateOpInterface>()))
         fuse(update, rows);
   }
 };

@@ -1,10 +1,10 @@
-//===- MergeTransfers.cpp - One call for the parts of a tensor ------------===//
+//===- MergeTransfers.cpp - One call per gather ---------------------------===//
 //
 // One walk in the order of appending. The last transfer of each lane is open:
-// the next call of its lane may join it, if that writes another part of the
-// same buffer. What must stay behind an open transfer (who reads what it
-// writes, or writes what it reads or writes) closes it, since joining moves it
-// back.
+// the next call of the lane is merged with it if it is a transfer into the same
+// root buffer, of the same layer and phase. Merging delays the open transfer,
+// so a call on another lane that conflicts with it closes it: one that reads or
+// writes what it writes, or writes what it reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace lwcc::exec;
 
 namespace {
 
-/// A transfer that others may join.
+/// The last transfer of a lane, and the root buffers that it touches.
 struct Open {
   CallOp call;
   llvm::SmallVector<BufferOp> reads;

@@ -1,9 +1,11 @@
-//===- MergeTransfers.h - One call for the parts of a tensor ----*- C++ -*-===//
+//===- MergeTransfers.h - One call per gather -------------------*- C++ -*-===//
 //
-// A gather of a tensor from several devices is one transfer per part, which
-// follow each other on one lane. They become one call, at the place of the
-// last, where all can run: there is one wait for each device and one line to
-// read.
+// A gather of a tensor from several devices is a transfer per part; these
+// follow each other on one lane. Merges them into one call in the position of
+// the last, if all of them may run there. That takes one wait per source device
+// instead of one per part, and one line of the emitted program.
+//
+// Does not decide what is transferred (passes/shard).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SCHEDULE_MERGETRANSFERS_H
@@ -13,7 +15,7 @@
 
 namespace lwcc {
 
-/// In each sequence of a program, before events are put in.
+/// Merges in every sequence of the program. Must run before `synchronize`.
 void mergeTransfers(exec::ProgramOp program);
 
 } // namespace lwcc

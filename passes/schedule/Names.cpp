@@ -1,8 +1,9 @@
 //===- Names.cpp - Names of buffers and kernels ---------------------------===//
 //
-// A fused kernel's name is recovered from its expression by matching it against
-// the rows of the elementwise table, largest first: what matches gives the last
-// word, what its inputs are gives the words before.
+// Finds the name of a fused kernel by tree pattern matching: rows of the
+// elementwise table are patterns, the largest is tried first at each
+// subexpression. The matched row gives the last word, and the subexpressions
+// bound to its inputs give the words before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +50,9 @@ std::string lwcc::tensorName(Value value) {
 
 namespace {
 
-/// A row's value or gradient with wildcards: inputs stand for anything but a
-/// literal, parameters (from firstParam on) for a literal.
+/// The value or gradient of a row, as a pattern. An input is a wildcard for any
+/// subexpression but a literal; from firstParam on it is a wildcard for a
+/// literal.
 struct RowPattern {
   std::string name;
   Expression expression;
@@ -79,7 +81,8 @@ std::vector<RowPattern> makePatterns() {
   for (const ElementwiseFunction &row : elementwiseFunctions()) {
     add(row, row.value, row.name.str());
     for (StringRef gradient : row.gradients)
-      // "-dy" and "dy * x1" are words that the table has already.
+      // Gradients of binary rows, such as "-dy" and "dy * x1", look like other
+      // rows.
       if (row.inputs == 1 && !gradient.empty())
         add(row, gradient, (row.name + "_grad").str());
   }
@@ -122,7 +125,7 @@ void appendWords(const Expression &e, llvm::ArrayRef<RowPattern> patterns,
   };
   if (e.kind == Expression::Kind::call && e.op == "dropout_mask")
     return say("dropout");
-  // A product with a mask is dropout, not a product.
+  // A product with a mask is dropout: it must not be matched as "mul".
   auto isMask = [](const Expression &arg) {
     return arg.kind == Expression::Kind::call && arg.op == "dropout_mask";
   };
@@ -147,7 +150,7 @@ std::string lwcc::kernelName(const Expression &expression) {
   appendWords(expression, patterns, words);
   if (words.empty())
     return "map";
-  // A long chain is named by how it ends.
+  // A long chain keeps its last words.
   constexpr size_t maxWords = 4;
   if (words.size() > maxWords)
     words.erase(words.begin(), words.end() - maxWords);

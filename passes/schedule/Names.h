@@ -1,8 +1,10 @@
 //===- Names.h - Names of buffers and kernels -------------------*- C++ -*-===//
 //
-// Every symbol of an exec program has a name that tells a reader of the emitted
-// program what it is: tensors by their ONNX names, generated kernels by what
-// they compute.
+// Decides the symbols of an exec program: a buffer is called after the ONNX
+// name of its tensor, a generated kernel after what its expression computes.
+//
+// The names that the emitted text has for these symbols are codegen/Names.h. No
+// pass reads a name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SCHEDULE_NAMES_H
@@ -15,7 +17,7 @@
 
 namespace lwcc {
 
-/// Hands out unique names, the same for the same requests.
+/// Makes names unique. Equal requests in equal order give equal names.
 class Namer {
 public:
   /// `name`, or `name_2`, `name_3`, ... if it is taken.
@@ -26,15 +28,17 @@ private:
   llvm::StringMap<unsigned> next;
 };
 
-/// What a tensor is called: its ONNX name, else after its layer.
+/// The name of a tensor: its ONNX name, or a name made of its layer and phase.
 std::string tensorName(mlir::Value value);
 
-/// Evaluation's tensors have the names of training's, and this.
+/// The suffix that distinguishes the tensors of @evaluate from those of
+/// @train_step.
 inline constexpr llvm::StringLiteral evaluateSuffix = ".eval";
 
-/// What an expression computes, in the names of the elementwise table:
-/// "relu", "add_relu", "relu_grad", "batch_norm_apply_dropout". "map" if the
-/// table has no words for it.
+/// The name of a generated kernel: the names of the rows of the elementwise
+/// table (ir/train/Elementwise.h) that its expression consists of, as in
+/// "relu", "add_relu", "relu_grad", "batch_norm_apply_dropout". "map" if no row
+/// matches.
 std::string kernelName(const Expression &expression);
 
 } // namespace lwcc

@@ -1,4 +1,4 @@
-//===- ScheduleProblem.cpp - The order of a step --------------------------===//
+//===- ScheduleProblem.cpp - The order of the ops of a step ---------------===//
 
 #include "passes/schedule/ScheduleProblem.h"
 
@@ -13,7 +13,7 @@ using namespace lwcc::schedule;
 
 namespace {
 
-/// Which memory is alive while ops are appended one by one.
+/// Bytes that are live while the ops of an order run one by one.
 class Memory {
 public:
   explicit Memory(const ScheduleProblem &problem)
@@ -27,7 +27,7 @@ public:
       }
   }
 
-  /// Bytes alive after the op minus those before it.
+  /// The bytes that become live minus those that are freed if the op runs next.
   int64_t change(const Op &op) const {
     int64_t bytes = 0;
     for (int s : op.storages) {
@@ -39,8 +39,8 @@ public:
     return bytes;
   }
 
-  /// Calls `changed` with the storages of which other ops may see something
-  /// else now (`change`).
+  /// Runs an op. Calls `changed` with each storage for which `change` may now
+  /// return another number for the ops that still touch it.
   template <typename Changed>
   void run(const Op &op, Changed changed) {
     llvm::SmallDenseSet<int> others;
@@ -55,7 +55,7 @@ public:
       if (--touches[s] == 0)
         live -= problem.storages[s];
       else if (touches[s] <= most[s])
-        others.insert(s); // one op may be left
+        others.insert(s); // one op may touch it alone now, and will free it
     }
     for (int s : others)
       if (problem.storages[s] > 0)
@@ -66,8 +66,8 @@ public:
 
 private:
   const ScheduleProblem &problem;
-  std::vector<int> touches; ///< by ops still to come
-  std::vector<int> most;    ///< by one op
+  std::vector<int> touches; ///< accesses by ops that have not run
+  std::vector<int> most;    ///< the most accesses by one op
   std::vector<bool> born;
   int64_t live = 0;
 };
@@ -81,9 +81,9 @@ int64_t schedule::peakOf(const ScheduleProblem &problem, const Order &order) {
   return memory.peak;
 }
 
-/// List scheduling: the first op in program order that can run, updates before
-/// all others. With `drawFreeing`, a backward op that frees memory goes before
-/// one that does not.
+/// List scheduling. A ready update goes first, by need; else the first ready op
+/// in program order. With `drawFreeing`, the ready backward op that frees the
+/// most bytes goes before a backward op that frees fewer.
 static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
   int n = problem.ops.size();
   std::vector<std::vector<int>> successors(n);
@@ -94,11 +94,11 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
       ++waiting[i];
     }
   Memory memory(problem);
-  // Ready ops in program order, updates apart.
+  // Ready ops by index, which is program order; ready updates apart.
   std::set<int> ready;
-  std::set<std::pair<int, int>> updates; // by need
-  // Ready backward ops by what they change, and the ops that touch a storage:
-  // of thousands that are ready, few see another change than before.
+  std::set<std::pair<int, int>> updates; // (need, op)
+  // Ready backward ops by (change, op). Of thousands that are ready, an op
+  // alters the change of few: `touching` finds those by storage.
   std::set<std::pair<int64_t, int>> freeing;
   llvm::DenseMap<int, int64_t> changeOf;
   std::vector<std::vector<int>> touching(problem.storages.size());

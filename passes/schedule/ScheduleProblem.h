@@ -1,17 +1,34 @@
-//===- ScheduleProblem.h - The order of a step ------------------*- C++ -*-===//
+//===- ScheduleProblem.h - The order of the ops of a step -------*- C++ -*-===//
 //
-// Given the ops of a function in program order, what they depend on and the
-// memory they touch, find the order in which they are appended to their lanes.
+// Given are the ops of a function in program order, their dependences and the
+// memory that they touch. Wanted is a total order of the ops: the order in
+// which train-schedule appends them to their lanes. This is list scheduling
+// with a priority per op.
 //
-// Program order is what the frontend and autodiff made on purpose: forward in
-// the model's order, backward in its reverse, a layer's data gradient before
-// its weight gradient (others wait for the former, nobody for the latter). The
-// order keeps to it, except that
-//   - an update runs as soon as it can: its gradient dies there. Of several,
-//     that of the parameter which the next step needs first: transfers queue in
-//     this order, so that new values arrive in it;
-//   - among backward ops that could run, one that frees memory may be drawn
-//     forward, if that makes the peak of the whole step smaller.
+// The nouns of this problem:
+//   op           one op of the function; it runs once
+//   dependence   op a must come before op b (data flow, the plan's order,
+//                reads of a parameter's old value)
+//   storage      memory that ops touch; several values may share one
+//   live         a storage from the first op of an order that touches it to the
+//                last
+//   peak         the most bytes that are live at one op of an order
+//   need         of an update: how early the next step reads its parameter
+//
+// Program order is deliberate: forward in the model's order, backward in its
+// reverse, a layer's data gradient before its weight gradient (the critical
+// path runs through the former, nothing waits for the latter). The solution
+// keeps to it, with two exceptions:
+// - An update runs as soon as its gradient is there, so that the gradient's
+//   memory is freed. Of several ready updates that with the smallest need goes
+//   first: transfers queue in this order, so new values arrive in the order in
+//   which the next step reads them.
+// - A ready backward op that frees memory goes before one that does not, if
+//   that lowers the peak of the whole step.
+//
+// Does not decide lanes (the plan) or events (Synchronize.h), and knows no
+// durations: `Op` and `ScheduleProblem` are not the simulator's tasks
+// (passes/plan/price).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SCHEDULE_SCHEDULEPROBLEM_H
@@ -25,31 +42,36 @@
 
 namespace lwcc::schedule {
 
+/// One op of the function, as the problem sees it.
 struct Op {
   std::string name;
   int lane = 0;
   Phase phase = Phase::forward;
-  int need = 0; ///< of an update: smaller if the next step needs it earlier
+  int need = 0; ///< of an update: the smaller, the earlier it is read again
   std::vector<int> after;    ///< ops that must come before it
-  std::vector<int> storages; ///< what it reads and writes
+  std::vector<int> storages; ///< one per operand and result
 };
 
+/// The ops of one function; their order is wanted.
 struct ScheduleProblem {
   std::vector<Op> ops; ///< in program order
-  /// Bytes of each piece of memory, 0 for what lives for ever. It is alive from
-  /// the first op that touches it to the last.
+  /// Bytes of each storage; 0 for memory that outlives the step and is never
+  /// freed.
   std::vector<int64_t> storages;
 };
 
 using Order = std::vector<int>; ///< indices of ops
 
-/// Most bytes alive at one op of the order.
+/// The peak of an order.
 int64_t peakOf(const ScheduleProblem &problem, const Order &order);
 
-/// Empty if the dependences form a cycle. Same problem, same order.
+/// The better of two list schedules by peak: one keeps to program order, one
+/// lets backward ops that free memory go first. Empty if the dependences form a
+/// cycle. Deterministic.
 Order solve(const ScheduleProblem &problem);
 
-/// Empty if the order is valid, else what is wrong with it.
+/// Checks that an order has every op once and keeps all dependences. Empty if
+/// it does, else a message that names the ops.
 std::string verify(const ScheduleProblem &problem, const Order &order);
 
 } // namespace lwcc::schedule

@@ -1,9 +1,10 @@
 //===- Storage.cpp - Which values share memory by construction ------------===//
 //
-// The order of decisions is the order of need: ties must hold, a parameter's
-// new value saves a copy of a whole parameter, views save copies of
-// activations, and overwriting saves memory only, so it takes what is left.
-// Each decision looks at all readers of the memory it touches, views included.
+// The order of the rules is the order of their worth. Ties must hold. A new
+// value made in place saves a copy of a parameter, and a view saves a copy of
+// an activation. Overwriting only saves memory, so it comes last. Each rule
+// looks at all readers of the memory that it touches, through views, too
+// (ir/exec/Readers.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Two kinds of given memory without a symbol: arguments and results.
+/// The identity of given memory that has no symbol: of an argument or a result.
 static Attribute keyOf(MLIRContext *context, bool isResult, int64_t number) {
   return DenseI64ArrayAttr::get(context, {isResult, number});
 }
@@ -89,7 +90,8 @@ void StorageMap::attach(int child, int parent, int64_t offset) {
   hasParts.insert(parent);
 }
 
-/// Made by an op, into memory that is nobody else's so far.
+/// Whether an op makes the value, and its memory is not a part of other memory
+/// yet.
 bool StorageMap::isFresh(Value value) {
   const Node &node = nodes[nodeOf(value)];
   return value.getDefiningOp() && node.parent < 0 && !node.storage.given;
@@ -121,8 +123,8 @@ LogicalResult StorageMap::run() {
         nodeOf(result);
   }
 
-  // A part of a parameter may be updated in place; views of other values come
-  // later, when it is known what is.
+  // Only slices of parameters can become views before ties: an update may work
+  // in place on a part of a parameter. Other views must respect ties.
   for (auto slice : body.getOps<SliceOp>())
     if (slice.getX().getDefiningOp<ReadOp>())
       makeViews(slice);
@@ -158,7 +160,8 @@ LogicalResult StorageMap::run() {
   return success();
 }
 
-/// An update in place: nobody may want the old value afterwards.
+/// Makes a result lie in the operand to which it is tied. Fails if the old
+/// value of the operand is read later.
 LogicalResult StorageMap::tie(Operation *op) {
   for (OpResult result : op->getResults()) {
     std::optional<unsigned> number = tiedOperand(op, result.getResultNumber());
@@ -182,8 +185,8 @@ LogicalResult StorageMap::tie(Operation *op) {
   return success();
 }
 
-/// Makes a value where a parameter or result lies, if everybody who reads what
-/// is there has run before its producer. (Otherwise it is copied.)
+/// Makes a value in given memory if all readers of what lies there run before
+/// its producer. Otherwise ToExec.cpp copies the value there.
 void StorageMap::bindToGiven(Value value, int given, WriteOp write) {
   int node = nodeOf(value);
   Operation *producer = value.getDefiningOp();
@@ -195,7 +198,8 @@ void StorageMap::bindToGiven(Value value, int given, WriteOp write) {
     for (Operation *reader : readersOfPart(read, value, write.getBegin()))
       if (position[producer] < position[reader])
         return;
-    // The producer itself may read the old value where it writes the new one.
+    // If the producer itself reads the old value, it must be able to work in
+    // place.
     for (auto [number, operand] : llvm::enumerate(producer->getOperands()))
       if (viewsOf(read.getValue()).contains(operand) &&
           !(operand == read.getValue() &&
@@ -215,31 +219,24 @@ void StorageMap::makeViews(Operation *op) {
   Value operand = op->getOperand(0);
   RankedTensorType from = typeOf(operand);
   llvm::SmallVector<int64_t> offsets(op->getNumResults(), 0);
+  Movement movement = movementOf(op);
   bool legal = true;
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    legal = isReshapeView(from, typeOf(reshape.getY()));
-  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    legal =
-        isTransposeView(from, typeOf(transpose.getY()), transpose.getPerm());
-  } else if (auto slice = dyn_cast<SliceOp>(op)) {
-    auto offset = partOffset(from, typeOf(slice.getY()), slice.getStart());
-    legal = offset && llvm::all_of(slice.getStep(),
-                                   [](int64_t step) { return step == 1; });
-    if (isWindow(slice)) {
-      legal = true;
-      offset = windowOffset(slice);
-    }
-    offsets[0] = offset.value_or(0);
-  } else if (auto split = dyn_cast<SplitOp>(op)) {
-    llvm::SmallVector<int64_t> begin(from.getRank(), 0);
-    for (auto [result, offset] : llvm::zip_equal(split.getYs(), offsets)) {
+  if (movement.kind == Movement::reshape) {
+    legal = isReshapeView(from, typeOf(op->getResult(0)));
+  } else if (movement.kind == Movement::permute) {
+    legal = isTransposeView(from, typeOf(op->getResult(0)), movement.perm);
+  } else if (auto slice = dyn_cast<SliceOp>(op); slice && isWindow(slice)) {
+    offsets[0] = windowOffset(slice);
+  } else if (movement.kind == Movement::parts) {
+    legal = llvm::all_of(movement.step, [](int64_t step) { return step == 1; });
+    for (auto [result, begin, offset] :
+         llvm::zip_equal(op->getResults(), movement.begins, offsets)) {
       auto at = partOffset(from, typeOf(result), begin);
       legal &= at.has_value();
       offset = at.value_or(0);
-      begin[split.getAxis()] += typeOf(result).getDimSize(split.getAxis());
     }
   }
-  // A result that is updated in place must not change what it is a view of.
+  // A result that something was tied into is written: it must not be a view.
   legal &= llvm::all_of(op->getResults(), [&](Value result) {
     return isFresh(result) && !hasParts.contains(nodeOf(result));
   });
@@ -250,7 +247,7 @@ void StorageMap::makeViews(Operation *op) {
   views.insert(op);
 }
 
-/// The operands of a concat are made inside its result, if all can be.
+/// Makes the operands of a concat inside its result, if all can be.
 void StorageMap::makeConcat(Operation *op) {
   auto concat = dyn_cast<ConcatOp>(op);
   if (!concat || !isFresh(concat.getY()))
@@ -275,7 +272,7 @@ void StorageMap::collectAccesses() {
   for (Operation &op : body) {
     if (isView(&op) || isa<ReadOp>(op))
       continue;
-    // What is where it should be is not touched again.
+    // A write of a value that was made in place is no access.
     if (auto write = dyn_cast<WriteOp>(op))
       if (liesInPlace(write))
         continue;
@@ -303,13 +300,13 @@ void StorageMap::overwrite(Operation *op) {
   }
 }
 
-/// Whether nobody but `op` wants the memory `root`, in which `operand` lies,
-/// now or later.
+/// Whether no op other than `op` reads or writes the storage `root`, in which
+/// `operand` lies, at or after `op`.
 bool StorageMap::mayOverwriteAll(Operation *op, OpResult result, Value operand,
                                  int root) {
   if (nodes[root].storage.given)
     return false;
-  // Where a part is stored in a larger tensor, nothing dense can be.
+  // A window's bytes are not dense, and the result's are.
   if (auto slice = operand.getDefiningOp<SliceOp>(); slice && isWindow(slice))
     return false;
   for (Operation *other : accesses[root])

@@ -1,13 +1,14 @@
 //===- Synchronize.cpp - Events between lanes -----------------------------===//
 //
-// One walk in the order of appending, with vector clocks. A call waits for the
-// earlier accesses that conflict with its own (a write after anything, a read
-// after a write, of overlapping bytes of one buffer) and that its lane does not
-// know to be finished. Of several on one lane the last implies the others, and
-// of several lanes' the one that itself waited for the others implies them.
+// One walk in the order of appending, with vector clocks
+// (ir/exec/HappensBefore.h). A call waits for the earlier calls whose accesses
+// conflict with its own, unless its lane knows them to be finished. Conflicts
+// are tried from the latest on. Thus of several on one lane only the last is
+// waited for, and of several lanes those that another one has waited for are
+// skipped: the transitive reduction, as far as the walk sees it.
 //
-// An event is recorded right behind the call it stands for: later would make
-// the waiting lane wait for more than it must.
+// An event is recorded right behind the call that it stands for. A later record
+// would hold the waiting lane back for work that it does not need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +31,12 @@ struct Access {
   int call; ///< index of the call
 };
 
-/// A call that was appended, and what is finished when it is.
+/// A call that was appended: its stamp, and the clock of its lane behind it.
 struct Done {
   CallOp op;
   Stamp stamp;
   Clock clock;
-  EventOp event; ///< null until somebody waits for it
+  EventOp event; ///< null until a lane waits for the call
 };
 
 class Synchronizer {
@@ -49,7 +50,8 @@ public:
   void run(SequenceOp sequence);
 
 private:
-  /// Notes an access and returns the calls it conflicts with.
+  /// Registers an access of a call; adds the earlier calls that conflict with
+  /// it to `conflicts`.
   void touch(FlatSymbolRefAttr name, bool write, int call,
              llvm::SmallVectorImpl<int> &conflicts);
   EventOp eventOf(Done &done);
@@ -73,8 +75,8 @@ void Synchronizer::touch(FlatSymbolRefAttr name, bool write, int call,
     if ((write || access.write) && access.call != call &&
         access.begin < now.end && now.begin < access.end)
       conflicts.push_back(access.call);
-  // What a write covers need not be looked at again: whoever is ordered behind
-  // the write is ordered behind it.
+  // Accesses that a write covers are dropped: a call that is ordered behind the
+  // write is ordered behind them.
   if (write)
     llvm::erase_if(past, [&](const Access &access) {
       return now.begin <= access.begin && access.end <= now.end &&
@@ -86,7 +88,7 @@ void Synchronizer::touch(FlatSymbolRefAttr name, bool write, int call,
 EventOp Synchronizer::eventOf(Done &done) {
   if (done.event)
     return done.event;
-  // Behind the last declaration that is not a sequence.
+  // Events are declared in front of the first sequence.
   OpBuilder builder(program.getContext());
   Operation *sequence = done.op->getParentOp();
   while (isa_and_nonnull<SequenceOp>(sequence->getPrevNode()))
@@ -118,7 +120,7 @@ void Synchronizer::run(SequenceOp sequence) {
       if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
         touch(name, /*write=*/true, number, conflicts);
 
-    // Latest first: it is the one that may imply the others.
+    // Latest first: its clock may include the others.
     llvm::sort(conflicts, std::greater<int>());
     for (int conflict : conflicts) {
       Done &done = calls[conflict];

@@ -1,10 +1,15 @@
-//===- ToExec.cpp - Values become buffers ---------------------------------===//
+//===- ToExec.cpp - From ops on values to calls on buffers ----------------===//
 //
 // Takes `scheduled`, gives `exec`: one exec.program in place of the functions
-// and parameters. An op that is one runtime call becomes a call of the same
-// name, its operands buffers, its attributes the call's parameters; there is no
-// code per operator. Which values share memory was decided by StorageMap, when
-// lanes wait for each other is decided by synchronize(); offsets come later.
+// and parameters. An op that is one runtime call becomes an exec.call of the
+// same name; its operands become buffers and its attributes the call's
+// parameters. There is no code per operator. Each sequence gets the meaning of
+// its function, which the schedule verifier checks after all later passes
+// (passes/verify/Meaning.h).
+//
+// Does not decide which values share memory (StorageMap), what is declared
+// (Declarations), when lanes wait for each other (synchronize), or offsets
+// (passes/memory).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +31,10 @@ namespace lwcc {
 using namespace mlir;
 using namespace lwcc;
 using exec::BufferOp;
-using exec::Role;
 
 namespace {
 
-/// One function's sequence.
+/// Makes the calls of one function's sequence.
 class FunctionBuilder {
 public:
   FunctionBuilder(Declarations &parent, func::FuncOp func,
@@ -47,7 +51,7 @@ private:
   void call(Operation *op, StringRef callee, ArrayRef<Attribute> ins,
             ArrayRef<Attribute> outs, FlatSymbolRefAttr kernel = {},
             DictionaryAttr params = {});
-  /// Brings a value to given memory unless it was made there.
+  /// Adds a copy of a value to given memory.
   void copy(Operation *op, Value value, BufferOp target);
 
   Declarations &parent;
@@ -62,8 +66,8 @@ private:
 
 std::string FunctionBuilder::nameFor(Value value) {
   std::string name = tensorName(value);
-  // Of several devices' parts each is read by another: what they are called
-  // must not depend on it.
+  // With several devices every view of a part gets the suffix: the name of a
+  // part must not depend on which device reads it.
   Operation *op = value.getDefiningOp();
   if (parent.hasManyDevices() && isa_and_nonnull<train::SliceOp>(op) &&
       storage.isView(op))
@@ -73,12 +77,12 @@ std::string FunctionBuilder::nameFor(Value value) {
   return name;
 }
 
-/// What the memory of a value is for.
+/// The role of the buffer of a value that does not outlive the run.
 static Role transientRole(Value value) {
   Operation *op = value.getDefiningOp();
   Phase phase = op ? train::phaseOf(op) : Phase::forward;
-  return phase == Phase::backward || phase == Phase::weight ? Role::Gradient
-                                                            : Role::Activation;
+  return phase == Phase::backward || phase == Phase::weight ? Role::gradient
+                                                            : Role::activation;
 }
 
 BufferOp FunctionBuilder::baseOf(const Storage *memory) {
@@ -92,7 +96,7 @@ BufferOp FunctionBuilder::baseOf(const Storage *memory) {
 }
 
 FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
-  // What is read where it is has no name here.
+  // A transfer that is a view has no buffer: its readers read the source.
   auto transfer = value.getDefiningOp<train::TransferOp>();
   if (transfer && storage.isView(transfer))
     return bufferOf(transfer.getX());
@@ -100,7 +104,7 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
   if (slice && storage.isView(slice) && isWindow(slice)) {
     if (BufferOp known = views.lookup(value))
       return FlatSymbolRefAttr::get(known.getSymNameAttr());
-    // May be a window as well, which adds to the views.
+    // The operand may be a window, too; its buffer is then added to `views`.
     FlatSymbolRefAttr whole = bufferOf(slice.getX());
     BufferOp window = views[value] =
         parent.createBuffer(value, transientRole(value), nameFor(value),
@@ -122,8 +126,8 @@ FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
   return FlatSymbolRefAttr::get(view.getSymNameAttr());
 }
 
-/// What an op serves; nothing by name where it does not say (a copy of an
-/// argument that is returned).
+/// The layer, phase and tile of an op; no layer for an op without `train.work`
+/// (the copy of an argument that is returned).
 static train::WorkAttr workFor(Operation *op) {
   train::WorkAttr work = train::workOf(op);
   return work ? work
@@ -144,8 +148,8 @@ void FunctionBuilder::copy(Operation *op, Value value, BufferOp target) {
        {FlatSymbolRefAttr::get(target.getSymNameAttr())});
 }
 
-/// The fields of the runtime function's parameter struct: an op's own
-/// attributes, defaults filled in.
+/// The fields of the runtime function's parameter struct (runtime/core/Ops.h):
+/// the op's own attributes, defaults filled in.
 static DictionaryAttr paramsOf(train::KernelOpInterface op) {
   op->getName().populateDefaultProperties(op->getPropertiesStorage());
   NamedAttrList params;
@@ -175,14 +179,14 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
     copy(op, value, target);
     return success();
   }
-  if (op->use_empty()) // nobody reads any result
+  if (op->use_empty()) // no result is read
     return success();
 
   SmallVector<Attribute> ins, outs;
   for (Value operand : op->getOperands())
     ins.push_back(bufferOf(operand));
   if (auto map = dyn_cast<train::MapOp>(op)) {
-    // The scalars are the last operand, where there are any.
+    // The scalars are the last operand of a map that draws random numbers.
     outs.push_back(bufferOf(map.getY()));
     NamedAttrList params;
     for (StringRef attr : {train::beginAttr, train::dimsAttr})
@@ -205,13 +209,13 @@ LogicalResult FunctionBuilder::convert(Operation *op) {
   if (!kernel)
     return op->emitOpError("is not a runtime call");
   train::Arity results = kernel.resultArity(), operands = kernel.operandArity();
-  // A result that nobody reads is left out, except the one that the call is
-  // made for.
+  // A result that no op reads is absent, except the first one: the call is made
+  // for it.
   for (OpResult result : op->getResults()) {
     bool primary = result.getResultNumber() == 0 && !results.list;
     outs.push_back(primary || !result.use_empty() ? bufferOf(result) : absent);
   }
-  // Optional tensors stand last.
+  // Absent optional tensors stand last.
   ins.resize(std::max<size_t>(ins.size(), operands.single), absent);
   outs.resize(std::max<size_t>(outs.size(), results.single), absent);
   call(op, op->getName().stripDialect(), ins, outs, {}, paramsOf(kernel));

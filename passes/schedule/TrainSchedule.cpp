@@ -1,14 +1,19 @@
 //===- TrainSchedule.cpp - The order of a function ------------------------===//
 //
-// Takes `sharded`, gives `scheduled`: tells ScheduleProblem what each op needs
-// and touches, and puts the ops into the order it finds.
+// Takes `sharded`, gives `scheduled`: states each function as a
+// ScheduleProblem, and puts its ops into the order that is the solution.
 //
-// Besides data flow there are two kinds of dependences. The plan may order some
-// of a lane's work. And a parameter's new value
-// will lie where the old one is, so whoever reads the old one goes first:
-// before an op that must work in place, before the train.write, and, if it
-// already stands there, before whatever else makes the new value (which then
-// needs no copy).
+// Dependences have three sources:
+// - data flow;
+// - the plan's order of tasks on a lane (`train.order`: GPipe, 1F1B, ...);
+// - the old value of a parameter. The new value is to lie in the same memory,
+//   so readers of the old one go before an op that must work in place, and
+//   before the train.write. They go before the producer of the new value, too,
+//   where program order has it so; then StorageMap needs no copy.
+//
+// Does not decide the order itself (ScheduleProblem.h), nor lanes and tasks
+// (the plan). An order of the plan that contradicts data flow is reported here,
+// with the reason.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,8 +79,8 @@ public:
   }
 
 private:
-  /// What needs nothing (a fill, a read of a parameter) is no part of the
-  /// problem: it goes right before its first user.
+  /// Ops without operands (a fill, a read of a parameter) are not part of the
+  /// problem. Each goes right in front of its first user.
   void sinkSources() {
     SmallVector<Operation *> sources;
     llvm::DenseMap<Operation *, int> position;
@@ -97,7 +102,8 @@ private:
     schedule::Op entry;
     entry.name = (op->getName().getStringRef() + " of " + layerOf(op)).str();
     entry.phase = phaseOf(op);
-    // Forward ops come first in program order.
+    // The need of an update: the number of the first op of its layer, which is
+    // of the forward phase.
     entry.need =
         firstOf.try_emplace(layerOf(op), problem.ops.size()).first->second;
     if (auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr))
@@ -141,7 +147,8 @@ private:
     return problem.storages.size() - 1;
   }
 
-  /// Readers of a parameter's old value go before who overwrites it.
+  /// Adds dependences: readers of a parameter's old value before the ops that
+  /// overwrite it.
   void protectOldValue(WriteOp write) {
     llvm::SetVector<Operation *> readers;
     if (ReadOp read = reads.lookup(write.getParameter()))
@@ -163,11 +170,11 @@ private:
     }
   }
 
-  /// Of which tiles and lanes an op's layer has made something that the op
-  /// reads, in its phase.
+  /// Which tiles of its layer an op depends on within its phase, and on which
+  /// lanes these were made.
   struct Made {
-    std::optional<int64_t> tile; ///< one of them
-    Attribute place;             ///< of that
+    std::optional<int64_t> tile; ///< one of the tiles
+    Attribute place;             ///< lane of that tile
     bool severalTiles = false, severalPlaces = false;
 
     void add(const Made &other) {
@@ -180,7 +187,7 @@ private:
     }
   };
 
-  /// Of each op, what it is made of, itself included.
+  /// What each op depends on within its layer and phase, itself included.
   std::vector<Made> findMade() {
     std::vector<Made> made(ops.size());
     for (auto [i, op] : llvm::enumerate(ops)) {
@@ -199,13 +206,13 @@ private:
     return op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces().front();
   }
 
-  /// The one of its layer's tiles that an op is work of.
+  /// The tile of its layer to which an op belongs, if there is just one.
   static std::optional<int64_t> tileOf(Operation *op) {
     WorkAttr work = workOf(op);
     return work ? work.getTile() : std::nullopt;
   }
 
-  /// The task that an op is part of, as plan files call it.
+  /// The task to which an op belongs, spelled as in plan files.
   static std::string textOf(Operation *op) {
     return Task{layerOf(op).str(), tileOf(op), phaseOf(op)}.text();
   }
@@ -213,10 +220,12 @@ private:
     return Task{task.getLayer().str(), task.getTile(), task.getPhase()}.text();
   }
 
-  /// Every op of a task goes before every op of the next on its lane. What a
-  /// task does with the work of the layer's other tiles (the sum of partial
-  /// sums, statistics of all samples) is not part of it, but comes when that is
-  /// there: else no tile of such a layer could go before another.
+  /// Adds the plan's order of tasks: on each lane, every op of a task before
+  /// every op of the next.
+  ///
+  /// An op that combines several tiles of its layer (a sum of partial sums,
+  /// statistics of all samples) belongs to no tile's task. Otherwise the
+  /// task of one tile would need all others, and could precede none of them.
   void applyOrder(ArrayAttr lanes) {
     std::map<std::pair<Place, const void *>, SmallVector<int>> tasks;
     auto taskOf = [](Operation *op, std::optional<int64_t> tile) {
@@ -255,7 +264,8 @@ private:
       grant(wish);
   }
 
-  /// Some ops that the plan wants before others.
+  /// One pair of consecutive tasks of a lane: the plan wants the ops of the
+  /// first before those of the second.
   struct Wish {
     SmallVector<int> before, after;
     TaskAttr first, second;
@@ -266,8 +276,9 @@ private:
       llvm::append_range(problem.ops[op].after, wish.before);
   }
 
-  /// Of a problem without solution: the first wish that leaves it none, and
-  /// why.
+  /// For a problem without solution: the first wish that makes a cycle with
+  /// data flow and earlier wishes, and the reason. Removes all wishes, then
+  /// grants them again one by one.
   std::string contradiction() {
     for (const Wish &wish : llvm::reverse(wanted))
       for (int op : llvm::reverse(wish.after)) {
@@ -285,10 +296,12 @@ private:
     return "";
   }
 
-  /// How the first task of a wish comes after the second: what each needs, or
-  /// which earlier wish says so. Empty if it does not.
+  /// Why the first task of a wish cannot precede the second: a path of
+  /// dependences from the second to the first, each explained by data flow or
+  /// by an earlier wish. Empty if there is no path.
   std::string reasonAgainst(const Wish &wish, ArrayRef<Wish> granted) {
-    // From the first task back to the second, by what must come before.
+    // Breadth-first search from the first task to the second, against the
+    // dependences.
     std::vector<int> from(ops.size(), -1);
     std::vector<int> open(wish.before.begin(), wish.before.end());
     for (int op : open)
@@ -319,7 +332,8 @@ private:
       });
       if (task == needs)
         continue;
-      // What several tasks share (a sum of their results) is the layer's.
+      // An op that several tasks share (a sum of their results) has the layer's
+      // name.
       text += text.empty() ? "" : ", and ";
       text += why == granted.end()
                   ? llvm::formatv("\"{0}\" needs \"{1}\"", task, needs).str()
@@ -332,7 +346,7 @@ private:
   }
 
   Block &body;
-  std::vector<Wish> wanted; ///< the plan's order
+  std::vector<Wish> wanted; ///< the plan's order, in its order
   llvm::SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> number;
   llvm::StringMap<ReadOp> reads; ///< by parameter

@@ -1,8 +1,11 @@
 //===- Combine.cpp - Results of tiles that do not just add up -------------===//
 //
-// What the tiles of one op found of their parts becomes what holds for the
-// whole: maxima, means and variances. Sums need nothing: overlapping pieces
-// are contributions to one (Pieces.h).
+// Combines results of an op's tiles that are not contributions to a sum: maxima
+// along a cut axis, and batch statistics (mean, variance, inverse deviation) of
+// a cut batch. The devices of the tiles take turns in combining (`combined`,
+// Sharder.h). Sums need nothing here: tiles that overlap are added by Pieces.h.
+//
+// Does not decide what is cut.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,15 +41,17 @@ void FunctionSharder::combineMaxima(ReduceMaxOp op, Tiles &tiles) {
   }
 }
 
-/// Mean and variance of all samples and pixels from those of the tiles, by
-/// their counts: the variance is the mean of each tile's own and of the squared
-/// distance of its mean from that of all.
+/// Batch statistics of all samples and pixels from those of the tiles, weighted
+/// by their numbers of elements. The variance is the mean of each tile's
+/// variance plus the squared distance of its mean from the common mean (Chan,
+/// Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing
+/// sample variances", 1979).
 void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
   std::map<Interval, SmallVector<BatchNormStatsOp>> channels;
   for (auto &[made, tile] : tiles)
     channels[(*tile.results[0])[0]].push_back(cast<BatchNormStatsOp>(made));
   for (auto &[range, parts] : channels) {
-    // Everybody combines in turn.
+    // Round-robin over the devices of the tiles.
     PlaceAttr place = placeOf(parts[combined++ % parts.size()].getMean());
     Value mean = parts.front().getMean(),
           variance = parts.front().getVariance(),
@@ -59,7 +64,7 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
       double all = 0;
       for (BatchNormStatsOp part : parts)
         all += elements(part.getX());
-      // Inputs of the maps: the means, then the variances, then the mean.
+      // The maps' inputs: all means, then all variances, then the common mean.
       SmallVector<Value> inputs;
       for (BatchNormStatsOp part : parts)
         inputs.push_back(pieces.bring(part.getMean(), place, purposeOf(op)));

@@ -1,8 +1,12 @@
 //===- FunctionSharder.cpp - The tiles of a function ----------------------===//
 //
-// Walks a function's ops: what is read of parameters and arguments gets a copy
-// on each device, every other op becomes its tiles. Updates and other writes
-// come last (Updates.cpp), when it is known who holds what.
+// Walks the ops of one function in order. A `read` becomes a read per device
+// that holds a part, created when a tile first asks for it. Every other op
+// becomes its tiles. Updates and writes are made last (Updates.cpp), when it is
+// known which devices hold which part.
+//
+// Does not decide the cuts of an op (TileRules.h), nor where tiles run (the
+// plan).
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +80,8 @@ void FunctionSharder::readParameter(ReadOp read) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Which part of the op's results a tile makes; null if it makes all.
+/// Which part of the op's results a tile makes (`train.tile`); null if it makes
+/// all of them.
 static TileAttr positionOf(MLIRContext *context, const Cuts &cuts,
                            const Grid &index) {
   return cuts.none() ? TileAttr() : TileAttr::get(context, index, cuts.degrees);
@@ -94,7 +99,7 @@ void FunctionSharder::tileOp(Operation *op) {
     addPieces(op, made, tile);
 }
 
-/// The results of a tile are pieces of the op's.
+/// Registers the results of a tile as pieces of the op's results.
 void FunctionSharder::addPieces(Operation *op, Operation *made,
                                 const Tile &tile) {
   auto result = made->result_begin();
@@ -114,16 +119,18 @@ void FunctionSharder::addPiece(OpResult whole, const Box &region, Value made,
     pieces.add(also, region, made, kept);
 }
 
-/// The op's tiles, each at its place, with what it needs brought there.
+/// Makes the tiles of an op at their places. Their operands are requested from
+/// `pieces`.
 FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
   Tiles tiles;
   auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
   Cuts layer = cutsOf(tiling), cuts = cutsOf(op, layer);
   auto part = partial.ops.find(op);
   bool isPart = part != partial.ops.end();
-  // Row-major over the op's tiles; the layer's have the same order.
+  // Tiles of op and layer are both numbered row-major, n outermost.
   for (Grid index = {}; index[0] < cuts.degrees[0];) {
-    // What is made of a part but holds no samples runs where the part does.
+    // An op of one part of the samples that has no sample dimension runs where
+    // the part's tiles run.
     Grid layerIndex = index;
     if (isPart && cuts.degrees[n] == 1)
       layerIndex[n] = part->second.part;
@@ -167,7 +174,7 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
   made->removeAttr(axesAttr);
   for (NamedAttribute attr : tile.attributes)
     made->setAttr(attr.getName(), attr.getValue());
-  // A constant's value has its type.
+  // A constant's value attribute must have the shape of its result.
   if (auto constant = dyn_cast<ConstantOp>(made))
     constant.setValueAttr(
         cast<DenseElementsAttr>(constant.getValue())
@@ -177,7 +184,8 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
   made->setAttr(tileAttr, position);
   if (op->hasAttr(namesAttr))
     setNames(made, names);
-  // Masks depend on an element's place in the whole tensor.
+  // Dropout draws by the element's index in the whole tensor, so that masks do
+  // not depend on the tiling.
   if (auto map = dyn_cast<MapOp>(made); map && map.getScalars())
     for (NamedAttribute attr : partAttributes(
              builder, "", shapeOf(op->getResult(0)), *tile.results[0]))
@@ -189,6 +197,13 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
+
+/// The op as an update that is made in parts; null if it is none. Its gradient
+/// is one value until it is cut.
+static UpdateOpInterface partedUpdate(Operation *op) {
+  auto update = dyn_cast_or_null<UpdateOpInterface>(op);
+  return update && update.getGradientTerms().size() == 1 ? update : nullptr;
+}
 
 LogicalResult FunctionSharder::run() {
   if (shared.localStatistics && failed(localizeStatistics(old, partial)))
@@ -215,13 +230,13 @@ LogicalResult FunctionSharder::run() {
       readParameter(read);
     else if (auto write = dyn_cast<WriteOp>(op))
       updates[write.getValue().getDefiningOp()].push_back(write);
-    else if (isa<UpdateOpInterface>(op))
+    else if (partedUpdate(&op))
       updates.try_emplace(&op);
     else
       tileOp(&op);
   }
   for (auto &[producer, writes] : updates)
-    if (auto step = dyn_cast_or_null<UpdateOpInterface>(producer))
+    if (UpdateOpInterface step = partedUpdate(producer))
       update(step, writes);
     else
       for (WriteOp each : writes)

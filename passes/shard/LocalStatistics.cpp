@@ -1,14 +1,20 @@
 //===- LocalStatistics.cpp - Batch normalization, part by part ------------===//
 //
 // `--bn=local`: each part of the samples is normalized by its own mean and
-// variance, as frameworks do it whose replicas do not exchange statistics. An
-// op that reads or makes statistics becomes one for each part, of which only
-// that part's tiles are made. Gradients of scale and bias are of all samples;
-// the running statistics are those of the first part (as of the first replica
-// in PyTorch's DistributedDataParallel).
+// variance, as replicas in data-parallel frameworks do without synchronized
+// batch normalization.
 //
-// The gradient divides the sums over the samples by their number, which stands
-// in its expression: the sums of a part are scaled up to that of all.
+// An op that reads or makes batch statistics is cloned once per part, and only
+// that part's tiles are made of a clone (PartialOps, Sharder.h). Gradients of
+// scale and bias stay those of all samples. The running statistics are those of
+// the first part (PyTorch's DistributedDataParallel keeps those of the first
+// replica).
+//
+// The expression of the gradient divides sums over samples by the number of all
+// elements. The sums of a part are therefore multiplied by (elements of all) /
+// (elements of the part).
+//
+// Does not decide the parts: they are the cuts of the statistics op along n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +30,7 @@ using namespace lwcc::shard;
 using namespace lwcc::train;
 
 namespace {
-/// The parts of one batch normalization.
+/// Clones the ops of one batch normalization.
 class Localizer {
 public:
   Localizer(BatchNormStatsOp stats, PartialOps &partial)
@@ -45,7 +51,8 @@ private:
   static TilingAttr tilingOf(Operation *op) {
     return op->getAttrOfType<TilingAttr>(tilingAttr);
   }
-  /// How many elements of a channel a part has; all parts together: -1.
+  /// Elements per channel in a part of the samples; in the whole batch if
+  /// `part` is -1.
   double count(int64_t part) {
     Shape x = shapeOf(stats.getX());
     int64_t samples = part < 0 ? x[0] : cuts.part(n, x[0], part).size();
@@ -61,7 +68,7 @@ private:
     return isa<MapOp>(op) &&
            shapeOf(op->getResult(0)).size() == shapeOf(stats.getX()).size();
   }
-  /// Whether other ops' parts of the samples are these.
+  /// Whether `other` cuts the samples into the same parts.
   bool cutsAlike(const Cuts &other) {
     int64_t samples = shapeOf(stats.getX())[0];
     if (other.degrees[n] != cuts.degrees[n])
@@ -77,17 +84,18 @@ private:
   BatchNormStatsOp stats;
   PartialOps &partial;
   Cuts cuts;
-  /// Of a value that differs from part to part: each part's.
+  /// The values that differ from part to part, with one value per part.
   llvm::DenseMap<Value, SmallVector<Value>> local;
 };
 } // namespace
 
-/// What makes the variance of so many elements unbiased.
+/// Bessel's correction: the factor that makes the variance of `count` elements
+/// unbiased.
 static double unbiased(double count) {
   return count > 1 ? count / (count - 1) : 1;
 }
 
-/// A part's numbers per channel, times a factor.
+/// A part's value per channel, multiplied by a factor.
 Value Localizer::scaled(Value of, double factor, int64_t part,
                         ValueRange also) {
   Substitute make(of.getDefiningOp());
@@ -99,7 +107,8 @@ Value Localizer::scaled(Value of, double factor, int64_t part,
 }
 
 LogicalResult Localizer::localize(Operation *op) {
-  // One that other statistics have taken apart already, of the same parts.
+  // The op was cloned for another batch normalization before; its clones must
+  // stand for the same parts.
   if (auto known = partial.ops.find(op); known != partial.ops.end()) {
     if (!cutsAlike(cutsOf(op, cutsOf(tilingOf(op)))))
       return op->emitError("layer '")
@@ -114,8 +123,10 @@ LogicalResult Localizer::localize(Operation *op) {
   bool gradient = isa<BatchNormGradStatsOp>(op);
   bool replaced = op == stats || gradient || mapsSamples(op);
   if (!replaced && !isa<ReshapeOp>(op))
-    return success(); // running statistics of the first part, updates of all
-  // The parts are those of the statistics, whatever layer the op went to.
+    return success(); // the running statistics' update reads the first part,
+                      // parameter updates read all
+  // The clones are cut like the statistics, whichever layer fusion gave the op
+  // to.
   op->setAttr(tilingAttr, tilingOf(stats));
   if (replaced)
     partial.replaced.insert(op);
@@ -135,7 +146,8 @@ LogicalResult Localizer::localize(Operation *op) {
       for (Value &sum : results)
         sum = scaled(sum, count(-1) / count(part), part);
     if (op == stats && part == 0)
-      // The map of the running variance corrects it by the number of all.
+      // The map of the running variance applies Bessel's correction for the
+      // whole batch; this factor makes it the part's.
       scaled(results[1], unbiased(count(0)) / unbiased(count(-1)), part,
              {stats.getVariance()});
     if (replaced && !gradient && op != stats)
@@ -151,7 +163,7 @@ LogicalResult shard::localizeStatistics(Block &body, PartialOps &partial) {
   for (BatchNormStatsOp stats : all)
     if (failed(Localizer(stats, partial).run()))
       return failure();
-  // Views of statistics that only the parts' own ops read.
+  // Reshapes of statistics whose users are all replaced have no reader.
   for (auto view : body.getOps<ReshapeOp>())
     if (!view->use_empty() &&
         llvm::all_of(view->getUsers(), [&](Operation *op) {

@@ -9,7 +9,7 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-/// Lanes of one device share memory.
+/// Whether two places share memory: lanes of one device do.
 static bool onSameDevice(PlaceAttr a, PlaceAttr b) {
   return a.getValue().device() == b.getValue().device();
 }
@@ -118,7 +118,7 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
   SmallVector<Value> terms;
   if (!whole || sources[original].copies)
     return {get(original, region, place, wanted)};
-  // What lies here in several is summed here, like elsewhere.
+  // Several contributions on this device are summed, as partsOf does elsewhere.
   std::vector<Piece> here;
   for (Piece &part : parts)
     if (onSameDevice(placeOf(part.value), place))
@@ -132,11 +132,12 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
   return terms;
 }
 
-/// What a sum or a join of the region is made of.
+/// The pieces that overlap the region, cut to it, device by device;
+/// contributions of another device already summed there.
 std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
                                            const Box &region, PlaceAttr place) {
-  // Device by device, so that what lies together is joined or summed there
-  // before it moves.
+  // Grouped by device, so that pieces of one device are joined or summed before
+  // any of them is transferred.
   std::map<DeviceId, size_t> known;
   std::vector<std::vector<Piece>> devices;
   for (const Piece &piece : source.pieces)
@@ -152,7 +153,8 @@ std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
   std::vector<Piece> parts;
   for (std::vector<Piece> &local : devices) {
     PlaceAttr at = placeOf(local.front().value);
-    // Only sums are worth it: joining moves the same bytes either way.
+    // Only contributions are combined before they move: a sum is fewer bytes
+    // than its terms, a join has the same.
     if (!onSameDevice(at, place) && anyOverlap(local)) {
       Box hull = local.front().region;
       for (const Piece &piece : local)
@@ -169,7 +171,8 @@ Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
   return move(tile, place);
 }
 
-/// Disjoint parts of the copies that cover the region, those nearby first.
+/// Disjoint parts of copies that together cover the region; copies on the
+/// device of `place` are taken first.
 std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
                                                  const Box &region,
                                                  PlaceAttr place) {
@@ -209,7 +212,8 @@ Value Pieces::move(Value value, PlaceAttr place) {
   Value &there = moved[{value.getAsOpaquePointer(), place.getValue().device()}];
   if (!there) {
     auto type = cast<RankedTensorType>(value.getType());
-    // Transfers have a lane of their own, beside which the device computes.
+    // The transfer runs on the device's transfer lane, so that the compute lane
+    // goes on meanwhile.
     auto lane = PlaceAttr::get(builder.getContext(),
                                place.getValue().on(Lane::transfer()));
     there = create<TransferOp>(
@@ -232,8 +236,9 @@ Value Pieces::combine(std::vector<Piece> parts, const Box &region,
                            : join(std::move(parts), region, place);
 }
 
-/// Disjoint parts and zeros elsewhere; zeros alone where no tile made anything:
-/// of the gradient of what no window and no slice looks at.
+/// Assembles disjoint parts by `concat`, and fills elements that no part covers
+/// with zeros. With no part at all it is a `fill`: the gradient of elements
+/// that no window and no slice reads.
 Value Pieces::join(std::vector<Piece> parts, const Box &region,
                    PlaceAttr place) {
   if (parts.size() == 1 && parts[0].region == region)
@@ -246,7 +251,8 @@ Value Pieces::join(std::vector<Piece> parts, const Box &region,
   if (parts.size() == 1)
     return parts[0].value;
 
-  // Cuts that go through no part, along the first axis that has any.
+  // Guillotine cuts: positions along one axis that pass through no part; the
+  // first axis that has any is taken.
   for (size_t d = 0; d < region.size(); ++d) {
     std::vector<int64_t> cuts;
     for (const Piece &part : parts)
@@ -273,11 +279,13 @@ Value Pieces::join(std::vector<Piece> parts, const Box &region,
     return create<ConcatOp>(place, typeAt(like, region, place), slabs,
                             static_cast<int64_t>(d));
   }
-  // Parts that interlock: each in zeros, and the sum.
+  // The parts interlock (a pinwheel), so that no such cut exists: each is
+  // padded with zeros, and the results are added.
   return sum(parts, region, place);
 }
 
-/// The parts, each with zeros around it, in their order.
+/// Pads each part to the region with zeros and adds the results in the order of
+/// the parts, at most `maxTerms` in one op.
 Value Pieces::sum(const std::vector<Piece> &parts, const Box &region,
                   PlaceAttr place) {
   SmallVector<Value> terms;

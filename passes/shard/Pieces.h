@@ -1,9 +1,29 @@
 //===- Pieces.h - Values that lie in pieces on several devices --*- C++ -*-===//
 //
-// Where the tiles of a value lie, and how a region of it is brought to a
-// device: cut out of a piece, moved, joined, and summed where pieces overlap.
-// What is already there is used as it is; a piece goes to a device once.
-// Joining and cutting are views later, where memory allows (passes/schedule).
+// Delivers a region of a value to a device, and creates the ops that this
+// takes: `slice`, `transfer`, `concat`, `pad`, `fill` and `sum`.
+// FunctionSharder asks for every operand of every tile. Halo exchange,
+// re-tiling, gather and the reduction of partial sums are all such requests;
+// none of them has code of its own.
+//
+// The nouns:
+//   original      a value of the unsharded function
+//   piece         a value that holds one region of an original, on one device
+//   copies        pieces of one original that hold equal elements where they
+//                 overlap (parameters, arguments, results of updates)
+//   contributions pieces of an original that are added where they overlap
+//                 (partial sums, gradients of overlapping windows)
+//   request       a region of an original, wanted at a place
+//
+// A request is answered from pieces on the same device where these suffice, and
+// each value is transferred to a device at most once. Contributions that lie
+// together on another device are summed there first, so that one tensor is
+// sent.
+//
+// Does not decide where tiles run (passes/plan), nor who updates a parameter
+// (Updates.cpp). A slice or concat made here costs no copy if StorageMap can
+// make it a view (passes/schedule/Storage.h). `meaning::Piece`
+// (passes/verify/Meaning.h) is a range of bytes, not a region.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_PIECES_H
@@ -17,57 +37,68 @@
 
 namespace lwcc::shard {
 
-/// Where a tile lies.
+/// The place of a sharded value: the encoding of its type.
 train::PlaceAttr placeOf(mlir::Value tile);
 
+/// The type of a region of a tensor of type `like`, at a place.
 mlir::RankedTensorType typeAt(mlir::Type like, const Box &region,
                               train::PlaceAttr place);
 
-/// The first element of `region` in a tensor that holds `outer`.
+/// The index of the first element of `region` inside a tensor that holds
+/// `outer`.
 llvm::SmallVector<int64_t> offsetIn(const Box &outer, const Box &region);
 
-/// Says that an op is one tile, which runs at `place`.
+/// Makes an op one tile that runs at `place`: sets its tiling to degree 1
+/// everywhere.
 void setPlace(mlir::Operation *op, train::PlaceAttr place);
 
-/// What a request serves: ops that are made for it get this layer and phase.
+/// On whose behalf a region is requested: the ops that the request creates
+/// carry this layer and phase.
 struct Purpose {
   llvm::StringRef layer;
   Phase phase = Phase::forward;
 };
 
-/// Place, layer, phase and the name of the only result of an op that is made.
+/// Sets the place, the layer, the phase and the name of the only result of a
+/// newly created op.
 void describe(mlir::Operation *op, train::PlaceAttr place, Purpose purpose,
               llvm::StringRef name);
 
+/// The pieces of all originals of one function, and the answers to requests.
 class Pieces {
 public:
-  /// New ops go to where `builder` stands. Its place of insertion must only
-  /// move forward.
+  /// Ops are created at the insertion point of `builder`. The point must only
+  /// move forward: a value that was made for one request is used again by later
+  /// ones.
   explicit Pieces(mlir::OpBuilder &builder) : builder(builder) {}
 
-  /// `tile` holds a region of `original`; with `kept`, only this part of it is
-  /// good. Pieces of one value that overlap are contributions to a sum; what no
-  /// piece covers is zero.
+  /// Registers `tile` as a piece that holds `region` of `original`. If `kept`
+  /// is given, only this part of the tile is valid and the rest is cut off.
+  /// Pieces of one original that overlap are contributions; elements that no
+  /// piece covers are zero.
   void add(mlir::Value original, const Box &region, mlir::Value tile,
            const std::optional<Box> &kept = std::nullopt);
 
-  /// Pieces of this value are copies of the same elements instead. `make` is
-  /// asked for another copy where no device nearby holds one; it may return
-  /// null or be absent, and the region is then taken from the copies there are.
+  /// Declares the pieces of `original` to be copies. `make` creates one more
+  /// copy; `get` calls it when no piece on the device holds the region. If
+  /// `make` is absent or returns null, the region is assembled from the copies
+  /// that exist, on whatever device they lie.
   using MakeCopy =
       std::function<mlir::Value(const Box &region, train::PlaceAttr place)>;
   void setCopies(mlir::Value original, MakeCopy make = {});
 
-  /// The region of `original`, on the device of `place`.
+  /// A value that holds `region` of `original`, on the device of `place`.
   mlir::Value get(mlir::Value original, const Box &region,
                   train::PlaceAttr place, Purpose purpose);
 
-  /// The same as tensors of this region whose sum it is, in a fixed order; one
-  /// of a device that has several.
+  /// The contributions to `region` of `original`, on the device of `place`:
+  /// tensors of the region's shape whose sum is the region. Each device gives
+  /// at most one. Their order is that of the pieces, so that every device that
+  /// adds them gets the same bits. An update op adds them itself (Updates.cpp).
   llvm::SmallVector<mlir::Value> terms(mlir::Value original, const Box &region,
                                        train::PlaceAttr place, Purpose purpose);
 
-  /// One tile, on the device of `place`.
+  /// `tile` itself, on the device of `place`: a transfer if it lies elsewhere.
   mlir::Value bring(mlir::Value tile, train::PlaceAttr place, Purpose purpose);
 
 private:
@@ -75,13 +106,15 @@ private:
     Box region;
     mlir::Value value;
   };
+  /// The pieces of one original; `copies` and `make` as in setCopies.
   struct Source {
     std::vector<Piece> pieces;
     bool copies = false;
     MakeCopy make;
   };
 
-  /// Says what the ops that follow are made for.
+  /// Sets layer, phase, name, type and location of the ops that are created
+  /// next.
   void serve(mlir::Value value, Purpose wanted);
   static bool anyOverlap(const std::vector<Piece> &parts);
   std::vector<Piece> partsOfCopies(const Source &source, const Box &region,
@@ -106,8 +139,8 @@ private:
   llvm::DenseMap<mlir::Value, std::map<Key, mlir::Value>> made;
   std::map<std::pair<void *, DeviceId>, mlir::Value> moved;
   Purpose purpose;
-  llvm::StringRef name; ///< of the value that is asked for
-  mlir::Type like;      ///< its type
+  llvm::StringRef name; ///< of the original that is requested
+  mlir::Type like;      ///< type of that original
   mlir::Location loc = builder.getUnknownLoc();
 };
 

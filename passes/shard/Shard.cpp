@@ -1,15 +1,15 @@
 //===- Shard.cpp - One op per tile, every value in its place --------------===//
 //
 // Takes `planned`, gives `sharded`: an op becomes one op per tile of its
-// layer's tiling, which runs at the tile's place; what a tile needs is brought
-// there (Pieces.h), so that a missing transfer is a type error.
+// layer's tiling, and runs at the tile's place. A value's place is part of its
+// type, and what a tile reads is brought to its place (Pieces.h); so a
+// forgotten transfer is a verifier error.
 //
-// A parameter, an input and the scalars have a copy of what is read of them on
-// every device that reads it; each copy is a parameter or an argument of its
-// own.
+// Each device that reads a region of a parameter or argument has a part of it:
+// a parameter or an argument of its own.
 //
-// Decides nothing about tilings, and nothing about order: updates are collected
-// at the end of the step and drawn forward by train-schedule.
+// Does not decide tilings (passes/plan). Does not decide order: updates are
+// placed at the end of the step here, and train-schedule moves them forward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ FlatSymbolRefAttr ModuleSharder::makePart(ParameterOp whole, const Box &region,
   return FlatSymbolRefAttr::get(part.getSymNameAttr());
 }
 
-/// The names of the arguments, and the function's type.
+/// Sets the attributes of the new arguments and the function's type.
 static void finishSignature(func::FuncOp func, Block &old, Block &body,
                             ArrayRef<std::pair<unsigned, Part>> arguments) {
   Builder builder(func.getContext());
@@ -73,7 +73,8 @@ LogicalResult ModuleSharder::run() {
   SmallVector<func::FuncOp> funcs;
   for (StringRef name : {trainStepFunc, evaluateFunc})
     if (auto func = module.lookupSymbol<func::FuncOp>(name)) {
-      // The first, the training step, says which copies there are.
+      // @train_step comes first and says which parts of parameters exist;
+      // @evaluate reads these.
       sharders.push_back(std::make_unique<FunctionSharder>(
           *this, func, /*mayAddCopies=*/funcs.empty()));
       funcs.push_back(func);
@@ -87,7 +88,8 @@ LogicalResult ModuleSharder::run() {
     old.dropAllReferences();
     finishSignature(func, old, body, arguments);
   }
-  // A parameter that is one whole copy keeps its name and says no more.
+  // A parameter with one part that is the whole keeps its name, and its
+  // attributes of a part are dropped.
   llvm::DenseMap<Attribute, FlatSymbolRefAttr> renamed;
   for (ParameterOp whole : wholes) {
     std::vector<Part> &parts = parameters[whole.getSymName()];
@@ -96,7 +98,7 @@ LogicalResult ModuleSharder::run() {
                    wholeOf(cast<RankedTensorType>(whole.getType()).getShape());
     StringAttr name = whole.getSymNameAttr();
     if (parts.empty())
-      continue; // nobody reads it: it is only saved
+      continue; // no op reads it: it is only saved
     symbols.erase(whole);
     if (!one)
       continue;

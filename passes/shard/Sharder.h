@@ -1,8 +1,13 @@
 //===- Sharder.h - A module and its functions, tile by tile -----*- C++ -*-===//
 //
-// The state of the pass train-shard (Shard.cpp): which parts of parameters and
-// arguments lie where, and the function that is being made. Tiles and what they
-// read: FunctionSharder.cpp; updates of parameters: Updates.cpp.
+// The state of the pass train-shard (Shard.cpp). ModuleSharder knows which part
+// of each parameter and argument lies on which device; both functions share it.
+// FunctionSharder makes one function: tiles and their operands
+// (FunctionSharder.cpp), results that are not sums (Combine.cpp), updates of
+// parameters (Updates.cpp).
+//
+// Does not decide cuts (TileRules.h), nor how a region gets to a device
+// (Pieces.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_SHARDER_H
@@ -18,14 +23,15 @@
 
 namespace lwcc::shard {
 
-/// A part of a parameter or argument on one device.
+/// A region of a parameter or argument that one device holds.
 struct Part {
   Box region;
   train::PlaceAttr place;
-  mlir::FlatSymbolRefAttr parameter; ///< of a parameter: the symbol of the part
+  mlir::FlatSymbolRefAttr parameter; ///< null: a part of an argument
 };
 
-/// What both functions share: parameters and arguments.
+/// What @train_step and @evaluate share: the parts of parameters and of
+/// arguments.
 class ModuleSharder {
 public:
   ModuleSharder(mlir::ModuleOp module, bool localStatistics)
@@ -39,31 +45,35 @@ private:
                                    train::PlaceAttr place);
 
   mlir::ModuleOp module;
-  bool localStatistics; ///< of batch normalization
+  bool localStatistics; ///< batch statistics per part of the samples
   mlir::SymbolTable symbols;
   llvm::MapVector<llvm::StringRef, std::vector<Part>> parameters;
-  /// By number of the unsharded argument; in the order of the new ones.
+  /// The parts of all arguments with the number of the unsharded argument, in
+  /// the order of the new arguments.
   std::vector<std::pair<unsigned, Part>> arguments;
   std::map<DeviceId, int64_t> ownedBytes;
 };
 
-/// Ops that stand for one part of the samples (LocalStatistics.cpp): of each
-/// only that part's tiles are made.
+/// Clones of ops that compute with the batch statistics of one part of the
+/// samples (LocalStatistics.cpp). makeTiles makes only the tiles of that part
+/// from a clone.
 struct PartialOps {
   struct Part {
     int64_t part = 0;
-    /// Per result: the value of all samples that it is a piece of, too; may be
-    /// null, or absent at the end.
+    /// For each result of the clone, the original value of which it is a piece,
+    /// too; null where there is none. The list may be shorter than the results.
     llvm::SmallVector<mlir::Value> also;
   };
   llvm::DenseMap<mlir::Operation *, Part> ops;
-  /// Those in whose place they stand: none of their tiles are made.
+  /// Originals that have clones: tileOp makes no tiles of them.
   llvm::SmallPtrSet<mlir::Operation *, 16> replaced;
 };
 
-/// Gives every part of the samples batch statistics of its own.
+/// Clones the ops of each batch normalization, once per part of the samples
+/// (--bn=local).
 mlir::LogicalResult localizeStatistics(mlir::Block &body, PartialOps &partial);
 
+/// Makes the sharded body of one function.
 class FunctionSharder {
 public:
   FunctionSharder(ModuleSharder &shared, mlir::func::FuncOp func,
@@ -72,7 +82,8 @@ public:
         mayAddCopies(mayAddCopies), builder(func.getContext()),
         pieces(builder) {}
   mlir::LogicalResult run();
-  /// Gives the function the arguments that others have added since.
+  /// Adds the arguments that the other function's tiles have asked for, so that
+  /// both signatures are equal.
   void addArguments();
 
 private:
@@ -112,12 +123,12 @@ private:
   size_t combined = 0;
 };
 
-/// Takes apart what a tile cannot do alone, of ops that are cut so that it
-/// must: a ReLU behind partial sums, the mean of losses, what looks at all
-/// classes (TakeApart.cpp).
+/// Replaces ops whose tiles are not independent as they are cut: a ReLU on
+/// partial sums, the mean of losses, what reads all classes (TakeApart.cpp).
 void takeApart(mlir::Block &body);
 
-/// Says of which tensor an argument or a parameter is a part.
+/// The attributes that say which region `box` of which tensor of shape `shape`
+/// a parameter or argument holds; the trainer's tables are made of them.
 llvm::SmallVector<mlir::NamedAttribute> partAttributes(mlir::Builder &builder,
                                                        llvm::StringRef tensor,
                                                        const Shape &shape,

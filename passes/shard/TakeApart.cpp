@@ -1,18 +1,21 @@
 //===- TakeApart.cpp - What a tile cannot do alone ------------------------===//
 //
-// Some ops do in one call what their tiles can only do together: a product with
-// a fused ReLU, which must not be taken of partial sums, a mean of losses,
-// which divides by something of all samples, and what looks at all classes.
-// Where such an op is cut that way, it becomes one that can be cut and what
-// must be done with the sum.
+// Replaces ops whose result on a tile is not a part of their result on the
+// whole, in the function that is about to be sharded:
+// - a product or convolution with a fused ReLU that is cut along k: ReLU of
+//   partial sums is not ReLU of their sum, so the ReLU becomes an op of its own
+//   behind the sum;
+// - a mean loss that is cut along n: it divides by the weights of all samples,
+//   so it becomes a sum of losses and a division;
+// - what reads all classes, cut along c: TakeClassesApart.cpp.
 //
+// Changes no op whose tiles are independent, and decides no cuts.
 //===----------------------------------------------------------------------===//
 
 #include "passes/shard/TakeApart.h"
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace lwcc;
@@ -54,13 +57,20 @@ Value shard::overDivisor(Substitute &make, StringRef name, Value sum,
   return make.map(name, "x0 / x1", {sum, divisor});
 }
 
-/// What the sum is called of whose mean has this name.
+/// The name of the sum of losses whose mean is called `mean`.
 static std::string sumOf(StringRef mean) {
   return mean.empty() ? "" : (mean + ".sum").str();
 }
 
-template <typename OpT>
-static void splitOffRelu(OpT op) {
+Value shard::divisorOf(Substitute &make, LabelLossOpInterface op) {
+  return make
+      .create<LossWeightOp>("loss_weight", tensorOf(op->getContext(), {}),
+                            op.getLabels(), op.getWeight(),
+                            shapeOf(op.getScores())[1], op.getIgnoreIndex())
+      .getSum();
+}
+
+static void splitOffRelu(FusedReluOpInterface op) {
   op.setRelu(false);
   Value result = op->getResult(0);
   Substitute make(op);
@@ -69,45 +79,30 @@ static void splitOffRelu(OpT op) {
   result.replaceAllUsesExcept(relu, relu.getDefiningOp());
 }
 
-template <typename OpT>
-static void splitOffMean(OpT op) {
+static void splitOffMean(LabelLossOpInterface op) {
   op.setSum(true);
   Substitute make(op);
-  Value divisor = divisorOf(make, op), sum = op.getLoss();
+  Value divisor = divisorOf(make, op);
+  if (OpOperand *gradient = op.getLossGradient()) {
+    // Without a name: as it is called after its layer
+    // (passes/schedule/Names.h).
+    StringRef name = nameOf(gradient->get());
+    gradient->set(overDivisor(
+        make, name.empty() ? ("d_" + layerOf(op) + ".sum").str() : sumOf(name),
+        gradient->get(), divisor));
+    return;
+  }
+  Value sum = op->getResult(0);
   make.builder.setInsertionPointAfter(op);
   std::string name = nameOf(sum).str();
   Value mean = overDivisor(make, name, sum, divisor);
   sum.replaceAllUsesExcept(mean, mean.getDefiningOp());
-  if (auto names = op->template getAttrOfType<ArrayAttr>(namesAttr)) {
-    auto renamed =
-        llvm::to_vector(names.template getAsValueRange<StringAttr>());
+  if (auto names = op->getAttrOfType<ArrayAttr>(namesAttr)) {
+    auto renamed = llvm::to_vector(names.getAsValueRange<StringAttr>());
     std::string ofSum = sumOf(name);
-    renamed[cast<OpResult>(sum).getResultNumber()] = ofSum;
+    renamed[0] = ofSum;
     setNames(op, renamed);
   }
-}
-
-template <typename OpT>
-static void splitOffMeanGrad(OpT op) {
-  op.setSum(true);
-  Substitute make(op);
-  Value divisor = divisorOf(make, op);
-  // Without a name: as it is called after its layer (passes/schedule/Names.h).
-  StringRef name = nameOf(op.getDloss());
-  op.getDlossMutable().assign(overDivisor(
-      make, name.empty() ? ("d_" + layerOf(op) + ".sum").str() : sumOf(name),
-      op.getDloss(), divisor));
-}
-
-/// Whether an op is cut along what it normalizes over or looks for labels in.
-static bool isCutAlongClasses(Operation *op, const Cuts &cuts) {
-  auto alongAxis = [&](auto softmax) {
-    int dim = usualAxes(shapeOf(softmax.getY()))[softmax.getAxis()];
-    return dim != none && cuts.degrees[dim] > 1;
-  };
-  return TypeSwitch<Operation *, bool>(op)
-      .Case<SoftmaxOp, SoftmaxGradOp>(alongAxis)
-      .Default([&](Operation *) { return cuts.degrees[c] > 1; });
 }
 
 void shard::takeApart(Block &body) {
@@ -118,21 +113,17 @@ void shard::takeApart(Block &body) {
     Cuts cuts = cutsOf(&op, cutsOf(tiling));
     if (cuts.none())
       continue;
-    if (isCutAlongClasses(&op, cuts) && takeClassesApart(&op))
-      continue;
-    bool partialSums = cuts.degrees[k] > 1;
-    TypeSwitch<Operation *>(&op)
-        .Case<ConvOp, MatMulOp>([&](auto op) {
-          if (op.getRelu() && partialSums)
-            splitOffRelu(op);
-        })
-        .Case<CrossEntropyOp, NllLossOp>([](auto op) {
-          if (!op.getSum())
-            splitOffMean(op);
-        })
-        .Case<CrossEntropyGradOp, NllLossGradOp>([](auto op) {
-          if (!op.getSum())
-            splitOffMeanGrad(op);
-        });
+    if (auto classes = dyn_cast<ClassesOpInterface>(op)) {
+      int dim = classes.getClassDimension();
+      if (dim != none && cuts.degrees[dim] > 1) {
+        takeClassesApart(classes);
+        continue;
+      }
+    }
+    if (auto product = dyn_cast<FusedReluOpInterface>(op);
+        product && product.getRelu() && cuts.degrees[k] > 1)
+      splitOffRelu(product);
+    if (auto loss = dyn_cast<LabelLossOpInterface>(op); loss && !loss.getSum())
+      splitOffMean(loss);
   }
 }

@@ -1,7 +1,11 @@
 //===- TakeApart.h - New ops in place of one --------------------*- C++ -*-===//
 //
-// What the parts of takeApart (Sharder.h) share: ops that do the work of an op
-// which is taken apart, and say whose they are.
+// Shared by TakeApart.cpp, TakeClassesApart.cpp and LocalStatistics.cpp, which
+// replace one op by several: creates ops that carry the layer, phase and tiling
+// of the op that they replace, and the divisor of a mean loss.
+//
+// Does not decide which ops are replaced (`takeApart` in TakeApart.cpp,
+// `localizeStatistics` in LocalStatistics.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_TAKEAPART_H
@@ -11,7 +15,7 @@
 
 namespace lwcc::shard {
 
-/// Makes ops before one, with its layer, phase and tiling.
+/// Creates ops in front of one op, with its layer, phase and tiling.
 class Substitute {
 public:
   explicit Substitute(mlir::Operation *op) : op(op), builder(op) {}
@@ -22,10 +26,12 @@ public:
     describe(made, name);
     return made;
   }
-  /// An expression of inputs that are broadcast to each other.
+  /// A `map` of the expression `text`; the inputs are broadcast to a common
+  /// shape.
   mlir::Value map(llvm::StringRef name, llvm::StringRef text,
                   mlir::ValueRange inputs);
-  /// The sum over some axes, which are kept with extent 1 or dropped.
+  /// The sum over `axes`. With `keep` these axes stay with extent 1, else they
+  /// are dropped.
   mlir::Value sum(llvm::StringRef name, mlir::Value of,
                   llvm::ArrayRef<int64_t> axes, bool keep);
 
@@ -36,35 +42,20 @@ private:
   void describe(mlir::Operation *made, llvm::StringRef name);
 };
 
-/// The operand or result of a loss or its gradient with a number per class.
-inline mlir::Value scoresOf(train::CrossEntropyOp op) { return op.getLogits(); }
-inline mlir::Value scoresOf(train::CrossEntropyGradOp op) {
-  return op.getProbs();
-}
-inline mlir::Value scoresOf(train::NllLossOp op) { return op.getLogprobs(); }
-inline mlir::Value scoresOf(train::NllLossGradOp op) {
-  return op.getDlogprobs();
-}
+/// The number by which a loss (or its gradient) divides the sum over samples to
+/// get the mean: the sum of the weights of all labels that count
+/// (`loss_weight`).
+mlir::Value divisorOf(Substitute &make, train::LabelLossOpInterface op);
 
-/// What the mean of the losses of an op divides by, a loss or its gradient.
-template <typename OpT>
-mlir::Value divisorOf(Substitute &make, OpT op) {
-  return make
-      .create<train::LossWeightOp>(
-          "loss_weight", train::tensorOf(op.getContext(), {}), op.getLabels(),
-          op.getWeight(), shapeOf(scoresOf(op))[1], op.getIgnoreIndex())
-      .getSum();
-}
-
-/// The quotient of a sum and what divisorOf gave. With no label that counts,
-/// the loss and its gradient are 0.
+/// `sum` divided by the result of divisorOf. If no label counts, sum and
+/// divisor are both 0.
 mlir::Value overDivisor(Substitute &make, llvm::StringRef name, mlir::Value sum,
                         mlir::Value divisor);
 
-/// Replaces an op that works along the classes (of a loss, of a softmax's
-/// gradient) by ops whose tiles each need only their classes, and sums over
-/// all (TakeClassesApart.cpp). False for other ops.
-bool takeClassesApart(mlir::Operation *op);
+/// Replaces an op that reads along the class dimension (softmax, losses, their
+/// gradients, accuracy) by ops that can be cut along it: elementwise ops, and
+/// maxima and sums over the classes (TakeClassesApart.cpp).
+void takeClassesApart(train::ClassesOpInterface op);
 
 } // namespace lwcc::shard
 

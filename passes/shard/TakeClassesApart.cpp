@@ -1,10 +1,17 @@
 //===- TakeClassesApart.cpp - Losses and softmax, cut along classes -------===//
 //
-// A wide classifier need not be gathered for its loss. With a one-hot tensor
-// of the labels, of which each tile makes its own classes, a loss, its gradient
-// and the accuracy are elementwise ops, maxima and sums over the classes, which
-// are cut like any other; what goes between devices is a few numbers per
-// sample.
+// Cuts softmax, cross entropy, their gradients and accuracy along the class
+// dimension, so that the scores of a wide classifier stay distributed
+// (vocabulary-parallel cross entropy in Megatron-LM, Shoeybi et al. 2019, is
+// the same method).
+//
+// Labels become a one-hot tensor, of which each tile makes its own classes. All
+// else is then elementwise ops, maxima and sums over classes, which are cut
+// like any other op. Devices exchange a few numbers per sample: maximum, sum of
+// powers, and the score of the label.
+//
+// Does not decide whether the classes are cut (the plan), nor which ops need
+// this (TakeApart.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,36 +56,36 @@ static Value weightsOf(Substitute &make, Value oneHot, Value weight) {
   return make.map("label_weight", "x0 * x1", {oneHot, weight});
 }
 
-/// The loss from log-probabilities.
-template <typename OpT>
-static Value lossOf(Substitute &make, OpT op, Value logprobs) {
+/// The loss, computed from log-probabilities.
+static Value lossOf(Substitute &make, LabelLossOpInterface op, Value logprobs) {
   Value oneHot =
       oneHotLike(make, logprobs, op.getLabels(), op.getIgnoreIndex());
   Value weights = weightsOf(make, oneHot, op.getWeight());
-  // Of a class that is not the label the logarithm may be infinite; a label of
-  // weight 0 still passes a NaN on.
+  // Only the label's own class is selected, since the logarithm of another
+  // class may be infinite. The test is on the one-hot tensor, not on the
+  // weight: a NaN of a label with weight 0 still reaches the loss.
   Value each = make.map("losses", "x0 != 0.0f ? -x1 * x2 : 0.0f",
                         {oneHot, weights, logprobs});
-  Value sum = make.sum(nameOf(op.getLoss()), each, allAxesOf(each), false);
+  Value sum = make.sum(nameOf(op->getResult(0)), each, allAxesOf(each), false);
   if (op.getSum())
     return sum;
   return overDivisor(make, nameOf(sum), sum, divisorOf(make, op));
 }
 
-/// The gradient of the loss by each sample's own, and the labels' weights.
-template <typename OpT>
-static std::pair<Value, Value> lossGradientOf(Substitute &make, OpT op,
-                                              Value like) {
+/// Two factors of the loss's gradient: the gradient of the total by one
+/// sample's loss, and the one-hot tensor times the class weights.
+static std::pair<Value, Value>
+lossGradientOf(Substitute &make, LabelLossOpInterface op, Value like) {
   Value weights = weightsOf(
       make, oneHotLike(make, like, op.getLabels(), op.getIgnoreIndex()),
       op.getWeight());
-  Value scale = op.getDloss();
+  Value scale = op.getLossGradient()->get();
   if (!op.getSum())
     scale = overDivisor(make, nameOf(scale), scale, divisorOf(make, op));
   return {scale, weights};
 }
 
-/// With the largest element of each row taken off, so that nothing overflows.
+/// Softmax of each row less its largest element, so that exp does not overflow.
 static Value softmaxOf(Substitute &make, StringRef name, Value x, int64_t axis,
                        bool log) {
   auto type = cast<RankedTensorType>(x.getType());
@@ -171,16 +178,11 @@ static void takeApart(SoftmaxGradOp op) {
   op.getDx().replaceAllUsesWith(result);
 }
 
-bool shard::takeClassesApart(Operation *op) {
-  bool known =
-      TypeSwitch<Operation *, bool>(op)
-          .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
-                AccuracyOp, SoftmaxOp, SoftmaxGradOp>([](auto op) {
-            ::takeApart(op);
-            return true;
-          })
-          .Default([](Operation *) { return false; });
-  if (known)
-    op->erase();
-  return known;
+void shard::takeClassesApart(ClassesOpInterface op) {
+  TypeSwitch<Operation *>(op)
+      .Case<CrossEntropyOp, NllLossOp, CrossEntropyGradOp, NllLossGradOp,
+            AccuracyOp, SoftmaxOp, SoftmaxGradOp>(
+          [](auto op) { ::takeApart(op); })
+      .Default([](Operation *) { llvm_unreachable("no way to cut classes"); });
+  op->erase();
 }

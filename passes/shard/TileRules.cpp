@@ -44,7 +44,7 @@ Cuts shard::cutsOf(Operation *op, const Cuts &layer) {
   return cuts;
 }
 
-/// All tensors whole.
+/// The only tile of an op that is not cut: operands and results are whole.
 static Tile wholeTile(Operation *op) {
   Tile tile;
   for (Value operand : op->getOperands())

@@ -1,14 +1,26 @@
 //===- TileRules.h - How an op of a layer is cut ----------------*- C++ -*-===//
 //
-// A layer is cut along its dimensions as the plan says; each of its ops is cut
-// like it where it can be. What an op can do is said by the op itself
-// (TileableOpInterface, ir/train/ops): in which dimensions it can be cut, and
-// for a tile which regions of its operands it reads and of its results it
-// makes. A result whose tiles overlap is a sum of contributions. Where an op
-// cannot be cut along a dimension it is whole there: what it reads is brought
-// together, which is slower and gives the same values.
+// Answers, for one op and the tiling of its layer: into how many tiles the op
+// is cut along each dimension, and which region of each operand and result a
+// tile reads and makes. train-shard makes ops of the answers
+// (FunctionSharder.cpp); the planner prices them (passes/plan/model).
 //
-// Decides nothing about devices (Sharder.h) and degrees (passes/plan).
+// The nouns of this room:
+//   region    a box of a tensor: an interval [begin, end) per dimension (Box)
+//   layer     forward op, backward ops and update that share one tiling
+//   tiling    degrees of a layer along n, c, h, w and k, and a place per tile
+//   cuts      the degrees that one op of the layer takes over from the tiling
+//   tile      one element of the grid of an op's cuts: the op on regions
+//   place     node, device and lane where a tile runs and its results lie
+//
+// An op takes over the layer's degree along each dimension in which it can be
+// cut (`extents` and `allows` of TileableOpInterface, ir/train/ops). Along any
+// other dimension the op stays whole: its operands are gathered there, which is
+// slower and gives the same values. Tiles whose results overlap make
+// contributions to a sum (Pieces.h).
+//
+// Does not decide the degrees or the places of tiles (passes/plan), nor how an
+// operand's region gets to a tile's device (Pieces.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_TILERULES_H
@@ -21,18 +33,21 @@ namespace lwcc::shard {
 using namespace lwcc::tiling;
 using train::Tile;
 
+/// The degrees of a layer's tiling, with the sizes of unequal parts.
 Cuts cutsOf(train::TilingAttr tiling);
 
 Shape shapeOf(mlir::Value value);
 
-/// The extents along which an op can be cut, 1 where it cannot.
+/// The extents along which an op can be cut; 1 along a dimension where it
+/// cannot be cut.
 Grid extentsOf(mlir::Operation *op);
 
-/// How an op of a layer is cut: along each dimension as the layer or, where it
-/// cannot be or is too short, not at all.
+/// The cuts of an op whose layer is cut as `layer` says. The op takes over the
+/// layer's degree along each dimension in which it can be cut without an empty
+/// part; its degree is 1 along any other.
 Cuts cutsOf(mlir::Operation *op, const Cuts &layer);
 
-/// Tile `index` of an op that is cut like this (as cutsOf said).
+/// Tile `index` of an op; `cuts` is what cutsOf returned for the op.
 Tile tileOf(mlir::Operation *op, const Cuts &cuts, const Grid &index);
 
 } // namespace lwcc::shard

@@ -1,15 +1,20 @@
-//===- Updates.cpp - Who updates a parameter that lies in copies ----------===//
+//===- Updates.cpp - How copies of a parameter are updated ----------------===//
 //
-// Where several devices hold a parameter, there are three ways to update it;
-// all read the gradients where they are and sum them in one order:
-//   - each device owns and updates a part, which the others fetch (a
-//     reduce-scatter and an all-gather); optimizer state lies with the owner;
-//   - a parameter of few bytes every device updates for itself (an all-reduce):
-//     the second exchange would cost more than the bytes it saves;
-//   - one that cannot be cut into as many parts has fewer owners, balanced by
-//     bytes.
-// This goes on beside the computation, on the lanes of the transfers. Running
-// statistics have no owner: whoever makes them sends them.
+// Where several devices hold copies of a parameter, one of three methods
+// updates them. In each, gradients are read where they were made and added in
+// one fixed order.
+// - Reduce-scatter and all-gather: each device owns a part, updates it and
+//   sends its new values to the others. Optimizer state lies with the owner
+//   alone (Xu et al., "Automatic cross-replica sharding of weight update in
+//   data-parallel training", 2020; ZeRO stage 1).
+// - All-reduce, for few bytes (isAllReduced, Updates.h): every device updates
+//   its whole copy, which saves the second exchange.
+// - Fewer owners than copies, where the region has too few aligned rows: each
+//   part goes to the device that owns the fewest bytes.
+//
+// Updates that read from other devices run on the transfer lanes, beside the
+// computation. Running statistics have no owner: the device that computes them
+// sends them to the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +31,8 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-/// The parts of a parameter that are updated as one: of its copies, those that
-/// overlap, with all elements between them.
+/// The regions of a parameter that are updated as one: the connected components
+/// of its parts under overlap, each as its bounding box.
 static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
   std::vector<Box> regions;
   for (const Part &part : parts) {
@@ -36,7 +41,7 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
       if (!empty(intersect(regions[i], hull))) {
         hull = hullOf(hull, regions[i]);
         regions.erase(regions.begin() + i);
-        i = 0; // it may reach others now
+        i = 0; // the larger hull may overlap regions that were passed
       } else {
         ++i;
       }
@@ -47,19 +52,19 @@ static std::vector<Box> regionsOf(ArrayRef<Part> parts) {
 }
 
 static int64_t bytesOf(const Box &region, Type tensor) {
-  int64_t bytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
+  int64_t bytes = elementBytes(tensor);
   for (Interval axis : region)
     bytes *= axis.size();
   return bytes;
 }
 
-/// Cuts a region that lies in several copies so that each of their devices
-/// updates a part: then no device sends or receives much more than the others.
-/// A part begins at an address that every kernel accepts, so that it can be
-/// updated and written in place.
+/// Cuts a region into one part per copy, of nearly equal size, so that devices
+/// send and receive about equally much. A part begins at a multiple of the
+/// arena's alignment, so that a kernel can update it in place and write it
+/// there.
 static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
                                       int64_t copies) {
-  int64_t rowBytes = getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = elementBytes(tensor);
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
   int64_t step =
@@ -68,7 +73,7 @@ static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
   int64_t count = std::min(copies, rows / step);
   std::vector<Box> parts;
   for (int64_t i = 0; i < count; ++i) {
-    // Whole steps; the last part has what is left.
+    // Each part has whole steps; the last part also has the remaining rows.
     Interval steps = partOf(rows / step, count, i);
     Box part = region;
     part[0].end =
@@ -79,8 +84,9 @@ static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
   return count > 1 ? parts : std::vector<Box>{region};
 }
 
-/// A copy that is just `region`, on the device that owns the fewest bytes,
-/// which from now on owns `part` of it, too.
+/// Makes a device the owner of `part`: of the devices with a copy that is
+/// exactly `region`, the one that owns the fewest bytes. Creates such a copy if
+/// there is none.
 Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
                                const Box &part) {
   std::vector<Part> &copies = shared.parameters[parameter];
@@ -106,13 +112,14 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
   return *best;
 }
 
-/// The optimizer's op for a part of a parameter, at one device.
+/// Makes the update op of one part of a parameter, at one place.
 void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
                                  PlaceAttr place) {
   assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
   Value gradient = op.getGradientTerms()[0].get();
   SmallVector<Value> terms = pieces.terms(gradient, part, place, purposeOf(op));
-  // More than a kernel takes (Ops.h) are summed before.
+  // A kernel takes at most `maxTerms` gradients (Ops.h); more are summed before
+  // it.
   if (terms.size() > maxTerms)
     terms = {pieces.get(gradient, part, place, purposeOf(op))};
   bool exchanges = llvm::any_of(
@@ -125,7 +132,7 @@ void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
     tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)
                                 ? part
                                 : wholeOf(shapeOf(operand)));
-  // The gradient: below.
+  // The gradient's terms are assigned to the new op below.
   tile.operands[op.getGradientTerms()[0].getOperandNumber()] = std::nullopt;
   tile.results.assign(op->getNumResults(), part);
   Operation *made = makeTile(op, tile, place, /*position=*/{});
@@ -133,13 +140,13 @@ void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
   addPieces(op, made, tile);
 }
 
-/// The optimizer's op of a parameter, for each of its parts where it is owned.
+/// Makes the update ops of a parameter: one per part and owner.
 void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
   auto parameterOf = [](Value value) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
   };
   StringRef weight = parameterOf(op.getWeight());
-  if (shared.parameters[weight].empty()) // nobody reads it but its update
+  if (shared.parameters[weight].empty()) // read by its update alone
     pieces.get(op.getWeight(), wholeOf(shapeOf(op.getWeight())),
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
@@ -171,9 +178,10 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
     write(each, updated);
 }
 
-/// Every copy gets the new value, one by one of the parts that were made.
+/// Writes the new values to every copy, one write per updated part that the
+/// copy overlaps.
 void FunctionSharder::write(WriteOp write, ArrayRef<Box> made) {
-  // By index: what is written was read, so no copy is added here.
+  // The list does not grow here: every copy that is written exists already.
   for (const Part &copy : shared.parameters[write.getParameter()])
     for (const Box &part : made) {
       Box region = intersect(copy.region, part);

@@ -1,6 +1,12 @@
-//===- Updates.h - Who updates what several devices hold --------*- C++ -*-===//
+//===- Updates.h - How copies of a parameter are updated --------*- C++ -*-===//
 //
-// The rule that both the shard pass and the planner's prices go by.
+// Decides for a region of a parameter that several devices hold: all-reduce of
+// the gradient and an update on every device, or reduce-scatter of the
+// gradient, an update of one part per device, and all-gather of the new values.
+// train-shard carries it out (Updates.cpp), and the planner prices it
+// (passes/plan/price/Exchanges.cpp), by this one rule.
+//
+// Does not decide which device owns which part (Updates.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_UPDATES_H
@@ -11,9 +17,9 @@
 
 namespace lwcc::shard {
 
-/// Whether every device that holds a region of a parameter sums and updates all
-/// of it: what each must read is so little that one exchange is quicker than
-/// two.
+/// Whether every device that holds a region sums and updates all of it. True if
+/// the gradients that each device reads are so few bytes that the latency of a
+/// second exchange outweighs what it saves.
 inline bool isAllReduced(int64_t bytes, int64_t copies) {
   constexpr int64_t little = 16 << 10;
   return copies > 1 && bytes * (copies - 1) <= little;
@@ -21,13 +27,15 @@ inline bool isAllReduced(int64_t bytes, int64_t copies) {
 
 /// How the devices that hold copies of a region update it.
 struct SharedUpdate {
-  /// Each sums and updates all of it. Else each owns a part, whose new values
-  /// it sends to the others.
+  /// All-reduce: each device sums and updates the whole region. Otherwise each
+  /// owns a part, and sends its new values to the others.
   bool allReduced = false;
-  /// Bytes that each updates. Parts count as equal here; the shard pass rounds
-  /// them to aligned rows (Updates.cpp), for which prices are too coarse.
+  /// Bytes that each device updates. Parts are equal here; partsToUpdate
+  /// (Updates.cpp) rounds them to aligned rows, a difference that prices
+  /// neglect.
   double owned = 0;
 };
+/// How `copies` copies of a region of so many bytes are updated.
 inline SharedUpdate updateOf(double bytes, size_t copies) {
   const bool allReduced =
       isAllReduced(static_cast<int64_t>(bytes), static_cast<int64_t>(copies));

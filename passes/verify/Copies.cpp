@@ -9,12 +9,6 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
-/// What the trainer saves: it must not depend on which copy is read.
-static bool isState(Role role) {
-  return role == Role::Parameter || role == Role::Statistic ||
-         role == Role::Optimizer || role == Role::Constant;
-}
-
 /// Whether two parts of one tensor have elements in common.
 static bool overlap(BufferOp a, BufferOp b) {
   auto begin = [](BufferOp buffer, int64_t d) {
@@ -30,7 +24,7 @@ static bool overlap(BufferOp a, BufferOp b) {
   return true;
 }
 
-/// In what two parts of a tensor differ that must not, empty if in nothing.
+/// The property in which two parts of one tensor differ, empty if in none.
 static StringRef differenceOf(BufferOp a, BufferOp b) {
   auto extentsOf = [](BufferOp buffer) {
     auto list = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
@@ -44,7 +38,7 @@ static StringRef differenceOf(BufferOp a, BufferOp b) {
     return "extents";
   if (a.getTensorName() != b.getTensorName())
     return "name";
-  for (StringRef name : {"exec.kind", "exec.init", "exec.fresh"})
+  for (StringRef name : {"exec.init", "exec.fresh"})
     if (a->getAttr(name) != b->getAttr(name))
       return name;
   return "";
@@ -55,10 +49,10 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
   llvm::DenseMap<Attribute, BufferOp> firsts;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
     StringAttr tensor = buffer.getTensorName();
-    // Loss and metric are whole. Input, labels and scalars are what their role
-    // says: a parameter may have the same name.
+    // Loss and metric are never cut. Input, labels and scalars are identified
+    // by their role, since a parameter may have the same name.
     Role role = buffer.getRole();
-    if (!buffer.isPersistent() || role == Role::Loss || role == Role::Metric)
+    if (!isState(role) && !isGiven(role))
       continue;
     Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
     BufferOp first = firsts.try_emplace(whole, buffer).first->second;
@@ -83,7 +77,7 @@ LogicalResult lwcc::verifyCopies(SequenceOp sequence,
   for (const WrittenBytes &written : buffers) {
     BufferOp buffer = written.buffer;
     StringAttr tensor = buffer.getTensorName();
-    if (!isState(buffer.getRole()))
+    if (!isState(buffer.getRole())) // the trainer saves any copy of state
       continue;
     tensors[tensor].push_back(&written);
     if (written.bytes == 0 || written.bytes == buffer.getBytes())

@@ -1,9 +1,12 @@
 //===- Copies.h - Copies of a tensor stay equal -----------------*- C++ -*-===//
 //
-// A parameter may lie in several buffers, on several devices, that hold the
-// same elements. They are equal at the start of a run; if a sequence gives one
-// of them new values, it must give them to all, and all parts of a tensor must
-// say the same of it (rule E9 of ir/exec/README.md).
+// Checks rule E9 of ir/exec/README.md. A tensor may lie in several persistent
+// buffers, on several devices, as copies or as parts. They must agree on what
+// the tensor is, and copies must stay equal: they are equal at the start of a
+// run, so a sequence that writes one must write all that overlap it.
+//
+// Does not check that the values written are equal: Meaning.h does, by their
+// numbers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_VERIFY_COPIES_H
@@ -13,19 +16,19 @@
 
 namespace lwcc {
 
-/// Fails, with diagnostics, where two buffers are parts of one global tensor
-/// but differ in its role, element type, extents or initial value.
+/// Reports buffers of one tensor that differ in its role, element type, extents
+/// or initial value.
 mlir::LogicalResult verifyParts(exec::ProgramOp program);
 
-/// What a sequence wrote of a persistent buffer.
+/// How many bytes of a persistent buffer a sequence has written in the end.
 struct WrittenBytes {
   exec::BufferOp buffer;
   int64_t bytes = 0;
 };
 
-/// Fails, with diagnostics, where a buffer that is a part of a global tensor
-/// was written in part, or another one that holds elements of it was not
-/// written. The parts agree on their tensor.
+/// Reports a buffer that a sequence wrote in part, and a buffer that it did not
+/// write although it wrote another with elements in common. The buffers must
+/// have passed verifyParts.
 mlir::LogicalResult verifyCopies(exec::SequenceOp sequence,
                                  llvm::ArrayRef<WrittenBytes> buffers);
 

@@ -1,7 +1,8 @@
 //===- DataFlowRules.cpp - The rules of values ----------------------------===//
 //
-// Of every form: sizes. Of the forms imported and differentiated, which every
-// later one keeps: signatures, parameters, phases, updates.
+// The rules of every form about sizes (A1), and those of `imported` and
+// `differentiated` about signatures, parameters, phases and updates (I1 to D5),
+// which later forms keep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,8 @@ using namespace lwcc::forms;
 // Every form
 //===----------------------------------------------------------------------===//
 
-/// What every pass relies on when it multiplies and adds sizes. (Of the form
-/// exec, its own verifiers hold buffers to the same.)
+/// Rule A1, on which every pass relies when it multiplies and adds sizes. The
+/// verifiers of the exec dialect hold buffers to the same limits.
 void FormRules::sizes() {
   int64_t values = 0;
   auto check = [&](Operation *op, Value value) {
@@ -31,8 +32,7 @@ void FormRules::sizes() {
       return;
     }
     std::optional<int64_t> count = elementCount(type.getShape());
-    int64_t bytes = count.value_or(0) *
-                    int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    int64_t bytes = count.value_or(0) * elementBytes(type);
     if (!count || size_t(type.getRank()) > maxTensorRank)
       broken(op, "A1") << "a value of type " << type << " has more than "
                        << (maxBytes >> 40) << " TiB or " << maxTensorRank
@@ -92,23 +92,24 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   auto isTyped = [&](BlockArgument argument) {
     RankedTensorType type = plainType(argument.getType());
     switch (roleOf(argument)) {
-    case ArgumentRole::Input:
+    case Role::input:
       return type && type.getElementType().isF32();
-    case ArgumentRole::Labels:
+    case Role::labels:
       return type && type.getElementType().isInteger(32);
-    case ArgumentRole::Scalars:
+    case Role::scalars:
       return type == scalarsType(func.getContext());
+    default:
+      return false;
     }
-    llvm_unreachable("all roles covered");
   };
-  auto count = [&](ArgumentRole role) {
+  auto count = [&](Role role) {
     return llvm::count_if(body.getArguments(), [&](BlockArgument argument) {
       return roleOf(argument) == role && isTyped(argument);
     });
   };
-  auto inputs = count(ArgumentRole::Input);
-  auto labels = count(ArgumentRole::Labels);
-  auto scalars = count(ArgumentRole::Scalars);
+  auto inputs = count(Role::input);
+  auto labels = count(Role::labels);
+  auto scalars = count(Role::scalars);
   bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
     return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
   });
@@ -127,7 +128,8 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
                          << argNameAttr;
 }
 
-/// The part lies in the parameter, and in none of `others`, which it joins.
+/// Checks that a write's part lies in the parameter and overlaps none of
+/// `others`; then adds the write to `others`.
 void FormRules::checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others) {
   auto parameter = symbols.lookup<ParameterOp>(write.getParameter());
   if (!parameter) {
@@ -163,7 +165,8 @@ void FormRules::checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others) {
   others.push_back(write);
 }
 
-/// Reads and writes name parameters of their type, at most once each.
+/// Checks that each read and write names a parameter of its type, and that each
+/// parameter is read at most once and written once or in disjoint parts.
 void FormRules::checkParameters(func::FuncOp func) {
   auto check = [&](Operation *op, StringRef name, Value value,
                    llvm::SmallDenseMap<StringRef, Operation *> &seen) {
@@ -233,7 +236,7 @@ void FormRules::differentiated() {
   }
 }
 
-/// Forward, backward and update follow from each other in this order.
+/// Checks that data flows from forward to backward to update, never back.
 void FormRules::checkPhases(func::FuncOp func) {
   for (Operation &op : opsOf(func)) {
     if (phaseOf(&op) == Phase::forward && isGradientOrUpdate(&op) &&
@@ -251,7 +254,7 @@ void FormRules::checkPhases(func::FuncOp func) {
   }
 }
 
-/// Every trainable parameter that the loss depends on is written.
+/// Checks that every trainable parameter on which the loss depends is written.
 void FormRules::checkUpdates(func::FuncOp step) {
   llvm::SmallDenseSet<StringRef> written;
   for (auto write : step.getOps<WriteOp>())
@@ -268,7 +271,7 @@ void FormRules::checkUpdates(func::FuncOp step) {
     if (!read || written.contains(read.getParameter()))
       continue;
     auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
-    if (parameter && parameter.getKind() == ParameterKind::Trainable)
+    if (parameter && parameter.getRole() == Role::trainable)
       broken(read, "D2") << "trainable parameter @" << read.getParameter()
                          << " is never updated";
   }

@@ -1,8 +1,12 @@
 //===- FormRules.h - The rules of each form ---------------------*- C++ -*-===//
 //
-// The rules of ir/train/README.md, by their numbers. A form keeps the rules of
-// the forms before it, so the checks add up (VerifyForm.cpp). The op verifiers
-// have run already; what they check (shapes, attributes) is not checked again.
+// The rules of ir/train/README.md, by their numbers (I1, D2, ...). A form keeps
+// the rules of the forms before it; VerifyForm.cpp says which rules are checked
+// of which form. Sources: DataFlowRules.cpp (A, I, D) and PlacementRules.cpp
+// (P, S, C).
+//
+// Does not check what the verifiers of single ops have checked before (shapes,
+// attributes), nor the form `exec` beyond its outline (ScheduleVerifier.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_VERIFY_FORMRULES_H
@@ -15,7 +19,8 @@ namespace lwcc::forms {
 using namespace mlir;
 using namespace lwcc::train;
 
-/// Reports violations; knows whether there were any.
+/// Checks the rules of a module; reports every violation with the rule's
+/// number.
 class FormRules {
 public:
   explicit FormRules(ModuleOp module) : module(module), symbols(module) {}
@@ -62,7 +67,7 @@ private:
   static Operation *terminatorOf(func::FuncOp func) {
     return func.getBody().front().getTerminator();
   }
-  /// The two functions of every form from `differentiated` on.
+  /// @train_step and @evaluate, as far as they exist.
   SmallVector<func::FuncOp> both() {
     SmallVector<func::FuncOp> funcs;
     for (StringRef name : {trainStepFunc, evaluateFunc})
@@ -75,7 +80,7 @@ private:
   SymbolTable symbols;
 };
 
-/// A type without its place.
+/// A tensor type without its place; null for any other type.
 inline RankedTensorType plainType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor
@@ -88,9 +93,9 @@ inline bool isScalar(Type type) {
   return tensor && tensor.getRank() == 0 && tensor.getElementType().isF32();
 }
 
+/// Whether an op belongs to the backward pass or the update.
 inline bool isGradientOrUpdate(Operation *op) {
-  return op->hasTrait<GradientOp>() || op->hasTrait<UpdateOp>() ||
-         isa<WriteOp>(op);
+  return op->hasTrait<GradientOp>() || isa<UpdateOpInterface, WriteOp>(op);
 }
 
 } // namespace lwcc::forms

@@ -1,8 +1,8 @@
 //===- FunctionMeaning.cpp - What a function computes ---------------------===//
 //
-// The side of the values: each op once, in the order of the function. Ops that
-// become a call of another name are translated here; nothing is known of
-// memory.
+// The meaning of a function, by its SSA values: evaluates each op once, in
+// program order. Ops that become calls of another name (map, constant) are
+// translated here. Nothing is known of memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ static RankedTensorType typeOf(Type type) {
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
 }
 
-/// Everything that the op says of itself, defaults included.
+/// The parameters of an op, defaults included.
 static DictionaryAttr fieldsOf(mlir::Operation *op) {
   op->getName().populateDefaultProperties(op->getPropertiesStorage());
   NamedAttrList fields;
@@ -40,7 +40,7 @@ static meaning::Operation translate(mlir::Operation *op) {
   if (auto map = dyn_cast<train::MapOp>(op)) {
     operation.expression = map.getExpr();
     operation.inputs = map.getInputs().size();
-    // Which part of a tensor it draws random numbers for.
+    // The part of the tensor for which a map draws random numbers.
     NamedAttrList fields;
     if (Attribute begin = op->getAttr(train::beginAttr))
       fields.append("begin", begin);
@@ -59,33 +59,6 @@ static meaning::Operation translate(mlir::Operation *op) {
   return operation;
 }
 
-static exec::Role roleOf(train::ParameterKind kind) {
-  switch (kind) {
-  case train::ParameterKind::Trainable:
-  case train::ParameterKind::Frozen:
-    return exec::Role::Parameter;
-  case train::ParameterKind::Statistic:
-    return exec::Role::Statistic;
-  case train::ParameterKind::Optimizer:
-    return exec::Role::Optimizer;
-  case train::ParameterKind::Constant:
-    return exec::Role::Constant;
-  }
-  llvm_unreachable("all kinds covered");
-}
-
-static exec::Role roleOf(train::ArgumentRole role) {
-  switch (role) {
-  case train::ArgumentRole::Input:
-    return exec::Role::Input;
-  case train::ArgumentRole::Labels:
-    return exec::Role::Labels;
-  case train::ArgumentRole::Scalars:
-    return exec::Role::Scalars;
-  }
-  llvm_unreachable("all roles covered");
-}
-
 namespace {
 
 class FunctionReader {
@@ -96,8 +69,8 @@ public:
   SmallVector<int64_t> run();
 
 private:
-  /// A tensor that outlives the step.
-  void addTensor(exec::Role role, StringRef name, Type type,
+  /// Registers a tensor that becomes a persistent buffer.
+  void addTensor(Role role, StringRef name, Type type,
                  DictionaryAttr attributes, ArrayRef<Attribute> more = {});
   void addParametersAndArguments();
   void evaluate(mlir::Operation *op);
@@ -110,7 +83,7 @@ private:
   Builder builder;
   Evaluator evaluator;
   llvm::DenseMap<Attribute, size_t> parameters; ///< by symbol
-  // Of parameters, then of arguments: what they hold at first, in the end.
+  // Of parameters, then arguments: type, content at first, content in the end.
   SmallVector<RankedTensorType> types;
   SmallVector<Content> before, after;
   llvm::DenseMap<Value, Content> contents;
@@ -118,7 +91,7 @@ private:
 
 } // namespace
 
-void FunctionReader::addTensor(exec::Role role, StringRef name, Type type,
+void FunctionReader::addTensor(Role role, StringRef name, Type type,
                                DictionaryAttr attributes,
                                ArrayRef<Attribute> more) {
   types.push_back(typeOf(type));
@@ -129,7 +102,7 @@ void FunctionReader::addTensor(exec::Role role, StringRef name, Type type,
   };
   SmallVector<int64_t> zeros(shape.size(), 0);
   SmallVector<Attribute> properties = {
-      exec::RoleAttr::get(func.getContext(), role),
+      train::RoleAttr::get(func.getContext(), role),
       attributeOr(train::tensorAttr, builder.getStringAttr(name)),
       attributeOr(train::dimsAttr, builder.getDenseI64ArrayAttr(shape)),
       attributeOr(train::beginAttr, builder.getDenseI64ArrayAttr(zeros))};
@@ -141,16 +114,15 @@ void FunctionReader::addParametersAndArguments() {
   auto module = func->getParentOfType<ModuleOp>();
   for (auto parameter : module.getOps<train::ParameterOp>()) {
     parameters[parameter.getSymNameAttr()] = before.size();
-    addTensor(roleOf(parameter.getKind()), parameter.getSymName(),
-              parameter.getType(), parameter->getDiscardableAttrDictionary(),
-              {parameter.getKindAttr(), parameter.getInitAttr(),
-               parameter.getFreshAttr()});
+    addTensor(parameter.getRole(), parameter.getSymName(), parameter.getType(),
+              parameter->getDiscardableAttrDictionary(),
+              {parameter.getInitAttr(), parameter.getFreshAttr()});
   }
   for (BlockArgument argument : func.getArguments()) {
     std::string name = train::nameOf(argument).str();
     if (name.empty())
       name = "arg" + std::to_string(argument.getArgNumber());
-    addTensor(roleOf(train::roleOf(argument)), name, argument.getType(),
+    addTensor(train::roleOf(argument), name, argument.getType(),
               func.getArgAttrDict(argument.getArgNumber()));
     contents[argument] = before.back();
   }
@@ -163,7 +135,8 @@ void FunctionReader::write(train::WriteOp write) {
   SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
   if (auto begin = write.getBegin())
     start.assign(begin->begin(), begin->end());
-  // Only what is stored densely can be written; train-to-exec says so.
+  // A part that is not stored densely cannot be written: train-to-exec reports
+  // it.
   int64_t first = denseRange(whole, start, step, part).value_or(0);
   int64_t end = first + exec::bytesOf(part);
   Content now = rangeOf(after[number], 0, first);
@@ -201,9 +174,8 @@ SmallVector<int64_t> FunctionReader::run() {
     numbers.push_back(Evaluator::numberOf(func.getSymName(), first, last));
   for (Value result : body.getTerminator()->getOperands()) {
     RankedTensorType type = typeOf(result.getType());
-    auto role = exec::RoleAttr::get(func.getContext(),
-                                    type.getRank() == 0 ? exec::Role::Loss
-                                                        : exec::Role::Metric);
+    auto role = train::RoleAttr::get(
+        func.getContext(), type.getRank() == 0 ? Role::loss : Role::metric);
     numbers.push_back(Evaluator::numberOf(
         func.getSymName(), evaluator.initial(numbers.size(), type, {role}),
         contents.lookup(result)));

@@ -1,12 +1,14 @@
 //===- Meaning.cpp - What an operation means ------------------------------===//
 //
-// Movements are resolved into the bytes that they move, by arithmetic of their
-// own (the compiler's is in ir/exec/Views.cpp, which this is to judge);
-// every other operation makes new values, named by their hash.
+// The semantics of operations. A movement rearranges the pieces of its operand,
+// by index arithmetic of this file: ir/exec/Views.cpp has the compiler's, which
+// is on trial here. Any other operation makes new values, numbered by their
+// hash (xxh3, 64 bits).
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/verify/Meaning.h"
+#include "ir/train/Train.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,7 +52,7 @@ Content meaning::rangeOf(ArrayRef<Piece> content, int64_t first,
   return range;
 }
 
-/// Dimensions from the one whose neighbours are furthest apart in memory.
+/// Dimensions in the order of storage, outermost first.
 static SmallVector<int64_t> storageOrder(RankedTensorType type) {
   if (exec::isChannelsLast(type))
     return {0, 2, 3, 1};
@@ -66,7 +68,8 @@ std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
       part.getRank() != whole.getRank() || start.size() != rank ||
       step.size() != rank)
     return std::nullopt;
-  // From outside to inside: one element, then a range, then everything.
+  // From the outermost dimension in: extents of 1, then one range, then whole
+  // extents.
   int64_t first = 0;
   bool one = true;
   for (int64_t d : storageOrder(whole)) {
@@ -77,11 +80,11 @@ std::optional<int64_t> meaning::denseRange(RankedTensorType whole,
     one &= extent == 1;
     first = first * all + start[d];
   }
-  return first * whole.getElementTypeBitWidth() / 8;
+  return first * train::elementBytes(whole);
 }
 
-/// Whether the same bytes are the same elements in logical order. Where at most
-/// one of channels and pixels has an extent, channels-last is row-major.
+/// Whether a reshape moves no bytes. Channels-last equals row-major if there is
+/// one channel or one pixel.
 static bool samePlaces(RankedTensorType from, RankedTensorType to) {
   auto layout = [](RankedTensorType type) -> std::array<int64_t, 3> {
     if (exec::isChannelsLast(type)) {
@@ -96,7 +99,7 @@ static bool samePlaces(RankedTensorType from, RankedTensorType to) {
          layout(from) == layout(to);
 }
 
-/// Whether the same bytes are the elements with their dimensions permuted.
+/// Whether a transpose by `perm` moves no bytes.
 static bool samePlaces(RankedTensorType from, RankedTensorType to,
                        ArrayRef<int64_t> perm) {
   auto size = perm.size();
@@ -142,7 +145,7 @@ uint64_t Evaluator::textHash(Type type) {
 }
 
 namespace lwcc::meaning {
-/// The words that a value's number is made of.
+/// Collects the words that a value's number is the hash of.
 class Hash {
 public:
   Hash(Evaluator &evaluator, StringRef kind) : evaluator(evaluator) {
@@ -208,7 +211,7 @@ Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
   hash.add(type);
   for (auto [d, begin] : llvm::enumerate(start))
     hash.add(uint64_t(begin));
-  // Of one element no step is ever taken.
+  // With one element no step is taken, so the step means nothing.
   for (auto [d, distance] : llvm::enumerate(step)) {
     bool moot = d < size_t(type.getRank()) && type.getDimSize(d) == 1;
     hash.add(uint64_t(moot ? 1 : distance));
@@ -216,119 +219,86 @@ Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
   return wholeValue(hash.finish(), type);
 }
 
-/// A list among the fields, empty if there is none.
-static ArrayRef<int64_t> listOf(const meaning::Operation &operation,
-                                StringRef name) {
-  auto list = operation.fields ? operation.fields.getAs<DenseI64ArrayAttr>(name)
-                               : DenseI64ArrayAttr();
-  return list ? list.asArrayRef() : ArrayRef<int64_t>();
-}
-
-/// The dimension that a concat or split works along, if the operation has one
-/// that fits the type.
-static std::optional<int64_t> axisOf(const meaning::Operation &operation,
-                                     RankedTensorType type) {
-  auto axis = operation.fields ? operation.fields.getAs<IntegerAttr>("axis")
-                               : IntegerAttr();
-  if (!axis || axis.getInt() < 0 || axis.getInt() >= type.getRank())
-    return std::nullopt;
-  return axis.getInt();
-}
-
 /// The parts behind each other, if each is stored densely in the result.
-static std::optional<Content> join(const meaning::Operation &operation) {
+static std::optional<Content> join(const meaning::Operation &operation,
+                                   const train::Movement &movement) {
   RankedTensorType whole = operation.results[0];
-  std::optional<int64_t> axis = axisOf(operation, whole);
-  if (!axis)
-    return std::nullopt;
-  SmallVector<int64_t> start(whole.getRank(), 0), step(whole.getRank(), 1);
   Content content;
   int64_t end = 0;
-  for (const Tensor &operand : operation.operands) {
-    if (!operand.type ||
-        denseRange(whole, start, step, operand.type) != std::optional(end))
+  for (auto [operand, begin] :
+       llvm::zip_equal(operation.operands, movement.begins)) {
+    if (denseRange(whole, begin, movement.step, operand.type) !=
+        std::optional(end))
       return std::nullopt;
     append(content, operand.content);
     end += exec::bytesOf(operand.type);
-    start[*axis] += operand.type.getDimSize(*axis);
   }
   return end == exec::bytesOf(whole) ? std::optional(content) : std::nullopt;
 }
 
-/// The parts of a split, if its sizes are those of its results.
-static std::optional<SmallVector<Content>>
-cut(const meaning::Operation &operation, Evaluator &evaluator) {
-  const Tensor &whole = operation.operands[0];
-  ArrayRef<int64_t> sizes = listOf(operation, "sizes");
-  std::optional<int64_t> axis;
-  if (whole.type)
-    axis = axisOf(operation, whole.type);
-  if (!axis || sizes.size() != operation.results.size())
+/// What an operation leaves that moves bytes and changes none, if it is known.
+std::optional<SmallVector<Content>>
+Evaluator::move(const meaning::Operation &operation) {
+  SmallVector<RankedTensorType> operands = llvm::map_to_vector(
+      operation.operands, [](const Tensor &operand) { return operand.type; });
+  ArrayRef<RankedTensorType> results = operation.results;
+  if (operands.empty() || !operands[0] || results.empty())
     return std::nullopt;
-  SmallVector<int64_t> start(whole.type.getRank(), 0);
-  SmallVector<int64_t> step(whole.type.getRank(), 1);
-  SmallVector<int64_t> shape(whole.type.getShape());
-  SmallVector<Content> contents;
-  int64_t &begin = start[*axis], all = whole.type.getDimSize(*axis);
-  for (auto [type, size] : llvm::zip_equal(operation.results, sizes)) {
-    if (size < 0 || size > all - begin)
+  const train::Kernel *kernel =
+      train::findKernel(operands[0].getContext(), operation.callee);
+  if (!kernel)
+    return std::nullopt;
+  auto field = [&](StringRef name) {
+    return operation.fields ? operation.fields.get(name) : Attribute();
+  };
+  train::Movement movement = kernel->movement({results, operands, field});
+  const Tensor &first = operation.operands[0];
+  SmallVector<Content> contents(results.size());
+  bool isSingle = operands.size() == 1 && results.size() == 1 && results[0];
+  switch (movement.kind) {
+  case train::Movement::none:
+    return std::nullopt;
+  case train::Movement::copy:
+    if (ArrayRef(operands) != results)
       return std::nullopt;
-    shape[*axis] = size;
-    if (type && (type.getShape() != ArrayRef(shape) ||
-                 type.getElementType() != whole.type.getElementType()))
+    for (auto [content, operand] :
+         llvm::zip_equal(contents, operation.operands))
+      content = operand.content;
+    return contents;
+  case train::Movement::reshape:
+    if (!isSingle || !samePlaces(first.type, results[0]))
       return std::nullopt;
-    contents.push_back(type ? evaluator.part(whole, start, step, type)
-                            : Content());
-    begin += size;
+    return SmallVector<Content>{first.content};
+  case train::Movement::permute:
+    if (!isSingle || !samePlaces(first.type, results[0], movement.perm))
+      return std::nullopt;
+    return SmallVector<Content>{first.content};
+  case train::Movement::parts:
+    for (auto [content, type, begin] :
+         llvm::zip_equal(contents, results, movement.begins))
+      if (type)
+        content = part(first, begin, movement.step, type);
+    return contents;
+  case train::Movement::join:
+    if (std::optional<Content> joined = join(operation, movement))
+      return SmallVector<Content>{*joined};
+    return std::nullopt;
   }
-  return begin == all ? std::optional(contents) : std::nullopt;
+  llvm_unreachable("all kinds of movement covered");
 }
 
 SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
   StringRef callee = operation.callee;
   ArrayRef<Tensor> operands = operation.operands;
+  if (std::optional<SmallVector<Content>> moved = move(operation))
+    return *moved;
+
   SmallVector<Content> contents(operation.results.size());
-  RankedTensorType from, to;
-  if (!operands.empty())
-    from = operands[0].type;
-  if (!operation.results.empty())
-    to = operation.results[0];
-
-  // What moves bytes and changes none.
-  if (callee == "transfer" && operands.size() == operation.results.size() &&
-      llvm::all_of(llvm::zip_equal(operands, operation.results), [](auto pair) {
-        return std::get<0>(pair).type == std::get<1>(pair);
-      })) {
-    for (auto [content, operand] : llvm::zip_equal(contents, operands))
-      content = operand.content;
-    return contents;
-  }
-  if (from && to && operands.size() == 1 && operation.results.size() == 1 &&
-      ((callee == "reshape" && samePlaces(from, to)) ||
-       (callee == "transpose" &&
-        samePlaces(from, to, listOf(operation, "perm"))))) {
-    contents[0] = operands[0].content;
-    return contents;
-  }
-  if (callee == "slice" && from && to) {
-    contents[0] = part(operands[0], listOf(operation, "start"),
-                       listOf(operation, "step"), to);
-    return contents;
-  }
-  if (callee == "split")
-    if (std::optional<SmallVector<Content>> parts = cut(operation, *this))
-      return *parts;
-  if (callee == "concat" && to)
-    if (std::optional<Content> joined = join(operation)) {
-      contents[0] = *joined;
-      return contents;
-    }
-
   Hash hash(*this, callee);
   hash.add(operation.expression);
   hash.add(uint64_t(operation.inputs));
   hash.add(operation.fields);
-  // Optional tensors stand last; absent ones may or may not be listed.
+  // Optional tensors stand last. Absent ones at the end may be listed or not.
   size_t present = operands.size();
   while (present && !operands[present - 1].type)
     --present;

@@ -1,6 +1,7 @@
 //===- PlacementRules.cpp - The rules of tiles and places -----------------===//
 //
-// Of the forms planned, sharded and scheduled: what each of them adds.
+// The rules that the forms `planned`, `sharded` and `scheduled` add: tilings
+// (P1), places and parts (S1, S2), readers of old values (C1).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,8 @@ void FormRules::planned() {
     }
 }
 
-/// Part and whole of a tensor fit together, where `attributes` speak of them.
+/// Checks that the part of a tensor that `attributes` describe lies inside the
+/// tensor; nothing if they describe none.
 void FormRules::checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
                             const Twine &what) {
   if (!attributes || !attributes.get(tensorAttr))
@@ -81,7 +83,8 @@ void FormRules::sharded() {
 
 void FormRules::scheduled() {
   for (func::FuncOp func : both()) {
-    // Who overwrites a parameter: its write, and what works in place on it.
+    // C1, for the two kinds of op that overwrite a parameter: its train.write,
+    // and an op that works in place on it.
     auto after = [&](Value old, Operation *overwriter,
                      const llvm::SetVector<Operation *> &readers) {
       for (Operation *reader : readers)

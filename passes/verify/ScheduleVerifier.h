@@ -1,9 +1,13 @@
 //===- ScheduleVerifier.h - Proof before run --------------------*- C++ -*-===//
 //
-// Proves that an exec program means what its order of appending says, however
-// its lanes interleave and wherever its buffers lie: see the numbered rules in
-// ir/exec/README.md. It trusts nothing that the passes before it knew; reads,
-// writes and bytes are taken from the calls and the buffers alone.
+// Proves an exec program correct before it is emitted: under every interleaving
+// of its lanes it computes what its order of appending says (rules E3 to E9 of
+// ir/exec/README.md: no data race, no wait cycle, no read of stale bytes), and
+// this is what the function computes that it was made from (E10).
+//
+// Takes reads, writes and bytes from the calls and buffers alone, and trusts
+// nothing that earlier passes knew. Decides nothing and changes nothing.
+// Copies.h checks E9, Meaning.h checks E10.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_VERIFY_SCHEDULEVERIFIER_H
@@ -13,8 +17,8 @@
 
 namespace lwcc {
 
-/// Reports every mistake found as an error on the op that makes it, with notes
-/// at the other op. Memory must be planned.
+/// Reports each violation as an error on the op that causes it, with a note at
+/// the other op. Needs the offsets of all buffers.
 mlir::LogicalResult verifySchedule(exec::ProgramOp program);
 
 } // namespace lwcc

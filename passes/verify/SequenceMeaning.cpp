@@ -1,8 +1,8 @@
 //===- SequenceMeaning.cpp - What calls leave in memory -------------------===//
 //
-// The side of the bytes: the calls of a sequence in the order of appending,
-// with a memory of its own for every root buffer. Nothing is known of the
-// function that they were made from.
+// The meaning of a sequence, by bytes: interprets the calls in the order of
+// appending. Every root buffer has a memory of its own, whatever its offset.
+// Nothing is known of the function from which the calls were made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace lwcc::meaning;
 
 namespace {
 
-/// The bytes of one root buffer, by their first.
+/// What the bytes of one root buffer hold: pieces by first byte.
 class Memory {
 public:
   Content read(int64_t begin, int64_t bytes) {
@@ -47,7 +47,7 @@ public:
   }
 
 private:
-  /// What nobody has written is no value's.
+  /// Bytes that no call has written hold the value 0, which no operation makes.
   static Piece nothing(int64_t bytes) { return {0, 0, bytes}; }
   void splitAt(int64_t at) {
     auto after = pieces.upper_bound(at);
@@ -64,6 +64,7 @@ private:
   std::map<int64_t, Piece> pieces;
 };
 
+/// Executes calls on contents.
 class Interpreter {
 public:
   explicit Interpreter(SequenceOp sequence)
@@ -73,13 +74,13 @@ public:
       if (buffer.getViewOf() || !buffer.isPersistent())
         continue;
       SmallVector<Attribute> properties = {buffer.getRoleAttr()};
-      if (buffer.getRole() != Role::Loss && buffer.getRole() != Role::Metric) {
+      if (!isResult(buffer.getRole())) {
         properties.push_back(buffer.getTensorName());
         for (StringRef key : {"exec.dims", "exec.begin"})
           properties.push_back(buffer->getAttr(key));
       }
-      if (buffer->hasAttr("exec.kind"))
-        for (StringRef key : {"exec.kind", "exec.init", "exec.fresh"})
+      if (isState(buffer.getRole()))
+        for (StringRef key : {"exec.init", "exec.fresh"})
           properties.push_back(buffer->getAttr(key));
       Content content = evaluator.initial(persistent.size(),
                                           buffer.getTensorType(), properties);
@@ -130,8 +131,8 @@ void Interpreter::write(Attribute result, const Content &content) {
   auto buffer = symbols.lookup<BufferOp>(name.getAttr());
   auto [root, begin] = rootOf(buffer, symbols);
   int64_t bytes = spanOf(buffer, symbols);
-  // Between the rows of a window stands something else. Nothing that is
-  // compiled writes to one, so that this need not be the meaning of anything.
+  // Between the rows of a window lie other bytes. No pass makes a call that
+  // writes to a window; if one does, the bytes hold no value.
   if (bytes != buffer.getBytes())
     return memories[root].write(begin, bytes, Piece{0, 0, bytes});
   memories[root].write(begin, bytes, content);

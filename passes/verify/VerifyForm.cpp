@@ -1,7 +1,8 @@
 //===- VerifyForm.cpp - Which rules a form keeps --------------------------===//
 //
-// The rules themselves are FormRules.h's; of the form exec, those that its own
-// verifiers and the schedule verifier leave over are here.
+// The pass lwcc-verify-form: says which rules of FormRules.h hold in which
+// form. Of the form `exec` it checks the outline (E1, and that memory is
+// planned); the ops' own verifiers check E2, and exec-verify-schedule the rest.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,6 +11,7 @@
 
 #include "runtime/core/ExportPiece.h"
 #include "runtime/core/Machine.h"
+#include "runtime/core/Role.h"
 
 #include <cstdint>
 #include <functional>
@@ -55,17 +56,10 @@ struct Init {
   float b = 0;        ///< normal: standard deviation; uniform: high
 };
 
-enum class StateKind {
-  parameter, ///< trained
-  statistic, ///< running mean or variance
-  optimizer, ///< momentum, ...; not exported
-  constant   ///< a buffer of the model: neither trained nor saved
-};
-
 struct StateTensor {
   GlobalTensor tensor;
-  StateKind kind = StateKind::parameter;
-  Init init;  ///< what the file says
+  Role role = Role::trainable; ///< of state
+  Init init;                   ///< what the file says
   Init fresh; ///< PyTorch's default for the layer (--init=fresh)
 };
 

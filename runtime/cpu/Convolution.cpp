@@ -20,18 +20,6 @@ using dnnl::memory;
 
 namespace lwcc::rt {
 
-namespace {
-/// What oneDNN wants to know about a convolution.
-struct ConvShape {
-  memory::dims stride, dilation, padLow, padHigh;
-
-  explicit ConvShape(const ConvParams &p)
-      : stride{p.stride[0], p.stride[1]},
-        dilation{p.dilation[0] - 1, p.dilation[1] - 1},
-        padLow{p.pad[0], p.pad[1]}, padHigh{p.pad[2], p.pad[3]} {}
-};
-} // namespace
-
 /// Weights [m, c/g, kh, kw]; oneDNN splits m of a grouped convolution.
 static memory::desc weightsDesc(const Tensor &w, int64_t group) {
   if (group == 1)
@@ -47,6 +35,21 @@ static memory::desc anyLayout(const memory::desc &desc) {
   return memory::desc(desc.get_dims(), desc.get_data_type(),
                       memory::format_tag::any);
 }
+
+namespace {
+/// What oneDNN wants to know about a convolution; x, y and w may be gradients.
+struct ConvShape {
+  memory::dims stride, dilation, padLow, padHigh;
+  memory::desc src, dst, wei;
+
+  ConvShape(const ConvParams &p, const Tensor &x, const Tensor &y,
+            const Tensor &w)
+      : stride{p.stride[0], p.stride[1]},
+        dilation{p.dilation[0] - 1, p.dilation[1] - 1},
+        padLow{p.pad[0], p.pad[1]}, padHigh{p.pad[2], p.pad[3]},
+        src(plainDesc(x)), dst(plainDesc(y)), wei(weightsDesc(w, p.group)) {}
+};
+} // namespace
 
 static bool isReference(const dnnl::primitive_desc_base &pd) {
   return std::strstr(pd.impl_info_str(), "ref") != nullptr;
@@ -64,27 +67,23 @@ static bool overrunsScratchpad(const dnnl::primitive_desc_base &pd,
          std::strstr(pd.impl_info_str(), "1x1") != nullptr;
 }
 
-/// create(any) makes a primitive descriptor; `any` says whether activations may
-/// take another layout, which is tried only if nothing good takes the plain
-/// one.
+/// create(src, dst) makes a primitive descriptor. Another layout of activations
+/// than the plain one is tried only if nothing good takes that.
 template <typename Create>
-static auto choose(const Create &create) {
-  auto plain = create(false);
+static auto choose(const ConvShape &shape, const Create &create) {
+  auto plain = create(shape.src, shape.dst);
   if (!isReference(plain))
     return plain;
-  auto any = create(true);
+  auto any = create(anyLayout(shape.src), anyLayout(shape.dst));
   return isReference(any) ? plain : any;
 }
 
 /// The forward descriptor that the gradients refer to. Only shapes matter.
-static dnnl::convolution_forward::primitive_desc hint(const ConvShape &shape,
-                                                      const memory::desc &src,
-                                                      const memory::desc &wei,
-                                                      const memory::desc &dst) {
+static dnnl::convolution_forward::primitive_desc hint(const ConvShape &shape) {
   return dnnl::convolution_forward::primitive_desc(
       cpuEngine(), dnnl::prop_kind::forward_training,
-      dnnl::algorithm::convolution_direct, src, anyLayout(wei), dst,
-      shape.stride, shape.dilation, shape.padLow, shape.padHigh,
+      dnnl::algorithm::convolution_direct, shape.src, anyLayout(shape.wei),
+      shape.dst, shape.stride, shape.dilation, shape.padLow, shape.padHigh,
       userScratchpad());
 }
 
@@ -92,29 +91,27 @@ void conv(Lane &lane, Tensor y, Tensor x, Tensor w, Tensor bias,
           const ConvParams &params) {
   CpuLane &on = cpuLane(lane);
   ThreadScope scope(on.threads);
-  ConvShape shape(params);
-  memory::desc src = plainDesc(x), dst = plainDesc(y);
-  memory::desc wei = weightsDesc(w, params.group);
+  ConvShape shape(params, x, y, w);
   dnnl::primitive_attr attr = userScratchpad();
   using Desc = dnnl::convolution_forward::primitive_desc;
-  Desc pd = choose([&](bool any) {
-    memory::desc s = any ? anyLayout(src) : src, d = any ? anyLayout(dst) : dst;
+  Desc pd = choose(shape, [&](const memory::desc &src,
+                              const memory::desc &dst) {
     auto kind = dnnl::prop_kind::forward_training;
     auto algorithm = dnnl::algorithm::convolution_direct;
-    return bias ? Desc(cpuEngine(), kind, algorithm, s, anyLayout(wei),
-                       plainDesc(bias), d, shape.stride, shape.dilation,
+    return bias ? Desc(cpuEngine(), kind, algorithm, src, anyLayout(shape.wei),
+                       plainDesc(bias), dst, shape.stride, shape.dilation,
                        shape.padLow, shape.padHigh, attr)
-                : Desc(cpuEngine(), kind, algorithm, s, anyLayout(wei), d,
-                       shape.stride, shape.dilation, shape.padLow,
+                : Desc(cpuEngine(), kind, algorithm, src, anyLayout(shape.wei),
+                       dst, shape.stride, shape.dilation, shape.padLow,
                        shape.padHigh, attr);
   });
   auto call =
       std::make_shared<OnednnCall>(on, pd, dnnl::convolution_forward(pd));
-  call->input(DNNL_ARG_SRC, x, src, pd.src_desc());
-  call->input(DNNL_ARG_WEIGHTS, w, wei, pd.weights_desc());
+  call->input(DNNL_ARG_SRC, x, shape.src, pd.src_desc());
+  call->input(DNNL_ARG_WEIGHTS, w, shape.wei, pd.weights_desc());
   if (bias)
     call->input(DNNL_ARG_BIAS, bias, plainDesc(bias), pd.bias_desc());
-  call->output(DNNL_ARG_DST, y, dst, pd.dst_desc());
+  call->output(DNNL_ARG_DST, y, shape.dst, pd.dst_desc());
   call->finish();
   on.append("conv", {y}, [=, relu = params.relu, threads = on.threads] {
     call->run();
@@ -127,22 +124,20 @@ void conv_grad_input(Lane &lane, Tensor dx, Tensor dy, Tensor w,
                      const ConvParams &params) {
   CpuLane &on = cpuLane(lane);
   ThreadScope scope(on.threads);
-  ConvShape shape(params);
-  memory::desc src = plainDesc(dx), dst = plainDesc(dy);
-  memory::desc wei = weightsDesc(w, params.group);
-  auto forward = hint(shape, src, wei, dst);
-  auto pd = choose([&](bool any) {
-    return dnnl::convolution_backward_data::primitive_desc(
-        cpuEngine(), dnnl::algorithm::convolution_direct,
-        any ? anyLayout(src) : src, anyLayout(wei), any ? anyLayout(dst) : dst,
-        shape.stride, shape.dilation, shape.padLow, shape.padHigh, forward,
-        userScratchpad());
-  });
+  ConvShape shape(params, dx, dy, w);
+  auto forward = hint(shape);
+  auto pd =
+      choose(shape, [&](const memory::desc &src, const memory::desc &dst) {
+        return dnnl::convolution_backward_data::primitive_desc(
+            cpuEngine(), dnnl::algorithm::convolution_direct, src,
+            anyLayout(shape.wei), dst, shape.stride, shape.dilation,
+            shape.padLow, shape.padHigh, forward, userScratchpad());
+      });
   auto call =
       std::make_shared<OnednnCall>(on, pd, dnnl::convolution_backward_data(pd));
-  call->input(DNNL_ARG_DIFF_DST, dy, dst, pd.diff_dst_desc());
-  call->input(DNNL_ARG_WEIGHTS, w, wei, pd.weights_desc());
-  call->output(DNNL_ARG_DIFF_SRC, dx, src, pd.diff_src_desc());
+  call->input(DNNL_ARG_DIFF_DST, dy, shape.dst, pd.diff_dst_desc());
+  call->input(DNNL_ARG_WEIGHTS, w, shape.wei, pd.weights_desc());
+  call->output(DNNL_ARG_DIFF_SRC, dx, shape.src, pd.diff_src_desc());
   call->finish();
   on.append("conv_grad_input", {dx}, [call] { call->run(); });
 }
@@ -156,31 +151,29 @@ void conv_grad_weight(Lane &lane, Tensor dw, Tensor dbias, Tensor dy, Tensor x,
   }
   CpuLane &on = cpuLane(lane);
   ThreadScope scope(on.threads);
-  ConvShape shape(params);
-  memory::desc src = plainDesc(x), dst = plainDesc(dy);
-  memory::desc wei = weightsDesc(dw, params.group);
-  auto forward = hint(shape, src, wei, dst);
+  ConvShape shape(params, x, dy, dw);
+  auto forward = hint(shape);
   using Desc = dnnl::convolution_backward_weights::primitive_desc;
-  Desc pd = choose([&](bool any) {
-    memory::desc s = any ? anyLayout(src) : src, d = any ? anyLayout(dst) : dst;
-    auto algorithm = dnnl::algorithm::convolution_direct;
-    Desc found =
-        dbias ? Desc(cpuEngine(), algorithm, s, anyLayout(wei),
-                     plainDesc(dbias), d, shape.stride, shape.dilation,
-                     shape.padLow, shape.padHigh, forward, userScratchpad())
-              : Desc(cpuEngine(), algorithm, s, anyLayout(wei), d, shape.stride,
-                     shape.dilation, shape.padLow, shape.padHigh, forward,
-                     userScratchpad());
-    while (overrunsScratchpad(found, shape, x.dim[1] / params.group) &&
-           found.next_impl())
-      continue;
-    return found;
-  });
+  Desc pd =
+      choose(shape, [&](const memory::desc &src, const memory::desc &dst) {
+        auto algorithm = dnnl::algorithm::convolution_direct;
+        Desc found =
+            dbias ? Desc(cpuEngine(), algorithm, src, anyLayout(shape.wei),
+                         plainDesc(dbias), dst, shape.stride, shape.dilation,
+                         shape.padLow, shape.padHigh, forward, userScratchpad())
+                  : Desc(cpuEngine(), algorithm, src, anyLayout(shape.wei), dst,
+                         shape.stride, shape.dilation, shape.padLow,
+                         shape.padHigh, forward, userScratchpad());
+        while (overrunsScratchpad(found, shape, x.dim[1] / params.group) &&
+               found.next_impl())
+          continue;
+        return found;
+      });
   auto call = std::make_shared<OnednnCall>(
       on, pd, dnnl::convolution_backward_weights(pd));
-  call->input(DNNL_ARG_SRC, x, src, pd.src_desc());
-  call->input(DNNL_ARG_DIFF_DST, dy, dst, pd.diff_dst_desc());
-  call->output(DNNL_ARG_DIFF_WEIGHTS, dw, wei, pd.diff_weights_desc());
+  call->input(DNNL_ARG_SRC, x, shape.src, pd.src_desc());
+  call->input(DNNL_ARG_DIFF_DST, dy, shape.dst, pd.diff_dst_desc());
+  call->output(DNNL_ARG_DIFF_WEIGHTS, dw, shape.wei, pd.diff_weights_desc());
   if (dbias)
     call->output(DNNL_ARG_DIFF_BIAS, dbias, plainDesc(dbias),
                  pd.diff_bias_desc());

@@ -54,9 +54,9 @@ struct MapLoops {
 void MapLoops::run(int64_t begin, int64_t end, const StepScalars *scalars,
                    const MapFunction &function, bool rows) const {
   constexpr size_t usual = 15; // inputs, without an allocation
-  const float *few[usual];
-  std::vector<const float *> many(xs.size() > usual ? xs.size() : 0);
-  const float **x = xs.size() > usual ? many.data() : few;
+  const void *few[usual];
+  std::vector<const void *> many(xs.size() > usual ? xs.size() : 0);
+  const void **x = xs.size() > usual ? many.data() : few;
 
   int64_t n = extent[rank - 1];
   int64_t height = rank > 1 ? extent[rank - 2] : 1;
@@ -78,7 +78,7 @@ void MapLoops::run(int64_t begin, int64_t end, const StepScalars *scalars,
     block.n = std::min(n - column, end - at);
     if (rows && column == 0 && end - at >= n)
       block.rows = std::min(height - row, (end - at) / n);
-    auto offset = [&](size_t k) {
+    auto offset = [&](size_t k) { // in elements
       int64_t left = at, sum = 0;
       for (int d = rank - 1; d >= 0; --d) {
         sum += left % extent[d] * stride[k][d];
@@ -86,9 +86,9 @@ void MapLoops::run(int64_t begin, int64_t end, const StepScalars *scalars,
       }
       return sum;
     };
-    block.y = y.as<float>() + offset(0);
+    block.y = y.as<char>() + offset(0) * sizeOf(y.type);
     for (size_t k = 0; k < xs.size(); ++k)
-      x[k] = xs[k].as<float>() + offset(1 + k);
+      x[k] = xs[k].as<char>() + offset(1 + k) * sizeOf(xs[k].type);
     if (indexed)
       block.index = static_cast<uint64_t>(firstIndex + offset(1 + xs.size()));
     function(block);

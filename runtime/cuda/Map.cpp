@@ -4,18 +4,29 @@
 #include "runtime/cuda/CudaMachine.h"
 #include "runtime/cuda/MapLoops.h"
 
+#include <type_traits>
+
 using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
 
-static bool isAligned16(const void *pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+/// Whether four neighbours can be loaded at once.
+static bool isAligned(const Tensor &tensor) {
+  return reinterpret_cast<uintptr_t>(tensor.data) % (4 * sizeOf(tensor.type)) ==
+         0;
+}
+
+/// The place of an element, as tensors of this type lie.
+template <typename Pointer>
+static Pointer *advance(Pointer *place, int64_t elements, DType type) {
+  using Byte = std::conditional_t<std::is_const_v<Pointer>, const char, char>;
+  return static_cast<Byte *>(place) + elements * sizeOf(type);
 }
 
 MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
                         const Tensor &scalars, const MapParams &params) {
   const int n = static_cast<int>(xs.size());
-  assert(n <= maxMapInputs && y.type == DType::f32);
+  assert(n <= maxMapInputs);
   // Operands of the nest: y, the inputs, the logical index.
   int rank = y.rank;
   int64_t extent[maxNest] = {}, stride[maxMapInputs + 2][maxNest] = {};
@@ -23,10 +34,8 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
     extent[d] = y.dim[d];
     stride[0][d] = y.stride[d];
   }
-  for (int k = 0; k < n; ++k) {
-    assert(xs[k].type == DType::f32 && "maps read floats");
+  for (int k = 0; k < n; ++k)
     broadcastStrides(xs[k], y, stride[k + 1]);
-  }
   // Only an indexed kernel has scalars; the others need not keep the logical
   // order apart, so that more of their loops merge.
   const bool indexed = static_cast<bool>(scalars);
@@ -41,7 +50,7 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
   a.items = 1;
   for (int d = 0; d < rank; ++d)
     a.items *= extent[d];
-  a.y = y.as<float>();
+  a.y = y.data;
   a.scalars = scalars.as<const StepScalars>();
   for (int d = 0; d < rank; ++d) {
     a.extent[d] = static_cast<uint32_t>(extent[d]);
@@ -51,15 +60,15 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
     a.strideIndex[d] = indexed ? stride[n + 1][d] : 0;
   }
   for (int k = 0; k < n; ++k)
-    a.x[k] = xs[k].as<const float>();
+    a.x[k] = xs[k].data;
 
   // Four neighbours at a time: the innermost loop runs densely through y, and
   // through each input densely or not at all; other loops keep the alignment.
   const int inner = rank - 1;
-  bool vector = a.strideY[inner] == 1 && isAligned16(a.y) && extent[inner] >= 4;
+  bool vector = a.strideY[inner] == 1 && isAligned(y) && extent[inner] >= 4;
   for (int k = 0; k < n; ++k) {
     a.dense[k] = a.strideX[k][inner] == 1;
-    vector &= a.dense[k] ? isAligned16(a.x[k]) : a.strideX[k][inner] == 0;
+    vector &= a.dense[k] ? isAligned(xs[k]) : a.strideX[k][inner] == 0;
   }
   if (rank > 1)
     vector &= extent[inner] % 4 == 0;
@@ -83,9 +92,9 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
     loops.tail = a;
     loops.tail.items = rest;
     const int64_t done = a.items - rest;
-    loops.tail.y += done * a.strideY[0];
+    loops.tail.y = advance(a.y, done * a.strideY[0], y.type);
     for (int k = 0; k < n; ++k)
-      loops.tail.x[k] += done * a.strideX[k][0];
+      loops.tail.x[k] = advance(a.x[k], done * a.strideX[k][0], xs[k].type);
     loops.tail.indexStart += done * a.strideIndex[0];
   }
   MapArguments &m = loops.main;

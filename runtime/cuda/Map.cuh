@@ -3,13 +3,14 @@
 // A program's elementwise kernels are structs with one function:
 //
 //   struct F {
-//     static constexpr int inputs;    // number of float inputs
+//     static constexpr int inputs;    // how many
 //     static constexpr bool indexed;  // whether `at` uses the index
 //     LWCC_HD static float at(const StepScalars &s, uint64_t i, float x0, ...);
 //   };
 //
 // map<F>(lane, y, {x0, ...}, scalars) sets every element of y, reading inputs
-// that broadcast to y. Here are only the two kernels that F is compiled into:
+// that broadcast to y. Where tensors are not float32, F has Elements
+// (core/Elements.h). Here are only the two kernels that F is compiled into:
 // one that handles four neighbouring elements at a time and one for the rest.
 // Which of them runs, and over which loops, is decided in Map.cpp, which is
 // compiled once; so this header costs an emitted program little.
@@ -18,13 +19,16 @@
 #ifndef LWCC_RUNTIME_CUDA_MAP_CUH
 #define LWCC_RUNTIME_CUDA_MAP_CUH
 
+#include "runtime/core/Elements.h"
 #include "runtime/core/HostDevice.h"
 #include "runtime/core/Ops.h"
 #include "runtime/core/Scalars.h"
 #include "runtime/core/Tensor.h"
 #include "runtime/cuda/KernelAddress.h"
 
+#include <cassert>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace lwcc::rt::cuda {
@@ -38,9 +42,9 @@ struct MapArguments {
   int64_t items = 0;
   int rank = 1;
   uint32_t extent[maxRank] = {}; ///< extent[0] is never divided by
-  float *y = nullptr;
+  void *y = nullptr;
   int64_t strideY[maxRank] = {};
-  const float *x[maxMapInputs] = {};
+  const void *x[maxMapInputs] = {};
   int64_t strideX[maxMapInputs][maxRank] = {};
   bool dense[maxMapInputs] = {}; ///< an item's four elements are neighbours in
                                  ///< x, rather than one element
@@ -62,10 +66,47 @@ void appendMap(Lane &lane, const MapKernels &kernels, Tensor y,
 
 #ifdef __CUDACC__
 
+template <class T>
+struct alignas(4 * sizeof(T)) Four {
+  T v[4];
+};
+
+/// Four neighbours, or one element four times, as floats.
+template <class T>
+__device__ __forceinline__ float4 loadFour(const void *x, int64_t at,
+                                           bool dense) {
+  const T *from = static_cast<const T *>(x) + at;
+  if (dense) {
+    if constexpr (std::is_same_v<T, float>) {
+      return *reinterpret_cast<const float4 *>(from);
+    } else {
+      const auto four = *reinterpret_cast<const Four<T> *>(from);
+      return float4{
+          static_cast<float>(four.v[0]), static_cast<float>(four.v[1]),
+          static_cast<float>(four.v[2]), static_cast<float>(four.v[3])};
+    }
+  }
+  auto one = static_cast<float>(*from);
+  return float4{one, one, one, one};
+}
+
+template <class T>
+__device__ __forceinline__ void storeFour(void *y, int64_t at, float4 value) {
+  T *to = static_cast<T *>(y) + at;
+  if constexpr (std::is_same_v<T, float>)
+    *reinterpret_cast<float4 *>(to) = value;
+  else
+    *reinterpret_cast<Four<T> *>(to) = {
+        {storedAs<T>(value.x), storedAs<T>(value.y), storedAs<T>(value.z),
+         storedAs<T>(value.w)}};
+}
+
 template <class F, int V, size_t... I>
 __device__ __forceinline__ void mapItem(const MapArguments &a,
                                         const StepScalars &s, int64_t item,
                                         std::index_sequence<I...>) {
+  using Elements = ElementsOf<F>;
+  using Y = typename Elements::Result;
   constexpr int n = sizeof...(I);
   int64_t y = 0, index = a.indexStart, x[n + 1] = {};
   auto step = [&](int64_t at, int d) {
@@ -89,17 +130,15 @@ __device__ __forceinline__ void mapItem(const MapArguments &a,
   }
 
   if constexpr (V == 1) {
-    a.y[y] = F::at(s, static_cast<uint64_t>(index), a.x[I][x[I]]...);
+    static_cast<Y *>(a.y)[y] = storedAs<Y>(
+        F::at(s, static_cast<uint64_t>(index),
+              static_cast<float>(
+                  static_cast<const typename Elements::template Input<I> *>(
+                      a.x[I])[x[I]])...));
   } else {
     static_assert(V == 4);
-    auto load = [&](int k) {
-      const float *from = a.x[k] + x[k];
-      if (a.dense[k])
-        return *reinterpret_cast<const float4 *>(from);
-      float one = *from;
-      return float4{one, one, one, one};
-    };
-    const float4 v[n + 1] = {load(static_cast<int>(I))...};
+    const float4 v[n + 1] = {loadFour<typename Elements::template Input<I>>(
+        a.x[I], x[I], a.dense[I])...};
     auto i = static_cast<uint64_t>(index);
     auto next = static_cast<uint64_t>(a.indexStep);
     float4 result;
@@ -107,7 +146,7 @@ __device__ __forceinline__ void mapItem(const MapArguments &a,
     result.y = F::at(s, i + next, v[I].y...);
     result.z = F::at(s, i + 2 * next, v[I].z...);
     result.w = F::at(s, i + 3 * next, v[I].w...);
-    *reinterpret_cast<float4 *>(a.y + y) = result;
+    storeFour<Y>(a.y, y, result);
   }
 }
 
@@ -137,6 +176,7 @@ void map(Lane &lane, Tensor y, const Tensors &xs, Tensor scalars = {},
          const MapParams &params = {}) {
   static_assert(F::inputs <= cuda::maxMapInputs,
                 "a generated kernel has too many inputs");
+  assert(haveElementsOf<F>(y, xs) && "a kernel's tensors have its types");
   cuda::appendMap(lane,
                   {cuda::kernelAddress(&cuda::mapKernel<F, 4>),
                    cuda::kernelAddress(&cuda::mapKernel<F, 1>), F::inputs,

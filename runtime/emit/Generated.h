@@ -24,6 +24,7 @@ namespace lwcc::rt {
 
 // A printed program uses the names of lwcc::rt only.
 using lwcc::ExportPiece;
+using lwcc::Role;
 
 /// Rank-4 tensors are stored channels-last, all others row-major.
 inline Layout layoutOf(int rank) {
@@ -112,7 +113,7 @@ struct RowDims {
 
 struct StateRow {
   const char *name;
-  StateKind kind;
+  Role role;
   DType type;
   RowDims dims;
   Init init;
@@ -144,7 +145,7 @@ std::vector<StateTensor> stateTensors(const StateRow (&rows)[N],
   std::vector<StateTensor> state;
   for (const StateRow &row : rows)
     state.push_back(
-        {{row.name, row.dims.vector(), {}}, row.kind, row.init, row.fresh});
+        {{row.name, row.dims.vector(), {}}, row.role, row.init, row.fresh});
   for (const ShardRow &row : shards)
     state[row.state].tensor.shards.push_back(
         {refOf(row.device, row.offset, rows[row.state].type, row.dims),

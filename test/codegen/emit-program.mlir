@@ -37,7 +37,7 @@
 // CHECK:   train_step_backward(d);
 
 // CHECK-LABEL: constexpr StateRow stateRows[] = {
-// CHECK:   {"conv1.weight", StateKind::parameter, DType::f32, {6, 1, 5, 5},
+// CHECK:   {"conv1.weight", Role::trainable, DType::f32, {6, 1, 5, 5},
 // CHECK:    blobAt(0), uniformIn(-0.2f, 0.2f)},
 // CHECK-LABEL: constexpr ShardRow shardRows[] = {
 // CHECK:   {0, 0, 0, {0, 0, 0, 0}, {6, 1, 5, 5}},
@@ -53,7 +53,7 @@ exec.program @tiny attributes {exec.model = "tiny.onnx", exec.batch = 2 : i64, e
     exec.export = [array<i64: 640, 12>, "conv1.weight"]} {
   exec.device @gpu0 node 0 gpu 0 arena 65536
   exec.lane compute @gpu0.compute on @gpu0
-  exec.buffer parameter @conv1.weight : tensor<6x1x5x5xf32> on @gpu0 at 0 {exec.init = #train.init<blob at 0>, exec.fresh = #train.init<uniform -0.2, 0.2>}
+  exec.buffer trainable @conv1.weight : tensor<6x1x5x5xf32> on @gpu0 at 0 {exec.init = #train.init<blob at 0>, exec.fresh = #train.init<uniform -0.2, 0.2>}
   exec.buffer optimizer @conv1.weight.momentum : tensor<6x1x5x5xf32> on @gpu0 at 45056 {exec.init = #train.init<constant 0.0>}
   exec.buffer input @x : tensor<2x1x28x28xf32> on @gpu0 at 1024
   exec.buffer labels @labels : tensor<2xi32> on @gpu0 at 7424

@@ -18,9 +18,9 @@ exec.program @bad attributes {exec.model = "bad.onnx", exec.batch = 2 : i64,
   exec.device @d node 0 gpu 0 arena 65536
   exec.lane compute @d.compute on @d
   // CHECK-DAG: error: {{.*}}'exec.buffer' op has no initial value (exec.init)
-  exec.buffer parameter @w : tensor<4xf32> on @d at 0
+  exec.buffer trainable @w : tensor<4xf32> on @d at 0
   // CHECK-DAG: error: {{.*}}'exec.buffer' op is part of another "w" than @w
-  exec.buffer parameter @w2 of "w" : tensor<4xf32> on @d at 256 {exec.dims = array<i64: 8>, exec.begin = array<i64: 4>, exec.init = #train.init<blob at 0>}
+  exec.buffer trainable @w2 of "w" : tensor<4xf32> on @d at 256 {exec.dims = array<i64: 8>, exec.begin = array<i64: 4>, exec.init = #train.init<blob at 0>}
   exec.buffer statistic @s : tensor<4xf32> on @d at 512
   // CHECK-DAG: error: {{.*}}'exec.buffer' op has random initial values (exec.init), but is not of f32
   exec.buffer constant @c : tensor<4xi32> on @d at 768 {exec.init = #train.init<uniform 0.0, 1.0>}

@@ -4,8 +4,8 @@
                                                        CPU, same losses?
   emitted.py MODEL.onnx ... --work=DIR --target=cuda   compile and link only
 
-The losses must be those of lwcc-run to 1e-6: both make the same library calls;
-only the elementwise kernels are an interpreter's there and a compiler's here.
+The losses must be those of lwcc-run to 1e-6: both make the same library calls, but
+elementwise kernels are interpreted there and compiled here.
 With --emit=source the program is built from the folder of sources, by the one
 cmake command that the folder's CMakeLists.txt gives. Prints a line per model
 and a last line `N passed, M failed`.

@@ -1,6 +1,7 @@
 //===- ModelBytes.h - Bytes as a model to import ----------------*- C++ -*-===//
 //
-// importOnnx takes a path. The bytes get one without touching the disk.
+// Imports a model from bytes in memory: importOnnx takes a path, and gets that
+// of a memory file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_FUZZ_MODELBYTES_H
@@ -17,8 +18,8 @@
 
 namespace lwcc::fuzz {
 
-/// Imports at a batch of 2, so that what a file asks for stays small. Nothing
-/// is printed: what is said about a broken file is of no interest here.
+/// Imports with a batch of 2, so that the values of a model stay small.
+/// Discards diagnostics.
 inline mlir::FailureOr<ImportedModel>
 importBytes(const uint8_t *data, size_t size, mlir::MLIRContext &context) {
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &) {});

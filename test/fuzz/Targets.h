@@ -1,9 +1,9 @@
-//===- Targets.h - What is fuzzed -------------------------------*- C++ -*-===//
+//===- Targets.h - The targets of the fuzzers -------------------*- C++ -*-===//
 //
-// One function per door through which files of strangers come in. It returns
-// normally whatever the bytes are; what it may not do is crash, hang, read
-// outside of its memory or take much of it. Each is linked into a fuzzer of its
-// own (LWCC_FUZZERS) and into CorpusTest, which runs the files of corpus/.
+// One target per kind of file that lwcc or a trainer reads from strangers. A
+// target must return whatever the bytes are; it must not crash, hang, access
+// memory out of bounds or use much of it. Each is linked into a fuzzer
+// (LWCC_FUZZERS), and into CorpusTest, which runs the files of corpus/.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_FUZZ_TARGETS_H
@@ -19,20 +19,21 @@ int importModel(const uint8_t *data, size_t size);
 /// An ONNX file: importOnnx and the pipeline to exec, for the CPU.
 int compileModel(const uint8_t *data, size_t size);
 
-/// A plan, completed and checked against a small model on four devices.
+/// A plan file: read, completed and checked against a small model on four
+/// devices.
 int readPlan(const uint8_t *data, size_t size);
-/// A machine.
+/// A machine file.
 int readMachine(const uint8_t *data, size_t size);
-/// Measured costs.
+/// A file of measured costs.
 int readCosts(const uint8_t *data, size_t size);
 
-/// A checkpoint's state.json, with the flags that it remembers.
+/// A checkpoint's state.json, with the flags that it records.
 int readState(const uint8_t *data, size_t size);
-/// A checkpoint's tensors: every element is looked at.
+/// A checkpoint's tensors; every element is read.
 int readTensors(const uint8_t *data, size_t size);
-/// NumPy's arrays.
+/// A NumPy file.
 int readNumpy(const uint8_t *data, size_t size);
-/// IDX, as it is and compressed.
+/// An IDX file, plain and compressed.
 int readIdxFile(const uint8_t *data, size_t size);
 int readIdxGz(const uint8_t *data, size_t size);
 

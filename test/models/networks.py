@@ -180,7 +180,7 @@ NETWORKS = {
     "mobilenet_v3_small": _torchvision(tv.mobilenet_v3_small, 64),
     "resnet_cifar": _same(CifarResNet, (3, 32, 32)),
 }
-# Made only where it is asked for: no test trains it, plans are made for it.
+# Made only on request: no test trains it, but plans are made for it.
 ALL = NETWORKS | {"resnet101": _torchvision(tv.resnet101, 64)}
 
 

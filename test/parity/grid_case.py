@@ -15,7 +15,7 @@ CLASSES = 5
 
 
 def text(value):
-    """Of a value, as it stands in the name of a case."""
+    """The text of a value in the name of a case."""
     if isinstance(value, (list, tuple)):
         return "x".join(text(v) for v in value)
     return str(value).replace("-", "m")
@@ -29,8 +29,8 @@ class Case:
         self.random = np.random.RandomState(zlib.crc32(name.encode()))
         self.nodes, self.initializers, self.count = [], [], 0
         self.labels = False
-        # A picture is broadcast over the channels, so that any channel count
-        # can be read from grey images.
+        # Pictures are grey and broadcast over the channels, so that a case may have any number of
+        # channels.
         picture = len(shape) == 4
         self.input = [shape[0], 1, *shape[2:]] if picture else list(shape)
         self.last = self.op("Add", "images", self.weight("p", shape))
@@ -55,7 +55,7 @@ class Case:
         return self.stored(np.array(value, np.float32))
 
     def stored(self, array):
-        """A constant that is no parameter: given by a Constant node."""
+        """A constant that is no parameter, since a Constant node gives it."""
         self.count += 1
         name = f"c{self.count}"
         self.nodes.append(helper.make_node(
@@ -79,8 +79,8 @@ class Case:
             [helper.make_tensor_value_info(
                 logits, FLOAT, [] if self.labels else [batch, CLASSES])],
             self.initializers)
-        # PyTorch's name, since the files of some exporters store the numbers of
-        # expressions as initializers: there a lone number is no parameter.
+        # Files of PyTorch's exporters have the numbers of expressions among their initializers;
+        # with this producer a lone number is no parameter (frontend/Parameters.cpp).
         return helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", self.opset)],
             ir_version=8, producer_name="pytorch")

@@ -1,7 +1,7 @@
 """The operator grid: which attributes and shapes are tried for each operator.
 
 Shapes are small and mostly odd, so that no size divides a vector or a tile.
-How a case is built is grid_case.py's, running it op_grid.py's.
+grid_case.py builds a case, op_grid.py runs it.
 """
 
 from grid_layers import (convolutions, fused_activations, initial_values,

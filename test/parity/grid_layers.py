@@ -120,8 +120,8 @@ def windows():
 
 
 def starts_outside(size, kernel, stride, before, after, ceil):
-    """Whether the last window would start in the trailing padding: PyTorch
-    drops such a window, ONNX's shape inference keeps it."""
+    """Whether the last window would start in the trailing padding. PyTorch
+    drops such a window; ONNX's shape inference keeps it."""
     last = -(-(size + before + after - kernel) // stride) * stride
     return ceil and last >= size + before
 
@@ -199,7 +199,8 @@ def softmaxes_and_losses():
 
 
 def fused_activations():
-    """What the compiler makes one call of, or one generated kernel."""
+    """Activations that the compiler fuses into the library call before them, or
+    into one generated kernel."""
     for kind, options, bias in itertools.product(
             ("Relu", "LeakyRelu", "Clip", "HardSwish"),
             (dict(kernel_shape=[3, 3]), dict(kernel_shape=[1, 1], strides=[2, 2])),
@@ -236,7 +237,8 @@ def fused_activations():
 
 
 def initial_values():
-    """Parameters that a node stands for: drawn by the trainer."""
+    """Parameters whose initial values a random or constant node stands for; the
+    trainer draws them."""
     for kind, options in (("RandomNormal", dict(mean=0.25, scale=0.5)),
                           ("RandomUniform", dict(low=-0.5, high=0.75))):
         case = Case(f"{kind} as a weight", [4, 9])

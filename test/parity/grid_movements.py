@@ -1,5 +1,4 @@
-"""The operator grid: elementwise operators, reductions and what moves elements.
-"""
+"""The operator grid: elementwise operators, reductions and movements of elements."""
 
 import itertools
 
@@ -33,7 +32,7 @@ def elementwise():
     for shape, (kind, options) in itertools.product(shapes, simple):
         label = " ".join(f"{k}{v:.2f}" for k, v in options.items())
         case = Case(f"{kind} {text(shape)} {label}".strip(), shape)
-        # Wide enough to reach both ends of the hard functions.
+        # Wide enough that the hard functions (HardSigmoid, ...) saturate at both ends.
         wide = case.op("Mul", case.last, case.weight("wide", shape, 1.0, 5.0))
         case.last = case.op(kind, wide, **options)
         yield case.model()

@@ -2,9 +2,9 @@
 
   mixed_plan.py MODEL.onnx GPUS > plan.json
 
-Convolutions in turn by samples and channels, by height, by channels and
-reduction, by samples; fully connected layers by channels, then by reduction. All
-other layers take what they get from their producers.
+Convolutions are cut, in turn, by samples and channels, by height, by channels and
+reduction, and by samples; fully connected layers by channels and by reduction. Other
+layers take over their producers' tilings.
 """
 
 import json
@@ -16,7 +16,7 @@ import onnx
 def mixed_plan(path, gpus):
     graph = onnx.load(path, load_external_data=False).graph
     half, layers = max(gpus // 2, 1), {}
-    rows = min(gpus, 4)  # the test models' images have few
+    rows = min(gpus, 4)  # the test models' images have few rows
     images = [{"n": half, "c": 2}, {"n": gpus // rows, "h": rows},
               {"c": half, "k": 2}, {"n": gpus}]
     features = [{"c": gpus}, {"k": gpus}, {"n": 2, "c": half}]
@@ -24,7 +24,7 @@ def mixed_plan(path, gpus):
     for number, node in enumerate(convolutions):
         group = next((a.i for a in node.attribute if a.name == "group"), 1)
         cut = images[number % len(images)]
-        # Small images run out of rows, groups do not share a sum.
+        # Small images have too few rows; with several groups the reduction is not cut.
         if ("h" in cut and number > 2) or ("k" in cut and group > 1):
             cut = images[-1]
         layers[node.name] = cut

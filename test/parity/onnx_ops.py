@@ -26,7 +26,7 @@ def number(tensor):
 
 
 def to_torch(proto_or_array, dtype):
-    """A tensor; floating point becomes the run's precision."""
+    """A tensor; floating point gets the precision of the run."""
     array = proto_or_array
     if isinstance(array, TensorProto):
         array = numpy_helper.to_array(array)
@@ -72,7 +72,7 @@ class Window:
         return self.before == self.after
 
     def pad(self, x, value, overhang=False):
-        """x with its padding, and with what the last windows overhang."""
+        """x with its padding and, with `overhang`, what its last windows need beyond."""
         top, left = self.before
         bottom, right = self.after
         if overhang:
@@ -114,7 +114,7 @@ def average_pool(call, x):
 
 
 def average_by_sums(window, x, include):
-    """For what F.avg_pool2d does not know: uneven padding and dilation."""
+    """Average pooling with what F.avg_pool2d lacks: uneven padding, dilation."""
     ones = x.new_ones(1, 1, *window.kernel)
     inside = x.new_ones(1, 1, *x.shape[2:])
     if include:
@@ -138,7 +138,8 @@ def average_by_sums(window, x, include):
 
 def batch_normalization(call, x, scale, bias, mean, variance):
     momentum = 1.0 - call.get("momentum", 0.9)
-    # Parts of the samples have statistics of their own; the first part's run.
+    # Each part of the samples has its own statistics (--bn=local); the running statistics are those
+    # of the first part.
     parts = call.run.bn_parts if call.run.training else 1
     y = torch.cat([
         F.batch_norm(part, None if i else mean, None if i else variance, scale,

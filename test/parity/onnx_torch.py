@@ -175,10 +175,10 @@ class Oracle:
 
 
 def restore_dropout(calls):
-    """Turns x * (uniform < keep) / keep back into the Dropout that it was.
+    """Turns x * (uniform < keep) / keep back into a Dropout node.
 
-    The dynamo exporter writes nn.Dropout(inplace=True) so. The result keeps the
-    product's name, which keys its mask.
+    The dynamo exporter writes nn.Dropout(inplace=True) in this way. The node's
+    result keeps the product's name, which keys its mask.
     """
     producer = {name: call for call in calls for name in call.outputs}
 
@@ -205,7 +205,7 @@ def restore_dropout(calls):
 
 
 def live(calls):
-    """Without the random chain, whose every reader is now gone."""
+    """The calls that are still read: without the chain of random numbers."""
     while True:
         read = {name for call in calls for name in call.inputs}
         dead = [call for call in calls if call.op in (

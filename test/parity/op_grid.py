@@ -34,9 +34,9 @@ from trainer import Data, Settings, TrainerError, run_oracle, train
 
 SETTINGS = [Settings(0, 2, 0.25, 0.9, 0.01, nesterov=False, seed=3),
             Settings(0, 2, 0.25, 0.5, 0.0, nesterov=True, seed=4)]
-IGNORED = 2  # the label that does not count, in some cases or with a NaN
-# One at a time: Python's literal_eval, which reads .npy headers, is not safe
-# among threads. What runs side by side is the trainers.
+IGNORED = 2  # the label that a loss may ignore
+# The oracle runs in one thread at a time: Python's literal_eval, which reads .npy headers, is not
+# safe among threads. Only the trainers run in parallel.
 ORACLE = threading.Lock()
 
 
@@ -65,7 +65,7 @@ def write_data(folder, model, poisoned=False):
 
 
 def differences(losses, state, truth_losses, truth, start):
-    """What is wrong, one phrase each."""
+    """The differences from the oracle, one phrase each."""
     for step, (a, b) in enumerate(zip(losses, truth_losses)):
         if not abs(a - b) <= 1e-5 * max(1.0, abs(b)):
             yield f"loss of step {step + 1} is {a:.7g}, not {b:.7g}"
@@ -84,7 +84,7 @@ def differences(losses, state, truth_losses, truth, start):
 
 
 def run_case(model, args, settings):
-    """Phrases that say what is wrong; none if the case passes."""
+    """Phrases that say how a case differs; none if it passes."""
     name = model.graph.name
     with tempfile.TemporaryDirectory(prefix="lwcc-grid-") as folder:
         folder = args.keep and os.path.join(
@@ -109,7 +109,7 @@ def run_case(model, args, settings):
             return list(differences(losses, single.state(), truth,
                                     oracle.state(), start))
         try:
-            # A case need not look like a classifier.
+            # A case need not look like a classifier to the importer.
             own = any(node.op_type.endswith("Loss") for node in model.graph.node)
             flags = [] if own else ["--loss=cross-entropy"]
             losses, state = train([args.lwcc_run, path, *flags, "--"], folder,
@@ -140,8 +140,9 @@ def with_ignored_label(model):
 
 
 def nan_differences(state, truth, model):
-    """Where NaN is missing, or is and should not be."""
-    # What a convolution multiplies the zeros of its padding with is up to it.
+    """Tensors that lack a NaN, and tensors with a NaN too many."""
+    # A convolution may or may not multiply the zeros of its padding: the gradient of its weights
+    # may have more NaN than the oracle's.
     spread = {n.input[1] for n in model.graph.node if n.op_type == "Conv"}
     for name, wanted in truth.items():
         actual = np.isnan(state[name]).reshape(wanted.shape)
@@ -155,7 +156,7 @@ def nan_differences(state, truth, model):
 
 
 def run_poisoned(model, args, settings):
-    """As run_case, with a NaN in the data."""
+    """Runs a case like run_case, with a NaN in the first image."""
     model = with_ignored_label(model)
     if model is None:
         return []
@@ -179,7 +180,7 @@ def run_poisoned(model, args, settings):
 
 
 def check_oracle(model):
-    """As run_case; None for what ONNX Runtime cannot be asked."""
+    """Runs a case like run_case, in ONNX Runtime; None if that lacks something."""
     for node in model.graph.node:
         even = any(a.name == "size" and a.i % 2 == 0 for a in node.attribute)
         if ("labels" in node.input or node.op_type.startswith("Random")

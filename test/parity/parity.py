@@ -71,8 +71,8 @@ def worst_tensors(state, reference, count=3):
 
 
 def run_single(path, data, settings, bn_parts, seed):
-    """Losses and state of PyTorch in single precision; with a seed above 0,
-    from weights that are each moved by a unit in the last place, up or down."""
+    """Losses and state of PyTorch in single precision. With a seed above 0 it starts
+    from weights that are each moved by one unit in the last place, up or down."""
     oracle = Oracle(path, torch.float32, settings.seed, bn_parts=bn_parts)
     random = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -91,9 +91,9 @@ def image_shape(path):
 
 
 def judge(losses, state, truth, parts, singles):
-    """Whether it is as near to double precision as `singles`, runs of PyTorch
-    in single precision; and pairs of distances, of ours and the largest of
-    theirs: losses, weights, running statistics."""
+    """Whether a trainer is as close to double precision as `singles`, runs of PyTorch
+    in single precision; and pairs (its distance, the largest of theirs) for losses,
+    weights and running statistics."""
     pairs = [(loss_distance(losses, truth),
               max(loss_distance(single, truth) for single, _ in singles))]
     for part in parts:
@@ -103,8 +103,8 @@ def judge(losses, state, truth, parts, singles):
 
 
 class Reference:
-    """PyTorch on one model: in double precision, and in single precision as
-    often as it is asked."""
+    """PyTorch's results on one model: in double precision, and in single precision for
+    as many runs as are asked for."""
 
     def __init__(self, path, args, settings):
         self.path, self.settings, self.bn_parts = path, settings, args.bn_parts

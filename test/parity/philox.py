@@ -1,4 +1,4 @@
-"""The trainer's random numbers, written a second time in numpy.
+"""The trainer's random numbers, implemented a second time in numpy.
 
 Philox4x32-10 keyed as runtime/core/Philox.h says: a value depends on seed,
 stream (FNV-1a of a name), step and element index only. Written from the paper
@@ -47,7 +47,7 @@ def uniform01(count, seed, stream, step=0):
 
 
 def dropout_mask(shape, ratio, seed, name, step):
-    """What dropout multiplies with: 0 or 1/(1-ratio), float32."""
+    """What dropout multiplies by: 0 or 1/(1-ratio), float32."""
     ratio = np.float32(ratio)
     keep = np.float32(1) / (np.float32(1) - ratio)
     u = uniform01(int(np.prod(shape)), seed, stream_of(name), step)

@@ -38,13 +38,13 @@ def random_plan(rng, net, batch, devices):
     layers = {}
     for name, extents in [*net.layers, ("loss", {"c": 10})]:
         if rng.random() < 0.2:
-            continue  # takes its producer's tiling
+            continue  # takes over its producer's tiling
         cuts, tiles = {}, 1
         for dim, extent in {"n": batch, **extents}.items():
             if rng.random() >= (0.5 if dim == "n" else 0.3):
                 continue
             parts = rng.randint(1, min(3, extent))
-            if tiles * parts > 24:  # more of them test nothing else
+            if tiles * parts > 24:  # more tiles test nothing new
                 continue
             cuts[dim] = parts
             tiles *= parts
@@ -59,8 +59,8 @@ def random_plan(rng, net, batch, devices):
 
 
 def random_order(rng, layers):
-    """Of some layers' tiles: theirs in any order, layers in the model's, and in
-    the backward pass in its reverse."""
+    """An order of tasks per lane, of some layers: their tiles in random order, the
+    layers in the model's order and, in the backward pass, in its reverse."""
     lanes = {}
     ordered = [layer for layer in layers.items() if rng.random() < 0.4]
     for suffix, some in ("", ordered), (" backward", ordered[::-1]):
@@ -94,8 +94,8 @@ def train(command, folder, name):
 
 
 def check_traffic(flags, folder):
-    """Bytes a step by pair of devices: predicted by the compiler, counted while
-    running."""
+    """Checks the bytes per step and pair of devices: predicted by the compiler against
+    counted by the runtime."""
     log = f"{folder}/benchmark.jsonl"
     text = run(["lwcc-run", *flags, "--explain", "--", "--benchmark=1",
                 "--threads=2", f"--log={log}"])
@@ -104,7 +104,7 @@ def check_traffic(flags, folder):
             r"^  from gpu(\d+) to gpu(\d+): ([\d,]+) bytes", text, re.M)}
     with open(log) as lines:
         counted = json.loads(lines.readline())["moved"]
-    # The compiler numbers GPUs, the runtime the devices that it was given.
+    # The compiler numbers GPUs; the runtime numbers the devices in use.
     used = sorted({int(g) for g in re.findall(r"^memory of gpu(\d+)", text, re.M)})
     counted = {"->".join(str(used[int(d)]) for d in pair.split("->")): count
                for pair, count in counted.items()}

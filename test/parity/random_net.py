@@ -1,9 +1,9 @@
 """Random networks of every operator that lwcc imports, for plans.py.
 
-Each generator (a method of Net from `conv` to `sequence`) appends one block to
-the network; `build` draws some of them. Their operators are those of the
-frontend's table: `undrawn` names the ones that no network ever has, so that a
-new operator is noticed here.
+Each generator appends one block to the network: those of one operator are in
+net_layers.py and net_movements.py, those of several branches here. `build` draws
+some of them. Their operators are those of the frontend's table: `undrawn` names
+the ones that no network ever has, so that a new operator is noticed here.
 """
 
 import random
@@ -11,32 +11,24 @@ import re
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto, helper, save
+from onnx import helper, save
 
-FLOAT = TensorProto.FLOAT
+from net_graph import FLOAT
+from net_movements import Movements
+
 TABLE = Path(__file__).parents[2] / "frontend" / "OnnxOpTable.cpp"
 
-# Losses of the file are the ops of the loss that lwcc adds (test/frontend).
+# Loss nodes become the same ops as the loss that lwcc adds; test/frontend has them.
 NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}
-
-# Where they are defined and tame: of any value; of one between 0 and 1.
-UNARY = ["Abs", "Elu", "Erf", "HardSigmoid", "HardSwish", "LeakyRelu", "Neg",
-         "Relu", "Sigmoid", "Softplus", "Tanh", "Gelu", "Identity"]
-UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal"]
-
-# What only gives its input another name makes no layer; a softmax at the end is
-# part of the loss.
-NAMES = {"Identity", "Cast", "CastLike", "SequenceAt", "LogSoftmax"}
-RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 
 
 def imported_operators():
-    """Those of the table that become ops of a program."""
+    """Operators of the frontend's table that become ops of a program."""
     return set(re.findall(r'^  \{"(\w+)",.*\bimport\w+', TABLE.read_text(), re.M))
 
 
 def undrawn(networks):
-    """Operators of the table that none of the first networks has."""
+    """Operators of the table that occur in none of the first networks."""
     drawn = set(NOT_DRAWN)
     for seed in range(networks):
         net = Net(random.Random(seed))
@@ -45,282 +37,8 @@ def undrawn(networks):
     return sorted(imported_operators() - drawn)
 
 
-class Net:
-    """A random network; `shape` is that of the last value, without samples."""
-
-    def __init__(self, rng):
-        self.rng, self.nodes, self.constants = rng, [], []
-        self.layers = []  # (name, extents by dimension) of what may be cut
-        self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
-        self.kind = ""  # of the last operator
-
-    def name(self, kind):
-        return f"{kind}{len(self.nodes)}"
-
-    def weight(self, name, shape, scale):
-        self.nodes.append(helper.make_node(
-            "RandomNormal", [], [name], name=name, dtype=FLOAT, shape=shape,
-            mean=0.0, scale=scale))
-        return name
-
-    def constant(self, name, shape, value):
-        self.integers(name + ".shape", shape)
-        self.nodes.append(helper.make_node(
-            "ConstantOfShape", [f"{name}.shape"], [name], name=name,
-            value=helper.make_tensor("value", FLOAT, [1], [value])))
-        return name
-
-    def integers(self, name, values):
-        self.constants.append(helper.make_tensor(
-            name, TensorProto.INT64, [len(values)], values))
-        return name
-
-    def scalar(self, value, kind=FLOAT):
-        name = f"{self.name('scalar')}.{len(self.constants)}"
-        self.constants.append(helper.make_tensor(name, kind, [], [value]))
-        return name
-
-    def op(self, kind, inputs=(), shape=None, extents=None, outputs=None,
-           **attributes):
-        name = self.name(kind.lower())
-        self.nodes.append(helper.make_node(
-            kind, [self.last, *inputs], outputs or [name], name=name,
-            **attributes))
-        self.last = outputs[0] if outputs else name
-        self.shape = shape or self.shape
-        if extents is None:
-            extents = dict(zip("chw", self.shape)) if len(self.shape) < 4 else {}
-        # Several reshapes become one, along what is left of channels.
-        if {kind, self.kind} <= RESHAPES:
-            extents, self.layers[-1] = {}, (self.layers[-1][0], {})
-        if kind not in NAMES:
-            self.kind = kind
-            self.layers.append((name, extents))
-        return self.last
-
-    #--- Windows
-
-    def window(self, kernel, ceil=False):
-        """Strides, pads and dilations that leave at least two rows and columns
-        of the last value, or None; and the size of the result."""
-        rng, size, options = self.rng, [], {}
-        stride = [rng.choice([1, 1, 2, 3, 4]) for _ in range(2)]
-        dilation = [rng.choice([1, 1, 1, 2]) for _ in range(2)]
-        # Convolutions may have windows over nothing but padding.
-        pads = [rng.randrange((k + 1) // 2 if ceil else k + 1)
-                for k in kernel * 2]
-        if rng.random() < 0.2:
-            options["auto_pad"] = rng.choice(["SAME_UPPER", "SAME_LOWER"])
-        else:
-            options["pads"] = pads
-        up = ceil and "pads" in options and rng.random() < 0.4
-        for d, extent in enumerate(self.shape[1:]):
-            if "auto_pad" in options:
-                size.append(-(-extent // stride[d]))
-                continue
-            free = (extent + pads[d] + pads[d + 2]
-                    - dilation[d] * (kernel[d] - 1) - 1)
-            size.append((-(-free // stride[d]) if up else free // stride[d]) + 1)
-            if up and (size[d] - 1) * stride[d] >= extent + pads[d]:
-                size[d] -= 1
-        if min(size) < 2:
-            return None
-        if up:
-            options["ceil_mode"] = 1
-        return dict(options, kernel_shape=kernel, strides=stride,
-                    dilations=dilation), size
-
-    def conv(self, outputs=None, keep=False, kernel=None, stride=None):
-        rng, (c, h, w) = self.rng, self.shape
-        kernel = kernel or [rng.choice([1, 3, 3, 5]) for _ in range(2)]
-        if stride:
-            size = [(e - 1) // stride + 1 for e in (h, w)]
-            options = dict(pads=[k // 2 for k in kernel] * 2,
-                           strides=[stride, stride])
-        else:
-            options, size = (not keep and self.window(kernel)) or (
-                dict(pads=[k // 2 for k in kernel] * 2), [h, w])
-        groups = rng.choice([g for g in (1, 1, 2, 3, c) if c % g == 0])
-        outputs = outputs or groups * rng.randrange(
-            1 if groups > 3 else 2, 3 if groups > 3 else 6)
-        if outputs % groups:
-            groups = 1
-        name = self.name("w")
-        inputs = [self.weight(name, [outputs, c // groups, *kernel],
-                              (2 / (c // groups * kernel[0] * kernel[1])) ** 0.5)]
-        if rng.random() < 0.6:
-            inputs.append(self.constant(name + ".bias", [outputs], 0.1))
-        extents = dict(c=outputs, h=size[0], w=size[1])
-        if groups == 1:
-            extents["k"] = c
-        return self.op("Conv", inputs, (outputs, *size), extents, group=groups,
-                       **{"kernel_shape": kernel, **options})
-
-    def pool(self):
-        rng, c = self.rng, self.shape[0]
-        kernel = [rng.choice([1, 2, 3]) for _ in range(2)]
-        options, size = self.window(kernel, ceil=True) or ({}, None)
-        if not size:
-            return
-        if rng.random() < 0.5:
-            self.op("MaxPool", shape=(c, *size), **options)
-        else:
-            self.op("AveragePool", shape=(c, *size),
-                    count_include_pad=rng.randrange(2), **options)
-
-    #--- What goes over images once
-
-    def unary(self):
-        kind = self.rng.choice(UNARY + UNARY_OF_SIGMOID)
-        if kind in UNARY_OF_SIGMOID:
-            self.op("Sigmoid")
-        self.op(kind)
-
-    def bounded(self):
-        kind = self.rng.choice(["Clip", "Pow", "Cast", "CastLike"])
-        if kind == "Clip":
-            self.op(kind, [self.scalar(-0.8), self.scalar(1.1)])
-        elif kind == "Pow":
-            self.op("Sigmoid")
-            self.op(kind, [self.scalar(self.rng.choice([0.5, 2.0, 1.5]))])
-        elif kind == "Cast":
-            self.op(kind, to=FLOAT)
-        else:
-            self.op(kind, ["images"])
-
-    def normalize(self):
-        c, name = self.shape[0], self.name("bn")
-        self.op("BatchNormalization",
-                [self.constant(name + ".scale", [c], 1.0),
-                 self.constant(name + ".bias", [c], 0.5),
-                 self.constant(name + ".mean", [c], 0.0),
-                 self.constant(name + ".var", [c], 1.0)], training_mode=0)
-
-    def dropout(self):
-        self.op("Dropout", [self.scalar(0.3), self.scalar(True, TensorProto.BOOL)])
-
-    def softmax(self):
-        self.op("Softmax", axis=self.rng.choice([1, 1, 2, 3]))
-
-    def lrn(self):
-        self.op("LRN", size=3, alpha=0.1, beta=0.75)
-
-    #--- What moves elements
-
-    def pad(self):
-        """Sometimes takes something off."""
-        rng, (c, h, w) = self.rng, self.shape
-        pads = [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
-        pads += [0, rng.randrange(2), rng.randrange(-1, 3), rng.randrange(-1, 3)]
-        shape = tuple(e + pads[d] + pads[d + 4]
-                      for d, e in enumerate((c, h, w), 1))
-        if min(shape) >= 2:
-            self.op("Pad", [self.integers(self.name("pads"), pads)], shape)
-
-    def slice(self):
-        """Some channels, rows or columns, now and then every second or third,
-        forwards or backwards."""
-        rng, name, axis = self.rng, self.name("slice"), self.rng.randrange(1, 4)
-        extent, step = self.shape[axis - 1], rng.choice([1, 1, 2, 3, -1, -2])
-        first = rng.randrange(extent)
-        last = rng.randint(-1, extent)
-        if step > 0:
-            first, last = min(first, last), max(first, last)
-        else:
-            first, last = max(first, last), min(first, last)
-        taken = range(extent)[first:last if last >= 0 else None:step]
-        if len(taken) < (1 if axis == 1 else 2) or len(taken) == extent:
-            return
-        shape = list(self.shape)
-        shape[axis - 1] = len(taken)
-        end = taken[-1] + (1 if step > 0 else -1)
-        if rng.random() < 0.3:
-            self.op("Gather", [self.integers(name + ".at", list(taken))],
-                    tuple(shape), axis=axis)
-            return
-        inputs = dict(starts=taken[0], ends=end if end >= 0 else -extent - 1,
-                      axes=axis, steps=step)
-        self.op("Slice", [self.integers(f"{name}.{key}", [value])
-                          for key, value in inputs.items()], tuple(shape))
-
-    def parts(self, axis):
-        """Sizes of two or three parts of the last value, or None."""
-        extent, count = self.shape[axis - 1], self.rng.choice([2, 2, 3])
-        least = 1 if axis == 1 else 2
-        if extent < count * least:
-            return None
-        sizes = [least] * count
-        for _ in range(extent - sum(sizes)):
-            sizes[self.rng.randrange(count)] += 1
-        return [extent // count] * count if (
-            extent % count == 0 and self.rng.random() < 0.5) else sizes
-
-    def split(self):
-        """Into parts, of which some are transformed; they are joined or added
-        again, or all but one are dropped."""
-        rng, before, axis = self.rng, self.shape, self.rng.randrange(1, 4)
-        sizes, whole = self.parts(axis), self.last
-        if not sizes:
-            return
-        name, parts, one = self.name("split"), [], rng.random() < 0.25
-        extents = dict(zip("chw", before))
-        self.op("Split", [self.integers(name + ".sizes", sizes)], None, extents,
-                [f"{name}.{i}" for i in range(len(sizes))], axis=axis)
-        for i, size in enumerate(sizes):
-            shape = list(before)
-            shape[axis - 1] = size
-            self.last, self.shape = f"{name}.{i}", tuple(shape)
-            if not one and rng.random() < 0.4:
-                self.conv(shape[0], keep=True)
-            parts.append((self.last, self.shape))
-        if one:
-            self.last, self.shape = rng.choice(parts)
-        elif len(set(sizes)) == 1 and rng.random() < 0.4:
-            self.last, self.shape = parts[0]
-            self.op("Sum", [part for part, _ in parts[1:]])
-        else:
-            rng.shuffle(parts)
-            self.last = parts[0][0]
-            self.op("Concat", [part for part, _ in parts[1:]], before, axis=axis)
-            if before == self.shape and rng.random() < 0.3:
-                self.op("Add", [whole])
-
-    def sequence(self):
-        """As exporters write torch.split."""
-        axis = self.rng.randrange(1, 4)
-        sizes, shape = self.parts(axis), list(self.shape)
-        if not sizes:
-            return
-        name, at = self.name("sequence"), self.rng.randrange(len(sizes))
-        self.op("SplitToSequence", [self.integers(name + ".sizes", sizes)], None,
-                dict(zip("chw", shape)), axis=axis)
-        shape[axis - 1] = sizes[at]
-        self.op("SequenceAt", [self.scalar(at, TensorProto.INT64)], tuple(shape))
-
-    def reshape(self, shape, extents=None):
-        name = self.name("to")
-        return self.op("Reshape", [self.integers(name, [0, *shape])],
-                       tuple(shape), extents)
-
-    def shuffle(self):
-        """Of channels, between groups: by way of five dimensions."""
-        (c, h, w) = self.shape
-        groups = [g for g in range(2, c) if c % g == 0]
-        if not groups:
-            return
-        g = self.rng.choice(groups)
-        self.reshape([g, c // g, h, w], dict(c=g))
-        self.op("Transpose", (), (c // g, g, h, w), {}, perm=[0, 2, 1, 3, 4])
-        self.reshape([c, h, w], dict(c=c // g))
-
-    def transpose(self):
-        order = [1, 2, 3]
-        self.rng.shuffle(order)
-        shape = tuple(self.shape[d - 1] for d in order)
-        if order != [1, 2, 3] and min(shape[1:]) >= 2:
-            self.op("Transpose", (), shape, perm=[0, *order])
-
-    #--- Several branches
+class Net(Movements):
+    """A random network: blocks of several branches, and the draw of all."""
 
     def residual(self):
         before = self.last
@@ -336,15 +54,15 @@ class Net:
         self.op("Div", [below])
 
     def shortcut(self):
-        """A residual block of half or a third of the size: its shortcut, a
-        strided 1x1 convolution, does not look at most of its input."""
+        """A residual block that shrinks images to a half or a third. Its shortcut, a
+        strided 1x1 convolution, reads few elements of its input."""
         rng, before, shape = self.rng, self.last, self.shape
         stride, outputs = rng.choice([2, 2, 3]), rng.randrange(2, 7)
         if min(shape[1:]) <= stride:
             return
         short = self.conv(outputs, kernel=[1, 1], stride=stride)
         if rng.random() < 0.3:
-            return  # nobody else looks at its input
+            return  # the block's only branch
         self.last, self.shape = before, shape
         self.conv(outputs, kernel=[3, 3], stride=stride)
         self.op("Relu")
@@ -358,7 +76,8 @@ class Net:
                 axis=1)
 
     def scaled(self):
-        """By a number per channel, found from all of its pixels or some."""
+        """Scales each channel by a number computed from its pixels, as
+        squeeze-and-excitation does."""
         rng, before, shape = self.rng, self.last, self.shape
         c, (h, w) = shape[0], shape[1:]
         kind = rng.choice(["GlobalAveragePool", "GlobalMaxPool", "ReduceMean",
@@ -382,17 +101,8 @@ class Net:
                     shape)
         self.op("Mul", [before], shape)
 
-    def linear(self, outputs, kind="Gemm"):
-        name, inputs = self.name("w"), self.shape[0]
-        shape = [outputs, inputs] if kind == "Gemm" else [inputs, outputs]
-        weights = [self.weight(name, shape, (1 / inputs) ** 0.5)]
-        if kind == "Gemm":
-            weights.append(self.constant(name + ".bias", [outputs], 0.0))
-        self.op(kind, weights, (outputs,), {"c": outputs, "k": inputs},
-                **({"transB": 1} if kind == "Gemm" else {}))
-
     def draw(self):
-        """Appends everything; the shape of the images."""
+        """Appends a whole network; returns the shape of its images."""
         rng = self.rng
         size = rng.choice([8, 9, 12])
         self.shape = image = (self.shape[0], size, size + rng.randrange(3))

@@ -32,7 +32,7 @@ from networks import NETWORKS, build  # noqa: E402
 
 
 def runtime_logits(model, images):
-    """ONNX Runtime's, with batch statistics and without dropout."""
+    """The logits of ONNX Runtime, with batch statistics and without dropout."""
     for node in model.graph.node:
         if node.op_type == "BatchNormalization":
             kept = [a for a in node.attribute if a.name != "training_mode"]
@@ -44,7 +44,7 @@ def runtime_logits(model, images):
         if node.op_type == "Dropout":
             del node.input[1:]
         if node.op_type == "RandomUniformLike":
-            return None  # a spelled-out dropout: cannot be switched off
+            return None  # dropout as single operators: it cannot be switched off
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = (
@@ -58,7 +58,7 @@ def runtime_logits(model, images):
 def forward_distance(path, images):
     model = onnx.load(path)
     actual = Oracle(model, torch.float32, dropout=False).run(images).detach()
-    if model.graph.node[-1].op_type == "Softmax":  # the oracle's loss has it
+    if model.graph.node[-1].op_type == "Softmax":  # the oracle's loss contains it
         actual = torch.softmax(actual, 1)
     expected = runtime_logits(model, images)
     if expected is None:
@@ -68,7 +68,7 @@ def forward_distance(path, images):
 
 
 def training_distance(path, name, batches):
-    """Largest relative difference of five losses from the module's."""
+    """The largest relative difference of five losses from the module's."""
     network = build(name)[0].double()
     for module in network.modules():
         if isinstance(module, torch.nn.Dropout):
@@ -99,7 +99,7 @@ def training_distance(path, name, batches):
 
 
 def check_units():
-    """Pieces that no exported model reaches."""
+    """Checks parts of the oracle that no exported model uses."""
     yield "philox known answer", np.array_equal(
         philox.philox(0, np.zeros(1, np.uint64), 0, 0)[0],
         [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8])

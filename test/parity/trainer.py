@@ -1,7 +1,7 @@
 """Runs a trainer on a data folder, and makes the same batches in PyTorch.
 
-Decides how a trainer is called and where its losses and weights are found; what
-they are compared with is up to parity.py and op_grid.py.
+Decides how a trainer is called, and where its losses and weights are found. What they
+are compared with is decided in parity.py and op_grid.py.
 """
 
 import glob
@@ -36,8 +36,7 @@ class TrainerError(Exception):
 def train(command, data, settings):
     """Losses of the steps, and all saved tensors by their ONNX names.
 
-    `command` is the program with everything that stands before the trainer's
-    own flags, as a list.
+    `command` is the program and all arguments in front of the trainer's own flags.
     """
     with tempfile.TemporaryDirectory(prefix="lwcc-parity-") as folder:
         log = os.path.join(folder, "log.jsonl")
@@ -71,7 +70,7 @@ def train(command, data, settings):
 
 
 class Data:
-    """The folder's images as the trainer presents them without shuffling."""
+    """The images of a folder, in the order in which a trainer without shuffling has them."""
 
     def __init__(self, folder, shape):
         self.images = np.load(os.path.join(folder, "images.npy"), mmap_mode="r")

@@ -191,7 +191,7 @@ static void describe(exec::ProgramOp program, StringRef planner,
   unsigned devices = 0, lanes = 0;
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<exec::BufferOp>(op))
-      if (buffer.getRole() == exec::Role::Parameter &&
+      if (isWeight(buffer.getRole()) &&
           counted.insert(buffer.getTensorName()).second)
         parameters += ShapedType::getNumElements(
             buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));

@@ -72,10 +72,10 @@ Step::Step(exec::ProgramOp program) {
     if (call.getPhase() != Phase::forward)
       continue;
     for (exec::BufferOp b : ins)
-      if (b.getRole() == exec::Role::Parameter)
+      if (isWeight(b.getRole()))
         layer.parameters += b.getBytes();
     for (exec::BufferOp b : outs)
-      if (b.getRole() == exec::Role::Activation)
+      if (b.getRole() == Role::activation)
         layer.activations += b.getBytes();
   }
 }

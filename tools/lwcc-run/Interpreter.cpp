@@ -24,11 +24,25 @@ namespace {
 /// One chunk of a block.
 struct Slice {
   const rt::MapBlock &block;
+  const std::vector<rt::DType> &types; ///< of the inputs
   int64_t begin;
   int count;
 };
 using Row = float[chunk];
 } // namespace
+
+/// Calls `use` with an element of this type.
+template <typename Use>
+static void withType(rt::DType type, Use use) {
+  switch (type) {
+  case rt::DType::f32:
+    return use(float());
+  case rt::DType::i32:
+    return use(int32_t());
+  case rt::DType::u8:
+    return use(uint8_t());
+  }
+}
 
 template <typename F>
 static void zip(int n, float *y, const float *a, const float *b, F f) {
@@ -105,10 +119,11 @@ static void evaluate(const Expression &e, const Slice &slice, float *y) {
     return;
   case Expression::Kind::input: {
     const int64_t stride = block.xStride[e.input];
-    const float *x = block.x[e.input] + slice.begin * stride;
-    for (int j = 0; j < n; ++j)
-      y[j] = x[j * stride];
-    return;
+    return withType(slice.types[e.input], [&]<typename T>(T) {
+      auto *x = static_cast<const T *>(block.x[e.input]);
+      for (int j = 0; j < n; ++j)
+        y[j] = static_cast<float>(x[(slice.begin + j) * stride]);
+    });
   }
   case Expression::Kind::unary: {
     evaluate(e.args[0], slice, y);
@@ -158,15 +173,21 @@ void lwcc::appendMap(rt::Lane &lane, const Expression &expression, rt::Tensor y,
                      const rt::MapParams &params) {
   // The recorded step outlives this call; so must its expression.
   auto shared = std::make_shared<Expression>(expression);
+  auto types = std::make_shared<std::vector<rt::DType>>();
+  for (const rt::Tensor &x : xs)
+    types->push_back(x.type);
   rt::mapBlocks(lane, "map", y, xs, scalars, params,
-                [shared](const rt::MapBlock &b) {
+                [shared, types, type = y.type](const rt::MapBlock &b) {
                   Row row;
                   for (int64_t begin = 0; begin < b.n; begin += chunk) {
                     const int count =
                         static_cast<int>(std::min<int64_t>(chunk, b.n - begin));
-                    evaluate(*shared, {b, begin, count}, row);
-                    for (int j = 0; j < count; ++j)
-                      b.y[(begin + j) * b.yStride] = row[j];
+                    evaluate(*shared, {b, *types, begin, count}, row);
+                    withType(type, [&]<typename T>(T) {
+                      T *to = static_cast<T *>(b.y) + begin * b.yStride;
+                      for (int j = 0; j < count; ++j)
+                        to[j * b.yStride] = rt::storedAs<T>(row[j]);
+                    });
                   }
                 });
 }

@@ -171,30 +171,30 @@ LogicalResult Loader::load(rt::Program &program) {
   llvm::StringMap<int64_t> bytes;
   for (BufferOp buffer : names.buffers) {
     switch (buffer.getRole()) {
-    case Role::Input:
+    case Role::input:
       globalOf(program.input, buffer);
       break;
-    case Role::Labels:
+    case Role::labels:
       globalOf(program.labels, buffer);
       break;
-    case Role::Scalars:
+    case Role::scalars:
       program.scalars.push_back(refOf(buffer));
       break;
-    case Role::Loss:
+    case Role::loss:
       program.loss_value = refOf(buffer);
       break;
-    case Role::Metric:
+    case Role::metric:
       program.correct = refOf(buffer);
       break;
-    case Role::Activation:
-    case Role::Gradient:
+    case Role::activation:
+    case Role::gradient:
       break;
     default: {
       StringAttr name = buffer.getTensorName();
       rt::StateTensor &entry = state[name.getValue()];
       globalOf(entry.tensor, buffer);
       bytes[name.getValue()] = bytesOfState(buffer);
-      entry.kind = static_cast<rt::StateKind>(buffer.getRole());
+      entry.role = buffer.getRole();
       entry.init = initOf(buffer->getAttrOfType<train::InitAttr>("exec.init"));
       auto fresh = buffer->getAttrOfType<train::InitAttr>("exec.fresh");
       entry.fresh = fresh ? initOf(fresh) : entry.init;
@@ -216,15 +216,6 @@ LogicalResult Loader::load(rt::Program &program) {
 }
 
 FailureOr<rt::Program> lwcc::loadProgram(ProgramOp op, ArrayRef<char> blob) {
-  static_assert(static_cast<int>(rt::StateKind::parameter) ==
-                        static_cast<int>(Role::Parameter) &&
-                    static_cast<int>(rt::StateKind::statistic) ==
-                        static_cast<int>(Role::Statistic) &&
-                    static_cast<int>(rt::StateKind::optimizer) ==
-                        static_cast<int>(Role::Optimizer) &&
-                    static_cast<int>(rt::StateKind::constant) ==
-                        static_cast<int>(Role::Constant),
-                "roles of state buffers are the runtime's kinds of state");
   auto loader = std::make_shared<Loader>(op);
   rt::Program program;
   if (failed(loader->load(program)))

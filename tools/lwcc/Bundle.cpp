@@ -21,11 +21,14 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 
-/// Where the compiler has a library; as the name alone if it has none.
-static Expected<std::string> libraryOf(StringRef compiler, StringRef name,
+/// Where a target's compiler has a library; as the name alone if it has none.
+static Expected<std::string> libraryOf(Target target, StringRef name,
                                        const std::string &log) {
+  Expected<std::string> compiler = findCompiler(target);
+  if (!compiler)
+    return compiler.takeError();
   if (Error error =
-          execute({compiler.str(), ("-print-file-name=" + name).str()}, log))
+          execute({*compiler, ("-print-file-name=" + name).str()}, log))
     return std::move(error);
   auto text = llvm::MemoryBuffer::getFile(log);
   if (!text)
@@ -34,9 +37,6 @@ static Expected<std::string> libraryOf(StringRef compiler, StringRef name,
 }
 
 Error lwcc::writeBundle(const TrainerSource &source, StringRef folder) {
-  Expected<std::string> compiler = findCompiler(source.target);
-  if (!compiler)
-    return compiler.takeError();
   Expected<std::unique_ptr<TemporaryFolder>> work = TemporaryFolder::make();
   if (!work)
     return work.takeError();
@@ -44,7 +44,7 @@ Error lwcc::writeBundle(const TrainerSource &source, StringRef folder) {
   if (Error error = buildBinary(source, program))
     return error;
   Expected<std::string> openmp =
-      libraryOf(*compiler, "libgomp.so.1", (*work)->file("log"));
+      libraryOf(source.target, "libgomp.so.1", (*work)->file("log"));
   if (!openmp)
     return openmp.takeError();
 

@@ -1,7 +1,9 @@
 //===- BatchNorm.cpp - Batch normalization --------------------------------===//
 //
-// batch_norm and its gradient become reductions per channel and maps
-// (train-decompose): the reductions are kernels and are cut like any other.
+// Batch normalization. train-decompose replaces batch_norm and batch_norm_grad
+// by reductions per channel (batch_norm_stats, batch_norm_grad_stats) and maps.
+// The reductions are kernels and are cut here; combining statistics of tiles is
+// passes/shard/Combine.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +59,7 @@ static Grid statisticsExtents(Value images) {
   return extentsAlong(channelAxes(shapeOf(images).size()), images);
 }
 
-/// Images and, per channel, what is known or found of them.
+/// The tile of an op on images and values per channel.
 static Tile statisticsTile(Operation *op, const Cuts &cuts, const Grid &index) {
   Value images = op->getOperand(0);
   Box box = cut(channelAxes(shapeOf(images).size()), images, cuts, index);

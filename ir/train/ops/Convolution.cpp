@@ -1,6 +1,8 @@
 //===- Convolution.cpp - Convolutions and their gradients -----------------===//
 //
-// ONNX Conv in two dimensions. A fused ReLU is differentiated from the result.
+// Two-dimensional convolution as in ONNX Conv, and its two gradients. Cut along
+// n, c (output channels), h, w, and k (input channels, if there is one group).
+// The gradient of a fused ReLU reads the result (throughRelu).
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +87,8 @@ SmallVector<Value> ConvOp::buildGradients(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The tensors of a convolution or of one of its gradients.
+/// The tensors of a convolution or of one of its gradients, by their part in y
+/// = conv(x, w).
 struct ConvTensors {
   Value x, w, y; ///< or their gradients
 };
@@ -100,8 +103,8 @@ static ConvTensors tensorsOf(ConvGradWeightOp op) {
   return {op.getX(), op.getDw(), op.getDy()};
 }
 
-/// The input channels of several groups belong to different outputs: their sum
-/// is not cut.
+/// With several groups input channels are not cut: those of one part would be
+/// of other groups, and add to other outputs.
 template <typename OpT>
 static Grid extentsOf(OpT op) {
   ConvTensors tensors = tensorsOf(op);
@@ -111,7 +114,8 @@ static Grid extentsOf(OpT op) {
   return extents;
 }
 
-/// Whether parts of the output channels are whole groups or lie in one each.
+/// Whether each part of the output channels is a number of whole groups or lies
+/// in one group.
 static bool groupsAllow(int64_t channels, int64_t groups, const Cuts &cuts) {
   int64_t perGroup = channels / groups;
   for (int64_t i = 0; i < cuts.degrees[c]; ++i) {
@@ -123,8 +127,8 @@ static bool groupsAllow(int64_t channels, int64_t groups, const Cuts &cuts) {
   return true;
 }
 
-/// Whether a tile has nothing to look at but padding, which is as wide as the
-/// window then. No operator on a part of the input can do that.
+/// Whether a tile's windows cover nothing but padding. A tile must read some
+/// input, since there is no operator on an empty region.
 static bool looksAtPaddingAlone(const Window &w, Interval out) {
   int64_t first = out.begin * w.stride - w.padLow;
   int64_t end =
@@ -132,7 +136,7 @@ static bool looksAtPaddingAlone(const Window &w, Interval out) {
   return intersect({first, end}, {0, w.extent}).empty();
 }
 
-/// Whether each part of height or width looks at some of the input.
+/// Whether every part of height or width reads some input.
 template <typename OpT>
 static bool windowsAllow(OpT op, const Cuts &cuts, int dim) {
   ConvTensors tensors = tensorsOf(op);
@@ -154,7 +158,8 @@ static bool allowsCut(OpT op, const Cuts &cuts, int dim) {
 }
 
 namespace {
-/// The regions of x, w and y (or of their gradients) of a tile.
+/// The regions of x, w and y (or of their gradients) that a tile reads and
+/// makes.
 struct ConvRegions {
   Box x, w, y;
 };
@@ -170,7 +175,8 @@ static ConvRegions convRegions(OpT op, const Cuts &cuts, const Grid &index,
   r.w[0] = r.y[1];
   Patch patch = patchOf(op, x, {weight[2], weight[3]}, r.y, cuts);
   setPad(tile, op, patch);
-  // The groups that the output channels belong to, and their input channels.
+  // The input channels of the groups to which the tile's output channels
+  // belong.
   int64_t groups = op.getGroup(), perGroup = weight[0] / groups;
   int64_t first = r.y[1].begin / perGroup;
   int64_t last = (r.y[1].end + perGroup - 1) / perGroup;
@@ -231,12 +237,12 @@ Tile ConvGradWeightOp::tile(const Cuts &cuts, const Grid &index) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Of images [n, c, h, w]: positions, of all samples.
+/// Positions of images [n, c, h, w], over all samples.
 static double positions(const std::optional<Box> &images) {
   return volume(images) / extent(images, 1);
 }
 
-/// Of weights [o, i, y, x]: what a position sums over.
+/// Taps of weights [o, i, y, x]: the terms of the sum at one position.
 static double taps(const std::optional<Box> &weights) {
   return volume(weights) / extent(weights, 0);
 }
@@ -248,7 +254,8 @@ Arithmetic ConvOp::arithmetic(const CallShape &call) {
 
 Arithmetic ConvGradInputOp::arithmetic(const CallShape &call) {
   const auto &dy = call.operands[0], &w = call.operands[1];
-  // The sums run over the output channels instead of the input's.
+  // The sum of this gradient is over output channels, so the product has other
+  // extents than ConvOp's.
   Arithmetic work = Arithmetic::product(positions(dy), taps(w), extent(w, 0));
   work.flops *= extent(dy, 1) / extent(w, 0);
   return work;

@@ -1,6 +1,6 @@
 //===- Family.cpp - What the files of operators share ---------------------===//
 //
-// The size that every value has, and what gradients and tiles have in common.
+// The size rule (A1) of single ops, and helpers of gradients and tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@ using namespace lwcc::tiling;
 using namespace lwcc::train;
 using namespace lwcc::train::family;
 
-/// Rule (A1) as far as one value goes. Ahead of the op's own verifier, which
-/// may multiply and add the extents.
+/// Rule A1 for the values of one op. It runs before the op's own verifier,
+/// which multiplies and adds their extents.
 LogicalResult lwcc::train::verifySizes(Operation *op) {
   auto check = [&](Type type) -> LogicalResult {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -42,7 +42,7 @@ Value family::throughRelu(OpBuilder &builder, Location loc, bool relu, Value dy,
   if (!relu)
     return dy;
   const ElementwiseFunction *row = findElementwise("relu");
-  // The row's gradient is over dy (input 1) and y (input 2); x is not used.
+  // The relu row's gradient reads dy (input 1) and y (input 2), not x.
   Expression gradient =
       instantiate(*row, row->gradients[0], nullptr)
           .substitute({Expression::inputOf(0), Expression::inputOf(0),

@@ -1,8 +1,12 @@
 //===- Family.h - What the files of operators share -------------*- C++ -*-===//
 //
-// Private to this folder. Shapes and lists of numbers that an op needs, each
-// with its message, for the verifiers; types and transposes for the gradients;
-// which dimension each axis of a tensor is, for the tiles.
+// Helpers that the files of this folder share, private to it: checks of shapes
+// and attributes with their messages (verifiers), types and common ops
+// (gradients), axes and regions (tiles), extents (arithmetic).
+//
+// Each operator family has one file here: verifier, folder, gradient, cut rule
+// and arithmetic of its ops (ir/train/README.md, "What an operator is"). Does
+// not decide how a layer is cut (passes/plan).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_OPS_FAMILY_H
@@ -27,6 +31,12 @@ inline std::string text(ArrayRef<int64_t> shape) {
   llvm::raw_string_ostream os(result);
   llvm::interleaveComma(shape, os);
   return result + "]";
+}
+
+/// A list among the fields of a call, empty if there is none.
+inline Dims listOf(const CallTypes &call, StringRef name) {
+  auto list = dyn_cast_or_null<DenseI64ArrayAttr>(call.field(name));
+  return list ? Dims(list.asArrayRef()) : Dims();
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,8 +77,8 @@ inline LogicalResult expectPositive(Operation *op, StringRef what,
   return success();
 }
 
-/// No farther from 0 than the extents of a tensor may be (ir/Size.h), so that
-/// they can be added to those.
+/// Checks that numbers are no farther from 0 than an extent can be (ir/Size.h),
+/// so that adding them to extents cannot overflow.
 inline LogicalResult expectModest(Operation *op, StringRef what,
                                   ArrayRef<int64_t> list) {
   for (int64_t entry : list)
@@ -94,12 +104,12 @@ inline RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// The gradient before a fused ReLU, which is differentiated from the op's own
-/// result y.
+/// The gradient in front of a fused ReLU: 0 where y <= 0, else dy. The
+/// op's own result y is the ReLU's result.
 Value throughRelu(OpBuilder &builder, Location loc, bool relu, Value dy,
                   Value y);
 
-/// The sum over all dimensions but one.
+/// The sum over all dimensions but `channel`.
 Value sumToChannel(OpBuilder &builder, Location loc, Value value,
                    int64_t channel);
 
@@ -121,16 +131,19 @@ inline tiling::Box wholeOf(Value value) {
   return tiling::wholeOf(shapeOf(value));
 }
 
-/// Axes of what is known per sample and channel, at the least.
+/// The dimensions of a tensor's axes as far as they are samples, channels and,
+/// of images, height and width; the others are never cut.
 tiling::Axes channelAxes(size_t rank);
 
-/// Of tiles that compute parts of one sum, the first has what is added once.
+/// The region of an operand that is added once (a bias): the first of several
+/// tiles that make partial sums has it, the others do not.
 inline std::optional<tiling::Box> onFirst(tiling::Box region, int64_t index) {
   return index == 0 ? std::optional<tiling::Box>(std::move(region))
                     : std::nullopt;
 }
 
-/// A tile of an op all of whose tensors have one shape and are cut like it.
+/// The tile of an op whose operands and results all have one shape and are cut
+/// alike.
 Tile alikeTile(Operation *op, const tiling::Cuts &cuts,
                const tiling::Grid &index);
 

@@ -1,8 +1,9 @@
 //===- Loss.cpp - Losses of class labels, and what is counted of them -----===//
 //
-// Labels [n, ...] of logits [n, classes, ...]. Only what is made for it
-// (one_hot, label_rank) is cut along the classes; losses are taken apart first
-// (passes/shard/TakeApart.h).
+// Losses over class labels, accuracy, and the ops that these become when
+// classes are cut. Labels are [n, ...], logits [n, classes, ...]. Only one_hot
+// and label_rank can run on a part of the classes; passes/shard/TakeApart.h
+// replaces the losses first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,7 @@ using namespace lwcc::train::family;
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// labels [n, ...] and weight [c] for scores [n, c, ...].
+/// Checks labels [n, ...] and weight [c] against scores [n, c, ...].
 static LogicalResult verifyLoss(Operation *op, Value scores, Value labels,
                                 Value weight) {
   ArrayRef<int64_t> shape = shapeOf(scores);
@@ -32,7 +33,7 @@ static LogicalResult verifyLoss(Operation *op, Value scores, Value labels,
   return weight ? expectShape(op, "weight", weight, {shape[1]}) : success();
 }
 
-/// The classes that an op knows, of all those that there are.
+/// Checks the number of the first class that an op has a part of.
 static LogicalResult verifyFirstClass(Operation *op, int64_t first) {
   if (first >= 0 && first <= maxElements)
     return success();
@@ -85,10 +86,21 @@ SmallVector<Value> NllLossOp::buildGradients(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Means over labels
+//===----------------------------------------------------------------------===//
+
+Value CrossEntropyOp::getScores() { return getLogits(); }
+Value NllLossOp::getScores() { return getLogprobs(); }
+Value CrossEntropyGradOp::getScores() { return getProbs(); }
+Value NllLossGradOp::getScores() { return getDlogprobs(); }
+OpOperand *CrossEntropyGradOp::getLossGradient() { return &getDlossMutable(); }
+OpOperand *NllLossGradOp::getLossGradient() { return &getDlossMutable(); }
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Labels lack the dimension of the classes, the second of the logits.
+/// The dimensions of labels: those of logits without the second, the classes.
 static Axes labelAxes(size_t rank) {
   Axes axes = channelAxes(rank + 1);
   axes.erase(axes.begin() + 1);
@@ -99,8 +111,9 @@ static Grid logitsExtents(Value logits) {
   return extentsAlong(channelAxes(shapeOf(logits).size()), logits);
 }
 
-/// Of an op on labels and perhaps logits, or what is known of each class, which
-/// have one dimension more. Scalars, counts and weights are whole.
+/// The tile of an op on labels. Tensors with one dimension more than labels
+/// have the classes second (logits, one-hot); all others (scalars, counts,
+/// class weights) are whole.
 static Tile lossTile(Operation *op, Value labels, const Cuts &cuts,
                      const Grid &index) {
   size_t rank = shapeOf(labels).size();
@@ -123,7 +136,8 @@ static Tile lossTile(Operation *op, Value labels, const Cuts &cuts,
   return tile;
 }
 
-/// Of an op that knows the classes from first_class on: those of `classes`.
+/// The tile of an op whose attribute first_class says which classes its part of
+/// `classes` begins with.
 template <typename OpT>
 static Tile firstClassTile(OpT op, Value classes, const Cuts &cuts,
                            const Grid &index) {

@@ -1,7 +1,10 @@
 //===- Lrn.cpp - Local response normalization -----------------------------===//
 //
-// Windows across channels: a tile computes what its part looks at, too, which
-// lacks neighbours and is dropped. The gradient looks at windows of windows.
+// Local response normalization: windows across channels (Krizhevsky et al.
+// 2012). A tile cut along c also computes the neighbouring channels that its
+// windows read. Their results lack neighbours of their own and are dropped
+// (Tile::kept). The gradient reads windows of windows, so its margin is about
+// twice as wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +28,8 @@ SmallVector<Value> LrnOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Of an op whose elements look at `below` channels below and `above` above.
+/// The tile of an op of which each element reads `below` channels below it and
+/// `above` channels above it.
 static Tile lrnTile(Operation *op, int64_t below, int64_t above,
                     const Cuts &cuts, const Grid &index) {
   Value x = op->getOperand(0);

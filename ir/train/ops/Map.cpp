@@ -1,7 +1,9 @@
 //===- Map.cpp - Elementwise ops ------------------------------------------===//
 //
-// A map takes its gradient from the elementwise table (Elementwise.h), and is
-// cut like its result. Dropout becomes a map (train-decompose).
+// Elementwise ops. A map's gradient comes from the elementwise table
+// (Elementwise.h), and its tile reads what its region of the result needs.
+// Dropout becomes a map in train-decompose; which maps become one is decided by
+// train-fuse.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +59,7 @@ OpFoldResult MapOp::fold(FoldAdaptor) {
 }
 
 ArrayRef<StringRef> MapOp::fields() {
-  // Of a kernel that draws random numbers: which part of a tensor for.
+  // A kernel that draws random numbers is told its part of the tensor.
   static const StringRef list[] = {"begin", "dims"};
   return list;
 }
@@ -66,8 +68,8 @@ ArrayRef<StringRef> MapOp::fields() {
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// A map of those of `values` that `expr` uses (input N is values[N]), numbered
-/// in the order in which they are given. No map where it is one of them.
+/// A map of the values that `expr` reads (input N is values[N]), in their given
+/// order. If `expr` is just an input, that value and no map.
 static Value buildUsed(OpBuilder &builder, Location loc, RankedTensorType type,
                        const Expression &expr, ArrayRef<Value> values) {
   if (expr.kind == Expression::Kind::input)
@@ -97,7 +99,7 @@ SmallVector<Value> MapOp::buildGradients(OpBuilder &builder,
   auto param = [&](StringRef name) {
     return getParams()->getAs<FloatAttr>(name).getValueAsDouble();
   };
-  // dy first, so that the kernel reads as "dy, then what it is weighed with".
+  // dy is the first input, so that the kernel's text begins with it.
   unsigned n = row.inputs;
   SmallVector<Value> values{resultGrads[0]};
   llvm::append_range(values, getInputs());
@@ -131,7 +133,8 @@ SmallVector<Value> DropoutOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// What an operand that is broadcast to a result needs for a region of it.
+/// The region of an operand, which is broadcast to the result, that a region of
+/// the result needs.
 static Box broadcastRegion(const Box &result, Value operand) {
   Box region = wholeOf(operand);
   for (auto [d, axis] : llvm::enumerate(region))

@@ -1,8 +1,9 @@
 //===- MatMul.cpp - Matrix products ---------------------------------------===//
 //
-// op(a) * op(b) + bias over the last two dimensions. A product of the backward
-// pass is a product, too: train.axes says which dimension of the layer its m, n
-// and k are.
+// Matrix products: op(a) * op(b) + bias over the last two dimensions. The
+// gradients of a product are products, too. `train.axes` says which dimension
+// of the layer m, n and k of a product are, so that all products of a layer are
+// cut along the layer's dimensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +58,7 @@ static Value transposeLast(OpBuilder &builder, Location loc, Value value) {
       builder, loc, tensorOf(builder.getContext(), shape), value, perm);
 }
 
-/// [.., m, n] as a matrix [.. * m, n].
+/// A tensor [.., m, n] as the matrix [.. * m, n].
 static Value flatten(OpBuilder &builder, Location loc, Value value) {
   RankedTensorType type = typeOf(value);
   if (type.getRank() == 2)
@@ -69,7 +70,8 @@ static Value flatten(OpBuilder &builder, Location loc, Value value) {
       value);
 }
 
-/// `axes`: the layer's dimensions of m, n and k (Train.h).
+/// Makes a product; `axes` names the layer's dimensions of its m, n and k
+/// (Train.h).
 static Value product(OpBuilder &builder, Location loc, Type type, Value a,
                      bool transposeA, Value b, bool transposeB,
                      StringRef axes) {
@@ -92,7 +94,7 @@ SmallVector<Value> MatMulOp::buildGradients(OpBuilder &builder,
     if (!ta) {
       grads[0] = product(builder, loc, a.getType(), dc, false, b, !tb, "n-c");
     } else if (sharedB) {
-      // Only the second factor may be one matrix for the whole batch.
+      // Only b may be one matrix for the whole batch.
       SmallVector<int64_t> shape(typeOf(a).getShape());
       std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
       Value transposed =
@@ -106,7 +108,7 @@ SmallVector<Value> MatMulOp::buildGradients(OpBuilder &builder,
   if (needed[1]) {
     Value left = a, right = dc;
     bool leftTransposed = ta;
-    if (sharedB) { // the sum over the batch is part of the product
+    if (sharedB) { // the sum over the batch becomes part of the product
       left = flatten(builder, loc, ta ? transposeLast(builder, loc, a) : a);
       right = flatten(builder, loc, dc);
       leftTransposed = false;
@@ -125,7 +127,7 @@ SmallVector<Value> MatMulOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The layer's dimensions of m, n and k of op(a) [m, k] * op(b) [k, n].
+/// The layer's dimensions of m, n and k in op(a) [m, k] * op(b) [k, n].
 static std::array<int, 3> productDims(MatMulOp op) {
   std::array<int, 3> dims = {none, none, none};
   if (shapeOf(op.getC()).size() != 2)

@@ -1,7 +1,7 @@
 //===- Pooling.cpp - Pooling and its gradients ----------------------------===//
 //
-// Maxima and means of windows. Which tap was the largest is a result of its
-// own, which the gradient reads.
+// Maximum and average pooling. max_pool has the index of each maximum as a
+// second result, which its gradient reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace lwcc::train::family;
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Result of a pooling: with ceil_mode the last window may overhang.
+/// Checks the result of a pooling; with ceil_mode the last window may overhang.
 template <typename Pool>
 static LogicalResult verifyPool(Pool op) {
   Windows windows{op.getKernel(), op.getDilation(), op.getPad(),
@@ -99,8 +99,8 @@ SmallVector<Value> AvgPoolOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Forward or backward: `x` and `y` are the input and the output or their
-/// gradients.
+/// The tile of a pooling or of its gradient; `x` and `y` are input and output,
+/// or their gradients.
 template <typename OpT>
 static Tile poolTile(OpT op, Value x, Value y, const Cuts &cuts,
                      const Grid &index, bool forward) {

@@ -1,6 +1,7 @@
 //===- Reduction.cpp - Sums, means and maxima over axes -------------------===//
 //
-// The gradient of a sum is a map that broadcasts.
+// Sums, means and maxima over axes. The gradient of a sum or mean is a map that
+// broadcasts. Maxima of tiles are combined in passes/shard/Combine.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,8 +75,8 @@ SmallVector<Value> ReduceOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The dimensions of a reduction's operand. A mean is not a sum of means: what
-/// it reduces is not cut.
+/// The dimensions of a reduction's operand. A mean is not cut along the axes
+/// that it reduces: the means of parts do not add up to it.
 static Axes axesOf(ReduceOp op) {
   Axes axes = usualAxes(op.getX());
   if (op.getMean())

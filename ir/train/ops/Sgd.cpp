@@ -1,8 +1,8 @@
 //===- Sgd.cpp - Sums of gradients, and updates ---------------------------===//
 //
-// sum, sgd and matmul_sgd, the update with both products of a linear layer's
-// backward pass. How an update is parted among devices is the sharder's
-// business (passes/shard/Updates.h).
+// sum, sgd, and matmul_sgd (the update of a fully connected layer with both
+// products of its backward pass, made by train-fuse-updates). Which device
+// updates which part of a parameter is decided in passes/shard/Updates.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,16 @@ LogicalResult SumOp::verify() {
   return success();
 }
 
+Operation *SgdOp::buildWithProducts(OpBuilder &builder, Value dy, Value x,
+                                    Type dx) {
+  return MatMulSgdOp::create(builder, getLoc(), getWNew().getType(),
+                             getMNew().getType(), dx, getW(), getM(),
+                             getScalars(), getLoss(), dy, x);
+}
+
 Arithmetic MatMulSgdOp::arithmetic(const CallShape &call) {
   const auto &w = call.operands[0], &dy = call.operands[4];
-  // The weight's gradient, and as much again for that of the operand.
+  // The weight's gradient, and another product of the same size for dx.
   Arithmetic work =
       Arithmetic::product(extent(w, 0), extent(w, 1), extent(dy, 0));
   work.flops *= call.results.size() > 2 ? 2 : 1;

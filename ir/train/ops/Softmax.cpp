@@ -1,7 +1,7 @@
 //===- Softmax.cpp - Softmax and log-softmax ------------------------------===//
 //
-// Along an axis. Where that axis is cut, the op is taken apart first
-// (passes/shard/TakeApart.h).
+// Softmax and log-softmax along an axis. If the plan cuts that axis,
+// passes/shard/TakeApart.h replaces the op by maxima, sums and maps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,4 +42,12 @@ Tile SoftmaxOp::tile(const Cuts &cuts, const Grid &index) {
 }
 Tile SoftmaxGradOp::tile(const Cuts &cuts, const Grid &index) {
   return alikeTile(*this, cuts, index);
+}
+
+static int dimensionOf(Value value, int64_t axis) {
+  return usualAxes(value)[axis];
+}
+int SoftmaxOp::getClassDimension() { return dimensionOf(getY(), getAxis()); }
+int SoftmaxGradOp::getClassDimension() {
+  return dimensionOf(getY(), getAxis());
 }

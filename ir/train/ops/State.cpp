@@ -1,8 +1,8 @@
 //===- State.cpp - Constants ----------------------------------------------===//
 //
-// What is no call: a constant is a literal of a map, or a fill. Parameters, and
-// their reads and writes, have neither a verifier nor a gradient of their own;
-// what concerns a whole module is checked per form (passes/verify).
+// Constants. A constant becomes a literal of a map, or a fill; it is no runtime
+// call. Parameters, reads and writes have no verifier or gradient of their own:
+// the rules of a whole module check them (passes/verify).
 //
 //===----------------------------------------------------------------------===//
 

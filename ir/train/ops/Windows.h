@@ -1,8 +1,11 @@
 //===- Windows.h - Ops with windows over images -----------------*- C++ -*-===//
 //
-// What convolutions and poolings have in common: that windows and images fit,
-// that positions and taps of a window can be multiplied by its steps, and which
-// part of the input the windows of a tile look at. Private to this folder.
+// Shared by convolution and pooling, private to this folder: checks of kernel,
+// stride, dilation and padding, the number of positions of a window, and the
+// input region that the windows of a tile read (the halo included).
+//
+// Does not decide how images are cut, and has no index arithmetic of single
+// windows (`Window` in ir/place/Box.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_IR_TRAIN_OPS_WINDOWS_H
@@ -21,7 +24,7 @@ using tiling::Interval;
 using tiling::Window;
 using tiling::WindowPart;
 
-/// Windows over two spatial dimensions.
+/// The attributes of windows over height and width.
 struct Windows {
   ArrayRef<int64_t> kernel, dilation, pad, stride;
 
@@ -38,15 +41,16 @@ struct Windows {
         succeeded(checkReach(op, "the taps of the window", kernel, dilation)));
   }
 
-  /// How far the positions of a result reach; for ops that the result alone is
-  /// known of.
+  /// Checks how far the positions of an output reach. For ops whose input is
+  /// unknown and only the output is known: gradients.
   LogicalResult checkPositions(Operation *op, Value y) const {
     return success(succeeded(expectRank(op, "output", y, 4)) &&
                    succeeded(checkReach(op, "the positions of the window",
                                         shapeOf(y).drop_front(2), stride)));
   }
 
-  /// Of `counts` steps along each dimension.
+  /// Checks that `counts` steps along each dimension stay below the largest
+  /// tensor.
   static LogicalResult checkReach(Operation *op, StringRef what,
                                   ArrayRef<int64_t> counts,
                                   ArrayRef<int64_t> steps) {
@@ -60,9 +64,9 @@ struct Windows {
     return success();
   }
 
-  /// Positions of the window along a dimension, counted with floor or ceil. A
-  /// window that is larger than the input overhangs as the last one may: that
-  /// is all that some tiles have.
+  /// The number of positions of the window along a dimension, rounded down or
+  /// up. If the window is larger than the input, rounding up gives one position
+  /// that overhangs: some tiles have no other.
   int64_t positions(int dim, int64_t extent, bool ceil) const {
     int64_t room = extent + pad[dim] + pad[dim + 2] -
                    (dilation[dim] * (kernel[dim] - 1) + 1);
@@ -72,7 +76,8 @@ struct Windows {
   }
 };
 
-/// Of the op that has them as its result, only the gradient is known.
+/// Checks the attributes of an op that reads the gradient of a windowed op's
+/// output, and not its input.
 template <typename Gradient>
 LogicalResult verifyGradient(Gradient op, ArrayRef<int64_t> kernel) {
   Windows windows{kernel, op.getDilation(), op.getPad(), op.getStride()};
@@ -84,13 +89,13 @@ LogicalResult verifyGradient(Gradient op, ArrayRef<int64_t> kernel) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Height and width of the input of a tile, and the tile's padding.
+/// The input region of a tile in height and width, and the padding of the tile.
 struct Patch {
   std::array<Interval, 2> in;
   std::array<int64_t, 4> pad; ///< top, left, bottom, right
 };
 
-/// Along height (0) or width (1) of an input.
+/// The window along height (d = 0) or width (d = 1) of an input.
 template <typename OpT>
 Window windowOf(OpT op, ArrayRef<int64_t> in, std::array<int64_t, 2> kernel,
                 int d) {
@@ -102,8 +107,8 @@ Window windowOf(OpT op, ArrayRef<int64_t> in, std::array<int64_t, 2> kernel,
           .padHigh = op.getPad()[2 + d]};
 }
 
-/// `out` is the tile of a windowed op's output. An axis that is not cut keeps
-/// all of its input, also what no window looks at.
+/// The patch of a tile whose output region is `out`. An axis that is not cut
+/// keeps its whole input, even elements that no window reads.
 template <typename OpT>
 Patch patchOf(OpT op, ArrayRef<int64_t> in, std::array<int64_t, 2> kernel,
               const Box &out, const Cuts &cuts) {

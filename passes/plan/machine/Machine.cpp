@@ -153,14 +153,8 @@ static void readLink(JsonFields &fields, Link &link) {
   fields.finish();
 }
 
-std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
-                                                     Machine &machine) {
-  std::vector<std::string> mistakes;
-  json::Value value = nullptr;
-  const json::Object *object = parseObject(text, value, mistakes);
-  if (!object)
-    return mistakes;
-  JsonFields fields(*object, "", mistakes);
+static void readMachine(JsonFields &fields, Machine &machine,
+                        std::vector<std::string> &mistakes) {
   fields.expectVersion(1);
   machine.name = fields.text("name");
   machine.nodes = fields.count("nodes", 1);
@@ -192,7 +186,14 @@ std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
           machine.uplink.devices, machine.gpus));
   }
   fields.finish();
-  return mistakes;
+}
+
+std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
+                                                     Machine &machine) {
+  return readFields(
+      text, [&](JsonFields &fields, std::vector<std::string> &mistakes) {
+        readMachine(fields, machine, mistakes);
+      });
 }
 
 std::vector<std::string> lwcc::plan::findDevices(llvm::StringRef nameOrFile,

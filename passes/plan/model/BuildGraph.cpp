@@ -32,7 +32,25 @@ StringRef plan::servedLayer(Operation *op) {
 
 static bool isTrainable(ModuleOp module, ReadOp read) {
   auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
-  return parameter && parameter.getKind() == ParameterKind::Trainable;
+  return parameter && parameter.getRole() == Role::trainable;
+}
+
+/// The op that updates what was read; null if none does.
+static UpdateOpInterface updateOf(ReadOp read) {
+  for (Operation *user : read->getUsers())
+    if (auto update = dyn_cast<UpdateOpInterface>(user);
+        update && update.getWeight() == read.getValue())
+      return update;
+  return {};
+}
+
+static plan::Parameter describe(UpdateOpInterface update) {
+  plan::Parameter parameter;
+  parameter.elementBytes = train::elementBytes(update.getWeight().getType());
+  for (Value state : update.getUpdated().drop_front())
+    parameter.stateBytes += train::elementBytes(state.getType());
+  parameter.update = update->getName().stripDialect().str();
+  return parameter;
 }
 
 static std::string stringAttr(ModuleOp module, StringRef name) {
@@ -102,15 +120,12 @@ public:
 
   plan::LayerTiles build(int layer, const Tiling &tiling) const;
   /// Whether a layer follows the one that it reads, and is cut like it. That is
-  /// so of maps, views and batch normalization: their ops go once over their
-  /// operands, and they have no weights that would be worth another tiling. A
-  /// normalization computes little beside moving its images. Exchanging its
-  /// statistics, a few numbers per channel, is priced with the layer.
-  bool isTrivial(int layer) const {
+  /// so of maps, views and batch normalization. A normalization computes little
+  /// beside moving its images. Exchanging its statistics, a few numbers per
+  /// channel, is priced with the layer.
+  bool follows(int layer) const {
     return llvm::all_of(layers[layer].ops, [](Operation *op) {
-      return phaseOf(op) == Phase::update ||
-             isa<MapOp, ReshapeOp, FillOp, BatchNormStatsOp,
-                 BatchNormGradStatsOp>(op);
+      return phaseOf(op) == Phase::update || op->hasTrait<FollowingOp>();
     });
   }
 
@@ -172,10 +187,12 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       if (!producer || producer->getNumOperands() == 0) {
         // What is not trained is never synchronized.
         auto read = dyn_cast_or_null<ReadOp>(producer);
-        if (read && phaseOf(&op) != Phase::update &&
-            isTrainable(module, read) &&
-            !llvm::is_contained(layer.params, operand))
+        UpdateOpInterface update = read ? updateOf(read) : nullptr;
+        if (update && phaseOf(&op) != Phase::update &&
+            !llvm::is_contained(layer.params, operand)) {
           layer.params.push_back(operand);
+          graph.layers[number].params.push_back(describe(update));
+        }
         continue;
       }
       // Updates read gradients where they lie: that is synchronization.
@@ -187,10 +204,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
         tensor.name = nameOf(operand).str();
         tensor.producer = layerOf(producer);
         tensor.made = phases.lookup(producer);
-        tensor.elementBytes = cast<RankedTensorType>(operand.getType())
-                                  .getElementType()
-                                  .getIntOrFloatBitWidth() /
-                              8;
+        tensor.elementBytes = train::elementBytes(operand.getType());
         graph.layers[tensor.producer].made.push_back(graph.tensors.size());
         layers[tensor.producer].made.push_back(operand);
         graph.tensors.push_back(tensor);
@@ -339,7 +353,7 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
         graph.absorbed.push_back(node.str());
   auto tiles = std::make_shared<TileBuilder>(module, graph, options);
   for (auto [i, layer] : llvm::enumerate(graph.layers))
-    if (layer.producer >= 0 && tiles->isTrivial(i)) {
+    if (layer.producer >= 0 && tiles->follows(i)) {
       int before = graph.layers[layer.producer].leader;
       layer.leader = before < 0 ? layer.producer : before;
     }

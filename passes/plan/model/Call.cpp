@@ -65,8 +65,7 @@ std::string plan::keyOf(const Call &call) {
 
 static double bytesOf(Type type, const std::optional<tiling::Box> &box) {
   return (box ? tiling::volume(*box) : 0) *
-         cast<RankedTensorType>(type).getElementType().getIntOrFloatBitWidth() /
-         8;
+         static_cast<double>(train::elementBytes(type));
 }
 
 template <typename Function>

@@ -3,6 +3,7 @@
 // Defines the nouns of a model as planning sees it:
 //
 //   tensor  a value that one layer makes and layers read; parameters are none
+//   parameter  what a layer reads and an optimizer updates
 //   region  a box of a tensor's elements (ir/place/Box.h)
 //   work    one kernel call on one tile: floating-point operations and bytes
 //   leader  the layer that another one is cut like; both form a group
@@ -45,6 +46,12 @@ struct Tensor {
   int64_t elementBytes = 4;
 };
 
+struct Parameter {
+  int64_t elementBytes = 4; ///< also of its gradient
+  int64_t stateBytes = 0;   ///< of the optimizer's state, for each element
+  std::string update;       ///< the runtime function
+};
+
 /// The tiles of a layer under one tiling, row-major like its places. A region
 /// is nullopt where a tile does not touch the tensor.
 struct LayerTiles {
@@ -52,7 +59,7 @@ struct LayerTiles {
   std::vector<std::vector<Work>> work; ///< of each tile
   std::vector<Regions> made;           ///< of each tensor in Layer::made
   std::vector<Regions> read;           ///< of each tensor in Layer::read
-  std::vector<Regions> params;         ///< of each trained parameter it reads
+  std::vector<Regions> params;         ///< of each parameter in Layer::params
 };
 
 struct LayerGraph {
@@ -69,6 +76,7 @@ struct LayerGraph {
     int leader = -1;
 
     std::vector<int> made, read; ///< tensors
+    std::vector<Parameter> params;
     /// The layer's ops with their shapes, as text. Layers with equal signatures
     /// have equal tiles under equal tilings.
     std::string signature;

@@ -94,7 +94,7 @@ class Reader {
 public:
   explicit Reader(std::vector<std::string> &mistakes) : mistakes(mistakes) {}
 
-  void read(const json::Object &object, Plan &plan);
+  void read(JsonFields &fields, Plan &plan);
 
 private:
   template <typename... Args>
@@ -116,11 +116,7 @@ private:
 
 void Reader::checkKeys(const json::Object &object, const std::string &where,
                        const std::vector<llvm::StringRef> &known) {
-  std::vector<llvm::StringRef> keys;
-  for (const auto &entry : object)
-    keys.push_back(entry.first);
-  llvm::sort(keys); // objects have no order
-  for (llvm::StringRef key : keys)
+  for (llvm::StringRef key : namesOf(object))
     if (!llvm::is_contained(known, key))
       mistake("{0}unknown field \"{1}\"{2}", where, key,
               suggestion(key, known));
@@ -193,11 +189,7 @@ Tiling Reader::readTiling(const json::Value &value) {
 }
 
 void Reader::readOrder(const json::Object &lanes, Plan &plan) {
-  std::vector<llvm::StringRef> names;
-  for (const auto &entry : lanes)
-    names.push_back(entry.first);
-  llvm::sort(names); // objects have no order
-  for (llvm::StringRef name : names) {
+  for (llvm::StringRef name : namesOf(lanes)) {
     const json::Array *list = lanes.getArray(name);
     std::optional<Place> lane = placeOf(name);
     if (!lane || !list) {
@@ -217,8 +209,7 @@ void Reader::readOrder(const json::Object &lanes, Plan &plan) {
   }
 }
 
-void Reader::read(const json::Object &object, Plan &plan) {
-  JsonFields fields(object, "", mistakes);
+void Reader::read(JsonFields &fields, Plan &plan) {
   if (!fields.expectVersion(version))
     return;
   plan.model = fields.text("model");
@@ -240,12 +231,7 @@ void Reader::read(const json::Object &object, Plan &plan) {
     readOrder(*order, plan);
   if (!layers)
     return;
-  // JSON objects have no order; names are one that does not depend on chance.
-  std::vector<llvm::StringRef> names;
-  for (const auto &entry : *layers)
-    names.push_back(entry.first);
-  llvm::sort(names);
-  for (llvm::StringRef name : names) {
+  for (llvm::StringRef name : namesOf(*layers)) {
     layer = name.str();
     plan.layers.push_back({layer, readTiling(*layers->get(name))});
   }
@@ -253,9 +239,8 @@ void Reader::read(const json::Object &object, Plan &plan) {
 
 std::vector<std::string> lwcc::plan::fromJson(llvm::StringRef text,
                                               Plan &plan) {
-  std::vector<std::string> mistakes;
-  json::Value value = nullptr;
-  if (const json::Object *object = parseObject(text, value, mistakes))
-    Reader(mistakes).read(*object, plan);
-  return mistakes;
+  return readFields(
+      text, [&](JsonFields &fields, std::vector<std::string> &mistakes) {
+        Reader(mistakes).read(fields, plan);
+      });
 }

@@ -285,7 +285,8 @@ void RegionSet::exchange(const RegionSet &makers, const RegionSet &readers,
 }
 
 std::vector<ParameterCopies>
-lwcc::plan::parameterCopies(const LayerTiles::Regions &regions,
+lwcc::plan::parameterCopies(const Parameter &parameter,
+                            const LayerTiles::Regions &regions,
                             const std::vector<int64_t> &devices) {
   std::map<tiling::Box, std::set<int64_t>> holders;
   for (auto [region, device] : llvm::zip_equal(regions, devices))
@@ -293,7 +294,8 @@ lwcc::plan::parameterCopies(const LayerTiles::Regions &regions,
       holders[*region].insert(device);
   std::vector<ParameterCopies> result;
   for (auto &[region, group] : holders) {
-    double bytes = 4 * tiling::volume(region);
+    double bytes =
+        static_cast<double>(parameter.elementBytes) * tiling::volume(region);
     shard::SharedUpdate update = shard::updateOf(bytes, group.size());
     result.push_back({std::move(group), bytes, update});
   }

@@ -143,7 +143,7 @@ struct ParameterCopies {
   shard::SharedUpdate update;
 };
 std::vector<ParameterCopies>
-parameterCopies(const LayerTiles::Regions &regions,
+parameterCopies(const Parameter &parameter, const LayerTiles::Regions &regions,
                 const std::vector<int64_t> &devices);
 
 } // namespace lwcc::plan

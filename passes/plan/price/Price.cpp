@@ -75,9 +75,11 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
 /// What devices exchange to keep the copies of a parameter equal. Other than in
 /// programs, it is a reduce-scatter and an all-gather for small ones, too: the
 /// sum has no latencies that an all-reduce would save.
-static void synchronize(const LayerTiles::Regions &regions,
+static void synchronize(const Parameter &parameter,
+                        const LayerTiles::Regions &regions,
                         const std::vector<int64_t> &devices, Traffic &traffic) {
-  for (const ParameterCopies &copies : parameterCopies(regions, devices))
+  for (const ParameterCopies &copies :
+       parameterCopies(parameter, regions, devices))
     for (int64_t from : copies.devices)
       for (int64_t to : copies.devices)
         traffic.add(from, to,
@@ -98,8 +100,8 @@ Seconds Pricer::layer(int layer, const PlacedLayer &placed) {
       exchange(tensor, placed.made[i], placed.read[indexIn(known.read, tensor)],
                result);
   traffic.clear();
-  for (const LayerTiles::Regions &regions : placed.params)
-    synchronize(regions, placed.devices, traffic);
+  for (auto [parameter, regions] : llvm::zip_equal(known.params, placed.params))
+    synchronize(parameter, regions, placed.devices, traffic);
   result.sync = traffic.seconds();
   result.bytes += traffic.bytes();
   return result;

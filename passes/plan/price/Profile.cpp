@@ -94,23 +94,17 @@ std::string Profile::toJson() const {
   return text;
 }
 
-std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
-                                                     Profile &profile) {
-  std::vector<std::string> mistakes;
-  json::Value value = nullptr;
-  const json::Object *object = parseObject(text, value, mistakes);
-  if (!object)
-    return mistakes;
-  JsonFields fields(*object, "", mistakes);
+static void readAll(JsonFields &fields, Profile &profile,
+                    std::vector<std::string> &mistakes) {
   if (!fields.expectVersion(1))
-    return mistakes;
+    return;
   profile.target = fields.text("target");
   profile.device = fields.text("device");
   profile.precision = fields.text("precision");
   const json::Object *shares = fields.members("shares", /*needed=*/true);
   fields.finish();
   if (!shares)
-    return mistakes;
+    return;
   for (const auto &[name, entries] : *shares) {
     int64_t share;
     const json::Object *calls = entries.getAsObject();
@@ -138,7 +132,14 @@ std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
       profile.add(share, key, read);
     }
   }
-  return mistakes;
+}
+
+std::vector<std::string> lwcc::plan::profileFromJson(llvm::StringRef text,
+                                                     Profile &profile) {
+  return readFields(
+      text, [&](JsonFields &fields, std::vector<std::string> &mistakes) {
+        readAll(fields, profile, mistakes);
+      });
 }
 
 std::vector<std::string> lwcc::plan::readProfile(llvm::StringRef path,

@@ -84,21 +84,26 @@ const LayerTiles &Timing::tilesOf(const Key &key, int layer,
 /// Each device that holds a region updates what it owns of it: it gets the
 /// others' gradients of that, and sends them the new values unless they made
 /// these themselves.
-void Timing::synchronize(const LayerTiles::Regions &regions,
+void Timing::synchronize(const Parameter &parameter,
+                         const LayerTiles::Regions &regions,
                          const std::vector<int64_t> &devices, TimedLayer &timed,
                          Flows &reduce, Flows &gather) const {
-  for (const ParameterCopies &copies : parameterCopies(regions, devices)) {
+  const double state = // bytes for each byte of the parameter
+      static_cast<double>(parameter.stateBytes) /
+      static_cast<double>(parameter.elementBytes);
+  for (const ParameterCopies &copies :
+       parameterCopies(parameter, regions, devices)) {
     const size_t count = copies.devices.size();
     const double owned = copies.update.owned;
     for (int64_t to : copies.devices) {
-      // Value and momentum are read and written, gradients are read.
+      // Value and state are read and written, gradients are read.
       Work work;
-      work.bytes = owned * (4 + static_cast<double>(count));
-      work.key = "sgd";
+      work.bytes = owned * (2 * (1 + state) + static_cast<double>(count));
+      work.key = parameter.update;
       Ticks time = ticks(setting.costs.seconds(work));
       timed[count > 1 ? TimedLayer::update : TimedLayer::ownUpdate][to] += time;
       timed[TimedLayer::memory][to] +=
-          static_cast<int64_t>(2 * copies.bytes + owned);
+          static_cast<int64_t>(2 * copies.bytes + owned * state);
       for (int64_t from : copies.devices) {
         reduce.add(from, to, owned);
         if (!copies.update.allReduced)
@@ -143,8 +148,9 @@ std::shared_ptr<const TimedLayer> Timing::layer(int layer,
   for (const LayerTiles::Regions &regions : cut.read)
     timed->read.emplace_back(regions, devices, overlaps);
   Flows reduce(setting.machine), gather(setting.machine);
-  for (const LayerTiles::Regions &regions : cut.params)
-    synchronize(regions, devices, *timed, reduce, gather);
+  for (auto [parameter, regions] :
+       llvm::zip_equal(described.params, cut.params))
+    synchronize(parameter, regions, devices, *timed, reduce, gather);
   finish(reduce, timed->reduce);
   finish(gather, timed->gather);
   known = std::move(timed);

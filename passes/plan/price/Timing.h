@@ -98,7 +98,8 @@ private:
   };
   void finish(const Flows &flows, Exchange &result) const;
   const LayerTiles &tilesOf(const Key &key, int layer, const Tiling &tiling);
-  void synchronize(const LayerTiles::Regions &regions,
+  void synchronize(const Parameter &parameter,
+                   const LayerTiles::Regions &regions,
                    const std::vector<int64_t> &devices, TimedLayer &timed,
                    Flows &reduce, Flows &gather) const;
   Ticks ticks(double seconds) const;

@@ -120,7 +120,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
   bool resumed = !task.checkpoint.empty();
   initializeState(machine, program, options.seed, options.init == "fresh",
                   [&](const StateTensor &tensor) {
-                    return !resumed || tensor.kind == StateKind::constant;
+                    return !resumed || tensor.role == Role::constant;
                   });
   if (resumed)
     loadCheckpoint(task.checkpoint, program, machine);

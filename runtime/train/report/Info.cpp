@@ -5,16 +5,19 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/state/GlobalTensors.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace lwcc::rt::train {
 
 namespace {
-/// The tensors of one kind.
+/// The tensors of some roles.
 struct Tally {
   int64_t tensors = 0, elements = 0, bytes = 0;
 
-  Tally(const Program &program, StateKind kind) {
+  Tally(const Program &program, std::initializer_list<Role> roles) {
     for (const StateTensor &state : program.state)
-      if (state.kind == kind) {
+      if (std::find(roles.begin(), roles.end(), state.role) != roles.end()) {
         ++tensors;
         elements += elementsOf(state.tensor);
         bytes += bytesOf(state.tensor);
@@ -25,13 +28,14 @@ struct Tally {
            bytesText(bytes);
   }
 };
+constexpr std::initializer_list<Role> weights = {Role::trainable, Role::frozen};
 } // namespace
 
 std::string describeHeader(const Program &program) {
   std::string text = program.compiler + ": " + program.model + ", " +
                      program.loss + ", " + program.precision + ", batch " +
                      countText(program.batch) + "\n" + "  parameters  " +
-                     Tally(program, StateKind::parameter).text();
+                     Tally(program, weights).text();
   if (!program.plan.empty())
     text += "\n  plan        " + program.plan;
   return text;
@@ -47,10 +51,10 @@ std::string describeProgram(const Program &program) {
   row("hash", program.modelHash);
   row("input", program.input.name + " " + dimsText(program.input.dims));
   row("classes", countText(program.classes));
-  row("parameters", Tally(program, StateKind::parameter).text());
-  row("statistics", Tally(program, StateKind::statistic).text());
-  row("optimizer", Tally(program, StateKind::optimizer).text());
-  row("constants", Tally(program, StateKind::constant).text());
+  row("parameters", Tally(program, weights).text());
+  row("statistics", Tally(program, {Role::statistic}).text());
+  row("optimizer", Tally(program, {Role::optimizer}).text());
+  row("constants", Tally(program, {Role::constant}).text());
   text += "memory\n";
   const MachineSpec &machine = program.machine;
   for (size_t d = 0; d < machine.devices.size(); ++d)

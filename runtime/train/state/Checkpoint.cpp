@@ -33,8 +33,8 @@ struct Part {
   bool optimizer;
 
   bool holds(const StateTensor &state) const {
-    return state.kind != StateKind::constant &&
-           (state.kind == StateKind::optimizer) == optimizer;
+    return state.role != Role::constant &&
+           (state.role == Role::optimizer) == optimizer;
   }
 };
 } // namespace

@@ -89,8 +89,7 @@ void initializeState(Machine &machine, const Program &program, uint64_t seed,
     if (!wanted(state))
       continue;
     const GlobalTensor &tensor = state.tensor;
-    bool trained = state.kind == StateKind::parameter ||
-                   state.kind == StateKind::statistic;
+    bool trained = isWeight(state.role) || state.role == Role::statistic;
     const Init &init = fresh && trained ? state.fresh : state.init;
     int64_t count = elementsOf(tensor);
     host.resize(std::max<size_t>(host.size(), bytesOf(tensor)));

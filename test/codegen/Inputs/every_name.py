@@ -24,14 +24,14 @@ def preprocess(flags, text):
 
 
 def symbol(name):
-    """As MLIR writes a symbol of any bytes."""
+    """A name of any bytes, as MLIR writes a symbol."""
     return '@"' + "".join(
         chr(c) if 0x20 <= c < 0x7f and c not in b'"\\' else f"\\{c:02X}"
         for c in name.encode()) + '"'
 
 
 def tensor(name):
-    """The symbol of the tensor of that name, which no other is called."""
+    """The symbol of the tensor with this name; no other symbol is equal to it."""
     return symbol("d." + name)
 
 
@@ -43,7 +43,7 @@ def main():
         text += f"#include <{header}>\n"
     macros = re.findall(r"^#define (\w+)", preprocess([*flags, "-dM"], text), re.M)
     words = re.findall(r"\b[A-Za-z_]\w*", preprocess([*flags, "-P"], text))
-    # A reserved form is no name that a tensor's can become.
+    # Identifiers of a reserved form are never made of tensor names.
     names = {n for n in macros + words if "__" not in n and n[0] != "_"}
     assert {"Tensor", "NULL", "INT64_MAX", "std", "float"} <= names
     names = sorted(names | set(ODD))
@@ -54,11 +54,11 @@ def main():
     print("  exec.device @d node 0 gpu 0 arena 64")
     print("  exec.lane compute @lane on @d")
     for i, name in enumerate(names):
-        # Not all alike: another rank has a member of its own.
+        # Tensors of two ranks, so that there are several members.
         shape = "2x" if i % 2 else ""
         role, rest = "activation", ""
-        if name in ODD:  # the tables for the trainer have it as text, too
-            role = "parameter"
+        if name in ODD:  # it is in the trainer's tables as a string, too
+            role = "trainable"
             rest = " {exec.init = #train.init<constant 0.0>}"
         print(f"  exec.buffer {role} {tensor(name)} of {symbol(name)[1:]} : "
               f"tensor<{shape}2xf32> "

@@ -17,7 +17,7 @@ images = torch.from_numpy(np.load(os.path.join(data, "images.npy"))) / 255
 labels = np.load(os.path.join(data, "labels.npy"))
 images = F.interpolate(images[:, None], (28, 28), mode="bilinear")
 session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-# An exported file may keep the training batch: its rows are then filled up.
+# An exported file may have a fixed batch: then the rows are filled up to it.
 batch = session.get_inputs()[0].shape[0]
 batch = batch if isinstance(batch, int) else len(labels)
 correct = 0

@@ -1,4 +1,4 @@
-"""external_data.py OUT: models whose weights lie in other files, well and ill."""
+"""external_data.py OUT: models with weights in other files, well-formed and not."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 
 def write(folder, location, size=4 * 64 * 10):
-    """Two layers whose weights are said to lie at `location`."""
+    """A network of two layers whose weights are declared to be in `location`."""
     os.makedirs(folder, exist_ok=True)
     tensors, nodes, last = [], [], "images"
     for index, (rows, columns) in enumerate(((64, 10), (10, 10)), 1):

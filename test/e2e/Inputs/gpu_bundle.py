@@ -1,7 +1,7 @@
-"""gpu_bundle.py BUNDLE WORK: run.py of tools/gpu/bundle, without a GPU.
+"""gpu_bundle.py BUNDLE WORK: tests run.py of tools/gpu/bundle without a GPU.
 
-Programs, PyTorch, nvidia-smi and cmake are scripts that do as their names say;
-what is tested is what run.py makes of them.
+Programs, PyTorch, nvidia-smi and cmake are replaced by scripts that behave as their
+names say (good, hangs, crashes, ...). The tests check what run.py reports of them.
 """
 
 import json
@@ -16,7 +16,7 @@ import unittest
 
 BUNDLE, WORK = map(os.path.abspath, sys.argv[1:3])
 
-# Until it is stopped, or the test is over: also if run.py is killed at its start.
+# Hangs until it is stopped or the test is over, even if run.py is killed first.
 HANG = r'''
 import os, sys, time
 def hang():
@@ -24,7 +24,7 @@ def hang():
     while not os.path.exists(os.environ["PIDS"] + ".over"): time.sleep(0.1)
     sys.exit(1)
 '''
-# Losses of 3 steps, a benchmark or a trace; what goes wrong is in the name.
+# A trainer that prints the losses of 3 steps, a benchmark or a trace; its name says how it fails.
 TRAINER = HANG + r'''
 import json, os, sys, time
 name = os.path.basename(sys.argv[0])
@@ -75,7 +75,7 @@ import os
 print("name, driver_version, compute_cap, memory.total [MiB], memory.free [MiB]")
 print(f"Fake H200, 580.1, {os.environ.get('CAPABILITY', '9.0')}, 143771 MiB, 140000 MiB")
 '''
-# Makes what WORK/built holds, and fails.
+# A cmake whose build makes what WORK/built holds, and fails.
 CMAKE = r'''
 import os, shutil, sys
 open(os.environ["CMAKE_LOG"], "a").write(" ".join(sys.argv[1:]) + "\n")
@@ -83,7 +83,7 @@ if sys.argv[1] == "--build":
     shutil.copytree(os.environ["BUILT"], sys.argv[2] + "/bin")
     print("FAILED: good-tf32\nkernel.cu(3): error: no such thing"); sys.exit(1)
 '''
-# Waits for hanging programs less long than for real ones.
+# Starts run.py with a shorter limit for programs that hang.
 START = ("import sys; sys.path.insert(0, sys.argv[1]); import checks, speed, run; "
          "checks.LONGEST = speed.LONGEST = {longest}; run.SHARES.update({shares}); "
          "sys.argv = ['run.py'] + sys.argv[2:]; sys.exit(run.main())")
@@ -172,7 +172,7 @@ class GpuBundle(unittest.TestCase):
         return process.returncode
 
     def check_traces_left(self):
-        """Nothing runs on, nothing is left in the bundle or in /tmp."""
+        """No process is left, and no file in the bundle or in /tmp."""
         self.assertEqual(files_below(self.bundle), self.before)
         self.assertEqual(os.listdir(self.at("tmp")), [])
         self.assertFalse([p for p in self.pids() if is_alive(p)])
@@ -209,7 +209,7 @@ class GpuBundle(unittest.TestCase):
         self.assertIn("still running after", errors["hangs"])
         self.assertEqual(errors["crashes"], "ended by signal 11")
         self.assertEqual(errors["short"], "2 losses, not 3")
-        # In turns; each side for long enough.
+        # The sides take turns, and each runs long enough.
         speeds = self.records("speed")
         sides = [r["side"] for r in speeds if r["name"] == "good"]
         self.assertEqual(sides, ["lwcc", "PyTorch"] * 2)
@@ -219,7 +219,7 @@ class GpuBundle(unittest.TestCase):
         self.assertIn("| good | 2,000 2,000 | 1,000 1,000 | NCHW | 2.00 | 1.00 | 2.00 |",
                       self.text)
         self.assertIn("2.00 |\n    note  no graph\n", self.text)
-        # Without PyTorch half of it is still there, and the next one has it again.
+        # Without PyTorch the row has lwcc's half; the next program has PyTorch again.
         self.assertIn("PyTorch's process ended: out of memory", self.text)
         self.assertIn("PyTorch: no answer within", self.text)
         self.assertIn("| wrong | 2,000 2,000 | 1,000 1,000 |", self.text)
@@ -290,7 +290,7 @@ class GpuBundle(unittest.TestCase):
         self.assertEqual(self.last_line(), "1 passed, 1 failed")
 
     def test_what_the_time_cuts_off(self):
-        """What is stopped before its own time is over has not failed."""
+        """What is stopped before its own time limit counts as neither passed nor failed."""
         script(self.at("programs/ops-check-cuda"),
                OPS_CHECK.replace("machine\\nbad\\nhangs\\nfaults", "hangs"))
         for name in LOSSES:
@@ -328,7 +328,7 @@ class GpuBundle(unittest.TestCase):
 
     def test_killed(self):
         self.assertEqual(self.interrupt(signal.SIGKILL), -signal.SIGKILL)
-        # What was said is written; the last line may be written and not yet said.
+        # Everything printed is in the file; its last line may not be printed yet.
         with open(f"{self.out}/results.txt") as file:
             self.assertIn(self.text, file.read())
 

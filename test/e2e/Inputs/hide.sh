@@ -1,5 +1,5 @@
-# hide.sh FOLDER:FOLDER... COMMAND...: runs a command where these folders are empty. In
-# a mount namespace of its own, which ends with it.
+# hide.sh FOLDER:FOLDER... COMMAND...: runs a command for which these folders are empty, in a mount
+# namespace that ends with it.
 folders=$1
 shift
 exec unshare -rm sh -c '

@@ -1,4 +1,4 @@
-"""interrupt.py INT|TERM|HUP CHECKPOINTS COMMAND...: a signal after the first steps."""
+"""interrupt.py INT|TERM|HUP CHECKPOINTS COMMAND...: a signal to a trainer after its first steps."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import tempfile
 import time
 
 name, checkpoints, *command = sys.argv[1:]
-# Children inherit what is ignored, as nohup ignores SIGHUP.
+# Children inherit ignored signals; nohup ignores SIGHUP.
 signal.signal(getattr(signal, "SIG" + name), signal.SIG_DFL)
 with tempfile.TemporaryDirectory() as folder:
     log = os.path.join(folder, "log")

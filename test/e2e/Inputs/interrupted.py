@@ -1,4 +1,4 @@
-"""Ends lwcc, or its compiler, while the compiler runs; what is left then?
+"""Ends lwcc, or the compiler that it runs, during compilation; checks what is left.
 
   interrupted.py FOLDER lwcc ...    FOLDER must be empty: it is TMPDIR
 
@@ -46,7 +46,7 @@ def during_compilation(command, folder, act):
         time.sleep(0.002)
     act(process, compiler)
     text = process.communicate()[1]
-    for _ in range(500):  # it may be on its way out
+    for _ in range(500):  # it may be about to exit
         if not os.path.exists(f"/proc/{compiler}/fd/0"):
             break
         time.sleep(0.01)
@@ -59,7 +59,7 @@ def during_compilation(command, folder, act):
 def main():
     folder, command = sys.argv[1], sys.argv[2:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)  # children inherit what is ignored
+        signal.signal(number, signal.SIG_DFL)  # children inherit ignored signals
         status, _ = during_compilation(
             command, folder, lambda process, _: process.send_signal(number))
         assert status == -number, status

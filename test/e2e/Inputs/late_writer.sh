@@ -1,7 +1,6 @@
 #!/bin/bash
-# late_writer.sh FILE PIPE COMMAND...: runs the command, which reads a pipe that
-# is made here; FILE is written into it only when the command has said that it
-# waits.
+# late_writer.sh FILE PIPE COMMAND...: runs a command that reads PIPE, which is made here. FILE is
+# written into the pipe only after the command has said that it waits.
 set -eu
 file=$1 pipe=$2
 shift 2

@@ -1,5 +1,5 @@
-"""nan_data.py FOLDER: float images with one NaN (one/), or of nothing but NaN
-(all/), and a network of products for them (mlp.onnx)."""
+"""nan_data.py FOLDER: float images with one NaN (one/) or with nothing but NaN (all/),
+and a network of matrix products for them (mlp.onnx)."""
 
 import os
 import sys

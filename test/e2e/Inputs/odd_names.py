@@ -1,4 +1,4 @@
-"""Models whose names are an attack, made of a harmless one.
+"""Models whose names try to break the emitted text, made of a plain model.
 
   odd_names.py MODEL FOLDER            FOLDER/odd.onnx, wrong.onnx, machine.json
   odd_names.py MODEL FOLDER --files    FOLDER/files/: the model by many names
@@ -43,7 +43,7 @@ def write_odd(model, folder):
         node.output[:] = [rename(name) for name in node.output]
     assert next(layers, None) is None, "more layers than nodes"
     onnx.save(model, os.path.join(folder, "odd.onnx"))
-    # The same with a mistake, whose message has such a name in it.
+    # The same with an operator that is not supported: its message has such a name in it.
     model.graph.node[0].op_type = "Det"
     onnx.save(model, os.path.join(folder, "wrong.onnx"))
     with open(os.path.join(folder, "machine.json"), "w") as file:
@@ -60,7 +60,7 @@ def write_files(path, folder):
 
 
 def check(folder):
-    """Whatever a model is called: its sources differ in one plain name."""
+    """Checks that the sources' CMakeLists.txt differ in the name of the program alone."""
     plain = None
     for name in sorted(os.listdir(os.path.join(folder, "a b"))):
         sources = os.path.join(folder, "a b", name)

@@ -43,7 +43,7 @@ def commands(block):
 
 
 def check_flags(block, programs, clone, environment):
-    """That each command's program exists and knows the flags it is given."""
+    """Checks that each command's program exists and knows its flags."""
     for words in commands(block):
         program = programs.get(words[0], words[0])
         if "/" in program:
@@ -85,8 +85,8 @@ def main():
     for name, block in written.items():
         (clone / "try" / name).write_text(block)
 
-    # The shell must find lwcc as the README says, not on the tests' PATH, and
-    # trainers choose their threads as the reader's do.
+    # The shell must find lwcc as the README says, not on the tests' PATH. Trainers choose their
+    # threads as the reader's do.
     outside = dict(environment)
     outside.pop("OMP_NUM_THREADS", None)
     outside["PATH"] = os.pathsep.join(
@@ -96,7 +96,8 @@ def main():
                          cwd=clone, env=outside)
     if ran.returncode:
         sys.exit(f"the README's commands end with code {ran.returncode}")
-    # A program that only a block that is not run compiles has every trainer's flags.
+    # This program is compiled only by a block that is not run; its flags are those of every
+    # trainer.
     trainers = {"./mynet-gpu": "try/mynet"}
     for block in checked:
         check_flags(block, trainers, clone, environment)

@@ -1,11 +1,11 @@
-"""What becomes of outputs that are no files, and of links?
+"""Checks outputs that are links, devices, pipes or cannot be written.
 
   special_outputs.py FOLDER [--program] COMMAND...   {} stands for the output
 
-Devices and pipes are written into and stay what they are; a link stays, what it
-leads to is replaced; no other file appears. Devices are made in FOLDER, where
-the system allows it. --program: what is written is a program, which differs
-from run to run in nothing but must be executable where it is a file.
+Devices and pipes are written into and stay what they are. A link stays, and the file that
+it points to is replaced. No other file appears. Devices are made in FOLDER if the system
+allows it. With --program the output is a program, which must be executable if it is a
+file. Every run must write the same bytes.
 """
 
 import os
@@ -52,7 +52,7 @@ def main():
         with open(path, "rb") as file:
             assert file.read() == wanted, f"{path} has other contents"
 
-    # Files: replaced, behind links, too; permissions stay.
+    # Files: replaced, also behind links; permissions stay.
     with open("target", "w") as file:
         file.write("old")
     os.chmod("target", 0o640)
@@ -79,7 +79,7 @@ def main():
         reader.join()
         assert got == [wanted], f"{path} gave other bytes"
 
-    # Devices: the null device swallows, the full one is full.
+    # Devices: /dev/null accepts everything, /dev/full nothing.
     try:
         os.mknod("null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
         os.mknod("full", stat.S_IFCHR | 0o666, os.makedev(1, 7))
@@ -94,7 +94,7 @@ def main():
         assert result.returncode == 1 and not new
         assert "error: cannot write full: No space left" in result.stderr
 
-    # What cannot be written: an error, nothing else.
+    # Outputs that cannot be written: an error, and nothing else changes.
     os.mkdir("folder")
     for path in ("folder", "file/inside", "nowhere/file"):
         result, new = run(path)

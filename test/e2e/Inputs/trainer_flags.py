@@ -1,4 +1,4 @@
-"""trainer_flags.py HELP MODEL: does lwcc know each flag of the trainer's help?"""
+"""trainer_flags.py HELP MODEL: checks that lwcc knows each flag of the trainer's help."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
-# without_cuda.sh FOLDER COMMAND...: runs a command where CUDA is out of sight. In a
-# mount namespace of its own, which ends with it.
+# without_cuda.sh FOLDER COMMAND...: runs a command that finds no CUDA, in a mount namespace that
+# ends with it.
 folder=$1
 shift
 mkdir -p "$folder/nothing"

@@ -44,7 +44,7 @@ def models():
                      weight("fc.bias", 5), numpy_helper.from_array(
                          np.array(0.5, np.float32), "ratio")],
         ["batch", 3, 8, 8], ["batch", 5])
-    # Weights that nodes make, equal weights under two names.
+    # Weights made by nodes, and equal weights under two names.
     yield model("made", [
         node("ConstantOfShape", ["shape"], ["w"],
              value=helper.make_tensor("value", TensorProto.FLOAT, [1], [0.25])),

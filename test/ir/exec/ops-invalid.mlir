@@ -103,6 +103,47 @@ exec.program @p {
 // -----
 
 exec.program @p {
+  // expected-error @+1 {{has elements '(f32, ui8) -> f32'; expected f32, i32 or ui8 for each of 1 inputs and for the result}}
+  exec.kernel @k(1) = "x0" elements (f32, ui8) -> f32
+}
+
+// -----
+
+exec.program @p {
+  // expected-error @+1 {{has elements '(f16) -> f32'; expected f32, i32 or ui8 for each of 1 inputs and for the result}}
+  exec.kernel @k(1) = "x0" elements (f16) -> f32
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4xi32> on @d at -1
+  exec.buffer activation @y : tensor<4xf32> on @d at -1
+  exec.kernel @k(1) = "x0"
+  exec.sequence @train_step {
+    // expected-error @+1 {{gives @x of type 'tensor<4xi32>' to @k, which takes 'f32' there}}
+    exec.call "map" @k [@x] -> [@y] on @l for "a" forward
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4xf32> on @d at -1
+  exec.kernel @k(1) = "x0" elements (f32) -> i32
+  exec.sequence @train_step {
+    // expected-error @+1 {{gives @x of type 'tensor<4xf32>' to @k, which takes 'i32' there}}
+    exec.call "map" @k [@x] -> [@x] on @l for "a" forward
+  }
+}
+
+// -----
+
+exec.program @p {
   // expected-error @+1 {{does not belong into an exec.program}}
   builtin.module {}
 }
@@ -259,7 +300,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is part of a tensor of impossible extents}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 1099511627776, 16777216>, exec.begin = array<i64: 0, 0>}
 }
 
 // -----
@@ -267,7 +308,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor of extents [8]}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 5>}
 }
 
 // -----
@@ -275,7 +316,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor of extents [8]}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 8>, exec.begin = array<i64: 9223372036854775807>}
 }
 
 // -----
@@ -283,7 +324,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.dims = array<i64: 4>, exec.begin = array<i64: -1>}
 }
 
 // -----
@@ -291,7 +332,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{of type 'tensor<4xf32>', at array<i64: 9223372036854775807>, is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.begin = array<i64: 9223372036854775807>}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.begin = array<i64: 9223372036854775807>}
 }
 
 // -----
@@ -299,7 +340,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
+  exec.buffer trainable @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 4, 4>, exec.begin = array<i64: 0>}
 }
 
 // -----
@@ -307,7 +348,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 16>}
+  exec.buffer trainable @x : tensor<4x4xf32> on @d at -1 {exec.dims = array<i64: 16>}
 }
 
 // -----
@@ -315,7 +356,7 @@ exec.program @p {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{at "first", is no part of a tensor}}
-  exec.buffer parameter @x : tensor<4xf32> on @d at -1 {exec.begin = "first"}
+  exec.buffer trainable @x : tensor<4xf32> on @d at -1 {exec.begin = "first"}
 }
 
 // -----

@@ -11,8 +11,8 @@ exec.program @tiny attributes {exec.batch = 2 : i64} {
   exec.lane compute @gpu0.lane1 on @gpu0
   // CHECK: exec.event @conv.done
   exec.event @conv.done
-  // CHECK-NEXT: exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
-  exec.buffer parameter @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
+  // CHECK-NEXT: exec.buffer trainable @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
+  exec.buffer trainable @"conv1/weight:0" : tensor<6x3x3x3xf32> on @gpu0 at 0
   exec.buffer input @x : tensor<2x3x4x4xf32> on @gpu0 at 768
   // CHECK: exec.buffer activation @y : tensor<2x6x2x2xf32> on @gpu0 at -1
   exec.buffer activation @y : tensor<2x6x2x2xf32> on @gpu0 at -1
@@ -20,6 +20,8 @@ exec.program @tiny attributes {exec.batch = 2 : i64} {
   exec.buffer activation @relu : tensor<2x6x2x2xf32> on @gpu0 view @y at 0
   // CHECK-NEXT: exec.kernel @relu.kernel(1) = "max(x0, 0.0f)"
   exec.kernel @relu.kernel(1) = "max(x0, 0.0f)"
+  // CHECK-NEXT: exec.kernel @from_bytes(2) = "x0 * x1" elements (ui8, f32) -> f32
+  exec.kernel @from_bytes(2) = "x0 * x1" elements (ui8, f32) -> f32
   // CHECK-NEXT: exec.sequence @train_step {
   exec.sequence @train_step {
     // CHECK-NEXT: exec.call "conv" [@x, @"conv1/weight:0", unit] -> [@y] on @gpu0.compute for "conv1" forward with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}

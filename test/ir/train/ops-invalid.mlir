@@ -344,3 +344,20 @@ func.func @transfer(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
   %y = train.transfer(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return %y : tensor<3x2xf32>
 }
+
+// -----
+
+// expected-error @below {{expected the role of a tensor (trainable, frozen, statistic, optimizer, constant, input, labels, scalars, loss, metric, activation, gradient), found 'weight'}}
+train.parameter weight @w : tensor<4xf32> init<constant 0.0>
+
+// -----
+
+// expected-error @below {{the role of a state tensor}}
+train.parameter labels @w : tensor<4xf32> init<constant 0.0>
+
+// -----
+
+// expected-error @below {{has an argument 1 with train.role #train.role<loss>; expected #train.role<input>, <labels> or <scalars>}}
+func.func @argument(%x: tensor<4xf32>, %y: tensor<f32> {train.role = #train.role<loss>}) {
+  return
+}

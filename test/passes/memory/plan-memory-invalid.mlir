@@ -19,7 +19,7 @@ exec.program @p {
   // expected-error @+1 {{needs 422212465065984 bytes; no device has more than 256 TiB}}
   exec.device @d node 0 gpu 0 arena 0
   exec.lane compute @l on @d
-  exec.buffer parameter @a : tensor<35184372088832xf32> on @d at -1
-  exec.buffer parameter @b : tensor<35184372088832xf32> on @d at -1
-  exec.buffer parameter @c : tensor<35184372088832xf32> on @d at -1
+  exec.buffer trainable @a : tensor<35184372088832xf32> on @d at -1
+  exec.buffer trainable @b : tensor<35184372088832xf32> on @d at -1
+  exec.buffer trainable @c : tensor<35184372088832xf32> on @d at -1
 }

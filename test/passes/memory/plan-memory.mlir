@@ -8,8 +8,8 @@
 exec.program @one_lane {
   exec.device @d node 0 gpu 0 arena 0
   exec.lane compute @l on @d
-  // CHECK: parameter @w : {{.*}} at 0
-  exec.buffer parameter @w : tensor<100xf32> on @d at -1
+  // CHECK: trainable @w : {{.*}} at 0
+  exec.buffer trainable @w : tensor<100xf32> on @d at -1
   // CHECK: activation @a : {{.*}} at [[LOW:512|1536]]
   exec.buffer activation @a : tensor<256xf32> on @d at -1
   // CHECK: activation @b : {{.*}} at {{512|1536}}

@@ -1,7 +1,7 @@
-"""What local statistics save: bn_costs.py GLOBAL.json LOCAL.json.
+"""The saving of local statistics: bn_costs.py GLOBAL.json LOCAL.json.
 
-Of the first group of layers in two files of --emit=costs: the layers, and of each
-tiling how many microseconds it costs less in the second one.
+Prints, of the first group of layers in two files of --emit=costs, the layers, and for each
+tiling how many microseconds less it costs in the second file.
 """
 
 import json

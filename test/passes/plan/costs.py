@@ -1,8 +1,8 @@
-"""Solves --emit=costs another way: costs.py COSTS.json PLAN.json.
+"""Solves --emit=costs independently: costs.py COSTS.json PLAN.json.
 
-The groups of a chain of layers are gone through one after the other; the least
-sum must be that of the plan which `layerwise` found, to the last bits, and no
-plan that differs from it in one group may be cheaper.
+Dynamic programming over the groups of a chain of layers. The minimum must be the cost of
+the plan that `layerwise` found, to the last bits, and no plan that differs from it in one
+group may be cheaper.
 """
 
 import json

@@ -6,7 +6,7 @@
 // CHECK-NEXT: exec.device @gpu0 node 0 gpu 0 arena 0
 // CHECK-NEXT: exec.lane compute @gpu0.compute on @gpu0
 // State, with what the trainer must know of it.
-// CHECK-NEXT: exec.buffer parameter @w : tensor<3x4xf32> on @gpu0 at -1 {exec.begin = array<i64: 0, 0>, exec.dims = array<i64: 3, 4>, exec.fresh = #train.init<uniform {{.*}}>, exec.init = #train.init<blob at 64>, exec.kind = {{.*}}trainable{{.*}}}
+// CHECK-NEXT: exec.buffer trainable @w : tensor<3x4xf32> on @gpu0 at -1 {exec.begin = array<i64: 0, 0>, exec.dims = array<i64: 3, 4>, exec.fresh = #train.init<uniform {{.*}}>, exec.init = #train.init<blob at 64>}
 // CHECK-NEXT: exec.buffer optimizer @w.momentum
 // CHECK-NEXT: exec.buffer constant @unused : tensor<f32>
 // What a step is given and gives; both functions share it.

@@ -31,7 +31,7 @@ def mutants(lines):
         if kind:
             yield (f"dropped {kind[1]}", number,
                    lines[:number] + lines[number + 1:])
-    # A result of a call that is moved to where an operand of the call lies.
+    # A result of a call, moved to where an operand of the call lies.
     offsets = {}
     for number, line in enumerate(lines):
         buffer = re.match(r"\s*exec\.buffer \w+ (@\S+) .* on (@\S+) at (\d+)",

@@ -45,7 +45,7 @@ exec.program @p {
   // expected-note @+1 {{the other buffer}}
   exec.buffer activation @x : tensor<128xf32> on @d at 0
   // expected-error @+1 {{shares bytes with @x, and one of them keeps its value between runs}}
-  exec.buffer parameter @w : tensor<64xf32> on @d at 256
+  exec.buffer trainable @w : tensor<64xf32> on @d at 256
 }
 
 // -----
@@ -182,7 +182,7 @@ exec.program @p {
   exec.lane compute @l on @d
   exec.buffer input @x : tensor<1x1x8x8xf32> on @d at 0
   exec.buffer activation @y : tensor<1x1x8x8xf32> on @d at 256
-  exec.buffer parameter @w : tensor<4xf32> on @d at 512
+  exec.buffer trainable @w : tensor<4xf32> on @d at 512
   exec.buffer optimizer @m : tensor<4xf32> on @d at 768
   exec.buffer scalars @s : tensor<64xui8> on @d at 1024
   exec.buffer loss @loss : tensor<f32> on @d at 1280
@@ -204,11 +204,11 @@ exec.program @p {
   exec.device @d node 0 gpu 0 arena 1024
   exec.device @e node 0 gpu 1 arena 1024
   exec.lane compute @l on @d
-  exec.buffer parameter @w.d of "w" : tensor<2x64xf32> on @d at 0
+  exec.buffer trainable @w.d of "w" : tensor<2x64xf32> on @d at 0
   exec.buffer activation @part : tensor<1x64xf32> on @d view @w.d at 256
-  exec.buffer parameter @v.d of "v" : tensor<4xf32> on @d at 512 {exec.dims = array<i64: 6>}
-  exec.buffer parameter @v.e of "v" : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.dims = array<i64: 6>}
-  exec.buffer parameter @rest of "v" : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.dims = array<i64: 6>}
+  exec.buffer trainable @v.d of "v" : tensor<4xf32> on @d at 512 {exec.dims = array<i64: 6>}
+  exec.buffer trainable @v.e of "v" : tensor<2xf32> on @e at 0 {exec.begin = array<i64: 2>, exec.dims = array<i64: 6>}
+  exec.buffer trainable @rest of "v" : tensor<2xf32> on @e at 256 {exec.begin = array<i64: 4>, exec.dims = array<i64: 6>}
   // expected-error @+2 {{writes 256 bytes of @w.d, which has 512}}
   // expected-error @+1 {{writes @v.d, but not @v.e, which holds elements of 'v', too}}
   exec.sequence @train_step {
@@ -224,11 +224,11 @@ exec.program @p {
   exec.device @d node 0 gpu 0 arena 2048
   exec.lane compute @l on @d
   // expected-note @+1 {{the other part}}
-  exec.buffer parameter @v : tensor<4xf32> on @d at 0
+  exec.buffer trainable @v : tensor<4xf32> on @d at 0
   // expected-error @+1 {{is a part of 'v', but differs from another part, @v, in the tensor's extents}}
-  exec.buffer parameter @w of "v" : tensor<4x1xf32> on @d at 256
+  exec.buffer trainable @w of "v" : tensor<4x1xf32> on @d at 256
   // expected-note @+1 {{the other part}}
-  exec.buffer parameter @a : tensor<4xf32> on @d at 512
+  exec.buffer trainable @a : tensor<4xf32> on @d at 512
   // expected-error @+1 {{differs from another part, @a, in the tensor's role}}
   exec.buffer statistic @b of "a" : tensor<4xf32> on @d at 768
   // expected-note @+1 {{the other part}}

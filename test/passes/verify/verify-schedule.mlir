@@ -7,7 +7,7 @@ exec.program @good {
   exec.lane compute @l on @d
   exec.lane compute @m on @d
   exec.event @a.read
-  exec.buffer parameter @w : tensor<64xf32> on @d at 0
+  exec.buffer trainable @w : tensor<64xf32> on @d at 0
   exec.buffer optimizer @w.momentum : tensor<64xf32> on @d at 256
   exec.buffer scalars @scalars : tensor<64xui8> on @d at 512
   exec.buffer loss @loss : tensor<f32> on @d at 768

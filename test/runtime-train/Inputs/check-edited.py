@@ -1,4 +1,4 @@
-"""The weights that edit-checkpoint.py wrote are in the exported file."""
+"""Checks that the exported file has the weights that edit-checkpoint.py wrote."""
 import sys
 
 import numpy as np

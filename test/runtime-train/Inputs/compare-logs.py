@@ -1,4 +1,4 @@
-"""Two logs of evaluations agree up to rounding."""
+"""Checks that two logs of evaluations agree up to rounding."""
 import json
 import sys
 

@@ -20,7 +20,7 @@ assert state["step"] == 5 and state["epoch"] == 0 and state["position"] == 40, s
 with safe_open(os.path.join(folder, "model.safetensors"), "numpy") as file:
     assert file.metadata()["model"] == "fake.onnx"
 
-# What is exported is what is in the checkpoint.
+# The export must contain what is in the checkpoint.
 raw = open(exported, "rb").read()
 assert raw[:4] == b"HEAD" and raw[-4:] == b"TAIL"
 assert raw[4:-4] == model["fc.weight"].tobytes() + model["fc.bias"].tobytes()

@@ -1,4 +1,4 @@
-"""The same 7x9 images in several files, and resized to 4x4 by PyTorch."""
+"""Writes the same 7x9 images in several formats, and resized to 4x4 by PyTorch."""
 import os
 import sys
 

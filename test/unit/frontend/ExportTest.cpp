@@ -98,10 +98,7 @@ TEST(Export, everythingIsFloat32) {
       a = Cast <to = 11> (x)
       y = Mul (a, w)
     })");
-  auto *tensor = proto.mutable_graph()->add_initializer();
-  tensor->set_name("w");
-  tensor->set_data_type(onnx::TensorProto::DOUBLE);
-  tensor->add_dims(3);
+  auto *tensor = addWeight(proto, "w", onnx::TensorProto::DOUBLE, 3);
   for (int i = 0; i < 3; ++i)
     tensor->add_double_data(0.1);
   Importer importer;

@@ -45,14 +45,14 @@ TEST(Parameters, withoutMetadataAllTensorsAreTrained) {
   auto model = importer.import(proto);
   ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
   for (const char *name : {"weight", "offset"})
-    EXPECT_EQ(find(*model, name).getKind(), train::ParameterKind::Trainable);
+    EXPECT_EQ(find(*model, name).getRole(), Role::trainable);
   // A number may be part of an expression; PyTorch's older exporter writes
   // those as Constant nodes.
   EXPECT_FALSE(find(*model, "lifted"));
   proto.set_producer_name("pytorch");
   model = importer.import(proto);
   ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
-  EXPECT_EQ(find(*model, "lifted").getKind(), train::ParameterKind::Trainable);
+  EXPECT_EQ(find(*model, "lifted").getRole(), Role::trainable);
 }
 
 TEST(Parameters, buffersAndLiftedScalarsAreConstant) {
@@ -62,8 +62,8 @@ TEST(Parameters, buffersAndLiftedScalarsAreConstant) {
   Importer importer;
   auto model = importer.import(proto);
   ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
-  EXPECT_EQ(find(*model, "weight").getKind(), train::ParameterKind::Trainable);
-  EXPECT_EQ(find(*model, "offset").getKind(), train::ParameterKind::Constant);
+  EXPECT_EQ(find(*model, "weight").getRole(), Role::trainable);
+  EXPECT_EQ(find(*model, "offset").getRole(), Role::constant);
   EXPECT_FALSE(find(*model, "lifted"));
 }
 
@@ -97,10 +97,7 @@ TEST(Parameters, reducedPrecisionBecomesFloat32) {
   onnx::ModelProto proto = parse(R"(
     <ir_version: 8, opset_import: ["" : 13]>
     net (float16[2,3] x) => (float16[2,3] y) { y = Mul (x, w) })");
-  auto *tensor = proto.mutable_graph()->add_initializer();
-  tensor->set_name("w");
-  tensor->set_data_type(onnx::TensorProto::FLOAT16);
-  tensor->add_dims(3);
+  auto *tensor = addWeight(proto, "w", onnx::TensorProto::FLOAT16, 3);
   for (int i = 0; i < 3; ++i)
     tensor->add_int32_data(0x3C00);
   Importer importer;

@@ -1,5 +1,9 @@
 //===- TestModels.h - Models for the importer's unit tests ------*- C++ -*-===//
-
+//
+// For the unit tests of frontend/: models from ONNX text, temporary folders,
+// and an importer that records its diagnostics.
+//
+//===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_FRONTEND_TESTMODELS_H
 #define LWCC_TEST_UNIT_FRONTEND_TESTMODELS_H
 
@@ -20,7 +24,7 @@
 
 namespace lwcc::test {
 
-/// A folder that goes with the test.
+/// A folder that is removed with the object.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
@@ -47,7 +51,18 @@ inline onnx::ModelProto parse(const char *text) {
   return model;
 }
 
-/// Imports and keeps what was said.
+/// A weight of one dimension, whose elements are still to be added.
+inline onnx::TensorProto *addWeight(onnx::ModelProto &model, const char *name,
+                                    onnx::TensorProto::DataType type,
+                                    int64_t extent) {
+  auto *tensor = model.mutable_graph()->add_initializer();
+  tensor->set_name(name);
+  tensor->set_data_type(type);
+  tensor->add_dims(extent);
+  return tensor;
+}
+
+/// Imports models and keeps the messages of diagnostics.
 struct Importer {
   mlir::MLIRContext context;
   std::vector<std::string> messages;

@@ -1,7 +1,9 @@
 //===- Evaluate.h - Expressions in double precision -------------*- C++ -*-===//
 //
-// A reference evaluator, independent of the ones that run: in double precision,
-// so that finite differences are good for eight digits. Dropout is left out.
+// A reference evaluator of expressions, for the tests of Expression and of the
+// elementwise table. It is independent of the two that run (the emitted C++ and
+// tools/lwcc-run) and computes in double precision, so that finite differences
+// have eight digits. Does not evaluate dropout masks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_IR_EVALUATE_H
@@ -16,7 +18,7 @@
 
 namespace lwcc {
 
-/// Whichever comes first in `order`; a NaN before all.
+/// The operand that comes first in `order`; a NaN if either is one.
 template <typename Order>
 double first(double a, double b, Order order) {
   return std::isnan(a) || order(a, b) ? a : b;

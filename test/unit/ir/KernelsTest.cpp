@@ -129,18 +129,63 @@ TEST_F(KernelsTest, PricedFieldsAreFields) {
 }
 
 TEST_F(KernelsTest, UpdatesAreInPlace) {
-  for (StringRef name : {"sgd", "matmul_sgd"}) {
-    const train::Kernel *kernel = train::findKernel(&context, name);
+  int updates = 0;
+  for (RegisteredOperationName op :
+       context.getRegisteredOperationsByDialect("train")) {
+    if (!op.hasInterface<train::UpdateOpInterface>())
+      continue;
+    ++updates;
+    const train::Kernel *kernel = op.getInterface<train::KernelOpInterface>();
+    ASSERT_TRUE(kernel) << op.getStringRef().str();
     for (unsigned state : {0, 1})
       for (unsigned operand = 0; operand < 6; ++operand)
         EXPECT_EQ(kernel->sharing(state, operand),
                   state == operand ? train::Sharing::required
                                    : train::Sharing::forbidden);
   }
+  EXPECT_GE(updates, 2); // sgd, matmul_sgd
   EXPECT_EQ(train::findKernel(&context, "sum")->sharing(0, 0),
             train::Sharing::allowed);
   EXPECT_EQ(train::findKernel(&context, "sum")->sharing(0, 1),
             train::Sharing::forbidden);
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+TEST_F(KernelsTest, MovementsSayWherePartsBegin) {
+  Builder builder(&context);
+  auto type = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getF32Type());
+  };
+  llvm::StringMap<Attribute> fields;
+  auto movement = [&](StringRef name, std::vector<RankedTensorType> results,
+                      std::vector<RankedTensorType> operands) {
+    return train::findKernel(&context, name)
+        ->movement({results, operands,
+                    [&](StringRef field) { return fields.lookup(field); }});
+  };
+  fields["axis"] = builder.getI64IntegerAttr(1);
+  fields["sizes"] = builder.getDenseI64ArrayAttr({1, 4});
+  RankedTensorType whole = type({2, 5}), one = type({2, 1}),
+                   four = type({2, 4});
+  train::Movement parts = movement("split", {one, four}, {whole});
+  EXPECT_EQ(parts.kind, train::Movement::parts);
+  ASSERT_EQ(parts.begins.size(), 2u);
+  EXPECT_EQ(ArrayRef(parts.begins[1]), ArrayRef<int64_t>({0, 1}));
+  EXPECT_EQ(movement("split", {four, one}, {whole}).kind,
+            train::Movement::none);
+  EXPECT_EQ(movement("split", {one, four}, {type({2, 6})}).kind,
+            train::Movement::none);
+  train::Movement join = movement("concat", {whole}, {four, one});
+  EXPECT_EQ(join.kind, train::Movement::join);
+  ASSERT_EQ(join.begins.size(), 2u);
+  EXPECT_EQ(ArrayRef(join.begins[1]), ArrayRef<int64_t>({0, 4}));
+  fields["axis"] = builder.getI64IntegerAttr(2);
+  EXPECT_EQ(movement("concat", {whole}, {four, one}).kind,
+            train::Movement::none);
+  EXPECT_EQ(movement("sum", {one}, {one, one}).kind, train::Movement::none);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,15 +1,16 @@
-//===- BruteForce.h - Does a program mean what another says? ----*- C++ -*-===//
+//===- BruteForce.h - Whether two programs mean the same --------*- C++ -*-===//
 //
-// An independent judge for the tests of the schedule verifier. It runs an exec
-// program on symbolic tags (SymbolicProgram.h): the original in the order of
-// appending with a memory of its own for every root buffer, which is what the
-// program means, and mutants with their real offsets, in the order of appending
-// and in many interleavings of their lanes, which is what may happen. What a
-// run leaves in the persistent buffers is its result, by the tensor and element
-// that the trainer takes it for; a mutant with any other result is wrong.
+// The judge of mutants in the tests of the schedule verifier, independent of
+// it. It runs programs symbolically (SymbolicProgram.h). The original runs in
+// the order of appending, with a memory of its own for each root buffer: that
+// is its meaning. A mutant runs with its real offsets, in the order of
+// appending and in many interleavings of its lanes. The result of a run is what
+// it leaves in the persistent buffers, by tensor and element. A mutant with
+// another result in any run is wrong.
 //
-// One run of each sequence says it all: it begins with tags of which nothing is
-// known, as after any number of runs, but that copies of an element are equal.
+// One run of each sequence suffices. It starts with tags of which nothing is
+// known but that copies of an element are equal, which holds after any number
+// of runs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_BRUTEFORCE_H
@@ -19,26 +20,27 @@
 
 namespace lwcc::test {
 
-/// How many interleavings are tried of each sequence: one that runs a call as
-/// early as possible and one that runs it as late as possible, for so many
-/// calls (where two calls are not ordered, one of them swaps the two), and some
-/// random ones.
+/// How many interleavings of each sequence are tried. For each of at most
+/// `calls` calls: one in which it runs as early as possible, and one in which
+/// it runs as late as possible. Of any two unordered calls one of these swaps
+/// the two. Then `random` random ones.
 struct Effort {
   unsigned calls = 1000;
   unsigned random = 30;
 };
 
+/// Judges mutants of one program.
 class Judge {
 public:
   explicit Judge(exec::ProgramOp original);
 
-  /// Empty if no interleaving tried goes wrong, else what went wrong.
+  /// Why a mutant is wrong; "" if no interleaving that was tried shows it.
   std::string findMistake(exec::ProgramOp mutant, const Effort &effort,
                           unsigned seed) const;
 
 private:
   SymbolicProgram original;
-  /// By sequence: the tags of all that is kept, in its order.
+  /// By sequence: the tags of all kept elements.
   std::vector<std::vector<Tag>> results;
 };
 

@@ -15,7 +15,7 @@ bool isView(BufferOp buffer) { return buffer.getViewOf().has_value(); }
 bool isWindow(BufferOp buffer) { return buffer.getWindow().has_value(); }
 /// What the trainer knows.
 bool isPart(BufferOp buffer) { return buffer->hasAttr("exec.begin"); }
-bool isState(BufferOp buffer) { return buffer->hasAttr("exec.init"); }
+bool isInitialized(BufferOp buffer) { return buffer->hasAttr("exec.init"); }
 BufferOp anyOf(ProgramOp program, bool (*fits)(BufferOp), Random &random) {
   std::vector<BufferOp> buffers = all<BufferOp>(program);
   llvm::erase_if(buffers, [&](BufferOp buffer) { return !fits(buffer); });
@@ -113,7 +113,7 @@ bool otherPart(BufferOp buffer, ProgramOp program, Random &random) {
 }
 
 bool otherRole(BufferOp buffer, ProgramOp, Random &random) {
-  auto role = static_cast<Role>(below(11, random));
+  auto role = allRoles[below(std::size(allRoles), random)];
   bool other = role != buffer.getRole();
   buffer.setRole(role);
   return other && !buffer.getViewOf();
@@ -121,7 +121,7 @@ bool otherRole(BufferOp buffer, ProgramOp, Random &random) {
 
 /// With what a training begins.
 bool otherInitialValue(BufferOp buffer, ProgramOp program, Random &random) {
-  BufferOp other = anyOf(program, isState, random);
+  BufferOp other = anyOf(program, isInitialized, random);
   Attribute one = buffer->getAttr("exec.init");
   Attribute two = other->getAttr("exec.init");
   buffer->setAttr("exec.init", two);
@@ -140,7 +140,8 @@ std::vector<Mutation> test::bufferMutations() {
       atEach<BufferOp>("other window", otherWindow, 4, isWindow),
       atEach<BufferOp>("other whole", otherWhole, 2, isView),
       atEach<BufferOp>("other part", otherPart, 2, isPart),
-      atEach<BufferOp>("other initial value", otherInitialValue, 1, isState),
+      atEach<BufferOp>("other initial value", otherInitialValue, 1,
+                       isInitialized),
       atEach<BufferOp>("other role", otherRole, 2),
   };
 }

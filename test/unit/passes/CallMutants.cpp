@@ -48,13 +48,19 @@ Attribute otherBuffer(Attribute old, CallOp call, ProgramOp program,
   return alike.empty() ? Attribute() : ref(pick(alike, random));
 }
 
-bool otherOperand(CallOp call, ProgramOp program, Random &random) {
-  if (call.getIns().empty())
+using Get = ArrayAttr (CallOp::*)();
+using Set = void (CallOp::*)(ArrayAttr);
+
+/// Another buffer for an operand (or result) of a call.
+template <Get get, Set set>
+bool otherTensor(CallOp call, ProgramOp program, Random &random) {
+  ArrayAttr tensors = (call.*get)();
+  if (tensors.empty())
     return false;
-  size_t index = below(call.getIns().size(), random);
-  Attribute other = otherBuffer(call.getIns()[index], call, program, random);
+  size_t index = below(tensors.size(), random);
+  Attribute other = otherBuffer(tensors[index], call, program, random);
   if (other)
-    call.setInsAttr(replaced(call.getIns(), index, other));
+    (call.*set)(replaced(tensors, index, other));
   return other != nullptr;
 }
 
@@ -101,19 +107,6 @@ bool partAsOperand(CallOp call, ProgramOp program, Random &random) {
   call.setInsAttr(replaced(call.getIns(), index, ref(part)));
   return true;
 }
-
-bool otherResult(CallOp call, ProgramOp program, Random &random) {
-  if (call.getOuts().empty())
-    return false;
-  size_t index = below(call.getOuts().size(), random);
-  Attribute other = otherBuffer(call.getOuts()[index], call, program, random);
-  if (other)
-    call.setOutsAttr(replaced(call.getOuts(), index, other));
-  return other != nullptr;
-}
-
-using Get = ArrayAttr (CallOp::*)();
-using Set = void (CallOp::*)(ArrayAttr);
 
 /// One operand (or result) of a call for one of another call, or of itself.
 template <Get get, Set set>
@@ -200,9 +193,11 @@ Attribute test::otherValue(Attribute value, Random &random) {
 
 std::vector<Mutation> test::callMutations() {
   return {
-      atEach<CallOp>("other operand", otherOperand, 4),
+      atEach<CallOp>("other operand",
+                     otherTensor<&CallOp::getIns, &CallOp::setInsAttr>, 4),
       atEach<CallOp>("part as operand", partAsOperand),
-      atEach<CallOp>("other result", otherResult, 3),
+      atEach<CallOp>("other result",
+                     otherTensor<&CallOp::getOuts, &CallOp::setOutsAttr>, 3),
       atEach<CallOp>("swap operands",
                      exchangeTensors<&CallOp::getIns, &CallOp::setInsAttr>, 2),
       atEach<CallOp>("swap results",

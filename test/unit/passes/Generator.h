@@ -1,7 +1,7 @@
 //===- Generator.h - The state of the program generator ---------*- C++ -*-===//
 //
-// Private to ProgramGenerator.cpp (programs, buffers, state) and
-// RandomCalls.cpp (what sequences are made of).
+// The state of ProgramGenerator.h's generator, private to ProgramGenerator.cpp
+// (programs and buffers) and RandomCalls.cpp (the calls of sequences).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_GENERATOR_H
@@ -15,6 +15,7 @@ namespace lwcc::test {
 
 using Dims = llvm::SmallVector<int64_t>;
 
+/// Makes one program.
 class Generator {
 public:
   Generator(mlir::MLIRContext *context, unsigned seed, bool onlyMovements)
@@ -28,7 +29,7 @@ private:
   void declareState();
   void fillSequence(mlir::StringRef name, int count, bool training);
 
-  // Of random calls, by what they need.
+  // Random calls, one function per kind of operand or result.
   void anyKernel();
   void elementwise();
   void randomNumbers();
@@ -56,18 +57,17 @@ private:
     return result;
   }
 
-  exec::BufferOp buffer(exec::Role role, mlir::ArrayRef<int64_t> dims,
-                        int device, mlir::Type element = {},
-                        exec::BufferOp parent = {}, int64_t offset = -1);
+  exec::BufferOp buffer(Role role, mlir::ArrayRef<int64_t> dims, int device,
+                        mlir::Type element = {}, exec::BufferOp parent = {},
+                        int64_t offset = -1);
   exec::BufferOp fresh(mlir::ArrayRef<int64_t> dims, int device = -1) {
-    return buffer(exec::Role::Activation, dims,
-                  device < 0 ? below(devices) : device);
+    return buffer(Role::activation, dims, device < 0 ? below(devices) : device);
   }
   exec::BufferOp view(exec::BufferOp of, mlir::ArrayRef<int64_t> dims,
                       int64_t offset = 0) {
-    return buffer(exec::Role::Activation, dims, deviceOf(of), {}, of, offset);
+    return buffer(Role::activation, dims, deviceOf(of), {}, of, offset);
   }
-  exec::BufferOp state(exec::Role role, mlir::StringRef tensor,
+  exec::BufferOp state(Role role, mlir::StringRef tensor,
                        mlir::ArrayRef<int64_t> dims,
                        mlir::ArrayRef<int64_t> begin,
                        mlir::ArrayRef<int64_t> whole, int device,
@@ -83,13 +83,13 @@ private:
              : mlir::Attribute();
   }
   exec::BufferOp anyValue() { return values[below(values.size())]; }
-  /// Something to read.
+  /// Fills a buffer, so that later calls can read it.
   void compute(exec::BufferOp result);
-  /// A value that has these extents, maybe a new one.
+  /// A value with these extents, new if there is none.
   exec::BufferOp valueLike(mlir::ArrayRef<int64_t> dims);
 
-  /// A call on the device of its results. What lies elsewhere is brought there
-  /// first, unless its kernel may read it where it lies.
+  /// Appends a call on the device of its results. Operands on other devices are
+  /// transferred first, unless the kernel may read them there.
   void emit(mlir::StringRef callee, mlir::ArrayRef<exec::BufferOp> ins,
             mlir::ArrayRef<exec::BufferOp> outs,
             mlir::DictionaryAttr params = {}, mlir::StringRef kernel = {});
@@ -120,16 +120,17 @@ private:
   int devices = 1, count = 0;
   std::vector<std::string> lanes;
   exec::BufferOp loss, metric;
-  std::vector<exec::BufferOp> scalars, labels; ///< per device
+  std::vector<exec::BufferOp> scalars, labels; ///< by device
 
+  /// A trained parameter, and its optimizer state.
   struct Trained {
-    std::vector<exec::BufferOp> weights, momenta; ///< a part or a copy each
+    std::vector<exec::BufferOp> weights, momenta; ///< one per part or copy
     bool copies = false;
     bool updated = false;
   };
   std::vector<Trained> trained;
   exec::BufferOp statistic;
-  std::vector<exec::BufferOp> persistent; ///< f32, to be read
+  std::vector<exec::BufferOp> persistent; ///< f32, readable
   std::vector<exec::BufferOp> values;     ///< f32, of this sequence
   llvm::DenseSet<mlir::Attribute> unread; ///< values of this sequence
 };

@@ -259,8 +259,8 @@ TEST_F(MeaningTest, messagesNameTheBuffer) {
       exec.lane compute @compute on @gpu0
       exec.buffer input @x : tensor<4xf32> on @gpu0 at 0
       exec.buffer input @y : tensor<4xf32> on @gpu0 at 256
-      exec.buffer parameter @w : tensor<4xf32> on @gpu0 at 512
-      exec.buffer parameter @v : tensor<4xf32> on @gpu0 at 768
+      exec.buffer trainable @w : tensor<4xf32> on @gpu0 at 512
+      exec.buffer trainable @v : tensor<4xf32> on @gpu0 at 768
       exec.buffer loss @loss : tensor<4xf32> on @gpu0 at 1024
       exec.sequence @train_step {
         exec.call "sum" [@x, @y] -> [@loss] on @compute for "a" forward
@@ -305,7 +305,7 @@ TEST_F(MeaningTest, saysWhatTheTrainerIsTold) {
   auto module = parseSourceString<ModuleOp>(R"(
     exec.program @p {
       exec.device @gpu0 node 0 gpu 0 arena 256
-      exec.buffer parameter @w : tensor<4xf32> on @gpu0 at 0 {exec.begin = array<i64: 0>, exec.dims = array<i64: 8>}
+      exec.buffer trainable @w : tensor<4xf32> on @gpu0 at 0 {exec.begin = array<i64: 0>, exec.dims = array<i64: 8>}
       exec.sequence @evaluate {
       }
     })",
@@ -324,7 +324,7 @@ TEST_F(MeaningTest, saysWhatTheTrainerIsTold) {
     EXPECT_TRUE(failed(verifyMeaning(step)));
   };
   Builder builder(&context);
-  expectRejected([](exec::BufferOp w) { w.setRole(exec::Role::Statistic); });
+  expectRejected([](exec::BufferOp w) { w.setRole(Role::statistic); });
   expectRejected([&](exec::BufferOp w) {
     w->setAttr("exec.begin", builder.getDenseI64ArrayAttr({4}));
   });

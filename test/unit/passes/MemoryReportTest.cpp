@@ -18,7 +18,7 @@ TEST(MemoryReport, namesThePeakAndWhatIsAliveThere) {
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
   exec.lane compute @l on @d
-  exec.buffer parameter @w : tensor<100xf32> on @d at -1
+  exec.buffer trainable @w : tensor<100xf32> on @d at -1
   exec.buffer activation @a : tensor<256xf32> on @d at -1
   exec.buffer activation @b : tensor<512xf32> on @d at -1
   exec.buffer activation @c : tensor<64xf32> on @d at -1

@@ -1,9 +1,11 @@
-//===- Mutants.h - Ways to damage an exec program ---------------*- C++ -*-===//
+//===- Mutants.h - Mutations of exec programs -------------------*- C++ -*-===//
 //
-// For the tests of the schedule verifier. A kind of damage can be done at
-// several sites of a program; what is left open (which other buffer, which
-// other place) is drawn by chance. A mutant need not be wrong, nor even be
-// accepted by the verifiers of its ops.
+// Mutations of exec programs, for mutation tests of the schedule verifier. A
+// mutation can be applied at several sites of a program; what a site leaves
+// open (which other buffer, which other place) is random. A mutant may still be
+// correct, and may be rejected by the verifiers of its ops.
+//
+// Does not decide whether a mutant is wrong: BruteForce.h does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_MUTANTS_H
@@ -22,20 +24,21 @@ namespace lwcc::test {
 
 using Random = std::mt19937;
 
+/// One kind of damage.
 struct Mutation {
   std::string kind;
   std::function<size_t(exec::ProgramOp)> sites;
-  /// False if there is nothing to damage at this site.
+  /// Applies it at a site; false if there is nothing to damage.
   std::function<bool(exec::ProgramOp, size_t site, Random &)> apply;
 };
 
-/// Of events and waits, and of when and where calls run.
+/// Mutations of events and waits, and of when and where calls run.
 std::vector<Mutation> orderMutations();
-/// Of what calls read, write and compute.
+/// Mutations of what calls read, write and compute.
 std::vector<Mutation> callMutations();
-/// Of where buffers lie, how large they are and what they are for.
+/// Mutations of where buffers lie, how large they are, and their roles.
 std::vector<Mutation> bufferMutations();
-/// All of them.
+/// All mutations.
 std::vector<Mutation> mutations();
 
 //===----------------------------------------------------------------------===//
@@ -56,7 +59,8 @@ T pick(const std::vector<T> &list, Random &random) {
   return list[below(list.size(), random)];
 }
 
-/// A damage at each op of a type that `fits`, `times` over.
+/// A mutation that applies `damage` at each op for which `fits` holds, `times`
+/// times.
 template <typename OpT>
 Mutation atEach(
     std::string kind,
@@ -76,7 +80,8 @@ Mutation atEach(
       }};
 }
 
-/// A value of the same type, mostly a similar one; null if there is none.
+/// Another value of the attribute's type, mostly a similar one; null if there
+/// is none.
 mlir::Attribute otherValue(mlir::Attribute value, Random &random);
 
 } // namespace lwcc::test

@@ -34,18 +34,11 @@ BufferOp Generator::state(Role role, StringRef tensor, ArrayRef<int64_t> dims,
   made.setTensor(tensor);
   made->setAttr("exec.begin", list(begin));
   made->setAttr("exec.dims", list(whole));
-  if (role == Role::Parameter || role == Role::Optimizer ||
-      role == Role::Statistic) {
-    auto kind = role == Role::Parameter   ? train::ParameterKind::Trainable
-                : role == Role::Optimizer ? train::ParameterKind::Optimizer
-                                          : train::ParameterKind::Statistic;
-    MLIRContext *context = builder.getContext();
-    made->setAttr("exec.kind", train::ParameterKindAttr::get(context, kind));
+  if (isState(role))
     made->setAttr("exec.init",
-                  train::InitAttr::get(context, "constant", 0,
+                  train::InitAttr::get(builder.getContext(), "constant", 0,
                                        APFloat(double(tensor.back())),
                                        APFloat(0.0)));
-  }
   return made;
 }
 
@@ -78,7 +71,7 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
     if (in && deviceOf(in) != device &&
         !(called->mayLieElsewhere(here.size()) && below(2))) {
       BufferOp copy =
-          buffer(Role::Activation, shape(in), device,
+          buffer(Role::activation, shape(in), device,
                  cast<RankedTensorType>(in.getType()).getElementType());
       append("transfer", deviceName(device) + ".transfer", {in}, {copy});
       here.push_back(copy);
@@ -153,13 +146,13 @@ void Generator::declareState() {
   Type i32 = builder.getI32Type();
   Type u8 = builder.getIntegerType(8, /*isSigned=*/false);
   for (int d = 0; d < devices; ++d) {
-    scalars.push_back(state(Role::Scalars, "scalars", {64}, {0}, {64}, d, u8));
-    labels.push_back(state(Role::Labels, "labels", {4}, {0}, {4}, d, i32));
-    persistent.push_back(state(Role::Input, "input", {2, 1, 2, 2},
+    scalars.push_back(state(Role::scalars, "scalars", {64}, {0}, {64}, d, u8));
+    labels.push_back(state(Role::labels, "labels", {4}, {0}, {4}, d, i32));
+    persistent.push_back(state(Role::input, "input", {2, 1, 2, 2},
                                {2 * d, 0, 0, 0}, {2 * devices, 1, 2, 2}, d));
   }
-  loss = state(Role::Loss, "loss", {}, {}, {}, 0);
-  metric = state(Role::Metric, "counts", {2}, {0}, {2}, 0);
+  loss = state(Role::loss, "loss", {}, {}, {}, 0);
+  metric = state(Role::metric, "counts", {2}, {0}, {2}, 0);
   for (int p = 0, e = 1 + below(3); p < e; ++p) {
     Trained one;
     Dims part = dims();
@@ -172,14 +165,14 @@ void Generator::declareState() {
     for (int d = 0; d < parts; ++d) {
       begin[0] = one.copies ? 0 : d * part[0];
       one.weights.push_back(
-          state(Role::Parameter, name, part, begin, whole, d));
+          state(Role::trainable, name, part, begin, whole, d));
       one.momenta.push_back(
-          state(Role::Optimizer, name + ".momentum", part, begin, whole, d));
+          state(Role::optimizer, name + ".momentum", part, begin, whole, d));
       persistent.push_back(one.weights.back());
     }
     trained.push_back(one);
   }
-  statistic = state(Role::Statistic, "mean", {3}, {0}, {3}, below(devices));
+  statistic = state(Role::statistic, "mean", {3}, {0}, {3}, below(devices));
   persistent.push_back(statistic);
 }
 

@@ -1,13 +1,14 @@
 //===- ProgramGenerator.h - Random exec programs ----------------*- C++ -*-===//
 //
-// For the tests of the schedule verifier: programs over several devices and
-// lanes with every kind of operand (parameters in copies and in parts, views,
-// windows, scalars, labels), movements, kernels that draw random numbers,
-// updates in place and memory worth reusing. All that is computed ends in what
-// the trainer reads, so that a damage anywhere can be seen there.
+// Generates random exec programs for the tests of the schedule verifier. They
+// run on several devices and lanes and have every kind of operand (parameters
+// in copies and parts, views, windows, scalars, labels), movements, kernels
+// that draw random numbers, updates in place, and memory that can be reused.
+// Every computed value reaches a buffer that the trainer reads, so that any
+// damage can be observed there.
 //
-// The compiler adds the events and the offsets. The extents of movements and
-// elementwise kernels are right; a call of anything else takes any tensors.
+// The compiler's own passes add events and offsets. Movements and elementwise
+// kernels get tensors of fitting extents; other calls get any.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_PROGRAMGENERATOR_H
@@ -17,8 +18,9 @@
 
 namespace lwcc::test {
 
-/// Null if the compiler fails. A program of `onlyMovements` can be run: it
-/// moves elements of the parameters, and numbers, to results of their own.
+/// A program; null if the compiler's passes fail. With `onlyMovements` it can
+/// be executed by lwcc-run: it moves elements of parameters, and numbers, to
+/// results of their own.
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext *context,
                                                   unsigned seed,
                                                   bool onlyMovements = false);

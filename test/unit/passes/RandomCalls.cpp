@@ -207,7 +207,7 @@ void Generator::oneHot() {
 
 void Generator::pooling() {
   BufferOp y = fresh(dims());
-  BufferOp index = buffer(Role::Activation, shape(y), deviceOf(y),
+  BufferOp index = buffer(Role::activation, shape(y), deviceOf(y),
                           builder.getIntegerType(8, /*isSigned=*/false));
   DictionaryAttr params =
       with({{"kernel", list({1 + below(2), 1 + below(2)})}});
@@ -270,7 +270,7 @@ void Generator::foldIntoLoss() {
 /// To a buffer that the trainer can read.
 void Generator::save(BufferOp value) {
   Dims begin(shape(value).size(), 0);
-  BufferOp saved = state(Role::Statistic, "saved" + std::to_string(count),
+  BufferOp saved = state(Role::statistic, "saved" + std::to_string(count),
                          shape(value), begin, shape(value), deviceOf(value));
   emit("reshape", {value}, {saved});
 }

@@ -1,7 +1,8 @@
 //===- Shapes.h - Small shapes and where their elements lie -----*- C++ -*-===//
 //
-// For tests that compare arithmetic on layouts with the addresses of all
-// elements. Shares no code with the compiler.
+// Small shapes, and the addresses of their elements by definition. For tests
+// that check the compiler's arithmetic on layouts (ir/exec/Views.cpp,
+// passes/verify/Meaning.cpp) by enumeration. Shares no code with the compiler.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_SHAPES_H
@@ -21,7 +22,7 @@ inline int64_t elementsOf(const Shape &shape) {
                          std::multiplies<>());
 }
 
-/// Address of an element: channels-last for rank 4, else row-major.
+/// The address of an element: channels-last for rank 4, else row-major.
 inline int64_t addressOf(const Shape &shape, const Shape &index) {
   Shape order(shape.size());
   std::iota(order.begin(), order.end(), 0);
@@ -33,7 +34,7 @@ inline int64_t addressOf(const Shape &shape, const Shape &index) {
   return address;
 }
 
-/// The element that stands at `rowMajor` in logical order.
+/// The index of the element at position `rowMajor` of the logical order.
 inline Shape indexOf(const Shape &shape, int64_t rowMajor) {
   Shape index(shape.size());
   for (size_t dim = shape.size(); dim-- > 0;) {

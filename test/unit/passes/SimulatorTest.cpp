@@ -31,6 +31,8 @@ LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
     layer.signature = layer.name;
     layer.extents = {samples, channels, 1, 1, 1};
     layer.hasParameters = weights && i > 0;
+    if (layer.hasParameters)
+      layer.params.push_back({4, 4, "sgd"});
     layer.producer = i > 0 ? inputs[i][0] : -1;
     graph.layers.push_back(layer);
   }
@@ -57,7 +59,7 @@ LayerGraph graphOf(const std::vector<std::vector<int>> &inputs, double bytes,
     tiles.work.resize(count);
     tiles.made = regions(known.made.size());
     tiles.read = regions(known.read.size());
-    tiles.params = regions(known.hasParameters ? 1 : 0);
+    tiles.params = regions(known.params.size());
     for (int64_t t = 0; t < count; ++t) {
       Box part = {
           tiling::partOf(samples, tiling.degrees[0], t / tiling.degrees[1]),

@@ -1,7 +1,8 @@
-//===- SymbolicCall.h - What one runtime call computes ----------*- C++ -*-===//
+//===- SymbolicCall.h - A runtime call as groups of cells -------*- C++ -*-===//
 //
-// Takes a call apart into groups (SymbolicProgram.h). What does not fit
-// (extents, parameters) is a call of which nothing is known.
+// Says which cells one runtime call reads and writes in which groups
+// (SymbolicProgram.h). A call whose extents or parameters do not fit its
+// function becomes an opaque call: every result depends on all operands.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_SYMBOLICCALL_H
@@ -15,6 +16,7 @@
 
 namespace lwcc::test {
 
+/// Makes the groups of one call.
 class Describer {
 public:
   Describer(exec::CallOp call, exec::KernelOp kernel,
@@ -50,8 +52,9 @@ private:
   bool overwritesItself();
   bool mayOverwrite(size_t out, size_t in);
 
-  /// Every element of `y` is the element of `x` at `from` its coordinates, or
-  /// a constant. False if there is no such element.
+  /// Makes each element of `y` a copy of the element of `x` at `from` its
+  /// coordinates, or the constant `otherwise` where `from` returns none. False
+  /// if an element of `x` does not exist.
   template <typename F>
   bool gather(const View &y, const View &x, double otherwise, F from);
   void copy(Cell to, Cell from) {
@@ -82,7 +85,7 @@ private:
   Call result;
 };
 
-/// The linear index of coordinates, or nothing if they are outside.
+/// The row-major index of coordinates; nothing if they are outside.
 std::optional<int64_t> indexOf(llvm::ArrayRef<int64_t> dims,
                                llvm::ArrayRef<int64_t> coordinates);
 

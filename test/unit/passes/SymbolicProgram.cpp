@@ -162,14 +162,13 @@ void Reader::addPersistent(BufferOp buffer, const View &view) {
   }
   Tag tensor = 10;
   DenseI64ArrayAttr begin;
-  if (!llvm::is_contained({Role::Loss, Role::Metric}, buffer.getRole())) {
+  if (!isResult(buffer.getRole())) {
     tensor = tagOf(buffer.getTensorName());
     for (StringRef property : {"exec.dims", "exec.init", "exec.fresh"})
       tensor = mix(tensor, tagOf(buffer->getAttr(property)));
     begin = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.begin");
   }
-  bool given = llvm::is_contained({Role::Input, Role::Labels, Role::Scalars},
-                                  buffer.getRole());
+  bool given = isGiven(buffer.getRole());
   for (auto [i, cell] : llvm::enumerate(view.cells)) {
     Tag element = tensor;
     for (auto [d, c] : llvm::enumerate(coordinatesOf(view.type.getShape(), i)))

@@ -1,15 +1,23 @@
-//===- SymbolicProgram.h - An exec program on tags --------------*- C++ -*-===//
+//===- SymbolicProgram.h - A symbolic model of exec programs ----*- C++ -*-===//
 //
-// What a program does, on memory in which every byte holds a tag that stands
-// for its value. Each call is taken apart into groups: a group reads some
-// cells (elements) and writes cells whose tags are a hash of what was read.
-// Movements copy tags, elementwise kernels have a group for each element, and
-// of all others a result depends on the whole of all operands: of a kernel
-// nothing is assumed but that equal calls on equal operands give equal results.
+// An independent model of exec programs, for the tests of the schedule
+// verifier: programs run on symbolic values. It shares no code with the
+// compiler. Where the elements of a tensor lie and what a call computes is
+// written here a second time, after runtime/core/Ops.h. A program must have
+// passed the verifiers of its ops.
 //
-// Written for the tests of the schedule verifier, and shares no code with it:
-// where a tensor's elements lie and what a call does is said here once more,
-// after runtime/core/Ops.h. The program has passed the verifiers of its ops.
+// The nouns:
+//   tag     a number that stands for a value; equal tags are equal values
+//   image   a program's memory: a tag for each byte
+//   cell    an element, at a byte of the image
+//   group   some cells that a call reads, and cells that it computes of them;
+//           the tag of a written cell is a hash of the tags read
+//   kept    an element that the trainer reads after a run
+//
+// A movement has groups that copy one tag. An elementwise kernel has a group
+// per element. Any other call is one group: each result depends on all
+// operands, and nothing is assumed but that equal calls on equal operands give
+// equal results (uninterpreted functions).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_PASSES_SYMBOLICPROGRAM_H
@@ -25,17 +33,18 @@ namespace lwcc::test {
 
 using Tag = uint64_t;
 
+/// A hash of two tags.
 inline Tag mix(Tag a, Tag b) {
   a ^= b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2);
   a *= 0xff51afd7ed558ccdull;
   return a ^ (a >> 33);
 }
-/// Attributes and names are unique in a context.
+/// The tag of an attribute or name, which is unique in a context.
 inline Tag tagOf(mlir::Attribute attribute) {
   return mix(1, reinterpret_cast<uintptr_t>(attribute.getAsOpaquePointer()));
 }
 
-/// Of a number that a program writes, as an element of this type.
+/// The tag of a number that a program writes as an element of this type.
 Tag tagOfNumber(mlir::Type type, double value);
 
 /// A program's memory: the tags of all its bytes.
@@ -50,70 +59,74 @@ struct Cell {
 Tag readCell(const Image &image, Cell cell);
 void writeCell(Image &image, Cell cell, Tag tag);
 
-/// A tensor in memory.
+/// A tensor in memory; null stands for an absent one.
 struct View {
   mlir::RankedTensorType type;
-  int64_t declared = 0; ///< byte of the image, by the offsets of its chain
-  int64_t first = 0;    ///< byte of the image, windows by their elements
+  int64_t declared = 0; ///< byte of the image, from the offsets of its chain
+  int64_t first = 0;    ///< byte of the image, from a window's elements
   std::vector<int64_t> strides; ///< in elements
   std::vector<Cell> cells;      ///< in row-major order
-  bool inside = true;           ///< its memory, with all its cells
+  bool inside = true;           ///< whether its memory holds all its cells
 };
 
-/// What a call does, all groups behind each other.
+/// A call as groups, their cells one behind the other.
 struct Call {
+  /// The cells of a group end at insEnd and outsEnd, and begin where the group
+  /// before it ends.
   struct Group {
     Tag seed = 0;
-    bool copies = false; ///< the tag of the only cell that it reads
+    bool copies = false; ///< the result is the only cell that it reads
     size_t insEnd = 0, outsEnd = 0;
   };
   std::vector<Group> groups;
-  std::vector<Cell> shared; ///< read for each group
+  std::vector<Cell> shared; ///< read by every group
   std::vector<Cell> ins;
-  std::vector<std::pair<Cell, Tag>> outs; ///< with what tells them apart
-  std::string mistake; ///< what is wrong whatever the memory holds
+  std::vector<std::pair<Cell, Tag>> outs; ///< each with a tag of its own
+  std::string mistake; ///< what is wrong in any memory; "" if nothing
 
   /// Ends the group of what was added to `ins` and `outs` since the last one.
   void endGroup(Tag seed, bool copies = false) {
     groups.push_back({seed, copies, ins.size(), outs.size()});
   }
 };
-/// All groups read before one writes.
+/// Runs a call: all groups read before any of them writes.
 void run(const Call &call, Image &image);
 
+/// A call, record or wait of a sequence.
 struct Item {
   enum Kind { call, record, wait } kind = call;
   int lane = 0;
-  int awaited = -1; ///< of a wait: the record, -1 if none stands before it
+  int awaited = -1; ///< of a wait: its record; -1 if none stands before it
   Call what;
 };
 
 /// An element of a buffer that the trainer reads after a run.
 struct Kept {
-  Tag key; ///< which element of which tensor, for the trainer
+  Tag key; ///< identifies the element and its tensor
   Cell cell;
 };
 
+/// A program as it runs on one image.
 struct SymbolicProgram {
   int lanes = 0;
-  Image start;             ///< garbage, and the persistent values
+  Image start;             ///< garbage, and tags of persistent buffers
   std::vector<Kept> kept;  ///< by their keys
-  std::vector<Cell> given; ///< input, labels, scalars: to be left alone
+  std::vector<Cell> given; ///< input, labels, scalars: never written
   std::vector<std::pair<std::string, std::vector<Item>>> sequences; ///< by name
   std::string mistake;
 };
 
-/// Memory is the arenas of the devices, or (`byRoot`) one for every buffer that
-/// is no view. Persistent buffers hold what the trainer loads into them: copies
-/// of an element have one tag.
+/// Reads a program. Memory is the arenas of its devices or, with `byRoot`, a
+/// memory of its own for each root buffer. Persistent buffers hold tags of what
+/// the trainer loads: copies of an element have equal tags.
 SymbolicProgram readProgram(exec::ProgramOp program, bool byRoot);
 
-/// What a call computes; absent operands are null.
+/// The groups of a call; absent operands are null.
 Call describeCall(exec::CallOp call, exec::KernelOp kernel,
                   llvm::ArrayRef<const View *> ins,
                   llvm::ArrayRef<const View *> outs);
 
-/// The coordinates of a tensor's `index`-th element in row-major order.
+/// The coordinates of element `index` in row-major order.
 std::vector<int64_t> coordinatesOf(llvm::ArrayRef<int64_t> dims, int64_t index);
 
 } // namespace lwcc::test

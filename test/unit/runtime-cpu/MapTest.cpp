@@ -44,6 +44,25 @@ struct Rate {
   }
 };
 
+struct Pick { // of an integer, a byte and a float, stored as an integer
+  static constexpr int inputs = 3;
+  static constexpr bool indexed = false;
+  using Elements = MapElements<int32_t, int32_t, uint8_t, float>;
+  LWCC_HD static float at(const StepScalars &, uint64_t, float x0, float x1,
+                          float x2) {
+    return (x0 + x1) * x2;
+  }
+};
+
+struct ToBytes {
+  static constexpr int inputs = 1;
+  static constexpr bool indexed = false;
+  using Elements = MapElements<uint8_t, float>;
+  LWCC_HD static float at(const StepScalars &, uint64_t, float x0) {
+    return x0;
+  }
+};
+
 struct BroadcastCase {
   const char *name;
   Dims y, x0, x1, x2;
@@ -82,10 +101,12 @@ TEST_P(MapTest, Broadcasts) {
     map<Affine>(lane, compiled, xs);
     mapBlocks(lane, "map", interpreted, xs, {}, {}, [](const MapBlock &b) {
       ASSERT_EQ(b.rows, 1);
+      auto x = [&](int k, int64_t i) {
+        return static_cast<const float *>(b.x[k])[i * b.xStride[k]];
+      };
       for (int64_t i = 0; i < b.n; ++i)
-        b.y[i * b.yStride] =
-            Affine::at(*b.scalars, 0, b.x[0][i * b.xStride[0]],
-                       b.x[1][i * b.xStride[1]], b.x[2][i * b.xStride[2]]);
+        static_cast<float *>(b.y)[i * b.yStride] =
+            Affine::at(*b.scalars, 0, x(0, i), x(1, i), x(2, i));
     });
   });
   EXPECT_EQ(bench.get(compiled), expected);
@@ -162,6 +183,41 @@ TEST(MapTest, ScalarsWithoutIndex) {
   for (size_t i = 0; i < x.size(); ++i)
     expected[i] = Rate::at(s, 0, x[i]);
   EXPECT_EQ(bench.get(y), expected);
+}
+
+TEST(MapTest, LoadsAndStoresTheTypesOfItsTensors) {
+  for (const Dims &dims : {Dims{2, 3, 5, 7}, Dims{700, 3}, Dims{}}) {
+    Workbench bench;
+    int64_t n = product(dims);
+    std::vector<int32_t> a(n), expected(n);
+    std::vector<uint8_t> b(n);
+    Floats c = randomValues(n, 1);
+    for (int64_t i = 0; i < n; ++i) {
+      a[i] = static_cast<int32_t>(i % 31 - 15);
+      b[i] = static_cast<uint8_t>(250 + i % 6);
+      expected[i] = static_cast<int32_t>(
+          (static_cast<float>(a[i]) + static_cast<float>(b[i])) * c[i]);
+    }
+    Tensor ta = bench.labels(dims, a), tb = bench.tensor(dims, DType::u8),
+           tc = bench.tensor(dims, c), y = bench.tensor(dims, DType::i32);
+    bench.machine->write(tb, 0, b.data());
+    bench.run([&](Lane &lane) { map<Pick>(lane, y, {ta, tb, tc}); });
+    EXPECT_EQ(bench.getInts(y), expected);
+  }
+}
+
+TEST(MapTest, StoresTheNearestIntegerThereIs) {
+  Workbench bench;
+  Tensor y = bench.tensor({7}, DType::u8);
+  bench.run([&](Lane &lane) {
+    map<ToBytes>(
+        lane, y,
+        {bench.tensor({7}, Floats{-3, -0.5f, 0.9f, 7.99f, 255.5f, 1e9f, NAN})});
+  });
+  EXPECT_EQ(bench.getInts(y), (std::vector<int32_t>{0, 0, 0, 7, 255, 255, 0}));
+  EXPECT_EQ(storedAs<int32_t>(3e9f), INT32_MAX);
+  EXPECT_EQ(storedAs<int32_t>(-3e9f), INT32_MIN);
+  EXPECT_EQ(storedAs<int32_t>(-2.9f), -2);
 }
 
 /// Emitted kernels and lwcc-run's interpreter call these.

@@ -1,9 +1,10 @@
 //===- Workbench.h - Runs single operators for tests ------------*- C++ -*-===//
 //
-// A machine with one device, tensors in its arena, and comparison with
-// references in double. Values go in and out in logical (row-major) order, so a
-// reference never sees a layout. Results start as NaN: an element that an
-// operator forgets to write fails the test.
+// Runs single operators of the CPU runtime: a machine with one device, tensors
+// in its arena, and comparison with references in double precision. Values go
+// in and out in logical (row-major) order, so references know no layouts.
+// Results start as NaN: an element that an operator does not write fails the
+// test.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_UNIT_RUNTIME_CPU_WORKBENCH_H
@@ -31,7 +32,8 @@ inline int64_t product(const Dims &dims) {
   return n;
 }
 
-/// Reproducible values in [-1, 1) of few bits, so that sums stay exact longer.
+/// Reproducible values in [-1, 1) with few significant bits, so that short sums
+/// are exact.
 inline Floats randomValues(int64_t n, uint32_t seed) {
   Floats values(n);
   uint32_t state = seed * 2654435761u + 12345u;
@@ -42,6 +44,7 @@ inline Floats randomValues(int64_t n, uint32_t seed) {
   return values;
 }
 
+/// A machine with one device and one lane, for one test.
 class Workbench {
 public:
   explicit Workbench(int threads = 2, int64_t arenaBytes = int64_t(64) << 20) {
@@ -95,8 +98,8 @@ public:
     return values;
   }
 
-  /// Records what `body` appends and runs it twice: replaying must not depend
-  /// on what the first run left behind.
+  /// Records what `body` appends and runs it twice: a replay must not depend on
+  /// what the first run left in memory.
   void run(const std::function<void(Lane &)> &body) {
     Sequence *s = machine->record("test", [&] { body(machine->lane(0)); });
     machine->run(s);
@@ -110,16 +113,16 @@ private:
   char *next, *end;
 };
 
-/// `values`, or the same with a NaN in their middle: it must arrive wherever
-/// the reference's arithmetic takes it, and nowhere else.
+/// `values`, with a NaN in the middle if `poisoned`. The NaN must reach exactly
+/// the elements to which the reference's arithmetic takes it.
 inline Floats poisonedIf(bool poisoned, Floats values) {
   if (poisoned)
     values[values.size() / 2] = std::numeric_limits<float>::quiet_NaN();
   return values;
 }
 
-/// Every element within `tolerance`, relative to the largest expected value
-/// around 1 or above; NaN where NaN is expected.
+/// Compares element by element: within `tolerance`, absolutely below magnitude
+/// 1 and relatively above; NaN exactly where NaN is expected.
 inline void expectClose(const Floats &actual, const Doubles &expected,
                         double tolerance = 1e-5) {
   ASSERT_EQ(actual.size(), expected.size());

@@ -46,9 +46,10 @@ void replay(const MapArguments &a, bool vector, const Tensor &y,
       Element e;
       e.index = index + v * a.indexStep;
       for (size_t k = 0; k < xs.size(); ++k)
-        e.x.push_back((a.x[k] - xs[k].as<float>()) + atX[k] +
-                      (vector && a.dense[k] ? v : 0));
-      auto at = static_cast<size_t>((a.y - y.as<float>()) + atY + v);
+        e.x.push_back((static_cast<const float *>(a.x[k]) - xs[k].as<float>()) +
+                      atX[k] + (vector && a.dense[k] ? v : 0));
+      auto at = static_cast<size_t>(
+          (static_cast<float *>(a.y) - y.as<float>()) + atY + v);
       ASSERT_LT(at, out.size());
       EXPECT_EQ(out[at].index, -1) << "an element is written twice";
       out[at] = e;

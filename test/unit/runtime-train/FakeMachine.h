@@ -1,8 +1,9 @@
 //===- FakeMachine.h - A machine of plain host memory -----------*- C++ -*-===//
 //
-// Lets the trainer be tested without a backend. Work is a list of functions.
-// A lazy machine keeps runs and asynchronous copies back until somebody waits,
-// which is the worst that a GPU may do with the trainer's buffers.
+// A machine (rt::Machine) on plain host memory, so that runtime/train is tested
+// without a backend. An operator is a function. A lazy machine delays runs and
+// asynchronous copies until the trainer waits for them: the longest that a GPU
+// may use the trainer's buffers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_RUNTIMETRAIN_FAKEMACHINE_H
@@ -17,6 +18,7 @@
 
 namespace lwcc::rt {
 
+/// An operator of a fake sequence.
 struct FakeOp {
   std::string layer, phase, name;
   std::vector<Tensor> results;
@@ -24,7 +26,7 @@ struct FakeOp {
   int lane = 0;
 };
 
-/// What Machine.h leaves to the backend.
+/// The type that Machine.h declares and the backend defines.
 struct Sequence {
   std::vector<FakeOp> ops;
 };
@@ -33,7 +35,7 @@ class FakeMachine : public Machine {
 public:
   FakeMachine(const MachineSpec &spec, bool lazy);
 
-  /// Inside record: what the next operator does.
+  /// Appends an operator to the sequence that is being recorded.
   void append(FakeOp op) { recording->ops.push_back(std::move(op)); }
 
   Lane &lane(int) override { std::abort(); }
@@ -44,7 +46,7 @@ public:
   void run(Sequence *sequence) override;
   void synchronize() override;
   void runObserved(Sequence *sequence, const Observer &after) override;
-  /// By a clock on which every operator takes 1.5 us.
+  /// Runs with a clock on which each operator takes 1.5 us.
   const std::vector<TracedCall> &runTraced(Sequence *sequence) override;
   void read(Tensor source, int device, void *host) override;
   void write(Tensor target, int device, const void *host) override;

@@ -205,14 +205,13 @@ Program makeFakeProgram(const FakeOptions &options) {
   uniform = {Init::uniform, 0, -0.5f, 0.5f};
   blob = {Init::blob, 4, 0, 0};
   program.state = {
-      {columns("fc.weight", r.weight), StateKind::parameter, normal, uniform},
-      {replicas("fc.bias", r.bias), StateKind::parameter, blob, zero},
-      {replicas("norm.running_mean", r.mean), StateKind::statistic, zero, zero},
-      {columns("fc.weight.momentum", r.velocity), StateKind::optimizer, zero,
+      {columns("fc.weight", r.weight), Role::trainable, normal, uniform},
+      {replicas("fc.bias", r.bias), Role::trainable, blob, zero},
+      {replicas("norm.running_mean", r.mean), Role::statistic, zero, zero},
+      {columns("fc.weight.momentum", r.velocity), Role::optimizer, zero, zero},
+      {replicas("fc.bias.momentum", r.biasVelocity), Role::optimizer, zero,
        zero},
-      {replicas("fc.bias.momentum", r.biasVelocity), StateKind::optimizer, zero,
-       zero},
-      {GlobalTensor{"scale", {3}, {{scale, {0}}}}, StateKind::constant,
+      {GlobalTensor{"scale", {3}, {{scale, {0}}}}, Role::constant,
        Init{Init::constant, 0, 2.5f, 0}, zero}};
 
   program.input = {"image",

@@ -1,9 +1,9 @@
-//===- FakeProgram.h - A small program that really learns -------*- C++ -*-===//
+//===- FakeProgram.h - A small program that learns --------------*- C++ -*-===//
 //
-// Softmax regression on two devices: the input is cut by rows of the image,
-// the weight by columns, the bias is replicated, so that every kind of shard
-// occurs. It keeps a running mean and an optimizer state, and exports a file
-// of literal and trained pieces.
+// Softmax regression on two devices, for tests of runtime/train. The input is
+// cut by rows of the image, the weight by columns, and the bias is replicated,
+// so that every kind of part occurs. It has a running mean and an optimizer
+// state, and exports a file of literal and trained pieces.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_RUNTIMETRAIN_FAKEPROGRAM_H

@@ -1,4 +1,9 @@
 //===- RunTrainer.h - Runs a trainer inside the test ------------*- C++ -*-===//
+//
+// Calls trainMain with flags, by default on the program of FakeProgram.h;
+// captures its output, and reads the records of --log.
+//
+//===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_RUNTIMETRAIN_RUNTRAINER_H
 #define LWCC_TEST_RUNTIMETRAIN_RUNTRAINER_H
 
@@ -8,10 +13,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 namespace lwcc::rt {
 
+/// The exit code and the output of a trainer.
 struct TrainerRun {
   int code;
   std::string out, err;
@@ -33,7 +40,19 @@ inline TrainerRun runTrainer(std::vector<std::string> arguments,
   return run;
 }
 
-/// The records of --log.
+/// While it lives, machines are lazy (FakeMachine.h) if it says so.
+class Laziness {
+public:
+  explicit Laziness(bool lazy) {
+    if (lazy)
+      ::setenv("FAKE_LAZY", "1", 1);
+  }
+  ~Laziness() { ::unsetenv("FAKE_LAZY"); }
+  Laziness(const Laziness &) = delete;
+  Laziness &operator=(const Laziness &) = delete;
+};
+
+/// The records that --log has written.
 inline std::vector<train::Json> readLog(const std::string &path) {
   std::vector<train::Json> records;
   std::istringstream lines(readFile(path));
@@ -42,7 +61,7 @@ inline std::vector<train::Json> readLog(const std::string &path) {
   return records;
 }
 
-/// One member of every record that has it, as text.
+/// The values of one member, as text, from every record that has it.
 inline std::vector<std::string> column(const std::vector<train::Json> &records,
                                        const std::string &name) {
   std::vector<std::string> values;

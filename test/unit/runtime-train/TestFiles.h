@@ -1,6 +1,7 @@
 //===- TestFiles.h - Files for the trainer's tests --------------*- C++ -*-===//
 //
-// A folder that goes away again, and data files in the formats under test.
+// Files for the tests of runtime/train: temporary folders, data files in the
+// formats that the trainer reads, and a limit on file sizes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_RUNTIMETRAIN_TESTFILES_H
@@ -57,7 +58,7 @@ std::string bytesOfValues(const std::vector<T> &values) {
           values.size() * sizeof(T)};
 }
 
-/// Version 1, with the header padded as numpy does.
+/// The bytes of a NumPy file, version 1, its header padded as numpy does.
 inline std::string npyBytes(const std::string &descr, const std::string &shape,
                             const std::string &data,
                             const std::string &order = "False") {
@@ -80,7 +81,7 @@ inline std::string idxBytes(const std::vector<uint32_t> &dims,
   return bytes + data;
 }
 
-/// No file may become larger than this while it lives, as on a full disk.
+/// Limits the size of files while it lives, like a full disk.
 class FileSizeLimit {
 public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -46,11 +46,9 @@ protected:
 } // namespace
 
 TEST_F(TraceTest, NamesEveryCallLaneAndDevice) {
-  for (const char *lazy : {"", "1"}) {
-    if (*lazy)
-      ::setenv("FAKE_LAZY", lazy, 1);
+  for (bool lazy : {false, true}) {
+    Laziness laziness(lazy);
     TrainerRun run = runTrainer({"--benchmark=2", flag()});
-    ::unsetenv("FAKE_LAZY");
     ASSERT_EQ(run.code, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("trace       " + path()));
 

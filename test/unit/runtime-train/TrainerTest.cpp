@@ -93,9 +93,8 @@ TEST_F(TrainerTest, ALazyDeviceGivesTheSameLosses) {
                                  "--workers=2"};
   ASSERT_EQ(runTrainer(flags).code, 0);
   auto eager = log();
-  ::setenv("FAKE_LAZY", "1", 1);
+  Laziness laziness(true);
   ASSERT_EQ(runTrainer(flags).code, 0);
-  ::unsetenv("FAKE_LAZY");
   auto lazy = log();
   for (const char *name : {"step", "loss", "top1", "val_loss", "val_top1"})
     EXPECT_EQ(column(eager, name), column(lazy, name)) << name;
@@ -143,14 +142,12 @@ TEST_F(TrainerTest, NoStepsEvaluateAndExport) {
 }
 
 TEST_F(TrainerTest, NonFiniteLossNamesStepAndLayer) {
-  for (const char *lazy : {"", "1"}) {
-    if (*lazy)
-      ::setenv("FAKE_LAZY", lazy, 1);
-    std::string checkpoints = folder / ("ckpt" + std::string(lazy));
+  for (bool lazy : {false, true}) {
+    Laziness laziness(lazy);
+    std::string checkpoints = folder / (lazy ? "ckpt1" : "ckpt");
     TrainerRun run = runTrainer({"--data=" + dataFolder("train", 80),
                                  "--lr=1e38", "--checkpoint-dir=" + checkpoints,
                                  "--checkpoint-every=1", logFlag()});
-    ::unsetenv("FAKE_LAZY");
     EXPECT_EQ(run.code, 1);
     EXPECT_THAT(run.err, testing::ContainsRegex(
                              "error: the loss is (nan|inf) at step [0-9]+ "
@@ -383,11 +380,9 @@ TEST_F(TrainerTest, InfoAndVersionNeedNoMachine) {
 }
 
 TEST_F(TrainerTest, BenchmarkReports) {
-  for (const char *lazy : {"", "1"}) {
-    if (*lazy)
-      ::setenv("FAKE_LAZY", lazy, 1);
+  for (bool lazy : {false, true}) {
+    Laziness laziness(lazy);
     TrainerRun run = runTrainer({"--benchmark=10", logFlag()});
-    ::unsetenv("FAKE_LAZY");
     EXPECT_EQ(run.code, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("median "));
     EXPECT_EQ(column(log(), "benchmark"), std::vector<std::string>{"10"});

@@ -1,8 +1,8 @@
 """Prints a function that reads columns of many rows, each twice.
 
-Two rows are a view of the input (they begin at 256 bytes), their columns a
-window of that view: naming one makes two buffers, and so many are more than
-tables have room for at first.
+Two rows are a view of the input (they begin at 256 bytes), and their columns a window of
+that view. Naming a window makes two buffers, and there are more of them than hash tables
+have room for at first: a reference into a table must not be kept.
 """
 
 ROWS, WIDTH, PARTS = 200, 32, 40

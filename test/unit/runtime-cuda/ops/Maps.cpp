@@ -36,6 +36,15 @@ struct dropout {
     return x0 * dropout_mask(s, i, 0.5f, 123u);
   }
 };
+struct mixed {
+  static constexpr int inputs = 3;
+  static constexpr bool indexed = false;
+  using Elements = MapElements<int32_t, uint8_t, int32_t, float>;
+  LWCC_HD static float at(const StepScalars &, uint64_t, float x0, float x1,
+                          float x2) {
+    return (x0 - x1) * x2;
+  }
+};
 struct constant {
   static constexpr int inputs = 0;
   static constexpr bool indexed = false;
@@ -98,6 +107,21 @@ static void checkDropout(Bench &bench, const Dims &dims) {
   bench.expect("map of the element's index", ty, y);
 }
 
+static void checkElements(Bench &bench, const Dims &dims, const Dims &second) {
+  bench.clear();
+  Host a = randomInts(dims, 0, 255), b = randomInts(second, -100, 100),
+       c = random(dims), y(dims);
+  forEach(dims, [&](const Dims &o) {
+    y.at(o) = std::trunc((a.at(o) - broadcast(b, o)) * c.at(o));
+  });
+  Tensor ta = bench.input(a, rt::DType::u8),
+         tb = bench.input(b, rt::DType::i32), tc = bench.input(c),
+         ty = bench.output(dims, rt::DType::i32);
+  bench.run(
+      [&](rt::Lane &lane) { rt::map<kernels::mixed>(lane, ty, {ta, tb, tc}); });
+  bench.expect("map of integers and bytes", ty, y);
+}
+
 void check::checkMaps(Bench &bench) {
   for (const Dims &dims : {Dims{}, Dims{1}, Dims{37}, Dims{2, 3, 4, 5},
                            Dims{2, 8, 3, 3}, Dims{3, 4, 5}}) {
@@ -125,6 +149,10 @@ void check::checkMaps(Bench &bench) {
   checkBroadcast(bench, {4, 12}, {12}, {4, 1});
   checkBroadcast(bench, {4, 12}, {}, {4, 12});
   checkBroadcast(bench, {3, 7, 5}, {7, 1}, {3, 1, 5});
+
+  checkElements(bench, {999}, {1});
+  checkElements(bench, {4, 12}, {4, 12});
+  checkElements(bench, {2, 8, 3, 5}, {8, 1, 1});
 
   bench.clear();
   Host a = random({999}, -3, 3), b = random({999}, -3, 3), y({999});

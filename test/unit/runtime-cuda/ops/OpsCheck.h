@@ -1,11 +1,10 @@
 //===- OpsCheck.h - Every runtime operator against plain loops --*- C++ -*-===//
 //
-// A program, without a test framework, that can be copied to a GPU machine: it
-// runs every function of runtime/core/Ops.h on the backend that it is linked
-// with and compares the results with the plainest loops that state the same
-// thing in double precision. Linked with the CPU runtime it tests the loops
-// themselves; linked with the CUDA runtime it is what tools/gpu-test.sh runs
-// first.
+// Compares every function of runtime/core/Ops.h, on the backend that is linked,
+// with plain loops that compute the same in double precision. It is a program
+// without a test framework, so that it can be copied to a machine with a GPU:
+// tools/gpu-test.sh runs it first. Linked with the CPU runtime it checks the
+// loops themselves.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_OPS_OPSCHECK_H
@@ -56,7 +55,7 @@ struct Placement {
 };
 inline const Placement *placement = nullptr;
 
-/// One machine with one lane. Tensors live until clear().
+/// A machine with one lane; its tensors live until clear().
 class Bench {
 public:
   explicit Bench(bool deterministic);
@@ -83,6 +82,8 @@ private:
   int64_t used = 0;
 };
 
+/// Each checks one family of runtime/core/Ops.h; checkMachine the machine
+/// itself.
 void checkConvolutions(Bench &bench);
 void checkProducts(Bench &bench);
 void checkPooling(Bench &bench);

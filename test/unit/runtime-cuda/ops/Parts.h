@@ -1,9 +1,8 @@
-//===- Parts.h - Checks that cannot silence each other ----------*- C++ -*-===//
+//===- Parts.h - A check in parts, each in its own process ------*- C++ -*-===//
 //
-// Runs every part of a check in a process of its own: a fault of a GPU ends
-// all further work of its process, and must end no more than that. Only
-// rt::NoDevice counts as "cannot be checked here"; everything else that stops
-// a part is a failure.
+// Runs each part of a check in a process of its own, since a GPU fault makes
+// every later call of its process fail. A part cannot be checked if it ends
+// with rt::NoDevice; if anything else stops it, it has failed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_TEST_OPS_PARTS_H
@@ -19,16 +18,17 @@ struct Counts {
   int checks = 0, failures = 0;
 };
 
+/// A part of a check (shard::Part is a part of a tensor).
 struct Part {
   std::string name;
   std::function<Counts()> run;
 };
 
-/// What ended the process: all passed, a failure, no device.
+/// How a part, or the whole check, ended.
 enum ExitCode { exitPassed = 0, exitFailed = 1, exitNoDevice = 77 };
 
-/// Prints a line per part and the sum. The calling process must not have
-/// touched the device yet.
+/// Runs the parts; prints a line per part, and the sum. The calling process
+/// must not have used the device.
 ExitCode runParts(const std::vector<Part> &parts);
 
 } // namespace lwcc::check
