@@ -50,9 +50,30 @@ static void touch(const void *address, size_t bytes, bool writes,
 //===----------------------------------------------------------------------===//
 
 #define LWCC_SITE __builtin_return_address(0)
+/// An access that the compiler takes for aligned, to 8 bytes at most.
+static void touchAligned(const void *address, size_t bytes, bool writes,
+                         const void *site) {
+  Grid *grid = Grid::running;
+  if (grid &&
+      reinterpret_cast<uintptr_t>(address) % std::min<size_t>(bytes, 8)) {
+    {
+      Unwatched emulation;
+      now.site = site;
+      fault(std::string(ops[now.op].name) +
+            ": an access not aligned to bytes " + std::to_string(bytes));
+    }
+    grid->abandon();
+  }
+  touch(address, bytes, writes, site);
+}
+
 #define LWCC_ACCESSES(BYTES)                                                   \
-  void __tsan_read##BYTES(void *at) { touch(at, BYTES, false, LWCC_SITE); }    \
-  void __tsan_write##BYTES(void *at) { touch(at, BYTES, true, LWCC_SITE); }    \
+  void __tsan_read##BYTES(void *at) {                                          \
+    touchAligned(at, BYTES, false, LWCC_SITE);                                 \
+  }                                                                            \
+  void __tsan_write##BYTES(void *at) {                                         \
+    touchAligned(at, BYTES, true, LWCC_SITE);                                  \
+  }                                                                            \
   void __tsan_unaligned_read##BYTES(void *at) {                                \
     touch(at, BYTES, false, LWCC_SITE);                                        \
   }                                                                            \
@@ -60,7 +81,7 @@ static void touch(const void *address, size_t bytes, bool writes,
     touch(at, BYTES, true, LWCC_SITE);                                         \
   }                                                                            \
   void __tsan_read_write##BYTES(void *at) {                                    \
-    touch(at, BYTES, false, LWCC_SITE);                                        \
+    touchAligned(at, BYTES, false, LWCC_SITE);                                 \
     touch(at, BYTES, true, LWCC_SITE);                                         \
   }                                                                            \
   void __tsan_unaligned_read_write##BYTES(void *at) {                          \
