@@ -33,8 +33,10 @@ class CudaMachine;
 class DeviceBuffer {
 public:
   DeviceBuffer() = default;
-  /// Zeroed. Throws Error with the bytes needed and available.
-  DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what);
+  /// Zeroed, unless said otherwise. Throws Error with the bytes needed and
+  /// available.
+  DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what,
+               bool zeroed = true);
   DeviceBuffer(DeviceBuffer &&other) noexcept { *this = std::move(other); }
   DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
     std::swap(pointer, other.pointer);
@@ -90,7 +92,7 @@ public:
   bool isRunning() const { return !loading; }
 
   char *workspace() const {
-    return workspaces.empty() ? nullptr : workspaces.back().data();
+    return own ? own : workspaces.empty() ? nullptr : workspaces.back().data();
   }
 
   CudaMachine &machine;
@@ -106,6 +108,7 @@ private:
   const char *currentPhase = "";
   bool loading = false;
   int64_t workspaceNeeded = 0;
+  char *own = nullptr; ///< LWCC_OWN_WORKSPACES: of the operator that is called
   /// The last is the largest; graphs recorded earlier keep using theirs.
   std::vector<DeviceBuffer> workspaces;
 };
@@ -135,11 +138,14 @@ struct Sequence {
     Tensors results;
     std::function<void()> run;
     Tensors read; ///< operands that may lie on other devices
+    int64_t workspaceBytes = 0;
+    char *ownWorkspace = nullptr;
   };
   std::string name;
   int64_t runs = 0; ///< that were started
   std::vector<Step> steps;
   cudaGraphExec_t graph = nullptr;
+  std::vector<cuda::DeviceBuffer> ownWorkspaces;
   /// For traces: before and after each operator, made by the first traced run.
   std::vector<std::pair<cudaEvent_t, cudaEvent_t>> timers;
 
@@ -204,6 +210,11 @@ private:
   void enablePeerAccess();
   void loadKernels(Sequence &sequence);
   void capture(Sequence &sequence);
+  /// To find what runs over its workspace: each operator has one of its own,
+  /// exactly as large as it asked for, and uninitialised.
+  void makeOwnWorkspaces(Sequence &sequence);
+  /// What a step does, with its workspace.
+  static void call(const Sequence::Step &step);
   /// One step on its GPU; an error says which.
   void perform(const Sequence::Step &step);
   /// All steps, on streams that leave the first device's and come back to it.
@@ -213,6 +224,7 @@ private:
   const MachineOptions options;
   GraphUse graphs = GraphUse::ifPossible; ///< never, once a capture has failed
   const bool synchronizesSteps;           ///< to see which one fails
+  const bool separatesWorkspaces;
   // Freed in reverse order: graphs, lanes, arenas, then the devices' libraries.
   std::vector<std::unique_ptr<Gpu>> gpus;
   std::vector<Device> devices;

@@ -28,7 +28,7 @@ void CudaLane::append(const char *op, Tensors results,
                       Tensors read) {
   workspaceNeeded = std::max(workspaceNeeded, workspaceBytes);
   machine.append({this, currentLayer, currentPhase, op, std::move(results),
-                  std::move(run), std::move(read)});
+                  std::move(run), std::move(read), workspaceBytes});
 }
 
 void CudaLane::launch(const void *kernel, dim3 grid, dim3 block,
@@ -67,7 +67,7 @@ void CudaEvent::record(Lane &on) {
   auto run = [event, &lane] {
     check(cudaEventRecord(event, lane.stream), "recording an event");
   };
-  lane.machine.append({&lane, "", "", nullptr, {}, run, {}});
+  lane.machine.append({&lane, "", "", nullptr, {}, run, {}, 0});
 }
 
 void CudaEvent::wait(Lane &on) {
@@ -76,7 +76,7 @@ void CudaEvent::wait(Lane &on) {
   auto run = [event = current, &lane] {
     check(cudaStreamWaitEvent(lane.stream, event, 0), "waiting for an event");
   };
-  lane.machine.append({&lane, "", "", nullptr, {}, run, {}});
+  lane.machine.append({&lane, "", "", nullptr, {}, run, {}, 0});
 }
 
 Sequence::~Sequence() {

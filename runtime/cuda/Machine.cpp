@@ -19,7 +19,8 @@ using namespace lwcc::rt::cuda;
 // Memory
 //===----------------------------------------------------------------------===//
 
-DeviceBuffer::DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what) {
+DeviceBuffer::DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what,
+                           bool zeroed) {
   if (bytes == 0)
     return;
   int64_t available = gpu.bytesFree();
@@ -40,6 +41,8 @@ DeviceBuffer::DeviceBuffer(const Gpu &gpu, int64_t bytes, const char *what) {
   check(status, "allocating memory");
   pointer = static_cast<char *>(memory);
   size = bytes;
+  if (!zeroed)
+    return;
   check(cudaMemset(pointer, 0, static_cast<size_t>(bytes)), "clearing memory");
   // On a stream that no lane waits for.
   check(cudaDeviceSynchronize(), "clearing memory");
@@ -61,7 +64,9 @@ std::unique_ptr<Machine> Machine::create(const MachineSpec &spec,
 
 CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
     : spec(spec), options(options),
-      synchronizesSteps(isSet("LWCC_SYNC", std::getenv("LWCC_SYNC"))) {
+      synchronizesSteps(isSet("LWCC_SYNC", std::getenv("LWCC_SYNC"))),
+      separatesWorkspaces(
+          isSet("LWCC_OWN_WORKSPACES", std::getenv("LWCC_OWN_WORKSPACES"))) {
   graphs =
       synchronizesSteps ? GraphUse::never : graphUse(std::getenv("LWCC_GRAPH"));
   int present = countGpus();

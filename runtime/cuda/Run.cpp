@@ -38,6 +38,8 @@ Sequence *CudaMachine::record(const char *name,
       lane->layer("", "");
     body();
   }
+  if (separatesWorkspaces)
+    makeOwnWorkspaces(*sequence);
   for (auto &lane : lanes)
     if (lane->workspaceNeeded > 0 &&
         (lane->workspaces.empty() ||
@@ -64,13 +66,30 @@ Sequence *CudaMachine::record(const char *name,
   return sequences.emplace_back(std::move(sequence)).get();
 }
 
+void CudaMachine::makeOwnWorkspaces(Sequence &sequence) {
+  for (Sequence::Step &step : sequence.steps)
+    if (step.workspaceBytes > 0) {
+      step.lane->gpu.use();
+      step.ownWorkspace =
+          sequence.ownWorkspaces
+              .emplace_back(step.lane->gpu, step.workspaceBytes,
+                            "workspace of an operator", /*zeroed=*/false)
+              .data();
+    }
+}
+
+void CudaMachine::call(const Sequence::Step &step) {
+  step.lane->own = step.ownWorkspace;
+  step.run();
+}
+
 void CudaMachine::loadKernels(Sequence &sequence) {
   for (auto &lane : lanes)
     lane->loading = true;
   for (Sequence::Step &step : sequence.steps)
     if (step.op) {
       step.lane->gpu.use();
-      step.run();
+      call(step);
     }
   for (auto &lane : lanes)
     lane->loading = false;
@@ -79,9 +98,9 @@ void CudaMachine::loadKernels(Sequence &sequence) {
 void CudaMachine::perform(const Sequence::Step &step) {
   step.lane->gpu.use();
   if (!step.op)
-    return step.run();
+    return call(step);
   try {
-    step.run();
+    call(step);
     if (synchronizesSteps)
       check(cudaStreamSynchronize(step.lane->stream), "running it");
   } catch (const Error &error) {

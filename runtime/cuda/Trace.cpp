@@ -75,12 +75,12 @@ const std::vector<TracedCall> &CudaMachine::runTraced(Sequence *sequence) {
   for (Sequence::Step &step : sequence->steps) {
     step.lane->gpu.use();
     if (!step.op) {
-      step.run();
+      call(step);
       continue;
     }
     auto [before, after] = *timer++;
     check(cudaEventRecord(before, step.lane->stream), "recording an event");
-    step.run();
+    call(step);
     check(cudaEventRecord(after, step.lane->stream), "recording an event");
   }
   for (auto &lane : lanes) {

@@ -174,5 +174,6 @@ void emulation::atomically(void *address, size_t bytes,
                            void (*change)(void *, void *), void *context) {
   touch(address, bytes, false, LWCC_SITE, /*atomic=*/true);
   touch(address, bytes, true, LWCC_SITE, /*atomic=*/true);
+  Unwatched emulation;
   change(address, context);
 }

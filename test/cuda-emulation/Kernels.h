@@ -42,6 +42,32 @@ extern dim3 blockDim, gridDim;
 
 namespace lwcc::emulation {
 
+/// One of CUDA's vectors, which the GPU loads and stores as a whole: that wants
+/// an address of its alignment. The compiler checks one for calls of members,
+/// and not for copies of plain structs.
+template <typename T>
+struct alignas(4 * sizeof(T)) Vector4 {
+  T x, y, z, w;
+
+  Vector4() = default;
+  Vector4(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
+  Vector4(const Vector4 &other) { *this = other; }
+  Vector4 &operator=(const Vector4 &other) {
+    x = other.x;
+    y = other.y;
+    z = other.z;
+    w = other.w;
+    return *this;
+  }
+};
+
+} // namespace lwcc::emulation
+
+#define float4 lwcc::emulation::Vector4<float>
+#define uint4 lwcc::emulation::Vector4<unsigned>
+
+namespace lwcc::emulation {
+
 // Convergent: the compiler must not put them under another condition.
 #define LWCC_TOGETHER __attribute__((convergent, noinline))
 LWCC_TOGETHER void waitForBlock();

@@ -75,11 +75,14 @@ __global__ void someWait(int who) {
   if (static_cast<int>(threadIdx.x) < who)
     __syncthreads();
 }
-__global__ void waitApart() {
-  if (threadIdx.x % 2)
+__global__ void waitApart(float *to) {
+  if (threadIdx.x % 2) {
+    to[threadIdx.x] = 1;
     __syncthreads();
-  else
+  } else {
     __syncthreads();
+    to[threadIdx.x] = 2;
+  }
 }
 __global__ void rotate(int *to, unsigned mask, int last) {
   int value = static_cast<int>(threadIdx.x);
@@ -256,7 +259,7 @@ TEST_F(Kernels, MeetAtBarriers) {
   EXPECT_EQ(found(), "");
   launch(someWait, 1, 64, 33);
   EXPECT_FOUND("33 of 64 threads of a block wait at a barrier, 31 have ended");
-  launch(waitApart, 1, 64);
+  launch(waitApart, 1, 64, b);
   EXPECT_FOUND("meet at different barriers");
 }
 

@@ -3,7 +3,8 @@
 // A kernel is loaded on a device when it is first asked for or launched there,
 // which must not happen while a stream captures: CUDA may have to wait for the
 // device then. LWCC_EMULATION_KERNELS names a file to which the names of the
-// kernels that ran are appended.
+// kernels that ran are appended; where it is "-", a program that begins prints
+// the names of all kernels that it has, as "kernel NAME".
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,14 @@ void emulation::knowKernel(const void *kernel, BindKernel bind) {
   auto named = kernels().find(kernel);
   at->second.name = named == kernels().end() ? "a kernel" : named->second;
 }
+
+[[maybe_unused]] static const bool areListed = [] {
+  const char *path = std::getenv("LWCC_EMULATION_KERNELS");
+  if (path && std::string(path) == "-")
+    for (const auto &[address, name] : kernels())
+      std::printf("kernel %s\n", name.c_str());
+  return true;
+}();
 
 static void noteRun(Known &kernel) {
   if (std::exchange(kernel.hasRun, true))
