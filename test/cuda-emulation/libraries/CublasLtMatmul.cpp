@@ -188,6 +188,9 @@ void Job::run() const {
       std::memcpy(to + j * p.d.ld, &result[static_cast<size_t>(j * p.m)],
                   static_cast<size_t>(p.m) * sizeof(float));
   }
+  // To the last: so it must not lie over the result either.
+  if (workspace)
+    scribble(workspace, workspaceBytes);
 }
 
 //===----------------------------------------------------------------------===//

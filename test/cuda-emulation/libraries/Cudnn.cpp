@@ -164,10 +164,13 @@ static void execute(const cudnnContext &handle,
   noteRun("cudnnBackendExecute", handle.stream,
           drawOf({plan->graph->hash(), uint64_t(plan->engine->index)}));
   auto work = [plan, pointers, workspace] {
-    if (plan->workspace &&
-        !scribble(workspace, static_cast<size_t>(plan->workspace)))
+    // Before and behind: it must lie over neither operands nor the result.
+    const auto bytes = static_cast<size_t>(plan->workspace);
+    if (bytes && !scribble(workspace, bytes))
       return;
     runPlan(*plan, pointers);
+    if (bytes)
+      scribble(workspace, bytes);
   };
   if (enqueue(handle.stream, "cudnnBackendExecute", {}, work) != cudaSuccess)
     refuse(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "the stream takes no work");
