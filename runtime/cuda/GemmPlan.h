@@ -31,6 +31,15 @@ struct GemmShape {
   auto operator<=>(const GemmShape &) const = default;
 };
 
+/// The alignment to promise of matrices of floats that begin at `first`, so
+/// many elements apart: at most 16 bytes, which null stands for.
+inline int64_t alignmentOf(const void *first, int64_t elementsBetween = 0) {
+  const uint64_t bits = reinterpret_cast<uintptr_t>(first) |
+                        static_cast<uint64_t>(elementsBetween) * sizeof(float) |
+                        16;
+  return static_cast<int64_t>(bits & -bits);
+}
+
 struct GemmDescriptors;
 
 struct GemmPlan {

@@ -55,10 +55,8 @@ static Operand operandOf(const Tensor &t, int64_t &workspace) {
 
 static int64_t alignmentOf(const Operand &operand, int64_t elementsBetween) {
   // Copies are aligned; so are the batches if their distance is.
-  uint64_t bits = static_cast<uint64_t>(elementsBetween) * sizeof(float) | 16;
-  if (operand.offset < 0)
-    bits |= reinterpret_cast<uintptr_t>(operand.tensor.data);
-  return static_cast<int64_t>(bits & -bits);
+  const void *first = operand.offset < 0 ? operand.tensor.data : nullptr;
+  return alignmentOf(first, elementsBetween);
 }
 
 void rt::matmul(Lane &base, Tensor c, Tensor a, Tensor b, Tensor bias,
@@ -92,7 +90,7 @@ void rt::matmul(Lane &base, Tensor c, Tensor a, Tensor b, Tensor bias,
   }
   shape.alignment = std::min(
       {alignmentOf(first, shape.strideA), alignmentOf(second, shape.strideB),
-       alignmentOf(result, shape.strideC), alignmentOf({bias}, 0)});
+       alignmentOf(result, shape.strideC), alignmentOf(bias.data)});
 
   const GemmPlan &plan = lane.gpu.planOf(shape);
   lane.append(

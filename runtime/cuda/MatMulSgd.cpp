@@ -1,5 +1,4 @@
-//===- MatMulSgd.cpp - The backward pass of a matrix product, and its update
-//--===//
+//===- MatMulSgd.cpp - Backward pass and update of a matrix product -------===//
 //
 // Two products and an update: compilers for GPUs keep them apart (see
 // train-fuse-updates), but a program that was made for a CPU runs as well.
@@ -24,9 +23,7 @@ void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
                     const Tensors &operands) {
     GemmShape shape;
     for (const Tensor &t : operands)
-      while (reinterpret_cast<uintptr_t>(t.data) %
-             static_cast<uintptr_t>(shape.alignment))
-        shape.alignment /= 2;
+      shape.alignment = std::min(shape.alignment, alignmentOf(t.data));
     shape.m = rows;
     shape.n = w.dim[1];
     shape.k = terms;
