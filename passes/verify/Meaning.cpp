@@ -100,13 +100,11 @@ static bool samePlaces(RankedTensorType from, RankedTensorType to) {
          layout(from) == layout(to);
 }
 
-/// Whether a transpose by `perm` moves no bytes.
+/// Whether a transpose by `perm`, a permutation of `from`'s dimensions, moves
+/// no bytes.
 static bool samePlaces(RankedTensorType from, RankedTensorType to,
                        ArrayRef<int64_t> perm) {
-  SmallVector<int64_t> sorted(perm);
-  llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, from.getRank())) ||
-      from.getRank() != to.getRank() ||
+  if (from.getRank() != to.getRank() ||
       from.getElementType() != to.getElementType())
     return false;
   SmallVector<int64_t> before, after; // dimensions of `from`

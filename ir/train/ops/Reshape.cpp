@@ -39,11 +39,16 @@ LogicalResult ReshapeOp::verify() {
                        << " elements; expected " << x.getNumElements();
 }
 
+/// Whether a list names each of so many dimensions once.
+static bool isPermutation(ArrayRef<int64_t> perm, int64_t rank) {
+  Dims sorted(perm);
+  llvm::sort(sorted);
+  return llvm::equal(sorted, llvm::seq<int64_t>(0, rank));
+}
+
 LogicalResult TransposeOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX());
-  Dims sorted(getPerm());
-  llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, x.size())))
+  if (!isPermutation(getPerm(), x.size()))
     return emitOpError() << "perm " << text(getPerm())
                          << " is no permutation of the " << x.size()
                          << " dimensions";
@@ -112,7 +117,10 @@ Movement ReshapeOp::movement(const CallTypes &) {
 }
 
 Movement TransposeOp::movement(const CallTypes &call) {
-  return {Movement::permute, listOf(call, "perm"), {}, {}};
+  Dims perm = listOf(call, "perm");
+  if (!isPermutation(perm, call.operands[0].getRank()))
+    return {};
+  return {Movement::permute, perm, {}, {}};
 }
 
 Movement TransferOp::movement(const CallTypes &) {
