@@ -127,13 +127,19 @@ static LogicalResult checkPart(BufferOp buffer) {
   return diag << " is no part of a tensor of extents [" << whole << "]";
 }
 
+/// What tensors may hold (runtime/core/Tensor.h).
+static bool isElement(Type type) {
+  return type.isF32() || type.isSignlessInteger(32) ||
+         type.isUnsignedInteger(8);
+}
+
 LogicalResult BufferOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
     return emitOpError("needs a ranked tensor type with static shape, found ")
            << getType();
   Type element = type.getElementType();
-  if (!element.isF32() && !element.isInteger(32) && !element.isInteger(8))
+  if (!isElement(element))
     return emitOpError("has elements of type ")
            << element << "; expected f32, i32 or ui8";
   if (!lwcc::elementCount(type.getShape()) ||
@@ -151,12 +157,6 @@ LogicalResult BufferOp::verify() {
   if (getWindow() && !getViewOf())
     return emitOpError("is a window of nothing");
   return success();
-}
-
-/// What a generated kernel loads and stores (runtime/core/Elements.h).
-static bool isElement(Type type) {
-  return type.isF32() || type.isSignlessInteger(32) ||
-         type.isUnsignedInteger(8);
 }
 
 LogicalResult KernelOp::verify() {

@@ -27,6 +27,22 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{has elements of type 'i8'; expected f32, i32 or ui8}}
+  exec.buffer input @x : tensor<4xi8> on @d at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  // expected-error @+1 {{has elements of type 'f64'; expected f32, i32 or ui8}}
+  exec.buffer input @y : tensor<4xf64> on @d at -1
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
   // expected-error @+1 {{has negative offset -2}}
   exec.buffer input @x : tensor<4xf32> on @d at -2
 }
