@@ -56,7 +56,7 @@ void plan::printTimeline(const ProgramTime &time, llvm::raw_ostream &os) {
     std::string entry = llvm::formatv(" {0}={1}", letter, layer);
     if (line.size() + entry.size() > 110) {
       os << line << "\n";
-      line.assign(1, ' ');
+      line = " ";
     }
     line += entry;
   }
