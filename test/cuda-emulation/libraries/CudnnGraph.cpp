@@ -101,69 +101,72 @@ static GraphNode convolutionNode(const Descriptor &convolution) {
   return node;
 }
 
+/// The names of one kind of convolution's attributes.
+struct ConvolutionNames {
+  cudnnBackendDescriptorType_t operation;
+  NodeKind kind;
+  cudnnBackendAttributeName_t convolution, inputs[2], output, alpha, beta;
+};
+static const ConvolutionNames convolutions[] = {
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+     NodeKind::forward,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W},
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+     NodeKind::gradInput,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W},
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     NodeKind::gradWeight,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X},
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+
 static GraphNode nodeOf(const Descriptor &op, Tensors &tensors) {
-  GraphNode node;
-  switch (op.type) {
-  case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-    node = convolutionNode(
-        *op.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC));
-    node.kind = NodeKind::forward;
-    node.inputs = {tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X),
-                   tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W)};
-    node.output = tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
-    node.scale = op.number(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, 1);
-    node.otherScale =
-        op.number(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, 0);
-    return node;
-  case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-    node = convolutionNode(
-        *op.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC));
-    node.kind = NodeKind::gradInput;
-    node.inputs = {
-        tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY),
-        tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W)};
-    node.output = tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX);
-    node.scale = op.number(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, 1);
-    node.otherScale =
-        op.number(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, 0);
-    return node;
-  case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-    node = convolutionNode(
-        *op.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC));
-    node.kind = NodeKind::gradWeight;
-    node.inputs = {
-        tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY),
-        tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X)};
-    node.output =
-        tensors.add(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW);
-    node.scale =
-        op.number(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, 1);
-    node.otherScale =
-        op.number(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, 0);
-    return node;
-  case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: {
-    const Descriptor &how =
-        *op.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
-    node.kind = NodeKind::pointwise;
-    node.mode = how.get<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
-    node.computeType = how.get<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC);
-    node.inputs = {tensors.add(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC)};
-    if (operandsOf(node.mode) == 2)
-      node.inputs.push_back(
-          tensors.add(op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
-    node.output = tensors.add(op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-    node.scale = op.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 1);
-    node.otherScale = op.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, 1);
-    node.lowerClip = how.number(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, 0);
-    node.upperClip = how.number(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, 0);
-    node.clipsAbove = how.has(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
-    node.slope = how.number(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, 0);
+  for (const ConvolutionNames &names : convolutions) {
+    if (names.operation != op.type)
+      continue;
+    GraphNode node = convolutionNode(*op.part(names.convolution));
+    node.kind = names.kind;
+    node.inputs = {tensors.add(op, names.inputs[0]),
+                   tensors.add(op, names.inputs[1])};
+    node.output = tensors.add(op, names.output);
+    node.scale = op.number(names.alpha, 1);
+    node.otherScale = op.number(names.beta, 0);
     return node;
   }
-  default:
+  if (op.type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
     refuse(CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE,
            "a graph is made of operations");
-  }
+  GraphNode node;
+  const Descriptor &how =
+      *op.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+  node.kind = NodeKind::pointwise;
+  node.mode = how.get<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
+  node.computeType = how.get<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC);
+  node.inputs = {tensors.add(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC)};
+  if (operandsOf(node.mode) == 2)
+    node.inputs.push_back(
+        tensors.add(op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+  node.output = tensors.add(op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+  node.scale = op.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 1);
+  node.otherScale = op.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, 1);
+  node.lowerClip = how.number(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, 0);
+  node.upperClip = how.number(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, 0);
+  node.clipsAbove = how.has(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
+  node.slope = how.number(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, 0);
+  return node;
 }
 
 //===----------------------------------------------------------------------===//
