@@ -53,7 +53,6 @@ public:
     join(lane, recorded[event]);
     return true;
   }
-  bool isRecorded(int event) const { return !recorded[event].empty(); }
 
   /// Lets later work of the lane start only after all in `clock`.
   void join(int lane, const Clock &clock) {

@@ -5,9 +5,6 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/state/GlobalTensors.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 namespace lwcc::rt::train {
 
 namespace {
@@ -15,9 +12,10 @@ namespace {
 struct Tally {
   int64_t tensors = 0, elements = 0, bytes = 0;
 
-  Tally(const Program &program, std::initializer_list<Role> roles) {
+  template <typename IsOfThem>
+  Tally(const Program &program, IsOfThem isOfThem) {
     for (const StateTensor &state : program.state)
-      if (std::find(roles.begin(), roles.end(), state.role) != roles.end()) {
+      if (isOfThem(state.role)) {
         ++tensors;
         elements += elementsOf(state.tensor);
         bytes += bytesOf(state.tensor);
@@ -28,14 +26,17 @@ struct Tally {
            bytesText(bytes);
   }
 };
-constexpr std::initializer_list<Role> weights = {Role::trainable, Role::frozen};
+
+auto only(Role role) {
+  return [role](Role other) { return other == role; };
+}
 } // namespace
 
 std::string describeHeader(const Program &program) {
   std::string text = program.compiler + ": " + program.model + ", " +
                      program.loss + ", " + program.precision + ", batch " +
                      countText(program.batch) + "\n" + "  parameters  " +
-                     Tally(program, weights).text();
+                     Tally(program, isWeight).text();
   if (!program.plan.empty())
     text += "\n  plan        " + program.plan;
   return text;
@@ -51,10 +52,10 @@ std::string describeProgram(const Program &program) {
   row("hash", program.modelHash);
   row("input", program.input.name + " " + dimsText(program.input.dims));
   row("classes", countText(program.classes));
-  row("parameters", Tally(program, weights).text());
-  row("statistics", Tally(program, {Role::statistic}).text());
-  row("optimizer", Tally(program, {Role::optimizer}).text());
-  row("constants", Tally(program, {Role::constant}).text());
+  row("parameters", Tally(program, isWeight).text());
+  row("statistics", Tally(program, only(Role::statistic)).text());
+  row("optimizer", Tally(program, only(Role::optimizer)).text());
+  row("constants", Tally(program, only(Role::constant)).text());
   text += "memory\n";
   const MachineSpec &machine = program.machine;
   for (size_t d = 0; d < machine.devices.size(); ++d)
