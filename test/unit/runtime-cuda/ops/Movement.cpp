@@ -3,6 +3,7 @@
 #include "OpsCheck.h"
 #include "runtime/core/HostCopy.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -155,6 +156,56 @@ void check::checkMovement(Bench &bench) {
     bench.expect("fill of bytes", bytes, Host(dims, 7));
     bench.expect("fill", y, Host(dims, 7));
   }
+}
+
+/// How a shape of other extents, and perhaps rank, has the same elements.
+static Dims drawReshaped(const Dims &dims) {
+  int64_t rest = 1;
+  for (int64_t extent : dims)
+    rest *= extent;
+  Dims to(static_cast<size_t>(draw(rest == 1 ? 0 : 1, 5)), 1);
+  for (int64_t prime = 2; rest > 1; ++prime)
+    for (; rest % prime == 0; rest /= prime)
+      to[static_cast<size_t>(draw(0, int64_t(to.size()) - 1))] *= prime;
+  return to;
+}
+
+void check::drawMovement(Bench &bench) {
+  Dims dims = drawDims(1, 5);
+  std::vector<int64_t> perm;
+  for (size_t d = 0; d < dims.size(); ++d)
+    perm.insert(perm.begin() + draw(0, int64_t(d)), int64_t(d));
+  checkTranspose(bench, dims, perm);
+
+  dims = drawDims(0, 5);
+  const DType types[] = {DType::f32, DType::i32, DType::u8};
+  const Dims reshaped = drawReshaped(dims);
+  checkReshape(bench, dims, reshaped, types[draw(0, 2)]);
+
+  dims = drawDims(1, 5);
+  std::vector<int64_t> sizes;
+  for (int64_t count = draw(1, 5); count > 0; --count)
+    sizes.push_back(draw(1, 6));
+  checkConcat(bench, dims, draw(0, int64_t(dims.size()) - 1), sizes);
+
+  dims = drawDims(1, 5);
+  Dims to = dims;
+  std::vector<int64_t> low, start, step;
+  for (int64_t &extent : to) {
+    low.push_back(draw(-4, 4));
+    extent = std::max<int64_t>(1, extent + draw(-4, 4));
+  }
+  checkPad(bench, dims, to, low);
+
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t stride = draw(1, 3), most = (dims[d] - 1) / stride + 1;
+    to[d] = draw(1, most);
+    const int64_t first = draw(0, dims[d] - 1 - (to[d] - 1) * stride);
+    const bool backward = draw(0, 1);
+    start.push_back(backward ? first + (to[d] - 1) * stride : first);
+    step.push_back(backward ? -stride : stride);
+  }
+  checkSlice(bench, dims, to, start, step);
 }
 
 /// Between values in logical order and memory in which they lie as a tensor

@@ -41,6 +41,11 @@ Host random(Dims dims, double low = -1, double high = 1);
 /// Whole numbers in [low, high].
 Host randomInts(Dims dims, int low, int high);
 
+/// A whole number in [low, high], drawn by the same generator.
+int64_t draw(int64_t low, int64_t high);
+/// Extents of a tensor of at most some thousand elements.
+Dims drawDims(int64_t lowestRank, int64_t highestRank);
+
 /// Calls f(index) for every index, in row-major order.
 void forEach(const Dims &dims, const std::function<void(const Dims &)> &f);
 
@@ -82,8 +87,8 @@ private:
   int64_t used = 0;
 };
 
-/// Each checks one family of runtime/core/Ops.h; checkMachine the machine
-/// itself.
+/// Each checks one family of runtime/core/Ops.h in cases that were chosen for
+/// what their kernels distinguish; checkMachine the machine itself.
 void checkConvolutions(Bench &bench);
 void checkProducts(Bench &bench);
 void checkPooling(Bench &bench);
@@ -93,6 +98,17 @@ void checkMovement(Bench &bench);
 void checkOptimizer(Bench &bench);
 void checkMaps(Bench &bench);
 void checkMachine(Bench &bench);
+
+/// Each checks one case of its family, or several, of shapes and parameters
+/// that are drawn from all that the operators allow.
+void drawConvolution(Bench &bench);
+void drawProduct(Bench &bench);
+void drawPooling(Bench &bench);
+void drawNormalization(Bench &bench);
+void drawLoss(Bench &bench);
+void drawMovement(Bench &bench);
+void drawOptimizer(Bench &bench);
+void drawMap(Bench &bench);
 
 } // namespace lwcc::check
 

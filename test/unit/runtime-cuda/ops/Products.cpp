@@ -170,3 +170,34 @@ void check::checkProducts(Bench &bench) {
       checkProduct(bench, {2, 3}, true, 5, 6, 7, ta, tb);
     }
 }
+
+//===----------------------------------------------------------------------===//
+// Drawn
+//===----------------------------------------------------------------------===//
+
+void check::drawConvolution(Bench &bench) {
+  const int64_t groups = std::max<int64_t>(1, draw(-2, 3));
+  ConvCase k;
+  k.x = {draw(1, 3), groups * draw(1, 9), draw(1, 12), draw(1, 12)};
+  k.w = {groups * draw(1, 9), k.x[1] / groups, 0, 0};
+  for (size_t d = 0; d < 2; ++d)
+    do {
+      k.w[2 + d] = draw(1, 5);
+      k.dilation[d] = draw(1, 3);
+      k.stride[d] = draw(1, 3);
+      k.pad[d] = draw(0, 3);
+      k.pad[2 + d] = draw(0, 3);
+    } while (k.x[2 + d] + k.pad[d] + k.pad[2 + d] <=
+             (k.w[2 + d] - 1) * k.dilation[d]);
+  checkConvolution(bench, k);
+}
+
+void check::drawProduct(Bench &bench) {
+  Dims batch;
+  for (int64_t rank = draw(0, 2); rank > 0; --rank)
+    batch.push_back(draw(1, 4));
+  const int64_t most = batch.empty() ? 70 : 20;
+  const int64_t m = draw(1, most), n = draw(1, most), k = draw(1, most);
+  const bool share = !batch.empty() && draw(0, 1), ta = draw(0, 1);
+  checkProduct(bench, batch, share, m, n, k, ta, draw(0, 1));
+}
