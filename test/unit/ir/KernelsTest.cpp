@@ -150,6 +150,18 @@ TEST_F(KernelsTest, UpdatesAreInPlace) {
             train::Sharing::forbidden);
 }
 
+TEST_F(KernelsTest, OnlyConcatsAndSumsReadPartsWhereTheyLie) {
+  for (RegisteredOperationName op :
+       context.getRegisteredOperationsByDialect("train"))
+    if (const train::Kernel *kernel =
+            op.getInterface<train::KernelOpInterface>())
+      EXPECT_EQ(kernel->parts(),
+                op.getStringRef() == "train.concat" ? train::Parts::each
+                : op.getStringRef() == "train.sum"  ? train::Parts::alike
+                                                    : train::Parts::never)
+          << op.getStringRef().str();
+}
+
 //===----------------------------------------------------------------------===//
 // Movement
 //===----------------------------------------------------------------------===//

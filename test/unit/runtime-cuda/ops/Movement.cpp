@@ -42,8 +42,9 @@ static void checkReshape(Bench &bench, const Dims &from, const Dims &to,
   bench.expect("reshape", ty, y);
 }
 
+/// With `parts`, the pieces to join lie inside larger tensors.
 static void checkConcat(Bench &bench, const Dims &dims, int64_t axis,
-                        const std::vector<int64_t> &sizes) {
+                        const std::vector<int64_t> &sizes, bool parts) {
   bench.clear();
   Dims whole = dims;
   whole[axis] = 0;
@@ -63,7 +64,19 @@ static void checkConcat(Bench &bench, const Dims &dims, int64_t axis,
       piece.at(i) = y.at(o);
     });
     begin += size;
-    inputs.push_back(bench.input(piece));
+    Host around(part);
+    const Dims first(part.size(), parts ? 1 : 0);
+    for (size_t d = 0; d < part.size(); ++d)
+      around.dims[d] += 2 * first[d];
+    around = random(around.dims);
+    forEach(part, [&](const Dims &i) {
+      Dims o = i;
+      for (size_t d = 0; d < o.size(); ++d)
+        o[d] += first[d];
+      around.at(o) = piece.at(i);
+    });
+    inputs.push_back(
+        rt::windowOf(bench.input(around), first.data(), part.data()));
     // The second piece is one that nobody reads.
     outputs.push_back(outputs.size() == 1 ? Tensor{} : bench.output(part));
     pieces.push_back(piece);
@@ -132,10 +145,12 @@ void check::checkMovement(Bench &bench) {
     checkReshape(bench, {6, 4}, {3, 8}, type);
     checkReshape(bench, {2, 12, 5, 5}, {2, 3, 4, 25}, type);
   }
-  checkConcat(bench, {2, 0, 5, 5}, 1, {8, 4, 16});
-  checkConcat(bench, {2, 0, 5, 5}, 1, {3, 1, 5});
-  checkConcat(bench, {2, 4, 0, 3}, 2, {1, 2, 4});
-  checkConcat(bench, {0, 7}, 0, {2, 3, 1});
+  for (bool parts : {false, true}) {
+    checkConcat(bench, {2, 0, 5, 5}, 1, {8, 4, 16}, parts);
+    checkConcat(bench, {2, 0, 5, 5}, 1, {3, 1, 5}, parts);
+    checkConcat(bench, {2, 4, 0, 3}, 2, {1, 2, 4}, parts);
+    checkConcat(bench, {0, 7}, 0, {2, 3, 1}, parts);
+  }
   checkPad(bench, {2, 3, 5, 4}, {2, 3, 8, 9}, {0, 0, 1, 2});
   checkPad(bench, {2, 3, 5, 4}, {2, 4, 3, 7}, {0, 1, -1, 2});
   checkPad(bench, {5}, {3}, {-9});
@@ -186,7 +201,8 @@ void check::drawMovement(Bench &bench) {
   std::vector<int64_t> sizes;
   for (int64_t count = draw(1, 5); count > 0; --count)
     sizes.push_back(draw(1, 6));
-  checkConcat(bench, dims, draw(0, int64_t(dims.size()) - 1), sizes);
+  const bool parts = draw(0, 1);
+  checkConcat(bench, dims, draw(0, int64_t(dims.size()) - 1), sizes, parts);
 
   dims = drawDims(1, 5);
   Dims to = dims;
