@@ -142,7 +142,9 @@ cuda_emulation() { # MODEL...
     cmake -G Ninja -S "$root/test/cuda-emulation" -B "$folder" \
       -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22; } &&
     ninja -C "$folder" -j "$jobs" || return 1
-  "$oracle" "$root/test/cuda-emulation/run.py" --build="$folder" --data="$data" --models "$@"
+  "$root/tools/gpu-test.sh" --networks=mlp,lenet5 "$folder/gpu-test" || return 1
+  "$oracle" "$root/test/cuda-emulation/run.py" --build="$folder" --data="$data" \
+    --bundle="$folder/gpu-test" --models "$@"
 }
 
 # What is carried to a GPU machine, of one network: without a GPU its programs

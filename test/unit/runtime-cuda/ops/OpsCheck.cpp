@@ -92,7 +92,7 @@ void check::forEach(const Dims &dims,
 // The bench
 //===----------------------------------------------------------------------===//
 
-Bench::Bench(bool deterministic) {
+Bench::Bench(bool deterministic) : isDeterministic(deterministic) {
   rt::MachineSpec spec;
   spec.devices = {{arenaBytes}};
   spec.lanes = {{0, "main"}};
@@ -199,6 +199,16 @@ void Bench::expect(const std::string &what, Tensor result, const Host &expected,
   ++failures;
   std::printf("FAILED %s: element %zu is %.9g, expected %.9g (largest %.3g)\n",
               what.c_str(), at, got.v[at], expected.v[at], largest);
+}
+
+void Bench::expectSame(const std::string &what, Tensor one, Tensor other) {
+  if (!isDeterministic)
+    return;
+  ++checks;
+  if (read(one).v == read(other).v)
+    return;
+  ++failures;
+  std::printf("FAILED %s: other bits in a second call\n", what.c_str());
 }
 
 //===----------------------------------------------------------------------===//

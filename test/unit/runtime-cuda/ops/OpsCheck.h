@@ -75,6 +75,8 @@ public:
   /// times the largest magnitude of the expected values (and at least 1e-7).
   void expect(const std::string &what, rt::Tensor result, const Host &expected,
               double tolerance = 1e-5);
+  /// Where results must be the same from call to call, counts that these are.
+  void expectSame(const std::string &what, rt::Tensor one, rt::Tensor other);
   void clear();
 
   rt::Machine &machine() { return *theMachine; }
@@ -83,6 +85,7 @@ public:
 private:
   rt::Tensor place(const Dims &dims, rt::DType type, int64_t shift);
 
+  const bool isDeterministic;
   std::unique_ptr<rt::Machine> theMachine;
   int64_t used = 0;
 };

@@ -70,6 +70,8 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
   Tensor ty = bench.output(yDims), tyb = bench.output(yDims),
          tyr = bench.output(yDims), tdx = bench.output(k.x),
          tdw = bench.output(k.w), tdb = bench.output({k.w[0]});
+  Tensor again = bench.output(yDims), dxAgain = bench.output(k.x),
+         dwAgain = bench.output(k.w), dbAgain = bench.output({k.w[0]});
   rt::ConvParams params;
   params.dilation = k.dilation;
   params.group = k.x[1] / k.w[1];
@@ -83,6 +85,9 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
     conv(lane, tyr, tx, tw, tb, withRelu);
     conv_grad_input(lane, tdx, tdy, tw, params);
     conv_grad_weight(lane, tdw, tdb, tdy, tx, params);
+    conv(lane, again, tx, tw, {}, params);
+    conv_grad_input(lane, dxAgain, tdy, tw, params);
+    conv_grad_weight(lane, dwAgain, dbAgain, tdy, tx, params);
   });
   bench.expect("conv", ty, product);
   bench.expect("conv with bias", tyb, biased);
@@ -90,6 +95,10 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
   bench.expect("conv_grad_input", tdx, dx);
   bench.expect("conv_grad_weight", tdw, dw);
   bench.expect("conv_grad_weight: bias", tdb, dbias);
+  bench.expectSame("conv", ty, again);
+  bench.expectSame("conv_grad_input", tdx, dxAgain);
+  bench.expectSame("conv_grad_weight", tdw, dwAgain);
+  bench.expectSame("conv_grad_weight: bias", tdb, dbAgain);
 }
 
 void check::checkConvolutions(Bench &bench) {
