@@ -114,7 +114,7 @@ static void eraseFrom(Field &field, Predicate predicate) {
 
 /// Removes nodes and initializers that nothing reads any more.
 static void eraseUnused(GraphProto &graph) {
-  StringSet<> used;
+  llvm::StringSet<> used;
   for (const auto &output : graph.output())
     used.insert(output.name());
   auto *nodes = graph.mutable_node();
@@ -156,7 +156,7 @@ static void makeInferenceForm(OnnxFile &file, const GraphImporter &imported) {
     node.clear_doc_string();
     node.GetReflection()->MutableUnknownFields(&node)->Clear();
   }
-  StringSet<> stored;
+  llvm::StringSet<> stored;
   for (const TensorProto &tensor : graph.initializer())
     stored.insert(tensor.name());
   // Parameters get their values back as holes.

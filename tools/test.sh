@@ -142,7 +142,9 @@ cuda_emulation() { # MODEL...
     cmake -G Ninja -S "$root/test/cuda-emulation" -B "$folder" \
       -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22; } &&
     ninja -C "$folder" -j "$jobs" || return 1
-  python3 "$root/test/cuda-emulation/run.py" --build="$folder" --models "$@"
+  "$root/tools/gpu-test.sh" --networks=mlp,lenet5 "$folder/gpu-test" || return 1
+  "$oracle" "$root/test/cuda-emulation/run.py" --build="$folder" --data="$data" \
+    --bundle="$folder/gpu-test" --models "$@"
 }
 
 # What is carried to a GPU machine, of one network: without a GPU its programs
@@ -228,6 +230,8 @@ for section in "${sections[@]}"; do
           "$root/examples/alexnet.onnx" "$models/lenet5.legacy.onnx"
         counted cudnn-plans cudnn_plans "${files[@]}"
         counted cuda-emulation cuda_emulation "$models/lenet5.legacy.onnx"
+        counted cuda-plans "$oracle" "$root/test/parity/plans.py" --cases=8 --emitted=8 \
+          --first=5001 --max-devices=4 --emulation="$build/cuda-emulation"
         counted gpu-bundle gpu_bundle
       else
         table+=("  cuda         skipped: no nvcc")

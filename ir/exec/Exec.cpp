@@ -265,6 +265,38 @@ static LogicalResult checkView(BufferOp buffer, mlir::SymbolTable &symbols) {
   return success();
 }
 
+/// Checks that only operands that the kernel reads with strides are windows.
+static LogicalResult checkWindows(CallOp call, mlir::SymbolTable &symbols,
+                                  train::Parts parts) {
+  auto bufferOf = [&](Attribute tensor) {
+    auto name = dyn_cast<FlatSymbolRefAttr>(tensor);
+    return name ? symbols.lookup<BufferOp>(name.getAttr()) : BufferOp();
+  };
+  for (Attribute result : call.getOuts())
+    if (BufferOp buffer = bufferOf(result); buffer && buffer.getWindow())
+      return call.emitOpError("writes to ")
+             << result << ", which is a window; results are dense";
+  SmallVector<int64_t> common;
+  for (auto [number, operand] : llvm::enumerate(call.getIns())) {
+    BufferOp buffer = bufferOf(operand);
+    if (!buffer)
+      continue;
+    BufferOp whole = buffer;
+    if (auto view = buffer.getViewOfAttr(); view && buffer.getWindow())
+      whole = symbols.lookup<BufferOp>(view.getAttr());
+    if (whole != buffer && parts == train::Parts::never)
+      return call.emitOpError("reads ")
+             << operand << ", which is a window, but takes dense tensors only";
+    SmallVector<int64_t> strides = stridesOf(whole.getTensorType());
+    if (number == 0)
+      common = strides;
+    else if (parts == train::Parts::alike && strides != common)
+      return call.emitOpError("reads ")
+             << operand << " with other strides than " << call.getIns()[0];
+  }
+  return success();
+}
+
 /// Checks that a call's buffers exist and lie on its lane's device, but for
 /// operands that the kernel may read elsewhere; and that a generated kernel
 /// gets its inputs, then the scalars if it draws random numbers.
@@ -288,6 +320,8 @@ static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
                << call.getLaneAttr() << " of " << lane.getDeviceAttr()
                << " but " << name << " lies on " << buffer.getDeviceAttr();
     }
+  if (failed(checkWindows(call, symbols, kernel->parts())))
+    return failure();
   if (auto name = call.getKernelAttr()) {
     if (failed(
             checkSymbol<lwcc::exec::KernelOp>(call, symbols, name, "kernel")))

@@ -76,16 +76,17 @@ bool lwcc::isWindow(train::SliceOp slice) {
     return cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
   };
   auto reads = [&](Operation *user) {
-    if (isa<train::ConcatOp>(user))
+    auto kernel = dyn_cast<train::KernelOpInterface>(user);
+    train::Parts parts = kernel ? kernel.parts() : train::Parts::never;
+    if (parts != train::Parts::alike)
+      return parts == train::Parts::each;
+    return llvm::all_of(user->getOperands(), [&](Value term) {
+      train::SliceOp other = sliceOf(term);
+      if (!other || shapeOf(other) != shapeOf(slice))
+        return false;
+      slices.insert(other);
       return true;
-    auto sum = dyn_cast<train::SumOp>(user);
-    return sum && llvm::all_of(sum.getXs(), [&](Value term) {
-             train::SliceOp other = sliceOf(term);
-             if (!other || shapeOf(other) != shapeOf(slice))
-               return false;
-             slices.insert(other);
-             return true;
-           });
+    });
   };
   for (size_t i = 0; i < slices.size(); ++i)
     if (!mayBeWindow(cast<train::SliceOp>(slices[i])) ||

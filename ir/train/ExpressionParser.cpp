@@ -34,7 +34,7 @@ constexpr Function functions[] = {
 bool isLogical(StringRef op) { return op == "&&" || op == "||"; }
 
 bool isCondition(const Expression &e) {
-  return e.kind == Expression::Kind::binary && precedenceOf(e.op) <= 4;
+  return e.kind == Expression::Kind::binary && syntax::precedenceOf(e.op) <= 4;
 }
 
 class Parser {
@@ -150,7 +150,7 @@ private:
       return false;
     while (true) {
       StringRef op = peek();
-      int precedence = precedenceOf(op);
+      int precedence = syntax::precedenceOf(op);
       if (precedence < weakest || precedence == 0)
         return true;
       take();

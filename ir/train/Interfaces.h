@@ -36,6 +36,14 @@ enum class Sharing {
   required   ///< they are: an update in place
 };
 
+/// Whether a call reads operands that are parts of tensors where they lie, with
+/// the strides of the whole.
+enum class Parts {
+  never, ///< all operands are dense
+  each,  ///< each with its own strides
+  alike  ///< all with the same strides
+};
+
 /// The sizes of a call's tensors, or of a tile's parts of them, and the fields
 /// that it says. What is absent has no box.
 struct CallShape {

@@ -41,6 +41,11 @@ public:
 
 namespace lwcc::train {
 
+/// The type of a value of the dialect: always a tensor with a rank.
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// The two discardable attributes that every pass keeps: the #train.work that
 /// an op is, and what each of its results is called.
 inline constexpr llvm::StringLiteral workAttr = "train.work";

@@ -66,6 +66,11 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "bool", "mayLieElsewhere", (ins "unsigned":$operand),
       "", [{ return false; }]>,
     StaticInterfaceMethod<[{
+      Whether operands may be parts of tensors, read where they lie. Results are
+      always dense.
+    }],
+      "::lwcc::train::Parts", "parts", (ins), "", [{ return Parts::never; }]>,
+    StaticInterfaceMethod<[{
       Whether a result may lie in the memory of an operand (the same bytes, the
       same type). Otherwise they must not overlap.
     }],

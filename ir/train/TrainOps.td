@@ -84,6 +84,8 @@ class Kernel<string mnemonic, list<Trait> traits = []>
   bit moves = false;
   /// Whether `operand` may lie on another device: a condition in C++.
   string elsewhere = "false";
+  /// Whether operands may be parts of tensors: a Parts in C++.
+  string strided = "Parts::never";
   /// How `result` may share the memory of `operand`: a Sharing in C++.
   string shares = "Sharing::forbidden";
 
@@ -96,6 +98,7 @@ class Kernel<string mnemonic, list<Trait> traits = []>
     # !if(multiplies, "static Arithmetic arithmetic(const CallShape &call);\n", "")
     # !if(moves, "static Movement movement(const CallTypes &call);\n", "")
     # "static bool mayLieElsewhere(unsigned operand) { return " # elsewhere # "; }\n"
+    # "static Parts parts() { return " # strided # "; }\n"
     # "static Sharing sharing(unsigned result, unsigned operand) { return " # shares # "; }\n";
 }
 
@@ -503,6 +506,7 @@ def ConcatOp : Kernel<"concat", [Differentiable, Tileable]> {
   let summary = "joins tensors along an axis";
   let priced = ["axis"];
   let elsewhere = "true";
+  let strided = "Parts::each";
   let moves = true;
   let arguments = (ins Variadic<FloatTensor>:$xs, I64Attr:$axis);
   let results = (outs FloatTensor:$y);
@@ -538,6 +542,7 @@ def SliceGradOp : Kernel<"slice_grad", [Gradient, Tileable]> {
 def SumOp : Kernel<"sum"> {
   let summary = "the sum of tensors of one shape, in their order";
   let elsewhere = "true";
+  let strided = "Parts::alike";
   // Element i of the operands is read before element i of the result is written.
   let shares = "operand == 0 ? Sharing::allowed : Sharing::forbidden";
   let arguments = (ins Variadic<FloatTensor>:$xs);

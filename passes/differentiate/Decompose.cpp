@@ -23,10 +23,6 @@ using namespace lwcc::train;
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// "conv1.mean" of a result named "conv1", "" of one without a name.
 std::string derivedName(Value value, StringRef suffix) {
   StringRef name = nameOf(value);

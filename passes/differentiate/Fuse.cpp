@@ -41,10 +41,6 @@ constexpr unsigned maxOperations = 40;
 /// Most operations of a map that is recomputed in each consumer.
 constexpr unsigned maxRecomputed = 8;
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 Expression expressionOf(MapOp map) {
   return llvm::cantFail(Expression::parse(map.getExpr()));
 }

@@ -49,11 +49,6 @@ static bool isPlainProduct(MatMulOp op, bool transposeA) {
          op.getTransposeA() == transposeA;
 }
 
-/// The place of a value: the encoding of its type.
-static Attribute placeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getEncoding();
-}
-
 static bool isThereAt(Operation *place, Value value) {
   Operation *producer = value.getDefiningOp();
   return !producer || producer->isBeforeInBlock(place);
@@ -67,7 +62,8 @@ static MatMulOp dataGradient(UpdateOpInterface update, MatMulOp gradient) {
     auto product = dyn_cast<MatMulOp>(user);
     if (isPlainProduct(product, false) && product.getA() == gradient.getA() &&
         product.getB() == update.getWeight() && !found &&
-        placeOf(product.getC()) == placeOf(gradient.getC()))
+        typeOf(product.getC()).getEncoding() ==
+            typeOf(gradient.getC()).getEncoding())
       found = product;
     else if (user != update && phaseOf(user) != Phase::forward)
       return {};
@@ -122,7 +118,7 @@ static void fuse(UpdateOpInterface update, int64_t rows) {
   }
   OpBuilder builder(first);
   auto dx = RankedTensorType::get(input.getShape(), input.getElementType(),
-                                  placeOf(gradient.getC()));
+                                  typeOf(gradient.getC()).getEncoding());
   Operation *fused = update.buildWithProducts(builder, dy, x, dx);
   if (!fused)
     return;

@@ -18,10 +18,6 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The identity of given memory that has no symbol: of an argument or a result.
 static Attribute keyOf(MLIRContext *context, bool isResult, int64_t number) {
   return DenseI64ArrayAttr::get(context, {isResult, number});

@@ -33,8 +33,8 @@ static DictionaryAttr fieldsOf(mlir::Operation *op) {
                         : fields.getDictionary(op->getContext());
 }
 
-static meaning::Operation translate(mlir::Operation *op) {
-  meaning::Operation operation;
+static meaning::Application translate(mlir::Operation *op) {
+  meaning::Application operation;
   operation.callee = op->getName().stripDialect();
   Builder builder(op->getContext());
   if (auto map = dyn_cast<train::MapOp>(op)) {
@@ -146,7 +146,7 @@ void FunctionReader::write(train::WriteOp write) {
 }
 
 void FunctionReader::evaluate(mlir::Operation *op) {
-  meaning::Operation operation = translate(op);
+  meaning::Application operation = translate(op);
   for (Value operand : op->getOperands())
     operation.operands.push_back(
         {typeOf(operand.getType()), contents.lookup(operand)});

@@ -218,7 +218,7 @@ Content Evaluator::part(const Tensor &whole, ArrayRef<int64_t> start,
 }
 
 /// The parts behind each other, if each is stored densely in the result.
-static std::optional<Content> join(const meaning::Operation &operation,
+static std::optional<Content> join(const meaning::Application &operation,
                                    const train::Movement &movement) {
   RankedTensorType whole = operation.results[0];
   Content content;
@@ -236,7 +236,7 @@ static std::optional<Content> join(const meaning::Operation &operation,
 
 /// What an operation leaves that moves bytes and changes none, if it is known.
 std::optional<SmallVector<Content>>
-Evaluator::move(const meaning::Operation &operation) {
+Evaluator::move(const meaning::Application &operation) {
   SmallVector<RankedTensorType> operands = llvm::map_to_vector(
       operation.operands, [](const Tensor &operand) { return operand.type; });
   ArrayRef<RankedTensorType> results = operation.results;
@@ -285,7 +285,8 @@ Evaluator::move(const meaning::Operation &operation) {
   llvm_unreachable("all kinds of movement covered");
 }
 
-SmallVector<Content> Evaluator::evaluate(const meaning::Operation &operation) {
+SmallVector<Content>
+Evaluator::evaluate(const meaning::Application &operation) {
   StringRef callee = operation.callee;
   ArrayRef<Tensor> operands = operation.operands;
   if (std::optional<SmallVector<Content>> moved = move(operation))

@@ -82,7 +82,7 @@ struct Tensor {
 
 /// A runtime call, or the op that becomes one, in the form that both sides have
 /// in common.
-struct Operation {
+struct Application {
   llvm::StringRef callee;
   /// Of a map: its expression, and how many of its operands are inputs of it.
   llvm::StringRef expression;
@@ -96,7 +96,7 @@ struct Operation {
 class Evaluator {
 public:
   /// What the results of an operation hold.
-  llvm::SmallVector<Content> evaluate(const Operation &operation);
+  llvm::SmallVector<Content> evaluate(const Application &operation);
   /// What the part of `whole` holds that begins at `start` and takes every
   /// `step`-th element. These are pieces of `whole` if the part is stored
   /// densely, else the value of a slice.
@@ -115,7 +115,7 @@ public:
                           llvm::ArrayRef<Piece> after);
 
 private:
-  std::optional<llvm::SmallVector<Content>> move(const Operation &operation);
+  std::optional<llvm::SmallVector<Content>> move(const Application &operation);
   friend class Hash;
   /// The hash of the text of an attribute or type, cached.
   uint64_t textHash(mlir::Attribute attribute);

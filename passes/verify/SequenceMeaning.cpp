@@ -139,7 +139,7 @@ void Interpreter::write(Attribute result, const Content &content) {
 }
 
 void Interpreter::run(CallOp call) {
-  meaning::Operation operation;
+  meaning::Application operation;
   operation.callee = call.getCallee();
   if (auto name = call.getKernelAttr()) {
     auto kernel = symbols.lookup<KernelOp>(name.getAttr());

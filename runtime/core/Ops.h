@@ -15,7 +15,8 @@
 //   - gradients are written, not accumulated; all arithmetic is float32;
 //   - a call appends one entry to its lane, under its own name, so that the
 //     n-th call of a lane is its n-th span in a trace (Machine::runTraced);
-//   - a result may alias an operand only where the comment says so.
+//   - a result may alias an operand only where the comment says so;
+//   - tensors are dense, but for operands that a comment calls parts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CORE_OPS_H
@@ -225,7 +226,7 @@ struct AxisParams {
 /// y has x's shape with extent 1 along the axis; NaN is larger than anything.
 void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params);
 
-/// xs may lie on other devices than the lane's.
+/// xs may lie on other devices than the lane's, and be parts of tensors.
 void concat(Lane &lane, Tensor y, const Tensors &xs, const AxisParams &params);
 /// A result that nobody reads is Tensor{} in ys; `sizes` says its extent.
 struct SplitParams {
@@ -255,7 +256,7 @@ inline constexpr int maxTerms = 64;
 /// lane's, and be parts of tensors, with the same strides. y may be the first.
 void sum(Lane &lane, Tensor y, const Tensors &xs);
 
-/// ys[i] = xs[i], which may lie on other devices than the lane's.
+/// ys[i] = xs[i], dense, which may lie on other devices than the lane's.
 void transfer(Lane &lane, const Tensors &ys, const Tensors &xs);
 
 struct FillParams {

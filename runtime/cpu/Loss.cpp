@@ -39,10 +39,10 @@ struct Labels {
 };
 } // namespace
 
-static constexpr int64_t blockRows = 64;
+static constexpr int64_t rowsPerBlock = 64;
 
 static int64_t blocksOf(int64_t rows) {
-  return (rows + blockRows - 1) / blockRows;
+  return (rows + rowsPerBlock - 1) / rowsPerBlock;
 }
 
 /// Sums body(row, offsets) over all rows, by blocks.
@@ -55,8 +55,8 @@ static Partial sumRows(CpuLane &lane, const AxisRows<N> &rows,
   parallelFor(lane.threads, blocks, grain, [&](int64_t first, int64_t last) {
     for (int64_t block = first; block < last; ++block) {
       Partial sum;
-      int64_t end = std::min((block + 1) * blockRows, rows.count());
-      for (int64_t row = block * blockRows; row < end; ++row) {
+      int64_t end = std::min((block + 1) * rowsPerBlock, rows.count());
+      for (int64_t row = block * rowsPerBlock; row < end; ++row) {
         int64_t at[N];
         offsetsAt(rows.nest, row, at);
         Partial p = body(at);

@@ -1,13 +1,18 @@
 """The CUDA target on emulated GPUs: operators, the machine, emitted programs.
 
-  run.py --build=DIR [--models MODEL.onnx ...] [--seeds=1,2,3]
+  run.py --build=DIR [--models MODEL.onnx ...] [--data=DIR] [--bundle=DIR]
+         [--seeds=1,2,3] [--rounds=40] [--batch=8] [--steps=10]
 
 DIR is where this folder was built (CMakeLists.txt). Operators are compared with
-plain loops, once for each seed: a seed chooses the order of blocks, threads,
-streams and nodes of graphs, the number of processors, how tensors are aligned,
-and what the libraries are free to choose. Each model's program is trained for
-some steps on one GPU, with devices that share one, and on several, and its
-losses are compared with lwcc-run's. Every kernel must have run at least once.
+plain loops in chosen cases and in rounds of random ones, once for each seed: a
+seed chooses the shapes, the order of blocks, threads, streams and nodes of graphs,
+the number of processors, how tensors are aligned, and what the libraries are free
+to choose. Each model's program is trained for some steps on one GPU, with devices
+that share one, and on several; its losses and weights are compared with lwcc-run's.
+With --data (images) its checkpoints, validation, traces, benchmark and search for
+what is not finite are tried as well. --bundle is what tools/gpu-test.sh carries to
+a GPU machine: its programs are built here, and run as they are there. Every kernel
+must have run at least once.
 Prints a line for each and a last line `N passed, M failed`.
 """
 
@@ -18,7 +23,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
+
+import numpy as np
+from safetensors.numpy import load_file
 
 # What a program is compiled for, and what its GPUs are.
 PLACES = [("one device", [], {}),
@@ -48,6 +57,100 @@ def run(*command, **variables):
     return result.stdout
 
 
+def weights(folder, step):
+    return load_file(f"{folder}/step-{step:06d}/model.safetensors")
+
+
+def distance(one, other):
+    """The larger of the losses' and the weights' relative distance."""
+    if len(one[0]) != len(other[0]) or set(one[1]) != set(other[1]):
+        raise Failed(f"{len(one[0])} losses, {len(one[1])} tensors")
+    losses = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(one[0], other[0]))
+    return max([losses] + [
+        float(np.max(np.abs(one[1][key] - value), initial=0))
+        / max(1e-3, float(np.max(np.abs(value), initial=0)))
+        for key, value in other[1].items()])
+
+
+class Features:
+    """What a trainer does beside its steps, by an emitted program and lwcc-run."""
+
+    def __init__(self, program, direct, folder, data, variables):
+        self.program, self.direct = [program], direct
+        self.folder, self.data, self.variables = folder, data, variables
+        os.makedirs(folder, exist_ok=True)
+
+    def emulated(self, *flags):
+        return run(*self.program, *flags, **self.variables)
+
+    def steps(self, count, folder, *flags):
+        return self.emulated(f"--data={self.data}/train", f"--steps={count}",
+                             "--deterministic", f"--checkpoint-dir={folder}",
+                             "--checkpoint-every=3", *flags)
+
+    def resume(self):
+        """Bit for bit what a run makes that was not interrupted."""
+        whole, parts = f"{self.folder}/whole", f"{self.folder}/parts"
+        for folder in (whole, parts):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.steps(6, whole)
+        self.steps(3, parts)
+        self.steps(6, parts, "--resume=auto")
+        there, resumed = weights(whole, 6), weights(parts, 6)
+        wrong = [key for key, value in there.items()
+                 if value.tobytes() != resumed[key].tobytes()]
+        if wrong or set(there) != set(resumed):
+            raise Failed("other bits after resuming: " + ", ".join(wrong))
+        return f"{len(there)} tensors bit-equal"
+
+    def validate(self):
+        pattern = r"validation: loss ([\d.]+)"
+        flags = [f"--data={self.data}/train", f"--val-data={self.data}/val",
+                 "--steps=2", "--deterministic"]
+        got, expected = (re.search(pattern, text).group(1) for text in (
+            self.emulated(*flags), run(*self.direct, *flags)))
+        if abs(float(got) - float(expected)) > 2e-4:
+            raise Failed(f"validation loss {got}, lwcc-run's is {expected}")
+        return f"loss {got}"
+
+    def trace(self):
+        path = f"{self.folder}/trace.json"
+        self.emulated("--benchmark=2", f"--trace={path}")
+        with open(path) as file:
+            calls = [event for event in json.load(file)["traceEvents"]
+                     if event["ph"] == "X"]
+        if not calls or any(call["dur"] < 0 for call in calls):
+            raise Failed(f"{len(calls)} calls, some without a time")
+        return f"{len(calls)} calls"
+
+    def benchmark(self):
+        text = self.emulated("--benchmark=3")
+        if not re.search(r"images/s", text):
+            raise Failed("no speed:\n" + text)
+        return "says a speed"
+
+    def diverge(self):
+        """The first result that is not finite is the same one as lwcc-run's;
+        whether it is infinite or no number depends on the order of sums."""
+        flags = [f"--data={self.data}/train", "--steps=9", "--lr=1e30",
+                 "--deterministic"]
+        lines = []
+        for command, variables in ((self.program, self.variables),
+                                   (self.direct, {})):
+            result = subprocess.run(
+                [*command, *flags], text=True, stderr=subprocess.STDOUT,
+                stdout=subprocess.PIPE, env={**os.environ, **variables})
+            lines.append("".join(line for line in result.stdout.split("\n")
+                                 if line.startswith("error:")))
+            if result.returncode != 1 or not lines[-1]:
+                raise Failed(f"exit code {result.returncode}\n{result.stdout}")
+        one, other = (re.sub(r"\b-?(nan|inf)\b", "not finite", line)
+                      for line in lines)
+        if one != other:
+            raise Failed("\n  CUDA " + "\n  CPU  ".join(lines))
+        return lines[0]
+
+
 class Checks:
     def __init__(self, args):
         self.args = args
@@ -75,20 +178,24 @@ class Checks:
 
     def operators(self, seed):
         text = run(os.path.join(self.bin, "ops-check-emulated"),
+                   f"--rounds={self.args.rounds}", f"--seed={seed}",
                    LWCC_EMULATION_SEED=str(seed), LWCC_OWN_WORKSPACES="1",
                    LWCC_EMULATION_KERNELS=self.kernels)
         count = int(re.search(r"^(\d+) checks, 0 failed$", text, re.M).group(1))
         return count, f"{count} checks"
 
-    def losses(self, command, log, **variables):
-        if os.path.exists(log):
-            os.remove(log)
+    def train(self, command, folder, *flags, **variables):
+        """Losses of the steps and the trained weights."""
+        shutil.rmtree(folder, ignore_errors=True)
         run(*command, "--data=synthetic", f"--steps={self.args.steps}",
-            "--lr=0.01", "--seed=5", "--deterministic", f"--log={log}",
-            **variables)
-        with open(log) as lines:
+            "--lr=0.01", "--seed=5", "--deterministic",
+            f"--log={folder}.jsonl", f"--checkpoint-dir={folder}",
+            f"--checkpoint-every={self.args.steps}", *flags, **variables)
+        with open(f"{folder}.jsonl") as lines:
             records = [json.loads(line) for line in lines]
-        return [r["loss"] for r in records if "loss" in r]
+        os.remove(f"{folder}.jsonl")
+        return ([r["loss"] for r in records if "loss" in r and "lr" in r],
+                weights(folder, self.args.steps))
 
     def model(self, path):
         name = os.path.basename(path).split(".")[0]
@@ -96,8 +203,8 @@ class Checks:
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         batch = f"--batch={self.args.batch}"
-        expected = self.losses(["lwcc-run", path, batch, "--"],
-                               f"{folder}/cpu.jsonl")
+        direct = ["lwcc-run", path, batch, "--"]
+        expected = self.train(direct, f"{folder}/cpu")
         programs = {}
         for place, flags, variables in PLACES:
             def body():
@@ -110,19 +217,49 @@ class Checks:
                     programs[key] = f"{at}.run"
                 worst = 0.0
                 for seed in self.args.seeds.split(","):
-                    got = self.losses([programs[key]], f"{folder}/cuda.jsonl",
-                                      LWCC_EMULATION_SEED=seed,
-                                      LWCC_EMULATION_KERNELS=self.kernels,
-                                      **variables)
-                    if len(got) != len(expected):
-                        raise Failed(f"{len(got)} losses")
-                    worst = max([worst] + [abs(a - b) / max(1.0, abs(b))
-                                           for a, b in zip(got, expected)])
+                    got = self.train([programs[key]], f"{folder}/cuda",
+                                     LWCC_EMULATION_SEED=seed,
+                                     LWCC_EMULATION_KERNELS=self.kernels,
+                                     **variables)
+                    worst = max(worst, distance(got, expected))
                     if not worst <= 1e-6:
-                        raise Failed(f"seed {seed}: losses differ by {worst:.1e}"
-                                     f"\n  CUDA {got}\n  CPU  {expected}")
+                        raise Failed(f"seed {seed}: losses or weights differ by "
+                                     f"{worst:.1e}\n  CUDA {got[0]}\n"
+                                     f"  CPU  {expected[0]}")
                 return len(self.args.seeds.split(",")), f"within {worst:.0e}"
             self.check(f"{name}, {place}", body)
+        if self.args.data:
+            for place, flags, variables in PLACES[0], PLACES[2]:
+                program = Features(programs.get(" ".join(flags)), direct,
+                                   f"{folder}/features", self.args.data,
+                                   variables)
+                for feature in (program.resume, program.validate, program.trace,
+                                program.benchmark, program.diverge):
+                    self.check(f"{name}, {place}, {feature.__name__}",
+                               lambda: (1, feature()))
+
+    def bundle(self, path):
+        """Puts programs into the bundle as gpu-test.sh --binaries does."""
+        folder = os.path.join(self.work, "binaries")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        sources = os.path.join(path, "programs")
+        for name in sorted(os.listdir(sources)):
+            run(os.path.join(self.bin, "emulate"), os.path.join(sources, name),
+                os.path.join(folder, name))
+        shutil.copy(os.path.join(self.bin, "ops-check-emulated"),
+                    os.path.join(folder, "ops-check-cuda"))
+        with tarfile.open(f"{path}/binaries.tar.xz", "w:xz", preset=0) as tar:
+            for name in os.listdir(sources) + ["ops-check-cuda"]:
+                tar.add(os.path.join(folder, name), name)
+        with open(f"{path}/binaries.json", "w") as file:
+            json.dump({"architecture": 90}, file)
+        text = run(sys.executable, f"{path}/run.py", "--only=checks",
+                   "--seconds=600", f"--out={folder}/results")
+        count = int(re.search(r"^(\d+) passed, 0 failed$", text, re.M).group(1))
+        if "no time was left" in text or "unpacked" not in text:
+            raise Failed(text)
+        return count, f"{count} checks"
 
     def coverage(self):
         """That every kernel of the runtime has run; some only where cuDNN has no
@@ -146,7 +283,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", required=True)
     parser.add_argument("--models", nargs="*", default=[])
+    parser.add_argument("--data", help="folder of images.npy for the models")
+    parser.add_argument("--bundle", help="folder of tools/gpu-test.sh")
     parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--steps", type=int, default=10)
     args = parser.parse_args()
@@ -161,6 +301,8 @@ def main():
     checks.check("kernels", checks.coverage)
     for path in args.models:
         checks.model(path)
+    if args.bundle:
+        checks.check("bundle", lambda: checks.bundle(os.path.abspath(args.bundle)))
     print(f"{checks.passed} passed, {checks.failed} failed")
     return checks.failed != 0
 

@@ -1,7 +1,7 @@
 """Random plans must not change what a program computes.
 
   plans.py [--cases=N] [--first=SEED] [--emitted=N] [--counted=N]
-           [--max-devices=N]
+           [--max-devices=N] [--emulation=DIR]
 
 Each case draws a small network of any operators (random_net.py) and a plan: for
 every layer random degrees of sample, channel, height, width and reduction,
@@ -10,10 +10,12 @@ device and lane for every tile; lanes are told an order of some of their tiles.
 The planned program trains for three steps through lwcc-run (the first --emitted
 cases through an emitted program as well) and is compared with the program on one
 device: losses and weights within 1e-4, relatively, and the median over the cases
-below 1e-6. In the first --counted cases the bytes that the compiler says each
-pair of devices exchanges must be those that the runtime counts. A failing case is
-printed with its seed and keeps its files, and so is an operator of the frontend
-that no network has. Prints a last line `N passed, M failed`.
+below 1e-6. With --emulation the emitted programs are CUDA ones and run on
+emulated GPUs (test/cuda-emulation, built in DIR), a seed of theirs a case. In the
+first --counted cases the bytes that the compiler says each pair of devices
+exchanges must be those that the runtime counts. A failing case is printed with its
+seed and keeps its files, and so is an operator of the frontend that no network has.
+Prints a last line `N passed, M failed`.
 """
 
 import argparse
@@ -71,8 +73,9 @@ def random_order(rng, layers):
     return lanes
 
 
-def run(command):
+def run(command, **variables):
     result = subprocess.run(command, text=True, errors="replace",
+                            env={**os.environ, **variables},
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}\nexit code "
@@ -80,12 +83,13 @@ def run(command):
     return result.stdout
 
 
-def train(command, folder, name):
+def train(command, folder, name, **variables):
     log, out = f"{folder}/{name}.jsonl", f"{folder}/{name}"
     run(command + ["--data=synthetic", "--steps=3", "--no-shuffle", "--lr=0.05",
                    "--weight-decay=1e-3", "--seed=7", "--deterministic",
-                   "--threads=2", f"--log={log}", f"--checkpoint-dir={out}",
-                   "--checkpoint-every=3"])
+                   f"--log={log}", f"--checkpoint-dir={out}",
+                   "--checkpoint-every=3"],
+        **{"OMP_NUM_THREADS": "2", **variables})
     with open(log) as lines:
         records = [json.loads(line) for line in lines]
     steps = [r for r in records if "loss" in r and "lr" in r]
@@ -126,6 +130,18 @@ def distance(one, other):
     return max(losses, (square / norm) ** 0.5)
 
 
+def build(flags, folder, args):
+    """Makes the emitted program; returns its path."""
+    program = f"{folder}/trainer"
+    if not args.emulation:
+        run(["lwcc", *flags, "--target=cpu", "-o", program])
+        return program
+    source = f"{folder}/source"
+    run(["lwcc", *flags, "--target=cuda", "--emit=source", "-o", source])
+    run([os.path.abspath(f"{args.emulation}/bin/emulate"), source, program])
+    return program
+
+
 def check(seed, args, emitted):
     """The distance of a case; raises RuntimeError with what failed."""
     rng = random.Random(seed)
@@ -146,9 +162,11 @@ def check(seed, args, emitted):
         if seed - args.first < args.counted:
             check_traffic(flags, folder)
         if emitted:
-            run(["lwcc", *flags, "--target=cpu", "-o", f"{folder}/trainer"])
+            program, variables = build(flags, folder, args), {
+                "LWCC_EMULATED_GPUS": str(devices),
+                "LWCC_EMULATION_SEED": str(seed)}
             result = max(result, distance(
-                train([f"{folder}/trainer"], folder, "emitted"), whole))
+                train([program], folder, "trained", **variables), whole))
         if not result <= 1e-4:
             raise RuntimeError(f"distance {result:.1e}")
     except RuntimeError as error:
@@ -166,6 +184,8 @@ def main():
     parser.add_argument("--counted", type=int, default=0,
                         help="cases whose traffic is counted")
     parser.add_argument("--max-devices", type=int, default=6)
+    parser.add_argument("--emulation", metavar="DIR",
+                        help="emitted programs run on emulated GPUs, built here")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
 

@@ -85,8 +85,8 @@ TemporaryFolder::make(llvm::StringRef parent) {
     llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
   llvm::sys::path::append(path, ".lwcc-XXXXXX");
   if (!mkdtemp(const_cast<char *>(path.c_str())))
-    return failed("cannot make a temporary folder " + path + ": " +
-                  std::strerror(errno));
+    return makeError("cannot make a temporary folder " + path + ": " +
+                     std::strerror(errno));
   return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(path));
 }
 

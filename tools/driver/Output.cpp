@@ -26,7 +26,7 @@ using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-Error lwcc::failed(const llvm::Twine &message) {
+Error lwcc::makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
@@ -93,14 +93,14 @@ Error lwcc::writeFile(StringRef output, llvm::ArrayRef<char> bytes,
         {.program = kind == FileKind::program, .durable = false});
     return Error::success();
   } catch (const rt::train::SystemError &error) {
-    return failed("cannot write " + output + ": " +
-                  std::generic_category().message(error.code));
+    return makeError("cannot write " + output + ": " +
+                     std::generic_category().message(error.code));
   }
 }
 
 Error lwcc::checkOutput(StringRef output) {
   auto cannot = [&](const llvm::Twine &why) {
-    return failed("cannot write " + output + ": " + why);
+    return makeError("cannot write " + output + ": " + why);
   };
   if (rt::train::isDescriptor(output.str()))
     return Error::success();

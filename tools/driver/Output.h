@@ -17,7 +17,7 @@
 namespace lwcc {
 
 /// An error that is a sentence.
-llvm::Error failed(const llvm::Twine &message);
+llvm::Error makeError(const llvm::Twine &message);
 
 /// Prints an error as lwcc does; the exit status.
 int complain(const llvm::Twine &message);

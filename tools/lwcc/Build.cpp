@@ -102,20 +102,21 @@ Expected<std::string> lwcc::findCompiler(Target target) {
     auto found = llvm::sys::findProgramByName("g++");
     if (found)
       return *found;
-    return failed("--target=cpu needs g++, which is not installed");
+    return makeError("--target=cpu needs g++, which is not installed");
   }
   std::string nvcc = findNvcc();
   if (!nvcc.empty() &&
       !fs::exists(installation().libraries + "/liblwcc_rt_cuda.a"))
-    return failed("--target=cuda: this lwcc was built where CUDA was missing, "
-                  "without the runtime that a program is linked to: write the "
-                  "sources (--emit=source) and build those, or compile with "
-                  "--target=cpu");
+    return makeError(
+        "--target=cuda: this lwcc was built where CUDA was missing, "
+        "without the runtime that a program is linked to: write the "
+        "sources (--emit=source) and build those, or compile with "
+        "--target=cpu");
   if (!nvcc.empty())
     return nvcc;
-  return failed("--target=cuda needs nvcc, which is not installed: run "
-                "tools/setup.sh, which installs it, or compile with "
-                "--target=cpu");
+  return makeError("--target=cuda needs nvcc, which is not installed: run "
+                   "tools/setup.sh, which installs it, or compile with "
+                   "--target=cpu");
 }
 
 /// The lines that say what went wrong, of all that a program printed: those
@@ -148,7 +149,7 @@ Error lwcc::execute(llvm::ArrayRef<std::string> command, StringRef log) {
       /*MemoryLimit=*/0, &message, &notStarted, /*AffinityMask=*/nullptr,
       /*DetachProcess=*/true); // with its own children, to end them together
   if (notStarted)
-    return failed("cannot run " + command[0] + ": " + message);
+    return makeError("cannot run " + command[0] + ": " + message);
   setRunningChild(process.Pid);
   process = llvm::sys::Wait(process, std::nullopt, &message);
   setRunningChild(0);
@@ -159,8 +160,8 @@ Error lwcc::execute(llvm::ArrayRef<std::string> command, StringRef log) {
   std::string how = process.ReturnCode > 0
                         ? "exit code " + std::to_string(process.ReturnCode)
                         : message;
-  return failed(command[0] + " failed (" + how + ")" +
-                (gist.empty() ? "" : ":\n" + gist));
+  return makeError(command[0] + " failed (" + how + ")" +
+                   (gist.empty() ? "" : ":\n" + gist));
 }
 
 /// Copies a finished file to its place.
@@ -168,7 +169,7 @@ static Error install(StringRef file, const llvm::Twine &place, FileKind kind) {
   auto bytes = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
                                            /*RequiresNullTerminator=*/false);
   if (!bytes)
-    return failed("cannot read " + file + ": " + bytes.getError().message());
+    return makeError("cannot read " + file + ": " + bytes.getError().message());
   return writeFile(place.str(), (*bytes)->getBuffer(), kind);
 }
 

@@ -32,7 +32,7 @@ static Expected<std::string> libraryOf(Target target, StringRef name,
     return std::move(error);
   auto text = llvm::MemoryBuffer::getFile(log);
   if (!text)
-    return failed("cannot read " + log + ": " + text.getError().message());
+    return makeError("cannot read " + log + ": " + text.getError().message());
   return (*text)->getBuffer().trim().str();
 }
 

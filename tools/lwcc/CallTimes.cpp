@@ -39,12 +39,12 @@ llvm::Error Reader::readDescription(const json::Object &about) {
         {"precision", &times.precision}}) {
     std::optional<StringRef> text = about.getString(name);
     if (!text)
-      return failed("otherData: expected a text for \"" + name + "\"");
+      return makeError("otherData: expected a text for \"" + name + "\"");
     *field = text->str();
   }
   std::optional<int64_t> batch = about.getInteger("batch");
   if (!batch)
-    return failed("otherData: expected a whole number for \"batch\"");
+    return makeError("otherData: expected a whole number for \"batch\"");
   times.batch = *batch;
   if (const json::Array *threads = about.getArray("threads"))
     for (const json::Value &lane : *threads)
@@ -58,14 +58,14 @@ llvm::Error Reader::readCall(const json::Object &event) {
   auto begin = event.getNumber("ts"), duration = event.getNumber("dur");
   auto lane = event.getInteger("tid");
   if (!about || !name || !phase || !begin || !duration || !lane)
-    return failed("expected \"name\", \"cat\", \"tid\", \"ts\", \"dur\" and "
-                  "\"args\"");
+    return makeError("expected \"name\", \"cat\", \"tid\", \"ts\", \"dur\" and "
+                     "\"args\"");
   auto layer = about->getString("layer");
   auto step = about->getInteger("step"), call = about->getInteger("call");
   if (!layer || !step || !call)
-    return failed("args: expected \"layer\", \"step\" and \"call\"");
+    return makeError("args: expected \"layer\", \"step\" and \"call\"");
   if (*lane < 0 || *call < 0 || *duration < 0)
-    return failed("\"tid\", \"call\" and \"dur\" cannot be below 0");
+    return makeError("\"tid\", \"call\" and \"dur\" cannot be below 0");
   times.calls.push_back({name->str(), layer->str(), phase->str(),
                          static_cast<size_t>(*lane), static_cast<size_t>(*call),
                          *step, *begin * 1e-6, *duration * 1e-6});
@@ -76,33 +76,34 @@ llvm::Error Reader::read(const json::Object &trace) {
   const json::Object *about = trace.getObject("otherData");
   const json::Array *events = trace.getArray("traceEvents");
   if (!about || !events)
-    return failed("it is no trace of a trainer: expected \"traceEvents\" and "
-                  "\"otherData\"");
+    return makeError(
+        "it is no trace of a trainer: expected \"traceEvents\" and "
+        "\"otherData\"");
   if (llvm::Error error = readDescription(*about))
     return error;
   for (auto [i, value] : llvm::enumerate(*events)) {
     const json::Object *event = value.getAsObject();
-    llvm::Error error = !event ? failed("expected an object")
+    llvm::Error error = !event ? makeError("expected an object")
                         : event->getString("ph") == "X"
                             ? readCall(*event)
                             : llvm::Error::success();
     if (error)
-      return failed("traceEvents[" + llvm::Twine(i) +
-                    "]: " + llvm::toString(std::move(error)));
+      return makeError("traceEvents[" + llvm::Twine(i) +
+                       "]: " + llvm::toString(std::move(error)));
   }
   if (times.calls.empty())
-    return failed("it has no calls");
+    return makeError("it has no calls");
   return llvm::Error::success();
 }
 
 Expected<CallTimes> CallTimes::read(StringRef traceFile) {
   auto wrong = [&](const llvm::Twine &why) {
-    return failed("trace '" + traceFile + "': " + why);
+    return makeError("trace '" + traceFile + "': " + why);
   };
   auto buffer = readInput(traceFile, mostJsonBytes);
   if (!buffer)
-    return failed("cannot read trace '" + traceFile +
-                  "': " + llvm::toString(buffer.takeError()));
+    return makeError("cannot read trace '" + traceFile +
+                     "': " + llvm::toString(buffer.takeError()));
   std::vector<std::string> mistakes;
   json::Value value = nullptr;
   const json::Object *trace =

@@ -20,7 +20,7 @@ using namespace lwcc;
 namespace cl = llvm::cl;
 
 namespace {
-struct Flags : private ForgetLibraryOptions {
+struct MachineFlags : private ForgetLibraryOptions {
   cl::OptionCategory category{"Options"};
   cl::opt<std::string> name{cl::Positional, cl::desc("<machine>"),
                             cl::cat(category)};
@@ -72,7 +72,7 @@ static void printList() {
                   "one processor\n";
 }
 
-static int writeProbed(const Flags &flags, Target target) {
+static int writeProbed(const MachineFlags &flags, Target target) {
   std::string file = flags.output.getValue();
   if (file.empty())
     file = probedFile(target);
@@ -101,7 +101,7 @@ static int writeProbed(const Flags &flags, Target target) {
 }
 
 int lwcc::machineMain(int argc, char **argv) {
-  Flags flags;
+  MachineFlags flags;
   std::vector<std::string> mistakes = parseFlags(
       argc, argv,
       "lwcc machine: what plans are priced for. NAME prints a built-in "

@@ -31,7 +31,7 @@ Error FolderContents::addFile(StringRef path, StringRef from, FileKind kind) {
   auto bytes = llvm::MemoryBuffer::getFile(from, /*IsText=*/false,
                                            /*RequiresNullTerminator=*/false);
   if (!bytes)
-    return failed("cannot read " + from + ": " + bytes.getError().message());
+    return makeError("cannot read " + from + ": " + bytes.getError().message());
   copies.push_back(std::move(*bytes));
   StringRef text = copies.back()->getBuffer();
   files[path.str()] = {llvm::ArrayRef(text.data(), text.size()), kind};
@@ -52,7 +52,7 @@ Error FolderContents::addFolder(StringRef to, StringRef from, StringRef skip) {
     }
   }
   if (code)
-    return failed("cannot read " + from + ": " + code.message());
+    return makeError("cannot read " + from + ": " + code.message());
   return Error::success();
 }
 
@@ -162,15 +162,16 @@ static Error checkForeign(StringRef folder, const FolderContents &contents,
       llvm::join(llvm::ArrayRef(foreign).take_front(shown), ", ");
   if (foreign.size() > shown)
     names += " and " + std::to_string(foreign.size() - shown) + " more";
-  return failed("cannot write " + folder +
-                ": in the way are files that lwcc did not write, or that were "
-                "changed since (" +
-                names + "); move them away or take another folder");
+  return makeError(
+      "cannot write " + folder +
+      ": in the way are files that lwcc did not write, or that were "
+      "changed since (" +
+      names + "); move them away or take another folder");
 }
 
 Error lwcc::checkFolder(StringRef folder) {
   auto cannot = [&](const llvm::Twine &why) {
-    return failed("cannot write " + folder + ": " + why);
+    return makeError("cannot write " + folder + ": " + why);
   };
   std::string place = folder.str();
   if (!isThere(place)) {
@@ -222,7 +223,7 @@ static Error writeContents(StringRef folder, const FolderContents &contents,
     if (!code)
       code = fs::rename((*staged)->file(std::to_string(i)), to);
     if (code)
-      return failed("cannot write " + to + ": " + code.message());
+      return makeError("cannot write " + to + ": " + code.message());
   }
   // What an earlier program had and this one has not.
   for (const auto &[name, hash] : before.rows)
@@ -241,7 +242,7 @@ Error lwcc::writeFolder(StringRef folder, const FolderContents &contents) {
     return error;
   const bool isNew = !fs::exists(folder);
   if (std::error_code code = fs::create_directory(folder))
-    return failed("cannot write " + folder + ": " + code.message());
+    return makeError("cannot write " + folder + ": " + code.message());
   Error error = writeContents(folder, contents, manifest);
   if (error && isNew)
     fs::remove(folder); // unless something is in it by now

@@ -147,15 +147,15 @@ static Expected<System> askForGpus(StringRef folder) {
   const std::string none = "--target=cuda: no GPU to probe: ";
   auto program = llvm::sys::findProgramByName("nvidia-smi");
   if (!program)
-    return failed(none + "no nvidia-smi, so no driver, is installed here");
+    return makeError(none + "no nvidia-smi, so no driver, is installed here");
   std::string log = (folder + "/gpus").str();
   if (Error error = execute({*program, "--format=csv,noheader,nounits",
                              "--query-gpu=memory.total,compute_cap"},
                             log))
-    return failed(none + llvm::toString(std::move(error)));
+    return makeError(none + llvm::toString(std::move(error)));
   auto buffer = llvm::MemoryBuffer::getFile(log, /*IsText=*/true);
   if (!buffer)
-    return failed(none + buffer.getError().message());
+    return makeError(none + buffer.getError().message());
   // "143771, 9.0", a line a GPU. Machines have equal GPUs: the first speaks
   // for all.
   System system;
@@ -163,10 +163,10 @@ static Expected<System> askForGpus(StringRef folder) {
   (*buffer)->getBuffer().trim().split(lines, '\n', -1, /*KeepEmpty=*/false);
   system.gpus = lines.size();
   if (lines.empty())
-    return failed(none + "nvidia-smi lists none");
+    return makeError(none + "nvidia-smi lists none");
   auto [mebibytes, capability] = lines[0].split(',');
   if (mebibytes.trim().getAsInteger(10, system.memory))
-    return failed(none + "nvidia-smi says '" + lines[0] + "'");
+    return makeError(none + "nvidia-smi says '" + lines[0] + "'");
   system.memory <<= 20;
   system.architecture = "sm_";
   llvm::copy_if(capability, std::back_inserter(system.architecture),
@@ -231,8 +231,8 @@ Expected<plan::Machine> lwcc::probe(Target target, int64_t gpus) {
   if (!system)
     return system.takeError();
   if (system->gpus > 0 && gpus > system->gpus)
-    return failed("--gpus=" + llvm::Twine(gpus) + ": there are " +
-                  llvm::Twine(system->gpus));
+    return makeError("--gpus=" + llvm::Twine(gpus) + ": there are " +
+                     llvm::Twine(system->gpus));
 
   Bench bench(target, system->architecture, (*folder)->name());
   Expected<CallTimes> one = bench.run("fp32", 1);

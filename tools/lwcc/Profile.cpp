@@ -156,7 +156,7 @@ Expected<Profiler::Program> Profiler::build(const plan::Plan &plan,
   if (succeeded(model))
     text = emitProgram(model->program);
   if (failed(text))
-    return lwcc::failed("a program could not be made"); // messages said why
+    return makeError("a program could not be made"); // messages said why
   TrainerSource source;
   source.target = flags.platform == "cpu" ? Target::cpu : Target::cuda;
   source.name = sanitizeName(llvm::sys::path::stem(flags.input));

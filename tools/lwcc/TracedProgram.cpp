@@ -63,13 +63,13 @@ void TracedProgram::addWaking(CallSamples &samples, const Step &step) const {
 
 llvm::Error TracedProgram::check(const CallTimes &times) const {
   if (times.hash != hash)
-    return failed("it is of another model");
+    return makeError("it is of another model");
   if (times.batch != batch)
-    return failed("it is of --batch=" + llvm::Twine(times.batch) +
-                  ", the program of " + llvm::Twine(batch));
+    return makeError("it is of --batch=" + llvm::Twine(times.batch) +
+                     ", the program of " + llvm::Twine(batch));
   if (times.precision != precision)
-    return failed("it is of --precision=" + times.precision +
-                  ", the program of " + precision);
+    return makeError("it is of --precision=" + times.precision +
+                     ", the program of " + precision);
   size_t all = 0;
   for (const std::vector<Call> &lane : lanes)
     all += lane.size();
@@ -80,16 +80,16 @@ llvm::Error TracedProgram::check(const CallTimes &times) const {
     if (!lane || traced.number >= lane->size() ||
         (*lane)[traced.number].function != traced.function ||
         !seen[traced.step].insert({traced.lane, traced.number}).second)
-      return failed("call " + llvm::Twine(traced.number) + " of lane " +
-                    llvm::Twine(traced.lane) + " in step " +
-                    llvm::Twine(traced.step) + ", " + traced.function +
-                    ", is not the program's");
+      return makeError("call " + llvm::Twine(traced.number) + " of lane " +
+                       llvm::Twine(traced.lane) + " in step " +
+                       llvm::Twine(traced.step) + ", " + traced.function +
+                       ", is not the program's");
   }
   for (const auto &[step, calls] : seen)
     if (calls.size() != all)
-      return failed("step " + llvm::Twine(step) + " has " +
-                    llvm::Twine(calls.size()) + " calls, the program " +
-                    llvm::Twine(all));
+      return makeError("step " + llvm::Twine(step) + " has " +
+                       llvm::Twine(calls.size()) + " calls, the program " +
+                       llvm::Twine(all));
   return llvm::Error::success();
 }
 

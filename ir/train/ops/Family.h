@@ -100,10 +100,6 @@ inline LogicalResult expectAxis(Operation *op, int64_t axis, Value x) {
 // Gradients
 //===----------------------------------------------------------------------===//
 
-inline RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The gradient in front of a fused ReLU: 0 where y <= 0, else dy. The
 /// op's own result y is the ReLU's result.
 Value throughRelu(OpBuilder &builder, Location loc, bool relu, Value dy,

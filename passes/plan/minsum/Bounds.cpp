@@ -5,13 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 using namespace lwcc;
 using namespace lwcc::plan;
-
-static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 namespace {
 class Bounder {

@@ -4,7 +4,6 @@
 #include "passes/plan/minsum/Factors.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <set>
 
@@ -63,7 +62,7 @@ static std::vector<bool> deadEnds(const MinSum &problem, int variable,
       more = 0;
       for (const Rows &rows : all) {
         const double *a = rows[good], *b = rows[x];
-        double worst = -std::numeric_limits<double>::infinity();
+        double worst = -infinity;
         for (size_t i = 0; i < rows.length; ++i)
           worst = std::max(worst, a[i] - b[i]);
         more += worst;

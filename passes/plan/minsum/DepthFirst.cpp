@@ -4,12 +4,9 @@
 #include "passes/plan/minsum/Factors.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace lwcc;
 using namespace lwcc::plan;
-
-static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 namespace {
 class Search {

@@ -7,7 +7,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -71,7 +70,7 @@ static void leastSums(const double *base, llvm::ArrayRef<const double *> terms,
   for (size_t block = 0; block < blocks; ++block) {
     Lanes least[registers];
     for (Lanes &each : least)
-      each = Lanes{} + std::numeric_limits<double>::infinity();
+      each = Lanes{} + infinity;
     for (size_t x = 0; x < count; ++x) {
       size_t at = (block * count + x) * lanes;
 #pragma GCC unroll 4

@@ -7,7 +7,6 @@
 #include "passes/plan/minsum/LeastOver.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 using namespace lwcc;
@@ -97,7 +96,7 @@ private:
 /// The variable with the smallest table to be made, the first of those.
 int Solver::cheapest() const {
   int best = -1;
-  double least = std::numeric_limits<double>::infinity();
+  double least = infinity;
   for (int v : remaining)
     if (double work = workOf(v); work < least) {
       least = work;
@@ -115,7 +114,7 @@ void Solver::fix(int variable) {
     if (!llvm::is_contained(factor.variables, variable))
       continue;
     Strides s(factor, variable, values);
-    std::vector<double> low(count, std::numeric_limits<double>::infinity());
+    std::vector<double> low(count, infinity);
     std::vector<double> high(count, 0);
     for (auto [i, cost] : llvm::enumerate(factor.costs)) {
       size_t value = i / s.inner % count;
@@ -184,7 +183,7 @@ void Solver::add(Factor made) {
 /// What is best for an eliminated variable when the later ones are chosen.
 int Solver::bestOf(const Elimination &step, std::vector<int> choice) const {
   int best = 0;
-  double least = std::numeric_limits<double>::infinity();
+  double least = infinity;
   for (int x = 0; x < values[step.variable]; ++x) {
     choice[step.variable] = x;
     double sum = 0;

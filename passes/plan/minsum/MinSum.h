@@ -24,9 +24,13 @@
 #define LWCC_PASSES_PLAN_MINSUM_MINSUM_H
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace lwcc::plan {
+
+/// The cost of what cannot be.
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Factor {
   std::vector<int> variables; ///< different ones, in rising order

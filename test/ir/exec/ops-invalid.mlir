@@ -384,3 +384,48 @@ exec.program @p {
   // expected-error @+1 {{is a view of @part, which is a window itself}}
   exec.buffer activation @inner : tensor<2x4xf32> on @d view @part window [1, 0] at 16
 }
+
+// -----
+
+// A transfer copies bytes: of a window it would bring others.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4x8xf32> on @d at -1
+  exec.buffer activation @part : tensor<4x4xf32> on @d view @x window [0, 2] at 8
+  exec.buffer activation @y : tensor<4x4xf32> on @d at -1
+  exec.sequence @train_step {
+    // expected-error @+1 {{reads @part, which is a window, but takes dense tensors only}}
+    exec.call "transfer" [@part] -> [@y] on @l for "a" forward
+  }
+}
+
+// -----
+
+// A sum reads all its terms with the strides of the first.
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4x8xf32> on @d at -1
+  exec.buffer activation @part : tensor<4x4xf32> on @d view @x window [0, 2] at 8
+  exec.buffer activation @y : tensor<4x4xf32> on @d at -1
+  exec.buffer activation @z : tensor<4x4xf32> on @d at -1
+  exec.sequence @train_step {
+    // expected-error @+1 {{reads @part with other strides than @y}}
+    exec.call "sum" [@y, @part] -> [@z] on @l for "a" forward
+  }
+}
+
+// -----
+
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @x : tensor<4x8xf32> on @d at -1
+  exec.buffer activation @part : tensor<4x4xf32> on @d view @x window [0, 2] at 8
+  exec.buffer activation @y : tensor<4x4xf32> on @d at -1
+  exec.sequence @train_step {
+    // expected-error @+1 {{writes to @part, which is a window; results are dense}}
+    exec.call "sum" [@y] -> [@part] on @l for "a" forward
+  }
+}

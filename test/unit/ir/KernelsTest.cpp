@@ -150,6 +150,21 @@ TEST_F(KernelsTest, UpdatesAreInPlace) {
             train::Sharing::forbidden);
 }
 
+TEST_F(KernelsTest, OnlyConcatsAndSumsReadPartsWhereTheyLie) {
+  for (RegisteredOperationName op :
+       context.getRegisteredOperationsByDialect("train")) {
+    const train::Kernel *kernel = op.getInterface<train::KernelOpInterface>();
+    if (!kernel)
+      continue;
+    train::Parts expected = train::Parts::never;
+    if (op.getStringRef() == "train.concat")
+      expected = train::Parts::each;
+    else if (op.getStringRef() == "train.sum")
+      expected = train::Parts::alike;
+    EXPECT_EQ(kernel->parts(), expected) << op.getStringRef().str();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Movement
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,7 @@ using namespace lwcc::plan;
 
 namespace {
 
-std::vector<std::string> mistakesIn(llvm::StringRef text) {
+std::vector<std::string> mistakesInMachine(llvm::StringRef text) {
   Machine machine;
   return machineFromJson(text, machine);
 }
@@ -33,13 +33,14 @@ TEST(Machine, devicesInTurnFillNodeAfterNode) {
 
 TEST(Machine, allMistakesOfAFileAreReported) {
   EXPECT_EQ(
-      mistakesIn("{\n  \"a\":\n}"),
+      mistakesInMachine("{\n  \"a\":\n}"),
       std::vector<std::string>{
           "line 3, column 1: syntax error while parsing value - unexpected "
           "'}'; expected '[', '{', or a literal"});
-  EXPECT_EQ(mistakesIn("[]"), std::vector<std::string>{"expected an object"});
+  EXPECT_EQ(mistakesInMachine("[]"),
+            std::vector<std::string>{"expected an object"});
   EXPECT_EQ(
-      mistakesIn(R"({"nodes": 0, "gpus": 2, "speed": 1,
+      mistakesInMachine(R"({"nodes": 0, "gpus": 2, "speed": 1,
           "device": {"fp32": -1, "bandwith": 3, "memory": 0}})"),
       (std::vector<std::string>{
           "\"version\" is missing",
@@ -50,7 +51,7 @@ TEST(Machine, allMistakesOfAFileAreReported) {
           "unknown field \"device.bandwith\", did you mean \"bandwidth\"?",
           "\"link\" is missing", "unknown field \"speed\""}));
   EXPECT_EQ(
-      mistakesIn(R"({"version": 1, "gpus": 4, "link": {"bandwidth": 1},
+      mistakesInMachine(R"({"version": 1, "gpus": 4, "link": {"bandwidth": 1},
           "device": {"fp32": 1, "bandwidth": 1, "memory": 1},
           "switch": {"gpus": 3, "speed": 1}})"),
       (std::vector<std::string>{
@@ -58,7 +59,7 @@ TEST(Machine, allMistakesOfAFileAreReported) {
           "\"switch.gpus\" is 3, which does not divide the 4 of a "
           "node"}));
   // Nodes that nothing joins.
-  EXPECT_EQ(mistakesIn(R"({"version": 1, "nodes": 2,
+  EXPECT_EQ(mistakesInMachine(R"({"version": 1, "nodes": 2,
           "device": {"fp32": 1e12, "bandwidth": 1e11, "memory": 1e9}})"),
             std::vector<std::string>{"\"network\" is missing"});
 }

@@ -104,8 +104,8 @@ TEST_F(MeaningTest, reshapes) {
           forEachIndex(to, [&](const Shape &index) {
             places[addressOf(to, index)] = source[next++];
           });
-          meaning::Operation reshape{"reshape",        "",        0, {},
-                                     {tensorOf(from)}, {type(to)}};
+          meaning::Application reshape{"reshape",        "",        0, {},
+                                       {tensorOf(from)}, {type(to)}};
           check(evaluator.evaluate(reshape)[0], places, consecutive(places));
         }
   EXPECT_GT(moved, 0);
@@ -128,7 +128,7 @@ TEST_F(MeaningTest, transposes) {
             source[perm[d]] = index[d];
           places[addressOf(to, index)] = addressOf(from, source);
         });
-        meaning::Operation transpose{
+        meaning::Application transpose{
             "transpose",      "",        0, fields({{"perm", list(perm)}}),
             {tensorOf(from)}, {type(to)}};
         check(evaluator.evaluate(transpose)[0], places, consecutive(places));
@@ -148,7 +148,7 @@ TEST_F(MeaningTest, transposesByNoPermutation) {
       Shape sorted = perm;
       llvm::sort(sorted);
       bool isPermutation = llvm::equal(sorted, llvm::seq<int64_t>(0, rank));
-      meaning::Operation transpose{
+      meaning::Application transpose{
           "transpose",      "",          0, fields({{"perm", list(perm)}}),
           {tensorOf(ones)}, {type(ones)}};
       check(evaluator.evaluate(transpose)[0], {0}, isPermutation);
@@ -178,7 +178,7 @@ TEST_F(MeaningTest, slices) {
               source[d] = start[d] + index[d] * step[d];
             places[addressOf(part, index)] = addressOf(whole, source);
           });
-          meaning::Operation slice{
+          meaning::Application slice{
               "slice",
               "",
               0,
@@ -216,13 +216,14 @@ TEST_F(MeaningTest, splitsAndConcatsAreSlicesOfTheWhole) {
             });
             dense &= consecutive(places);
           }
-          meaning::Operation split{"split",
-                                   "",
-                                   0,
-                                   fields({{"axis", number(axis)},
-                                           {"sizes", list({cut, high[axis]})}}),
-                                   {tensorOf(whole)},
-                                   {type(low), type(high)}};
+          meaning::Application split{
+              "split",
+              "",
+              0,
+              fields(
+                  {{"axis", number(axis)}, {"sizes", list({cut, high[axis]})}}),
+              {tensorOf(whole)},
+              {type(low), type(high)}};
           auto parts = evaluator.evaluate(split);
           for (auto [part, places] : llvm::zip_equal(parts, sources))
             check(part, places, consecutive(places));
@@ -230,7 +231,7 @@ TEST_F(MeaningTest, splitsAndConcatsAreSlicesOfTheWhole) {
           split.results[1] = type(whole);
           EXPECT_NE(Evaluator::numberOf(evaluator.evaluate(split)[0]),
                     Evaluator::numberOf(parts[0]));
-          meaning::Operation concat{
+          meaning::Application concat{
               "concat",
               "",
               0,
@@ -251,8 +252,8 @@ TEST_F(MeaningTest, splitsAndConcatsAreSlicesOfTheWhole) {
 TEST_F(MeaningTest, everythingElseDependsOnAllItIsGiven) {
   Shape shape = {2, 3};
   Tensor a = tensorOf(shape), b = tensorOf(shape, 6);
-  meaning::Operation map{"map", "x0 + x1", 2, {}, {a, b}, {type(shape)}};
-  std::vector<meaning::Operation> others(8, map);
+  meaning::Application map{"map", "x0 + x1", 2, {}, {a, b}, {type(shape)}};
+  std::vector<meaning::Application> others(8, map);
   others[0].expression = "x0 - x1";
   others[1].operands = {b, a};
   others[2].callee = "sum";
@@ -266,7 +267,7 @@ TEST_F(MeaningTest, everythingElseDependsOnAllItIsGiven) {
   for (auto &other : others)
     EXPECT_NE(number, Evaluator::numberOf(evaluator.evaluate(other)[0]));
   // An optional tensor may be left out, or listed as absent.
-  meaning::Operation absent = map;
+  meaning::Application absent = map;
   absent.operands.push_back({});
   EXPECT_EQ(number, Evaluator::numberOf(evaluator.evaluate(absent)[0]));
 }

@@ -39,7 +39,7 @@ Plan read(llvm::StringRef text) {
   return plan;
 }
 
-std::vector<std::string> mistakesIn(llvm::StringRef text) {
+std::vector<std::string> mistakesInPlan(llvm::StringRef text) {
   Plan plan;
   return fromJson(text, plan);
 }
@@ -86,7 +86,7 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
     return "{\"version\": 1, \"layers\": {\"fc\": " + fields.str() + "}}";
   };
   auto mistakeIn = [](llvm::StringRef text) {
-    std::vector<std::string> mistakes = mistakesIn(text);
+    std::vector<std::string> mistakes = mistakesInPlan(text);
     EXPECT_EQ(mistakes.size(), 1u);
     return mistakes.empty() ? "" : mistakes[0];
   };
@@ -123,7 +123,7 @@ TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
                                                   {"conv1", 1},
                                                   {"fc", 0, Phase::backward},
                                                   {"x[y]", {}}}}}));
-  EXPECT_EQ(mistakesIn(R"({"version": 1, "layers": {}, "order":
+  EXPECT_EQ(mistakesInPlan(R"({"version": 1, "layers": {}, "order":
       {"0.0": ["a"], "0.0.0": 3, "0.0.1": [4]}})"),
             (std::vector<std::string>{
                 "order: expected a list of layers for a place "
@@ -145,7 +145,7 @@ TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
 }
 
 TEST(Plan, allMistakesOfAFileAreReported) {
-  EXPECT_EQ(mistakesIn(R"({"version": 1, "batch": "x", "layer": 1,
+  EXPECT_EQ(mistakesInPlan(R"({"version": 1, "batch": "x", "layer": 1,
       "layers": {"a": {"n": 0, "q": 1}, "b": 7}})"),
             (std::vector<std::string>{
                 "expected a number of at least 0 for \"batch\", found \"x\"",

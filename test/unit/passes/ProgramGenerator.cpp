@@ -69,7 +69,8 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
   for (BufferOp in : ins) {
     unread.erase(ref(in));
     if (in && deviceOf(in) != device &&
-        !(called->mayLieElsewhere(here.size()) && below(2))) {
+        !(called->mayLieElsewhere(here.size()) &&
+          (in.getWindow() || below(2)))) {
       BufferOp copy =
           buffer(Role::activation, shape(in), device,
                  cast<RankedTensorType>(in.getType()).getElementType());

@@ -187,13 +187,15 @@ void Generator::parts() {
     extent = std::max<int64_t>(1, all - 1 - below(2));
     begin.push_back(below(all - extent + 1));
   }
-  BufferOp part = view(whole, to, byteOf(whole.getTensorType(), begin));
-  part.setWindow(begin);
+  auto window = [&](ArrayRef<int64_t> begin) {
+    BufferOp part = view(whole, to, byteOf(whole.getTensorType(), begin));
+    part.setWindow(begin);
+    return part;
+  };
+  BufferOp part = window(begin);
   unread.erase(ref(whole));
-  if (below(3) == 0)
-    emit("transfer", {part}, {fresh(to)});
-  else if (below(2) && !onlyMovements)
-    emit("sum", {part, valueLike(to)}, {fresh(to)});
+  if (below(2) && !onlyMovements)
+    emit("sum", {part, window(Dims(begin.size(), 0))}, {fresh(to)});
   else
     emit("concat", {part}, {fresh(to)},
          with({{"axis", builder.getI64IntegerAttr(0)}}));

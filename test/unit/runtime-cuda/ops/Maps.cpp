@@ -112,7 +112,9 @@ static void checkElements(Bench &bench, const Dims &dims, const Dims &second) {
   Host a = randomInts(dims, 0, 255), b = randomInts(second, -100, 100),
        c = random(dims), y(dims);
   forEach(dims, [&](const Dims &o) {
-    y.at(o) = std::trunc((a.at(o) - broadcast(b, o)) * c.at(o));
+    // Rounded as the kernel's product is, or a whole number is missed.
+    y.at(o) =
+        std::trunc(static_cast<float>((a.at(o) - broadcast(b, o)) * c.at(o)));
   });
   Tensor ta = bench.input(a, rt::DType::u8),
          tb = bench.input(b, rt::DType::i32), tc = bench.input(c),
@@ -167,4 +169,53 @@ void check::checkMaps(Bench &bench) {
   bench.run(
       [&](rt::Lane &lane) { rt::map<kernels::functions>(lane, ty, {ta, tb}); });
   bench.expect("map of every function", ty, y);
+}
+
+/// A kernel that draws random numbers gives a part of a tensor the numbers of
+/// the elements that it has there in the whole.
+static void checkDrawnPart(Bench &bench, const Dims &whole, const Dims &begin,
+                           const Dims &dims) {
+  bench.clear();
+  rt::StepScalars s;
+  s.seed = 99;
+  s.step = 3;
+  Host place(whole), x = random(dims), y(dims);
+  for (int64_t i = 0; i < place.elements(); ++i)
+    place.v[i] = static_cast<double>(i);
+  forEach(dims, [&](const Dims &o) {
+    Dims i = o;
+    for (size_t d = 0; d < i.size(); ++d)
+      i[d] += begin[d];
+    y.at(o) = x.at(o) * rt::dropout_mask(s, static_cast<uint64_t>(place.at(i)),
+                                         0.5f, 123u);
+  });
+  Tensor tx = bench.input(x), ty = bench.output(dims), ts = bench.scalars(s);
+  bench.run([&](rt::Lane &lane) {
+    rt::map<kernels::dropout>(lane, ty, {tx}, ts,
+                              {.begin = begin, .dims = whole});
+  });
+  bench.expect("map of the element's index in the whole", ty, y);
+}
+
+/// Extents that broadcast to `dims`: some are 1, leading ones are left out.
+static Dims drawBroadcast(const Dims &dims) {
+  Dims to(dims.begin() + draw(0, int64_t(dims.size())), dims.end());
+  for (int64_t &extent : to)
+    extent = draw(0, 1) ? extent : 1;
+  return to;
+}
+
+void check::drawMap(Bench &bench) {
+  Dims dims = drawDims(0, 5);
+  const Dims second = drawBroadcast(dims);
+  checkBroadcast(bench, dims, second, drawBroadcast(dims));
+  checkElements(bench, dims, second);
+  dims = drawDims(1, 5);
+  Dims begin, part;
+  for (int64_t extent : dims) {
+    begin.push_back(draw(0, extent - 1));
+    part.push_back(draw(1, extent - begin.back()));
+  }
+  checkDropout(bench, dims);
+  checkDrawnPart(bench, dims, begin, part);
 }

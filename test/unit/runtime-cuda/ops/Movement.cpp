@@ -3,6 +3,7 @@
 #include "OpsCheck.h"
 #include "runtime/core/HostCopy.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -41,8 +42,9 @@ static void checkReshape(Bench &bench, const Dims &from, const Dims &to,
   bench.expect("reshape", ty, y);
 }
 
+/// With `parts`, the pieces to join lie inside larger tensors.
 static void checkConcat(Bench &bench, const Dims &dims, int64_t axis,
-                        const std::vector<int64_t> &sizes) {
+                        const std::vector<int64_t> &sizes, bool parts) {
   bench.clear();
   Dims whole = dims;
   whole[axis] = 0;
@@ -62,7 +64,19 @@ static void checkConcat(Bench &bench, const Dims &dims, int64_t axis,
       piece.at(i) = y.at(o);
     });
     begin += size;
-    inputs.push_back(bench.input(piece));
+    Host around(part);
+    const Dims first(part.size(), parts ? 1 : 0);
+    for (size_t d = 0; d < part.size(); ++d)
+      around.dims[d] += 2 * first[d];
+    around = random(around.dims);
+    forEach(part, [&](const Dims &i) {
+      Dims o = i;
+      for (size_t d = 0; d < o.size(); ++d)
+        o[d] += first[d];
+      around.at(o) = piece.at(i);
+    });
+    inputs.push_back(
+        rt::windowOf(bench.input(around), first.data(), part.data()));
     // The second piece is one that nobody reads.
     outputs.push_back(outputs.size() == 1 ? Tensor{} : bench.output(part));
     pieces.push_back(piece);
@@ -131,10 +145,12 @@ void check::checkMovement(Bench &bench) {
     checkReshape(bench, {6, 4}, {3, 8}, type);
     checkReshape(bench, {2, 12, 5, 5}, {2, 3, 4, 25}, type);
   }
-  checkConcat(bench, {2, 0, 5, 5}, 1, {8, 4, 16});
-  checkConcat(bench, {2, 0, 5, 5}, 1, {3, 1, 5});
-  checkConcat(bench, {2, 4, 0, 3}, 2, {1, 2, 4});
-  checkConcat(bench, {0, 7}, 0, {2, 3, 1});
+  for (bool parts : {false, true}) {
+    checkConcat(bench, {2, 0, 5, 5}, 1, {8, 4, 16}, parts);
+    checkConcat(bench, {2, 0, 5, 5}, 1, {3, 1, 5}, parts);
+    checkConcat(bench, {2, 4, 0, 3}, 2, {1, 2, 4}, parts);
+    checkConcat(bench, {0, 7}, 0, {2, 3, 1}, parts);
+  }
   checkPad(bench, {2, 3, 5, 4}, {2, 3, 8, 9}, {0, 0, 1, 2});
   checkPad(bench, {2, 3, 5, 4}, {2, 4, 3, 7}, {0, 1, -1, 2});
   checkPad(bench, {5}, {3}, {-9});
@@ -155,6 +171,57 @@ void check::checkMovement(Bench &bench) {
     bench.expect("fill of bytes", bytes, Host(dims, 7));
     bench.expect("fill", y, Host(dims, 7));
   }
+}
+
+/// How a shape of other extents, and perhaps rank, has the same elements.
+static Dims drawReshaped(const Dims &dims) {
+  int64_t rest = 1;
+  for (int64_t extent : dims)
+    rest *= extent;
+  Dims to(static_cast<size_t>(draw(rest == 1 ? 0 : 1, 5)), 1);
+  for (int64_t prime = 2; rest > 1; ++prime)
+    for (; rest % prime == 0; rest /= prime)
+      to[static_cast<size_t>(draw(0, int64_t(to.size()) - 1))] *= prime;
+  return to;
+}
+
+void check::drawMovement(Bench &bench) {
+  Dims dims = drawDims(1, 5);
+  std::vector<int64_t> perm;
+  for (size_t d = 0; d < dims.size(); ++d)
+    perm.insert(perm.begin() + draw(0, int64_t(d)), int64_t(d));
+  checkTranspose(bench, dims, perm);
+
+  dims = drawDims(0, 5);
+  const DType types[] = {DType::f32, DType::i32, DType::u8};
+  const Dims reshaped = drawReshaped(dims);
+  checkReshape(bench, dims, reshaped, types[draw(0, 2)]);
+
+  dims = drawDims(1, 5);
+  std::vector<int64_t> sizes;
+  for (int64_t count = draw(1, 5); count > 0; --count)
+    sizes.push_back(draw(1, 6));
+  const bool parts = draw(0, 1);
+  checkConcat(bench, dims, draw(0, int64_t(dims.size()) - 1), sizes, parts);
+
+  dims = drawDims(1, 5);
+  Dims to = dims;
+  std::vector<int64_t> low, start, step;
+  for (int64_t &extent : to) {
+    low.push_back(draw(-4, 4));
+    extent = std::max<int64_t>(1, extent + draw(-4, 4));
+  }
+  checkPad(bench, dims, to, low);
+
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t stride = draw(1, 3), most = (dims[d] - 1) / stride + 1;
+    to[d] = draw(1, most);
+    const int64_t first = draw(0, dims[d] - 1 - (to[d] - 1) * stride);
+    const bool backward = draw(0, 1);
+    start.push_back(backward ? first + (to[d] - 1) * stride : first);
+    step.push_back(backward ? -stride : stride);
+  }
+  checkSlice(bench, dims, to, start, step);
 }
 
 /// Between values in logical order and memory in which they lie as a tensor

@@ -134,3 +134,21 @@ void check::checkNormalization(Bench &bench) {
       checkReduce(bench, {100, 1000}, {0, 1}, keep, mean);
     }
 }
+
+void check::drawNormalization(Bench &bench) {
+  Dims dims = drawDims(2, 5);
+  dims[0] += 1; // one element a channel has no variance to compare
+  checkBatchNorm(bench, dims, static_cast<double>(draw(-3, 3)));
+  const int64_t window = draw(1, 9);
+  checkLrn(bench, {draw(1, 3), draw(1, 20), draw(1, 6), draw(1, 6)}, window,
+           static_cast<float>(window) / 8);
+  dims = drawDims(1, 5);
+  std::vector<int64_t> axes;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (draw(0, 1))
+      axes.push_back(static_cast<int64_t>(d));
+  if (axes.empty())
+    axes.push_back(0);
+  const bool keep = draw(0, 1);
+  checkReduce(bench, dims, axes, keep, draw(0, 1));
+}

@@ -1,10 +1,11 @@
 //===- OpsCheck.cpp - Every runtime operator against plain loops ----------===//
 //
-//   ops-check [PART | --list]
+//   ops-check [--rounds=N] [--seed=N] [PART | --list]
 //
-// The bench and main; --list names the parts, a line each. Exits with 0 if all
-// comparisons hold, 1 if one fails or cannot be made, 77 if the backend has no
-// device here, 2 for an unknown part.
+// The bench and main; --list names the parts, a line each. Behind the chosen
+// cases, each part draws N more rounds of them (0), from the seed (1). Exits
+// with 0 if all comparisons hold, 1 if one fails or cannot be made, 77 if the
+// backend has no device here, 2 for an unknown part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,11 +41,12 @@ int64_t Host::offset(const Dims &index) const {
   return at;
 }
 
+static uint64_t randomState = 1;
+
 /// A step of a linear congruential generator; its upper bits.
 static uint32_t nextBits() {
-  static uint64_t state = 1;
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return static_cast<uint32_t>(state >> 33);
+  randomState = randomState * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<uint32_t>(randomState >> 33);
 }
 
 Host check::random(Dims dims, double low, double high) {
@@ -59,6 +61,18 @@ Host check::randomInts(Dims dims, int low, int high) {
   for (double &value : host.v)
     value = low + static_cast<int>(nextBits() % uint32_t(high - low + 1));
   return host;
+}
+
+int64_t check::draw(int64_t low, int64_t high) {
+  return low + static_cast<int64_t>(nextBits() % uint64_t(high - low + 1));
+}
+
+Dims check::drawDims(int64_t lowestRank, int64_t highestRank) {
+  const int64_t largest[] = {1, 5000, 70, 17, 9, 6};
+  Dims dims(static_cast<size_t>(draw(lowestRank, highestRank)));
+  for (int64_t &extent : dims)
+    extent = draw(1, largest[dims.size()]);
+  return dims;
 }
 
 void check::forEach(const Dims &dims,
@@ -78,7 +92,7 @@ void check::forEach(const Dims &dims,
 // The bench
 //===----------------------------------------------------------------------===//
 
-Bench::Bench(bool deterministic) {
+Bench::Bench(bool deterministic) : isDeterministic(deterministic) {
   rt::MachineSpec spec;
   spec.devices = {{arenaBytes}};
   spec.lanes = {{0, "main"}};
@@ -187,48 +201,80 @@ void Bench::expect(const std::string &what, Tensor result, const Host &expected,
               what.c_str(), at, got.v[at], expected.v[at], largest);
 }
 
+void Bench::expectSame(const std::string &what, Tensor one, Tensor other) {
+  if (!isDeterministic)
+    return;
+  ++checks;
+  if (read(one).v == read(other).v)
+    return;
+  ++failures;
+  std::printf("FAILED %s: other bits in a second call\n", what.c_str());
+}
+
 //===----------------------------------------------------------------------===//
 // main
 //===----------------------------------------------------------------------===//
 
+namespace {
+struct Family {
+  const char *name;
+  void (*check)(Bench &);
+  void (*draw)(Bench &); ///< or none
+};
+} // namespace
+
 int main(int argc, char **argv) {
   // What runs in a program is what is checked; who wants to know more says so.
   setenv("LWCC_GRAPH", "1", /*overwrite=*/0);
-  const std::pair<const char *, void (*)(Bench &)> all[] = {
-      {"machine", checkMachine},
-      {"maps", checkMaps},
-      {"movement", checkMovement},
-      {"products", checkProducts},
-      {"convolutions", checkConvolutions},
-      {"pooling", checkPooling},
-      {"normalization", checkNormalization},
-      {"losses", checkLosses},
-      {"optimizer", checkOptimizer}};
-  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
-    for (auto [name, check] : all)
-      std::puts(name);
-    return 0;
+  const Family all[] = {
+      {"machine", checkMachine, nullptr},
+      {"maps", checkMaps, drawMap},
+      {"movement", checkMovement, drawMovement},
+      {"products", checkProducts, drawProduct},
+      {"convolutions", checkConvolutions, drawConvolution},
+      {"pooling", checkPooling, drawPooling},
+      {"normalization", checkNormalization, drawNormalization},
+      {"losses", checkLosses, drawLoss},
+      {"optimizer", checkOptimizer, drawOptimizer}};
+  int rounds = 0;
+  uint64_t seed = 1;
+  const char *only = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--list") == 0) {
+      for (const Family &family : all)
+        std::puts(family.name);
+      return 0;
+    }
+    if (std::strncmp(argv[i], "--rounds=", 9) == 0)
+      rounds = std::atoi(argv[i] + 9);
+    else if (std::strncmp(argv[i], "--seed=", 7) == 0)
+      seed = std::strtoull(argv[i] + 7, nullptr, 10);
+    else
+      only = argv[i];
   }
   std::vector<Part> parts;
   for (bool deterministic : {false, true})
-    for (auto [name, check] : all) {
-      if (argc > 1 && std::strcmp(argv[1], name) != 0)
+    for (const Family &family : all) {
+      if (only && std::strcmp(only, family.name) != 0)
         continue;
-      auto run = [check = check, deterministic, isFirst = parts.empty()] {
+      auto run = [=, isFirst = parts.empty()] {
         Bench bench(deterministic);
         if (isFirst)
           std::printf("%s\n", bench.machine().describe().c_str());
-        check(bench);
+        family.check(bench);
+        randomState = seed;
+        for (int round = 0; family.draw && round < rounds; ++round)
+          family.draw(bench);
         return Counts{bench.checks, bench.failures};
       };
       parts.push_back(
-          {name + std::string(deterministic ? " (deterministic)" : ""), run});
+          {family.name + std::string(deterministic ? " (deterministic)" : ""),
+           run});
     }
   if (parts.empty()) {
-    std::fprintf(stderr,
-                 "ops-check: no part is called %s; there are:", argv[1]);
-    for (auto [name, check] : all)
-      std::fprintf(stderr, " %s", name);
+    std::fprintf(stderr, "ops-check: no part is called %s; there are:", only);
+    for (const Family &family : all)
+      std::fprintf(stderr, " %s", family.name);
     std::fprintf(stderr, "\n");
     return 2;
   }

@@ -41,6 +41,11 @@ Host random(Dims dims, double low = -1, double high = 1);
 /// Whole numbers in [low, high].
 Host randomInts(Dims dims, int low, int high);
 
+/// A whole number in [low, high], drawn by the same generator.
+int64_t draw(int64_t low, int64_t high);
+/// Extents of a tensor of at most some thousand elements.
+Dims drawDims(int64_t lowestRank, int64_t highestRank);
+
 /// Calls f(index) for every index, in row-major order.
 void forEach(const Dims &dims, const std::function<void(const Dims &)> &f);
 
@@ -70,6 +75,8 @@ public:
   /// times the largest magnitude of the expected values (and at least 1e-7).
   void expect(const std::string &what, rt::Tensor result, const Host &expected,
               double tolerance = 1e-5);
+  /// Where results must be the same from call to call, counts that these are.
+  void expectSame(const std::string &what, rt::Tensor one, rt::Tensor other);
   void clear();
 
   rt::Machine &machine() { return *theMachine; }
@@ -78,12 +85,13 @@ public:
 private:
   rt::Tensor place(const Dims &dims, rt::DType type, int64_t shift);
 
+  const bool isDeterministic;
   std::unique_ptr<rt::Machine> theMachine;
   int64_t used = 0;
 };
 
-/// Each checks one family of runtime/core/Ops.h; checkMachine the machine
-/// itself.
+/// Each checks one family of runtime/core/Ops.h in cases that were chosen for
+/// what their kernels distinguish; checkMachine the machine itself.
 void checkConvolutions(Bench &bench);
 void checkProducts(Bench &bench);
 void checkPooling(Bench &bench);
@@ -93,6 +101,17 @@ void checkMovement(Bench &bench);
 void checkOptimizer(Bench &bench);
 void checkMaps(Bench &bench);
 void checkMachine(Bench &bench);
+
+/// Each checks one case of its family, or several, of shapes and parameters
+/// that are drawn from all that the operators allow.
+void drawConvolution(Bench &bench);
+void drawProduct(Bench &bench);
+void drawPooling(Bench &bench);
+void drawNormalization(Bench &bench);
+void drawLoss(Bench &bench);
+void drawMovement(Bench &bench);
+void drawOptimizer(Bench &bench);
+void drawMap(Bench &bench);
 
 } // namespace lwcc::check
 

@@ -125,3 +125,22 @@ void check::checkPooling(Bench &bench) {
   for (const PoolCase &k : cases)
     checkPool(bench, k);
 }
+
+void check::drawPooling(Bench &bench) {
+  PoolCase k;
+  k.x = {draw(1, 3), draw(1, 20), draw(1, 14), draw(1, 14)};
+  k.ceil = draw(0, 1);
+  for (size_t d = 0; d < 2; ++d) {
+    // A window that fits, and padding in which no window can lie.
+    int64_t reach;
+    do {
+      k.kernel[d] = draw(1, draw(0, 9) == 0 ? 14 : 5);
+      k.dilation[d] = draw(1, 3);
+      k.stride[d] = draw(1, 4);
+      reach = (k.kernel[d] - 1) * k.dilation[d];
+      k.pad[d] = draw(0, k.kernel[d] / 2);
+      k.pad[2 + d] = draw(0, k.kernel[d] / 2);
+    } while (k.x[2 + d] + k.pad[d] + k.pad[2 + d] <= reach);
+  }
+  checkPool(bench, k);
+}

@@ -70,6 +70,8 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
   Tensor ty = bench.output(yDims), tyb = bench.output(yDims),
          tyr = bench.output(yDims), tdx = bench.output(k.x),
          tdw = bench.output(k.w), tdb = bench.output({k.w[0]});
+  Tensor again = bench.output(yDims), dxAgain = bench.output(k.x),
+         dwAgain = bench.output(k.w), dbAgain = bench.output({k.w[0]});
   rt::ConvParams params;
   params.dilation = k.dilation;
   params.group = k.x[1] / k.w[1];
@@ -83,6 +85,9 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
     conv(lane, tyr, tx, tw, tb, withRelu);
     conv_grad_input(lane, tdx, tdy, tw, params);
     conv_grad_weight(lane, tdw, tdb, tdy, tx, params);
+    conv(lane, again, tx, tw, {}, params);
+    conv_grad_input(lane, dxAgain, tdy, tw, params);
+    conv_grad_weight(lane, dwAgain, dbAgain, tdy, tx, params);
   });
   bench.expect("conv", ty, product);
   bench.expect("conv with bias", tyb, biased);
@@ -90,6 +95,10 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
   bench.expect("conv_grad_input", tdx, dx);
   bench.expect("conv_grad_weight", tdw, dw);
   bench.expect("conv_grad_weight: bias", tdb, dbias);
+  bench.expectSame("conv", ty, again);
+  bench.expectSame("conv_grad_input", tdx, dxAgain);
+  bench.expectSame("conv_grad_weight", tdw, dwAgain);
+  bench.expectSame("conv_grad_weight: bias", tdb, dbAgain);
 }
 
 void check::checkConvolutions(Bench &bench) {
@@ -169,4 +178,35 @@ void check::checkProducts(Bench &bench) {
       checkProduct(bench, {2, 3}, false, 5, 6, 7, ta, tb);
       checkProduct(bench, {2, 3}, true, 5, 6, 7, ta, tb);
     }
+}
+
+//===----------------------------------------------------------------------===//
+// Drawn
+//===----------------------------------------------------------------------===//
+
+void check::drawConvolution(Bench &bench) {
+  const int64_t groups = std::max<int64_t>(1, draw(-2, 3));
+  ConvCase k;
+  k.x = {draw(1, 3), groups * draw(1, 9), draw(1, 12), draw(1, 12)};
+  k.w = {groups * draw(1, 9), k.x[1] / groups, 0, 0};
+  for (size_t d = 0; d < 2; ++d)
+    do {
+      k.w[2 + d] = draw(1, 5);
+      k.dilation[d] = draw(1, 3);
+      k.stride[d] = draw(1, 3);
+      k.pad[d] = draw(0, 3);
+      k.pad[2 + d] = draw(0, 3);
+    } while (k.x[2 + d] + k.pad[d] + k.pad[2 + d] <=
+             (k.w[2 + d] - 1) * k.dilation[d]);
+  checkConvolution(bench, k);
+}
+
+void check::drawProduct(Bench &bench) {
+  Dims batch;
+  for (int64_t rank = draw(0, 2); rank > 0; --rank)
+    batch.push_back(draw(1, 4));
+  const int64_t most = batch.empty() ? 70 : 20;
+  const int64_t m = draw(1, most), n = draw(1, most), k = draw(1, most);
+  const bool share = !batch.empty() && draw(0, 1), ta = draw(0, 1);
+  checkProduct(bench, batch, share, m, n, k, ta, draw(0, 1));
 }

@@ -1,4 +1,4 @@
-//===- Training.cpp - Softmax, losses, accuracy and the optimizer ---------===//
+//===- Losses.cpp - Softmax, losses and accuracy --------------------------===//
 
 #include "OpsCheck.h"
 
@@ -10,10 +10,13 @@ using namespace lwcc::check;
 using rt::DType;
 using rt::Tensor;
 
-static void checkSoftmax(Bench &bench, const Dims &dims, int64_t axis,
-                         bool log) {
+/// One element in `masked` is minus infinity, as masks make it; 0: none is.
+static void checkSoftmax(Bench &bench, const Dims &dims, int64_t axis, bool log,
+                         int64_t masked = 0) {
   bench.clear();
   Host x = random(dims, -5, 5), dy = random(dims), y(dims), dx(dims);
+  for (int64_t i = 0; masked && i < x.elements(); i += masked)
+    x.v[i] = -INFINITY;
   Dims outer = dims;
   outer[axis] = 1;
   forEach(outer, [&](const Dims &o) {
@@ -202,92 +205,15 @@ void check::checkLosses(Bench &bench) {
   checkClasses(bench, 40, 300, 7);
 }
 
-/// Sums of whole tensors and of columns of them.
-static void checkSums(Bench &bench) {
-  for (int64_t n : {1024, 37})
-    for (int64_t count : {1, 2, 5, 64})
-      for (bool parts : {false, true}) {
-        bench.clear();
-        const int64_t columns = parts ? 3 : n;
-        Host y({4, columns});
-        rt::Tensors xs;
-        for (int64_t t = 0; t < count; ++t) {
-          Host x = random({4, n});
-          for (int64_t r = 0; r < 4; ++r)
-            for (int64_t c = 0; c < columns; ++c)
-              y.v[r * columns + c] += x.v[r * n + (parts ? 5 : 0) + c];
-          const int64_t begin[] = {0, parts ? 5 : 0}, dims[] = {4, columns};
-          xs.push_back(rt::windowOf(bench.input(x), begin, dims));
-        }
-        Tensor ty = bench.input(Host({4, columns}));
-        bench.run([&](rt::Lane &lane) { sum(lane, ty, xs); });
-        bench.expect("sum", ty, y);
-      }
-}
-
-/// A layer's gradients and update in one call.
-static void checkMatMulSgd(Bench &bench) {
-  for (bool wantsInput : {true, false}) {
-    bench.clear();
-    const int64_t rows = 9, outputs = 37, inputs = 51;
-    Host w = random({outputs, inputs}), m = random({outputs, inputs});
-    Host dy = random({rows, outputs}), x = random({rows, inputs});
-    Host dx({rows, inputs});
-    rt::StepScalars s;
-    s.lr = 0.1f;
-    s.momentum = 0.9f;
-    s.weight_decay = 0.01f;
-    Tensor tw = bench.input(w), tm = bench.input(m), ts = bench.scalars(s),
-           tl = bench.input(Host(Dims{}, 1.0)), tdy = bench.input(dy),
-           tx = bench.input(x), tdx = wantsInput ? bench.input(dx) : Tensor{};
-    for (int64_t o = 0; o < outputs; ++o)
-      for (int64_t i = 0; i < inputs; ++i) {
-        auto &weight = w.v[o * inputs + i], &momentum = m.v[o * inputs + i];
-        double g = s.weight_decay * weight;
-        for (int64_t r = 0; r < rows; ++r) {
-          g += dy.v[r * outputs + o] * x.v[r * inputs + i];
-          dx.v[r * inputs + i] += dy.v[r * outputs + o] * weight;
-        }
-        momentum = s.momentum * momentum + g;
-        weight -= s.lr * momentum;
-      }
-    bench.run([&](rt::Lane &lane) {
-      matmul_sgd(lane, tw, tm, tdx, tw, tm, ts, tl, tdy, tx);
-    });
-    bench.expect("matmul_sgd: weights", tw, w);
-    bench.expect("matmul_sgd: momentum", tm, m);
-    if (wantsInput)
-      bench.expect("matmul_sgd: input's gradient", tdx, dx);
-  }
-}
-
-void check::checkOptimizer(Bench &bench) {
-  checkSums(bench);
-  checkMatMulSgd(bench);
-  for (int64_t n : {1024, 37})
-    for (bool nesterov : {false, true})
-      for (bool finite : {true, false}) {
-        bench.clear();
-        Host w = random({n}), g = random({n}), m = random({n});
-        Host more = random({n});
-        rt::StepScalars s;
-        s.nesterov = nesterov;
-        s.lr = 0.1f;
-        s.momentum = 0.9f;
-        s.weight_decay = 0.01f;
-        Tensor tw = bench.input(w), tg = bench.input(g), tm = bench.input(m),
-               ts = bench.scalars(s), tMore = bench.input(more),
-               tl = bench.input(Host(Dims{}, finite ? 1.0 : NAN));
-        if (finite)
-          for (int64_t i = 0; i < n; ++i) {
-            double grad = g.v[i] + more.v[i] + s.weight_decay * w.v[i];
-            m.v[i] = s.momentum * m.v[i] + grad;
-            w.v[i] -= s.lr * (nesterov ? grad + s.momentum * m.v[i] : m.v[i]);
-          }
-        bench.run([&](rt::Lane &lane) {
-          sgd(lane, tw, tm, tw, tm, ts, tl, {tg, tMore});
-        });
-        bench.expect("sgd: weights", tw, w);
-        bench.expect("sgd: momentum", tm, m);
-      }
+void check::drawLoss(Bench &bench) {
+  Dims dims = drawDims(1, 5);
+  const int64_t axis = draw(0, int64_t(dims.size()) - 1);
+  dims[axis] += 1;
+  checkSoftmax(bench, dims, axis, draw(0, 1), draw(0, 2) * 3);
+  dims = drawDims(2, 4);
+  const bool weighted = draw(0, 1), sum = draw(0, 1), ignoreAll = !draw(0, 9);
+  checkLoss(bench, dims, weighted, sum, ignoreAll, !draw(0, 4));
+  dims = drawDims(2, 2);
+  checkAccuracy(bench, dims[0], dims[1]);
+  checkClasses(bench, dims[0], dims[1], draw(0, 20));
 }
