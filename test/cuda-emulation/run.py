@@ -30,6 +30,7 @@ from safetensors.numpy import load_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../parity"))
+from mixed_plan import mixed_plan  # noqa: E402
 from plans import distance  # noqa: E402
 
 # What a program is compiled for, and what its GPUs are.
@@ -43,7 +44,10 @@ PLACES = [("one device", [], {}),
           ("2 GPUs, data", ["--gpus=2", "--strategy=data"],
            {"LWCC_EMULATED_GPUS": "2"}),
           ("3 GPUs, model", ["--gpus=3", "--strategy=model"],
-           {"LWCC_EMULATED_GPUS": "3"})]
+           {"LWCC_EMULATED_GPUS": "3"}),
+          # Written by mixed_plan.py: every layer is cut in another way.
+          ("4 GPUs, mixed", ["--gpus=4", "--plan=mixed"],
+           {"LWCC_EMULATED_GPUS": "4"})]
 
 
 class Failed(Exception):
@@ -208,8 +212,11 @@ class Checks:
                 key = " ".join(flags)
                 if key not in programs:
                     at = f"{folder}/{len(programs)}"
-                    run("lwcc", path, batch, *flags, "--target=cuda",
-                        "--emit=source", "-o", at)
+                    with open(f"{at}.json", "w") as file:
+                        json.dump(mixed_plan(path, 4), file)
+                    run("lwcc", path, batch,
+                        *(flag.replace("=mixed", f"={at}.json") for flag in flags),
+                        "--target=cuda", "--emit=source", "-o", at)
                     run(os.path.join(self.bin, "emulate"), at, f"{at}.run")
                     programs[key] = f"{at}.run"
                 worst = 0.0
