@@ -112,6 +112,7 @@ MUTANTS = [
     # What libraries are told.
     ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_DILATIONS", "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES", 1, OPS),
     ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS", "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS", 1, OPS),
+    ("ConvPlan.cpp", "CUDNN_ATTR_TENSOR_UNIQUE_ID, int64_t(id)", "CUDNN_ATTR_TENSOR_UNIQUE_ID, int64_t(id + 1)", 1, OPS),
     ("Convolution.cpp", "lane.machine.isDeterministic()", "false", 1, OPS),
     ("GemmPlan.cpp", "flag(shape.transposeB)", "flag(shape.transposeA)", 1, OPS),
     ("GemmPlan.cpp", "static_cast<uint64_t>(rows), columns)", "static_cast<uint64_t>(rows), rows)", 1, OPS),
