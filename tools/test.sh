@@ -16,8 +16,9 @@
 #   emitted     every model's emitted CPU program, against lwcc-run
 #   cuda        every model's emitted CUDA program compiles and links, cuDNN takes
 #               every convolution of it, and what is carried to a GPU machine
-#               starts; all operators and some programs run on emulated GPUs
-#               (test/cuda-emulation; with nvcc; no GPU is needed)
+#               starts; all operators, some models' programs, some random networks
+#               and what is carried run on emulated GPUs (test/cuda-emulation; with
+#               nvcc; no GPU is needed)
 #
 # Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
 # What a section printed lies in $LWCC_BUILD/test-logs.
@@ -135,13 +136,15 @@ cudnn_plans() { # MODEL...
   [[ $line == *" 0 failed" ]]
 }
 
-# The CUDA target on emulated GPUs: every operator, and some programs.
+# The CUDA target on emulated GPUs: every operator, and some programs. The mutants
+# themselves are run by tools/nightly.sh; here the list must still fit the runtime.
 cuda_emulation() { # MODEL...
   local folder=$build/cuda-emulation
   { [[ -f $folder/build.ninja ]] ||
     cmake -G Ninja -S "$root/test/cuda-emulation" -B "$folder" \
       -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22; } &&
     ninja -C "$folder" -j "$jobs" || return 1
+  python3 "$root/test/cuda-emulation/mutants.py" --work="$folder/mutants" --check || return 1
   "$root/tools/gpu-test.sh" --networks=mlp,lenet5 "$folder/gpu-test" || return 1
   "$oracle" "$root/test/cuda-emulation/run.py" --build="$folder" --data="$data" \
     --bundle="$folder/gpu-test" --models "$@"

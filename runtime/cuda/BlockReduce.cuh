@@ -15,11 +15,9 @@ struct Add {
     return a + b;
   }
 };
-/// NaN wins, so that it is not lost in a softmax.
+/// Of what is not a number any of the two: a softmax is NaN by its sum.
 struct Max {
-  __device__ float operator()(float a, float b) const {
-    return a > b || a != a ? a : b;
-  }
+  __device__ float operator()(float a, float b) const { return a > b ? a : b; }
 };
 
 /// Every thread of the (one-dimensional, multiple of 32) block gets the result.

@@ -92,7 +92,9 @@ public:
   bool isRunning() const { return !loading; }
 
   char *workspace() const {
-    return own ? own : workspaces.empty() ? nullptr : workspaces.back().data();
+    return hasOwn               ? own
+           : workspaces.empty() ? nullptr
+                                : workspaces.back().data();
   }
 
   CudaMachine &machine;
@@ -108,7 +110,10 @@ private:
   const char *currentPhase = "";
   bool loading = false;
   int64_t workspaceNeeded = 0;
-  char *own = nullptr; ///< LWCC_OWN_WORKSPACES: of the operator that is called
+  /// LWCC_OWN_WORKSPACES: that of the operator that is called; null if it asked
+  /// for none.
+  bool hasOwn = false;
+  char *own = nullptr;
   /// The last is the largest; graphs recorded earlier keep using theirs.
   std::vector<DeviceBuffer> workspaces;
 };
@@ -214,7 +219,7 @@ private:
   /// exactly as large as it asked for, and uninitialised.
   void makeOwnWorkspaces(Sequence &sequence);
   /// What a step does, with its workspace.
-  static void call(const Sequence::Step &step);
+  void call(const Sequence::Step &step) const;
   /// One step on its GPU; an error says which.
   void perform(const Sequence::Step &step);
   /// All steps, on streams that leave the first device's and come back to it.

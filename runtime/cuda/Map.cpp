@@ -70,8 +70,6 @@ MapLoops cuda::mapLoops(const Tensor &y, const Tensors &xs,
     a.dense[k] = a.strideX[k][inner] == 1;
     vector &= a.dense[k] ? isAligned(xs[k]) : a.strideX[k][inner] == 0;
   }
-  if (rank > 1)
-    vector &= extent[inner] % 4 == 0;
   for (int d = 0; d < inner; ++d) {
     vector &= a.strideY[d] % 4 == 0;
     for (int k = 0; k < n; ++k)

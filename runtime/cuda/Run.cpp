@@ -78,7 +78,8 @@ void CudaMachine::makeOwnWorkspaces(Sequence &sequence) {
     }
 }
 
-void CudaMachine::call(const Sequence::Step &step) {
+void CudaMachine::call(const Sequence::Step &step) const {
+  step.lane->hasOwn = separatesWorkspaces;
   step.lane->own = step.ownWorkspace;
   step.run();
 }

@@ -32,9 +32,10 @@ MUTANTS = [
     ("BlockReduce.cuh", "int w = 1", "int w = 2", 1, OPS),
     ("BlockReduce.cuh", "  if (warps == 1)\n    return value;\n", "", 1, None),
     ("BlockReduce.cuh", "if (threadIdx.x % 32 == 0)", "", 1, OPS),
-    ("BlockReduce.cuh", "|| a != a ", "", 1, OPS),
+    ("BlockReduce.cuh", "a > b ? a : b", "b", 1, OPS),
     ("Reduction.cuh", "    __syncthreads();\n    if (inside", "    if (inside", 1, OPS),
-    ("Reduction.cuh", "    __syncthreads(); // shared", "    // shared", 1, OPS),
+    # A grid has fewer blocks than columns only beyond 2^31 of them.
+    ("Reduction.cuh", "    __syncthreads(); // shared", "    // shared", 1, None),
     ("Reduction.cuh", "[columnHeight][columnWidth]", "[columnHeight - 1][columnWidth]", 1, OPS),
     ("Reduction.cuh", "inside && threadIdx.y == 0", "inside", 1, OPS),
     ("Reduction.cuh", "inside && threadIdx.y == 0", "threadIdx.y == 0", 1, OPS),
@@ -62,7 +63,8 @@ MUTANTS = [
     ("Softmax.cu", "c < rows.extent;", "c <= rows.extent;", 2, OPS),
     ("Accuracy.cu", "label < rows.extent;", "label <= rows.extent;", 1, OPS),
     ("Accuracy.cu", "label >= 0 && ", "", 1, OPS),
-    ("Movement.cu", "if (items == 0)", "if (false)", 1, OPS),
+    # A kernel without items does nothing, too.
+    ("Movement.cu", "if (items == 0)", "if (false)", 1, None),
     # Alignment.
     ("Movement.cu", "    wide &= reinterpret_cast<uintptr_t>(t->data) % 16 == 0;", "    ;", 1, OPS),
     ("Movement.cu", "nest.extent[inner] % pack == 0", "true", 1, OPS),
@@ -73,8 +75,9 @@ MUTANTS = [
     ("Pooling.cu", "g.channels % 4 == 0", "true", 1, OPS),
     ("Map.cpp", " && isAligned(y)", "", 1, OPS),
     ("Map.cpp", "isAligned(xs[k])", "true", 1, OPS),
-    ("Map.cpp", "vector &= extent[inner] % 4 == 0;", ";", 1, OPS),
-    ("Map.cpp", "vector &= a.strideY[d] % 4 == 0;", ";", 1, None),
+    ("Map.cpp", "vector &= a.strideY[d] % 4 == 0;", ";", 1, OPS),
+    # What is dense along the innermost loop has y's strides along others, or none.
+    ("Map.cpp", "!a.dense[k] || a.strideX[k][d] % 4 == 0", "true", 1, None),
     ("Map.cpp", "a.strideX[k][inner] == 1;", "true;", 1, OPS),
     ("Map.cpp", "    loops.tail.items = rest;", "    loops.tail.items = rest - 1;", 1, OPS),
     ("MatMulSgd.cpp", "shape.alignment = std::min(shape.alignment, alignmentOf(t.data));", "(void)t;", 1, OPS),
@@ -109,6 +112,7 @@ MUTANTS = [
     # What libraries are told.
     ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_DILATIONS", "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES", 1, OPS),
     ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS", "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS", 1, OPS),
+    ("ConvPlan.cpp", "CUDNN_ATTR_TENSOR_UNIQUE_ID, int64_t(id)", "CUDNN_ATTR_TENSOR_UNIQUE_ID, int64_t(id + 1)", 1, OPS),
     ("Convolution.cpp", "lane.machine.isDeterministic()", "false", 1, OPS),
     ("GemmPlan.cpp", "flag(shape.transposeB)", "flag(shape.transposeA)", 1, OPS),
     ("GemmPlan.cpp", "static_cast<uint64_t>(rows), columns)", "static_cast<uint64_t>(rows), rows)", 1, OPS),

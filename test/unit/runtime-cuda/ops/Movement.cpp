@@ -157,6 +157,8 @@ void check::checkMovement(Bench &bench) {
   checkSlice(bench, {4, 6, 5, 7}, {2, 3, 5, 2}, {1, 0, 0, 6}, {2, 2, 1, -3});
   checkSlice(bench, {9, 8}, {9, 4}, {0, 4}, {1, 1});
   checkSlice(bench, {9}, {9}, {8}, {-1});
+  // Rows of whole vectors that do not begin at one.
+  checkSlice(bench, {9, 10}, {9, 8}, {0, 0}, {1, 1});
   for (const Dims &dims : {Dims{2, 3, 4, 5}, Dims{1000}, Dims{}}) {
     bench.clear();
     Tensor y = bench.output(dims);
