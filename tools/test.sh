@@ -20,6 +20,14 @@
 #               and what is carried run on emulated GPUs (test/cuda-emulation; with
 #               nvcc; no GPU is needed)
 #
+# Sections that take hours, only if they are named (tools/nightly.sh names all):
+#   emulation   on emulated GPUs: operators with ten seeds, every model's programs,
+#               100 random networks under random plans
+#   mutants     the CUDA runtime broken in 80 ways: does the emulation notice?
+#   more-plans  5,000 further random networks
+#   faults      200 kills, full disks, signals and limits (tools/faults.py)
+#   sanitizers  tools/sanitize.sh, with ten minutes for each fuzzer
+#
 # Environment: LWCC_BUILD (default build/), LWCC_DEPS, JOBS (default: cores).
 # What a section printed lies in $LWCC_BUILD/test-logs.
 # In braces: read whole before anything runs, so that it may be edited meanwhile.
@@ -42,7 +50,8 @@ sections=()
 for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
-    style | unit | lit | oracle | operators | plans | parity | emitted | cuda) sections+=("$argument") ;;
+    style | unit | lit | oracle | operators | plans | parity | emitted | cuda | \
+      emulation | mutants | more-plans | faults | sanitizers) sections+=("$argument") ;;
     -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
@@ -239,6 +248,30 @@ for section in "${sections[@]}"; do
       else
         table+=("  cuda         skipped: no nvcc")
       fi
+      ;;
+    emulation)
+      counted more-emulation cuda_emulation "$models/lenet5.dynamo.onnx" \
+        --seeds=1,2,3,4,5,6,7,8,9,10 --rounds=200
+      # Images of 64 pixels take a while in plain loops.
+      counted emulated-models "$oracle" "$root/test/cuda-emulation/run.py" \
+        --build="$build/cuda-emulation" --rounds=0 --batch=4 --steps=2 \
+        --models "$models"/*.legacy.onnx
+      counted emulated-plans "$oracle" "$root/test/parity/plans.py" --cases=100 --emitted=100 \
+        --first=10001 --emulation="$build/cuda-emulation"
+      ;;
+    mutants)
+      counted mutants python3 "$root/test/cuda-emulation/mutants.py" --work="$build/mutants" \
+        --jobs="$jobs"
+      ;;
+    more-plans)
+      counted more-plans "$oracle" "$root/test/parity/plans.py" --cases=5000 --first=20001
+      ;;
+    faults) counted faults "$oracle" "$root/tools/faults.py" --kills=200 ;;
+    sanitizers)
+      start=$SECONDS
+      "$root/tools/sanitize.sh" --seconds=600
+      code=$?
+      count sanitizers $((code == 0)) $((code != 0)) "$code" $((SECONDS - start))
       ;;
   esac
 done
