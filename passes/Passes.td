@@ -63,6 +63,14 @@ def Fuse : LwccPass<"train-fuse"> {
   }];
 }
 
+def Phases : LwccPass<"train-phases"> {
+  let summary = "tells gradients of parameters from the rest of the backward pass";
+  let description = [{
+    An op of the phase `backward` whose results only updates need becomes one of
+    the phase `weight` (D2).
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // plan/: differentiated -> planned
 //===----------------------------------------------------------------------===//

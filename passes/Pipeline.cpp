@@ -42,7 +42,8 @@ static LogicalResult runPasses(PassList passes, ModuleOp module) {
 }
 
 static PassList sharding(const PipelineOptions &options) {
-  return listOf(createShard({options.localStatistics}));
+  // Tiles and what moves between them are new ops, with phases of their own.
+  return listOf(createShard({options.localStatistics}), createPhases());
 }
 
 static PassList scheduling(const PipelineOptions &options) {
@@ -108,7 +109,9 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           // ... so that fusion sees nothing but expressions. Twins (the same
           // reshape or mask made by two gradients) go before it.
           createCanonicalizerPass(), createCSEPass(), createFuse(),
-          createCanonicalizerPass()));
+          createCanonicalizerPass(),
+          // Last: what fusion has left shows what only updates wait for.
+          createPhases()));
   add("planned", planning(options, hooks));
   add("sharded", sharding(options));
   add("scheduled", scheduling(options));

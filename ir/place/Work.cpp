@@ -39,10 +39,12 @@ std::string Task::text() const {
 
 Task lwcc::parseTask(llvm::StringRef text) {
   Task task;
-  // Of the phases a plan can name just this one: updates have an order of
-  // their own.
-  if (text.consume_back((" " + phaseName(Phase::backward)).str()))
-    task.phase = Phase::backward;
+  // The phases that a plan can name: updates have an order of their own.
+  for (Phase phase : {Phase::backward, Phase::weight})
+    if (text.consume_back((" " + phaseName(phase)).str())) {
+      task.phase = phase;
+      break;
+    }
   task.layer = text.str();
   auto [layer, digits] = text.rsplit('[');
   int64_t tile;

@@ -43,7 +43,8 @@ struct Task {
   Phase phase = Phase::forward;
 
   bool operator==(const Task &) const = default;
-  /// As in plan files: "conv1", "conv1[2]", "conv1[2] backward".
+  /// As in plan files: "conv1", "conv1[2]", "conv1[2] backward", "conv1[2]
+  /// weight".
   std::string text() const;
 };
 

@@ -95,7 +95,7 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
     }
   Memory memory(problem);
   // Ready ops by index, which is program order; ready updates apart.
-  std::set<int> ready;
+  std::set<int> barriers, ready;
   std::set<std::pair<int, int>> updates; // (need, op)
   // Ready backward ops by (change, op). Of thousands that are ready, an op
   // alters the change of few: `touching` finds those by storage.
@@ -109,12 +109,16 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
     freeing.insert({changeOf[op], op});
   };
   auto release = [&](int op) {
+    if (problem.ops[op].isBarrier) {
+      barriers.insert(op);
+      return;
+    }
     if (problem.ops[op].phase == Phase::update) {
       updates.insert({problem.ops[op].need, op});
       return;
     }
     ready.insert(op);
-    if (!drawFreeing || problem.ops[op].phase != Phase::backward)
+    if (!drawFreeing || problem.ops[op].phase == Phase::forward)
       return;
     note(op);
     for (int s : problem.ops[op].storages)
@@ -136,8 +140,11 @@ static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
   };
 
   Order order;
-  while (!ready.empty() || !updates.empty()) {
-    int op = updates.empty() ? choose() : updates.begin()->second;
+  while (!barriers.empty() || !ready.empty() || !updates.empty()) {
+    int op = !barriers.empty() ? *barriers.begin()
+             : updates.empty() ? choose()
+                               : updates.begin()->second;
+    barriers.erase(op);
     ready.erase(op);
     updates.erase({problem.ops[op].need, op});
     if (auto known = changeOf.find(op); known != changeOf.end()) {

@@ -14,6 +14,9 @@
 //                last
 //   peak         the most bytes that are live at one op of an order
 //   need         of an update: how early the next step reads its parameter
+//   barrier      stands between two tasks of a lane that the plan has in order:
+//                it comes after every op of the first and before every op of
+//                the second. It takes nothing, and runs as soon as it can.
 //
 // Program order is deliberate: forward in the model's order, backward in its
 // reverse, a layer's data gradient before its weight gradient (the critical
@@ -48,6 +51,7 @@ struct Op {
   int lane = 0;
   Phase phase = Phase::forward;
   int need = 0; ///< of an update: the smaller, the earlier it is read again
+  bool isBarrier = false;
   std::vector<int> after;    ///< ops that must come before it
   std::vector<int> storages; ///< one per operand and result
 };

@@ -73,7 +73,8 @@ public:
           "parameter that is updated in place");
     assert(schedule::verify(problem, order).empty() && "solver's promise");
     for (int op : order)
-      ops[op]->moveBefore(body.getTerminator());
+      if (!problem.ops[op].isBarrier)
+        ops[op]->moveBefore(body.getTerminator());
     sinkSources();
     return success();
   }
@@ -245,19 +246,32 @@ private:
       if (tileOf(op) && !made[i].severalTiles)
         tasks[{lane, taskOf(op, tileOf(op))}].push_back(i);
     }
-    for (auto lane : lanes.getAsRange<LaneOrderAttr>()) {
-      const SmallVector<int> *before = nullptr;
+    for (auto order : lanes.getAsRange<LaneOrderAttr>()) {
+      Place lane = order.getLane().getValue();
+      auto opsOf = [&](TaskAttr task) {
+        auto found = tasks.find({lane, task.getAsOpaquePointer()});
+        return found == tasks.end() ? SmallVector<int>() : found->second;
+      };
+      SmallVector<int> before;
       TaskAttr last;
-      for (TaskAttr name : lane.getTasks()) {
-        auto task =
-            tasks.find({lane.getLane().getValue(), name.getAsOpaquePointer()});
-        if (task == tasks.end())
+      for (TaskAttr task : order.getTasks()) {
+        SmallVector<int> now = opsOf(task);
+        // The whole backward pass, unless the order tells the phases apart.
+        bool apart = llvm::any_of(order.getTasks(), [&](TaskAttr other) {
+          return other.getPhase() == Phase::weight &&
+                 other.getLayer() == task.getLayer() &&
+                 (!other.getTile() || !task.getTile() ||
+                  other.getTile() == task.getTile());
+        });
+        if (task.getPhase() == Phase::backward && !apart)
+          now.append(opsOf(TaskAttr::get(task.getContext(), task.getLayer(),
+                                         Phase::weight, task.getTile())));
+        if (now.empty())
           continue; // evaluation has no backward pass; or it was fused
-        if (before)
-          wanted.push_back(
-              {*before, task->second, last, name, lane.getLane().getValue()});
-        before = &task->second;
-        last = name;
+        if (!before.empty())
+          wanted.push_back({before, now, last, task, lane});
+        before = std::move(now);
+        last = task;
       }
     }
     for (const Wish &wish : wanted)
@@ -271,22 +285,27 @@ private:
     TaskAttr first, second;
     Place lane;
   };
+  /// Adds the barrier of the next wish. Barriers stand behind all ops, in the
+  /// order of the wishes.
   void grant(const Wish &wish) {
+    int barrier = problem.ops.size();
+    problem.ops.push_back(
+        {.name = "the plan's order of " + wish.lane.text(), .isBarrier = true});
+    problem.ops[barrier].after.assign(wish.before.begin(), wish.before.end());
     for (int op : wish.after)
-      llvm::append_range(problem.ops[op].after, wish.before);
+      problem.ops[op].after.push_back(barrier);
   }
 
   /// For a problem without solution: the first wish that makes a cycle with
   /// data flow and earlier wishes, and the reason. Removes all wishes, then
   /// grants them again one by one.
   std::string contradiction() {
-    for (const Wish &wish : llvm::reverse(wanted))
-      for (int op : llvm::reverse(wish.after)) {
-        std::vector<int> &after = problem.ops[op].after;
-        after.resize(after.size() - wish.before.size());
-      }
-    for (auto [i, wish] : llvm::enumerate(wanted)) {
-      std::string reason = reasonAgainst(wish, ArrayRef(wanted).take_front(i));
+    auto isBarrier = [&](int op) { return problem.ops[op].isBarrier; };
+    for (schedule::Op &op : problem.ops)
+      llvm::erase_if(op.after, isBarrier);
+    problem.ops.resize(ops.size());
+    for (const Wish &wish : wanted) {
+      std::string reason = reasonAgainst(wish);
       if (!reason.empty())
         return llvm::formatv("\"{0}\" before \"{1}\" on {2}, but {3}",
                              textOf(wish.first), textOf(wish.second),
@@ -298,11 +317,11 @@ private:
 
   /// Why the first task of a wish cannot precede the second: a path of
   /// dependences from the second to the first, each explained by data flow or
-  /// by an earlier wish. Empty if there is no path.
-  std::string reasonAgainst(const Wish &wish, ArrayRef<Wish> granted) {
+  /// by a wish that was granted. Empty if there is no path.
+  std::string reasonAgainst(const Wish &wish) {
     // Breadth-first search from the first task to the second, against the
     // dependences.
-    std::vector<int> from(ops.size(), -1);
+    std::vector<int> from(problem.ops.size(), -1);
     std::vector<int> open(wish.before.begin(), wish.before.end());
     for (int op : open)
       from[op] = op;
@@ -321,26 +340,25 @@ private:
     SmallVector<int> path = {found};
     while (from[path.back()] != path.back())
       path.push_back(from[path.back()]);
-    std::string text, last;
+    std::string text;
     for (size_t i = path.size(); i-- > 1;) {
-      Operation *op = ops[path[i]];
-      int before = path[i - 1];
-      std::string task = textOf(op), needs = textOf(ops[before]);
-      const Wish *why = llvm::find_if(granted, [&](const Wish &each) {
-        return llvm::is_contained(each.after, path[i]) &&
-               llvm::is_contained(each.before, before);
-      });
-      if (task == needs)
-        continue;
       // An op that several tasks share (a sum of their results) has the layer's
       // name.
-      text += text.empty() ? "" : ", and ";
-      text += why == granted.end()
-                  ? llvm::formatv("\"{0}\" needs \"{1}\"", task, needs).str()
-                  : llvm::formatv("\"{0}\" is to come after \"{1}\" on {2}",
-                                  textOf(why->second), textOf(why->first),
-                                  why->lane.text())
-                        .str();
+      std::string reason;
+      if (problem.ops[path[i]].isBarrier)
+        continue;
+      if (int before = path[i - 1]; problem.ops[before].isBarrier) {
+        const Wish &why = wanted[before - ops.size()];
+        reason = llvm::formatv("\"{0}\" is to come after \"{1}\" on {2}",
+                               textOf(why.second), textOf(why.first),
+                               why.lane.text());
+      } else {
+        std::string task = textOf(ops[path[i]]), needs = textOf(ops[before]);
+        if (task != needs)
+          reason = llvm::formatv("\"{0}\" needs \"{1}\"", task, needs);
+      }
+      if (!reason.empty())
+        text += (text.empty() ? "" : ", and ") + reason;
     }
     return text.empty() ? "it needs that" : text;
   }

@@ -141,7 +141,9 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
       Tile tile = tileOf(op, cuts, index);
       Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
                                  positionOf(op->getContext(), cuts, index));
-      if (tiling.getPlaces().size() > 1)
+      // An op that is not cut wherever its layer is stands for several tiles.
+      if (tiling.getPlaces().size() > 1 &&
+          (isPart || cuts.degrees == layer.degrees))
         setWork(made, layerOf(op), phaseOf(op), number);
       tiles.push_back({made, std::move(tile)});
     }

@@ -236,7 +236,8 @@ void FormRules::differentiated() {
   }
 }
 
-/// Checks that data flows from forward to backward to update, never back.
+/// Checks that data flows from forward to backward to weight to update, never
+/// back.
 void FormRules::checkPhases(func::FuncOp func) {
   for (Operation &op : opsOf(func)) {
     if (phaseOf(&op) == Phase::forward && isGradientOrUpdate(&op) &&

@@ -81,7 +81,8 @@ class Lane {
 public:
   virtual ~Lane() = default;
   /// Names what follows, for profiles, traces and the search for the first
-  /// non-finite value. `phase` is "forward", "backward" or "update".
+  /// non-finite value. `phase` is "forward", "backward", "weight" (the
+  /// gradients of parameters) or "update".
   virtual void layer(const char *name, const char *phase) = 0;
 };
 

@@ -13,9 +13,10 @@ FORMS = {
     "imported": [],
     "differentiated": ["-train-add-loss", "-train-split-modes",
                        "-train-autodiff", "-train-decompose", "-canonicalize",
-                       "-cse", "-train-fuse", "-canonicalize"],
+                       "-cse", "-train-fuse", "-canonicalize",
+                       "-train-phases"],
     "planned": ["-train-plan=strategy=data gpus=2"],
-    "sharded": ["-train-shard"],
+    "sharded": ["-train-shard", "-train-phases"],
     "scheduled": ["-train-schedule"],
     "exec": ["-train-to-exec", "-exec-plan-memory", "-exec-verify-schedule"],
 }

@@ -147,7 +147,6 @@ private:
 
   const plan::GraphOptions options;
   std::vector<Layer> layers;
-  llvm::DenseMap<Operation *, Phase> phases;
 };
 } // namespace
 
@@ -160,18 +159,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
   llvm::StringMap<int> numbers;
   for (auto [i, layer] : llvm::enumerate(graph.layers))
     numbers[layer.name] = i;
-  // An op whose results only updates need belongs to the last phase before
-  // updates: it makes gradients of parameters.
   Block &body = step.getBody().front();
-  for (Operation &op : llvm::reverse(body.without_terminator()))
-    phases[&op] = phaseOf(&op) == Phase::forward ? Phase::forward
-                  : llvm::all_of(op.getUsers(),
-                                 [&](Operation *user) {
-                                   return phaseOf(user) == Phase::update ||
-                                          phases.lookup(user) == Phase::weight;
-                                 })
-                      ? Phase::weight
-                      : Phase::backward;
   llvm::DenseMap<Value, int> tensors;
   auto layerOf = [&](Operation *op) {
     return numbers.lookup(plan::servedLayer(op));
@@ -203,7 +191,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
         plan::Tensor tensor;
         tensor.name = nameOf(operand).str();
         tensor.producer = layerOf(producer);
-        tensor.made = phases.lookup(producer);
+        tensor.made = phaseOf(producer);
         tensor.elementBytes = train::elementBytes(operand.getType());
         graph.layers[tensor.producer].made.push_back(graph.tensors.size());
         layers[tensor.producer].made.push_back(operand);
@@ -212,7 +200,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       std::vector<int> &consumers = graph.tensors[known->second].consumers;
       if (!llvm::is_contained(consumers, number)) {
         consumers.push_back(number);
-        graph.tensors[known->second].needed.push_back(phases.lookup(&op));
+        graph.tensors[known->second].needed.push_back(phaseOf(&op));
         graph.layers[number].read.push_back(known->second);
         layer.read.push_back(operand);
       }
@@ -301,7 +289,7 @@ plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
         continue;
       train::Tile tile = shard::tileOf(op, cuts, index);
       plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
-      work.phase = phases.lookup(op);
+      work.phase = phaseOf(op);
       if (options.keys)
         work.key = plan::keyOf(op, tile);
       for (auto [operand, box] :
