@@ -66,7 +66,7 @@ def Fuse : LwccPass<"train-fuse"> {
 def Phases : LwccPass<"train-phases"> {
   let summary = "tells gradients of parameters from the rest of the backward pass";
   let description = [{
-    An op of the phase `backward` whose results only updates need becomes one of
+    An op of the phase `backward` for which no other layer waits becomes one of
     the phase `weight` (D2).
   }];
 }

@@ -19,11 +19,14 @@ const json::Value *JsonFields::find(llvm::StringRef name, bool needed) {
   return field;
 }
 
-bool JsonFields::expectVersion(int64_t version) {
+bool JsonFields::expectVersion(int64_t newest) {
   const json::Value *field = find("version", /*needed=*/true);
-  if (field && field->getAsInteger() != version)
-    mistake("has version {0}; this lwcc reads version {1}", *field, version);
-  return field && field->getAsInteger() == version;
+  std::optional<int64_t> found = field ? field->getAsInteger() : std::nullopt;
+  bool known = found && *found >= 1 && *found <= newest;
+  if (field && !known)
+    mistake("has version {0}; this lwcc reads version{1} {2}", *field,
+            newest > 1 ? "s 1 to" : "", newest);
+  return known;
 }
 
 std::string JsonFields::text(llvm::StringRef name) {

@@ -29,8 +29,8 @@ public:
   /// still numbers.
   static constexpr int64_t most = int64_t(1) << 20;
 
-  /// Whether it is of this version.
-  bool expectVersion(int64_t version);
+  /// Whether it is of a version from 1 to `newest`.
+  bool expectVersion(int64_t newest);
   std::string text(llvm::StringRef name); ///< "" if absent
   bool flag(llvm::StringRef name);        ///< false if absent
   int64_t count(llvm::StringRef name, int64_t absent, int64_t least = 1,

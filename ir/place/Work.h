@@ -26,8 +26,8 @@
 
 namespace lwcc {
 
-/// In the order of a step. `weight` is that part of the backward pass which
-/// only updates wait for: the gradients of parameters.
+/// In the order of a step. `weight` is that part of the backward pass for which
+/// no other layer waits: the gradients of parameters.
 enum class Phase { forward, backward, weight, update };
 
 inline constexpr Phase allPhases[] = {Phase::forward, Phase::backward,

@@ -51,13 +51,18 @@ void PlaceAttr::print(AsmPrinter &printer) const {
 // Work
 //===----------------------------------------------------------------------===//
 
-/// Work and tasks have the same parts and are written alike.
-template <typename AttrT>
-static ParseResult parseParts(AsmParser &parser, AttrT &attr) {
+namespace {
+/// What work and tasks say alike.
+struct Parts {
   std::string layer;
-  StringRef word;
+  Phase phase = Phase::forward;
   std::optional<int64_t> tile;
-  if (parser.parseString(&layer))
+};
+} // namespace
+
+static ParseResult parseParts(AsmParser &parser, Parts &parts) {
+  StringRef word;
+  if (parser.parseString(&parts.layer))
     return failure();
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&word))
@@ -67,14 +72,14 @@ static ParseResult parseParts(AsmParser &parser, AttrT &attr) {
     return parser.emitError(loc, "expected a phase (forward, backward, weight "
                                  "or update), found '")
            << word << "'";
+  parts.phase = *phase;
   if (succeeded(parser.parseOptionalKeyword("tile"))) {
     loc = parser.getCurrentLocation();
-    if (parser.parseInteger(tile.emplace()))
+    if (parser.parseInteger(parts.tile.emplace()))
       return failure();
-    if (*tile < 0)
-      return parser.emitError(loc, "no layer has a tile ") << *tile;
+    if (*parts.tile < 0)
+      return parser.emitError(loc, "no layer has a tile ") << *parts.tile;
   }
-  attr = AttrT::get(parser.getContext(), layer, *phase, tile);
   return success();
 }
 
@@ -86,40 +91,48 @@ static void printParts(AsmPrinter &printer, AttrT attr) {
     printer << " tile " << *attr.getTile();
 }
 
-template <typename AttrT>
-static Attribute parseInBrackets(AsmParser &parser) {
-  AttrT attr;
-  if (parser.parseLess() || parseParts(parser, attr) || parser.parseGreater())
-    return {};
-  return attr;
-}
-
-template <typename AttrT>
-static void printInBrackets(AsmPrinter &printer, AttrT attr) {
-  printer << '<';
-  printParts(printer, attr);
-  printer << '>';
-}
-
 ParseResult lwcc::train::parseWork(AsmParser &parser, WorkAttr &work) {
-  return parseParts(parser, work);
+  Parts parts;
+  if (parseParts(parser, parts))
+    return failure();
+  work =
+      WorkAttr::get(parser.getContext(), parts.layer, parts.phase, parts.tile);
+  return success();
 }
 void lwcc::train::printWork(AsmPrinter &printer, WorkAttr work) {
   printParts(printer, work);
 }
 
 Attribute WorkAttr::parse(AsmParser &parser, Type) {
-  return parseInBrackets<WorkAttr>(parser);
+  WorkAttr work;
+  if (parser.parseLess() || parseWork(parser, work) || parser.parseGreater())
+    return {};
+  return work;
 }
 void WorkAttr::print(AsmPrinter &printer) const {
-  printInBrackets(printer, *this);
+  printer << '<';
+  printParts(printer, *this);
+  printer << '>';
 }
 
 Attribute TaskAttr::parse(AsmParser &parser, Type) {
-  return parseInBrackets<TaskAttr>(parser);
+  Parts parts;
+  std::string group;
+  if (parser.parseLess() || parseParts(parser, parts) ||
+      (succeeded(parser.parseOptionalKeyword("in")) &&
+       parser.parseString(&group)) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), parts.layer, parts.phase, parts.tile, group);
 }
 void TaskAttr::print(AsmPrinter &printer) const {
-  printInBrackets(printer, *this);
+  printer << '<';
+  printParts(printer, *this);
+  if (!getGroup().empty()) {
+    printer << " in ";
+    printer.printString(getGroup());
+  }
+  printer << '>';
 }
 
 //===----------------------------------------------------------------------===//

@@ -55,10 +55,13 @@ def TaskAttr : TrainAttr<"Task", "task"> {
   let summary = "work of one lane that a plan puts in order";
   let description = [{
     `#train.task<"conv1" backward tile 2>`; without a tile it names all tiles of
-    the layer on the lane.
+    the layer on the lane. Neighbours of one group, such as
+    `#train.task<"conv1" forward tile 2 in "stage0[2]">`, have no order among
+    themselves.
   }];
   let parameters = (ins StringRefParameter<>:$layer, "::lwcc::Phase":$phase,
-                        "std::optional<int64_t>":$tile);
+                        "std::optional<int64_t>":$tile,
+                        StringRefParameter<>:$group);
   let hasCustomAssemblyFormat = 1;
 }
 

@@ -1,9 +1,12 @@
-//===- Phases.cpp - Which of the backward pass only updates wait for ------===//
+//===- Phases.cpp - Which of the backward pass no other layer waits for ---===//
 //
-// Moves ops from the phase `backward` to `weight`: those whose results only
-// updates need, the gradients of parameters. Nothing else of a step waits for
-// them, so that schedules may delay them (zero bubble pipelines; Qi et al.,
-// "Zero Bubble Pipeline Parallelism", 2024).
+// Moves ops from the phase `backward` to `weight`: the gradients of a layer's
+// parameters, and what only these need. No other layer waits for them, so that
+// schedules may delay them (zero bubble pipelines; Qi et al., "Zero Bubble
+// Pipeline Parallelism", 2024).
+//
+// What leads to another layer's gradient is `backward`, also behind the first
+// layer with parameters: all of the backward pass ends in updates.
 //
 // The phase follows from data flow. It is therefore not a decision that later
 // passes keep: where ops are made anew, for tiles, it is found anew.
@@ -31,17 +34,19 @@ struct Phases : lwcc::impl::PhasesBase<Phases> {
     auto isBackward = [](Operation *op) {
       return phaseOf(op) == Phase::backward || phaseOf(op) == Phase::weight;
     };
-    auto isForUpdates = [](Operation *user) {
-      return phaseOf(user) == Phase::weight || phaseOf(user) == Phase::update;
-    };
     // Users first.
     Block &body = step.getBody().front();
-    for (Operation &op : llvm::reverse(body.without_terminator()))
-      if (isBackward(&op))
-        setWork(&op, layerOf(&op),
-                llvm::all_of(op.getUsers(), isForUpdates) ? Phase::weight
-                                                          : Phase::backward,
-                workOf(&op).getTile());
+    for (Operation &op : llvm::reverse(body.without_terminator())) {
+      if (!isBackward(&op))
+        continue;
+      bool waitedFor = llvm::any_of(op.getUsers(), [&](Operation *user) {
+        return phaseOf(user) != Phase::update &&
+               (phaseOf(user) != Phase::weight ||
+                layerOf(user) != layerOf(&op));
+      });
+      setWork(&op, layerOf(&op), waitedFor ? Phase::backward : Phase::weight,
+              workOf(&op).getTile());
+    }
   }
 };
 } // namespace

@@ -96,7 +96,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     auto programStep = [&](const plan::Plan &made) {
       auto same = llvm::find_if(known, [&](const auto &entry) {
         return entry.first.layers == made.layers &&
-               entry.first.order == made.order;
+               entry.first.order == made.order &&
+               entry.first.groups == made.groups;
       });
       if (same != known.end())
         return same->second;
@@ -270,8 +271,10 @@ private:
     for (const plan::LaneOrder &order : made.order) {
       SmallVector<TaskAttr> tasks;
       for (const Task &task : order.tasks)
-        tasks.push_back(
-            TaskAttr::get(&getContext(), task.layer, task.phase, task.tile));
+        for (const Task &each : tasksOf(made, order.lane, task))
+          tasks.push_back(TaskAttr::get(
+              &getContext(), each.layer, each.phase, each.tile,
+              each.layer == task.layer ? StringRef() : task.text()));
       if (!tasks.empty())
         lanes.push_back(LaneOrderAttr::get(
             &getContext(), PlaceAttr::get(&getContext(), order.lane), tasks));
@@ -280,28 +283,32 @@ private:
       module->setAttr(orderAttr, builder.getArrayAttr(lanes));
   }
 
-  void attach(const plan::Plan &made, ModuleOp module) {
+  /// The tiling of a layer's ops of one phase.
+  TilingAttr tilingOf(const plan::LayerPlan &layer, Phase phase) {
     MLIRContext *context = &getContext();
-    llvm::StringMap<TilingAttr> tilings;
-    for (const plan::LayerPlan &layer : made.layers) {
-      const Tiling &t = layer.tiling;
-      auto places = llvm::map_to_vector(t.places, [&](const Place &place) {
-        return PlaceAttr::get(context, place);
-      });
-      Builder builder(context);
-      NamedAttrList sizes;
-      for (auto [d, list] : llvm::enumerate(t.sizes))
-        if (!list.empty())
-          sizes.set(dimensions.substr(d, 1),
-                    builder.getDenseI64ArrayAttr(list));
-      const auto &[n, c, h, w, k] = t.degrees;
-      tilings[layer.layer] = TilingAttr::get(
-          context, n, c, h, w, k, places,
-          sizes.empty() ? DictionaryAttr() : sizes.getDictionary(context));
-    }
+    Builder builder(context);
+    SmallVector<PlaceAttr> places;
+    for (int64_t tile = 0; tile < layer.tiling.tiles(); ++tile)
+      places.push_back(PlaceAttr::get(context, layer.place(tile, phase)));
+    NamedAttrList sizes;
+    for (auto [d, list] : llvm::enumerate(layer.tiling.sizes))
+      if (!list.empty())
+        sizes.set(dimensions.substr(d, 1), builder.getDenseI64ArrayAttr(list));
+    const auto &[n, c, h, w, k] = layer.tiling.degrees;
+    return TilingAttr::get(context, n, c, h, w, k, places,
+                           sizes.empty() ? DictionaryAttr()
+                                         : sizes.getDictionary(context));
+  }
+
+  void attach(const plan::Plan &made, ModuleOp module) {
+    std::map<std::pair<StringRef, Phase>, TilingAttr> tilings;
+    for (const plan::LayerPlan &layer : made.layers)
+      for (Phase phase : allPhases)
+        tilings[{layer.layer, phase}] = tilingOf(layer, phase);
     for (auto func : module.getOps<func::FuncOp>())
       for (Operation &op : func.getBody().front().without_terminator())
-        op.setAttr(tilingAttr, tilings.lookup(plan::servedLayer(&op)));
+        op.setAttr(tilingAttr,
+                   tilings.at({plan::servedLayer(&op), phaseOf(&op)}));
     attachOrder(made, module);
   }
 };

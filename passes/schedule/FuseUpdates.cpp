@@ -123,15 +123,19 @@ static void fuse(UpdateOpInterface update, int64_t rows) {
   if (!fused)
     return;
 
+  // Other layers wait for the data gradient.
+  MatMulOp earlier = data ? data : gradient;
   for (TransferOp fetch : fetches) {
     fetch->moveBefore(fused);
-    setWork(fetch, layerOf(fetch), phaseOf(gradient));
+    setWork(fetch, layerOf(fetch), phaseOf(earlier));
   }
   for (Value state : update.getUpdated().drop_front()) {
     state.getDefiningOp()->moveBefore(&update->getBlock()->front());
-    inheritWork(state.getDefiningOp(), update, phaseOf(gradient));
+    inheritWork(state.getDefiningOp(), update, phaseOf(earlier));
   }
   fused->setDiscardableAttrs(gradient->getDiscardableAttrDictionary());
+  setWork(fused, layerOf(gradient), phaseOf(earlier),
+          workOf(gradient).getTile());
   SmallVector<StringRef> names(fused->getNumResults());
   if (data)
     names.back() = nameOf(data.getC());

@@ -51,9 +51,9 @@ struct Op {
   int lane = 0;
   Phase phase = Phase::forward;
   int need = 0; ///< of an update: the smaller, the earlier it is read again
-  bool isBarrier = false;
   std::vector<int> after;    ///< ops that must come before it
   std::vector<int> storages; ///< one per operand and result
+  bool isBarrier = false;
 };
 
 /// The ops of one function; their order is wanted.

@@ -218,6 +218,8 @@ private:
     return Task{layerOf(op).str(), tileOf(op), phaseOf(op)}.text();
   }
   static std::string textOf(TaskAttr task) {
+    if (!task.getGroup().empty())
+      return task.getGroup().str();
     return Task{task.getLayer().str(), task.getTile(), task.getPhase()}.text();
   }
 
@@ -227,14 +229,25 @@ private:
   /// An op that combines several tiles of its layer (a sum of partial sums,
   /// statistics of all samples) belongs to no tile's task. Otherwise the
   /// task of one tile would need all others, and could precede none of them.
+  /// For the same reason nothing that is computed of labels alone belongs to a
+  /// task: each tile's gradient of the loss is divided by the weight of all
+  /// labels.
   void applyOrder(ArrayAttr lanes) {
-    std::map<std::pair<Place, const void *>, SmallVector<int>> tasks;
-    auto taskOf = [](Operation *op, std::optional<int64_t> tile) {
-      return TaskAttr::get(op->getContext(), layerOf(op), phaseOf(op), tile)
-          .getAsOpaquePointer();
-    };
+    using Key = std::tuple<Place, StringRef, Phase, std::optional<int64_t>>;
+    std::map<Key, SmallVector<int>> tasks;
     std::vector<Made> made = findMade();
+    llvm::SmallDenseSet<Operation *> ofLabels;
+    auto isOfLabels = [&](Value value) {
+      Operation *producer = value.getDefiningOp();
+      return producer ? producer->getNumOperands() == 0 ||
+                            ofLabels.contains(producer)
+                      : roleOf(cast<BlockArgument>(value)) == Role::labels;
+    };
     for (auto [i, op] : llvm::enumerate(ops)) {
+      if (llvm::all_of(op->getOperands(), isOfLabels)) {
+        ofLabels.insert(op);
+        continue;
+      }
       if (!op->hasAttr(tilingAttr) || phaseOf(op) == Phase::update)
         continue;
       PlaceAttr place = placeOf(op);
@@ -242,20 +255,21 @@ private:
       bool elsewhere =
           made[i].severalPlaces || (made[i].tile && made[i].place != place);
       if (!elsewhere)
-        tasks[{lane, taskOf(op, std::nullopt)}].push_back(i);
+        tasks[{lane, layerOf(op), phaseOf(op), std::nullopt}].push_back(i);
       if (tileOf(op) && !made[i].severalTiles)
-        tasks[{lane, taskOf(op, tileOf(op))}].push_back(i);
+        tasks[{lane, layerOf(op), phaseOf(op), tileOf(op)}].push_back(i);
     }
     for (auto order : lanes.getAsRange<LaneOrderAttr>()) {
       Place lane = order.getLane().getValue();
-      auto opsOf = [&](TaskAttr task) {
-        auto found = tasks.find({lane, task.getAsOpaquePointer()});
+      auto opsOf = [&](TaskAttr task, Phase phase) {
+        auto found = tasks.find({lane, task.getLayer(), phase, task.getTile()});
         return found == tasks.end() ? SmallVector<int>() : found->second;
       };
-      SmallVector<int> before;
+      // The ops of a task; of neighbours of one group together.
+      SmallVector<int> before, now;
       TaskAttr last;
-      for (TaskAttr task : order.getTasks()) {
-        SmallVector<int> now = opsOf(task);
+      for (auto [i, task] : llvm::enumerate(order.getTasks())) {
+        now.append(opsOf(task, task.getPhase()));
         // The whole backward pass, unless the order tells the phases apart.
         bool apart = llvm::any_of(order.getTasks(), [&](TaskAttr other) {
           return other.getPhase() == Phase::weight &&
@@ -264,13 +278,15 @@ private:
                   other.getTile() == task.getTile());
         });
         if (task.getPhase() == Phase::backward && !apart)
-          now.append(opsOf(TaskAttr::get(task.getContext(), task.getLayer(),
-                                         Phase::weight, task.getTile())));
+          now.append(opsOf(task, Phase::weight));
+        if (i + 1 < order.getTasks().size() && !task.getGroup().empty() &&
+            order.getTasks()[i + 1].getGroup() == task.getGroup())
+          continue;
         if (now.empty())
           continue; // evaluation has no backward pass; or it was fused
         if (!before.empty())
           wanted.push_back({before, now, last, task, lane});
-        before = std::move(now);
+        before = std::exchange(now, {});
         last = task;
       }
     }

@@ -57,19 +57,26 @@ def random_plan(rng, net, batch, devices):
             **cuts,
             "places": [f"0.{rng.randrange(devices)}.{rng.randrange(2)}"
                        for _ in range(tiles)]}
-    return {"version": 1, "layers": layers, "order": random_order(rng, layers)}
+        if rng.random() < 0.2:
+            layers[name]["lane"] = {"weight": rng.randrange(3)}
+    return {"version": 2, "layers": layers, "order": random_order(rng, layers)}
 
 
 def random_order(rng, layers):
     """An order of tasks per lane, of some layers: their tiles in random order, the
-    layers in the model's order and, in the backward pass, in its reverse."""
+    layers in the model's order and, in the backward pass, in its reverse. Of some
+    layers the gradients of parameters come last, in any order."""
     lanes = {}
     ordered = [layer for layer in layers.items() if rng.random() < 0.4]
-    for suffix, some in ("", ordered), (" backward", ordered[::-1]):
+    apart = [layer for layer in ordered if rng.random() < 0.4]
+    rng.shuffle(apart)
+    for suffix, some in ("", ordered), (" backward", ordered[::-1]), (" weight", apart):
         for name, layer in some:
-            for tile in rng.sample(list(enumerate(layer["places"])),
-                                   len(layer["places"])):
-                lanes.setdefault(tile[1], []).append(f"{name}[{tile[0]}]{suffix}")
+            for tile, place in rng.sample(list(enumerate(layer["places"])),
+                                          len(layer["places"])):
+                if suffix == " weight" and "lane" in layer:
+                    place = f"{place[:-1]}{layer['lane']['weight']}"
+                lanes.setdefault(place, []).append(f"{name}[{tile}]{suffix}")
     return lanes
 
 

@@ -29,6 +29,35 @@ Tilings lwcc::plan::tilingsOf(const LayerGraph &graph, const Plan &plan) {
   return tilings;
 }
 
+Place LayerPlan::place(int64_t tile, Phase phase) const {
+  Place place = tiling.places[tile];
+  if (auto moved = lanes.find(phase); moved != lanes.end())
+    place.lane.number = moved->second;
+  return place;
+}
+
+std::vector<Task> lwcc::plan::tasksOf(const Plan &plan, const Place &lane,
+                                      const Task &task) {
+  auto group = llvm::find_if(
+      plan.groups, [&](const Group &each) { return each.name == task.layer; });
+  if (group == plan.groups.end())
+    return {task};
+  std::vector<Task> tasks;
+  for (const LayerPlan &layer : plan.layers) {
+    if (!llvm::is_contained(group->layers, layer.layer))
+      continue;
+    int64_t here = 0; // tiles of the layer on this lane
+    for (int64_t tile = 0; tile < layer.tiling.tiles(); ++tile)
+      if (layer.place(tile, task.phase) == lane &&
+          (!task.tile || here++ == *task.tile))
+        tasks.push_back(
+            {layer.layer,
+             layer.tiling.tiles() > 1 ? std::optional(tile) : std::nullopt,
+             task.phase});
+  }
+  return tasks;
+}
+
 /// Of the sizes of parts, which are positive; at most the largest number there
 /// is.
 static int64_t sumOf(const std::vector<int64_t> &sizes) {
@@ -75,6 +104,10 @@ std::string lwcc::plan::dropAbsorbed(Plan &plan, const LayerGraph &graph) {
     return true;
   };
   llvm::erase_if(plan.layers, isAbsorbed);
+  for (Group &group : plan.groups)
+    llvm::erase_if(group.layers, [&](const std::string &layer) {
+      return isAbsorbed(LayerPlan{layer, {}, {}});
+    });
   for (LaneOrder &order : plan.order)
     llvm::erase_if(order.tasks, isAbsorbed);
   return names;
@@ -88,6 +121,11 @@ void lwcc::plan::complete(Plan &plan, const LayerGraph &graph,
     // More of them are a mistake (check), for which nothing is allocated.
     if (tiling.places.empty() && tiling.tiles() <= mostTiles)
       tiling.places = machine.placesInTurn(tiling.tiles());
+    // Fewer places than tiles are repeated.
+    size_t given = tiling.places.size();
+    if (tiling.tiles() <= mostTiles)
+      for (size_t i = 0; given + i < size_t(tiling.tiles()); ++i)
+        tiling.places.push_back(tiling.places[i]);
     known[layer.layer] = tiling;
   }
   for (const LayerGraph::Layer &layer : graph.layers) {
@@ -130,9 +168,9 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     layers[layer.name] = &layer;
     names.push_back(layer.name);
   }
-  llvm::StringMap<Tiling> tilings;
+  llvm::StringMap<const LayerPlan *> planned;
   for (const LayerPlan &layer : plan.layers)
-    tilings[layer.layer] = layer.tiling;
+    planned[layer.layer] = &layer;
 
   auto checkCuts = [&](const LayerGraph::Layer &layer, const Tiling &tiling) {
     size_t before = mistakes.size();
@@ -162,9 +200,14 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     }
     // What a layer takes from its producer it is cut by as far as it has it.
     int producer = entry->second->producer;
-    auto from = producer < 0 ? tilings.end()
-                             : tilings.find(graph.layers[producer].name);
-    if (from != tilings.end() && from->second == layer.tiling)
+    const LayerPlan *from =
+        producer < 0 ? nullptr : planned.lookup(graph.layers[producer].name);
+    for (auto [phase, lane] : layer.lanes)
+      if (lane >= computeLanes)
+        object("layer \"{0}\" has its phase \"{1}\" on lane {2}, but a "
+               "device's lanes are 0 to {3}",
+               layer.layer, phaseName(phase), lane, computeLanes - 1);
+    if (from && from->tiling == layer.tiling)
       continue;
     checkCuts(*entry->second, layer.tiling);
     for (const Place &p : layer.tiling.places) {
@@ -183,26 +226,61 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     }
   }
   for (const LayerGraph::Layer &layer : graph.layers)
-    if (!tilings.contains(layer.name))
+    if (!planned.contains(layer.name))
       object("it says nothing about layer \"{0}\"", layer.name);
-  for (const LaneOrder &order : plan.order) {
-    std::string lane = order.lane.text();
+  llvm::StringMap<llvm::StringRef> groupOf; // by layer
+  for (const Group &group : plan.groups) {
+    if (layers.contains(group.name))
+      object("group \"{0}\" has the name of a layer", group.name);
+    for (const std::string &layer : group.layers) {
+      if (!layers.contains(layer))
+        object("group \"{0}\" names layer \"{1}\", which the model does not "
+               "have{2}",
+               group.name, layer, suggestion(layer, names));
+      auto [other, isNew] = groupOf.try_emplace(layer, group.name);
+      if (!isNew)
+        object("layer \"{0}\" is in the groups \"{1}\" and \"{2}\"", layer,
+               other->second, group.name);
+    }
+    names.push_back(group.name);
+  }
+  // Places of a plan that is wrong are not to be relied upon.
+  if (!mistakes.empty() && !plan.groups.empty())
+    return mistakes;
+  for (const LaneOrder &order : plan.order)
     for (auto [i, task] : llvm::enumerate(order.tasks)) {
-      const std::vector<Place> &places = tilings.lookup(task.layer).places;
-      if (!layers.contains(task.layer))
+      std::string lane = order.lane.text();
+      std::vector<Task> tasks = tasksOf(plan, order.lane, task);
+      const LayerPlan *layer = planned.lookup(task.layer);
+      bool isGroup = llvm::is_contained(
+          llvm::map_range(plan.groups,
+                          [](const Group &group) { return group.name; }),
+          task.layer);
+      auto runsHere = [&] {
+        for (int64_t tile = 0; tile < layer->tiling.tiles(); ++tile)
+          if ((!task.tile || *task.tile == tile) &&
+              layer->place(tile, task.phase) == order.lane)
+            return true;
+        return false;
+      };
+      if (isGroup && tasks.empty())
+        object("the order of {0} names \"{1}\", but no layer of the group has "
+               "{2} there",
+               lane, task.text(),
+               task.tile ? llvm::formatv("{0} tiles", *task.tile + 1).str()
+                         : "a tile");
+      else if (!isGroup && (!layer || !layers.contains(task.layer)))
         object("the order of {0} names layer \"{1}\", which the model does not "
                "have{2}",
                lane, task.layer, suggestion(task.layer, names));
-      else if (task.tile && *task.tile >= int64_t(places.size()))
+      else if (!isGroup && task.tile && *task.tile >= layer->tiling.tiles())
         object("the order of {0} names \"{1}\", but the layer has {2} tiles",
-               lane, task.text(), places.size());
-      else if (task.tile ? places[*task.tile] != order.lane
-                         : !llvm::is_contained(places, order.lane))
+               lane, task.text(), layer->tiling.tiles());
+      else if (!isGroup && !runsHere())
         object("the order of {0} names \"{1}\", which runs elsewhere", lane,
                task.text());
       if (llvm::is_contained(llvm::ArrayRef(order.tasks).take_front(i), task))
         object("the order of {0} names \"{1}\" twice", lane, task.text());
     }
-  }
   return mistakes;
 }

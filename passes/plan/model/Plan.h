@@ -8,6 +8,7 @@
 //   layer plan  the tiling of one layer
 //   lane order  in which order a lane does some of its tasks
 //               (../../../ir/place/Work.h)
+//   group       layers that a lane order names together: a stage of a pipeline
 //
 // A plan as a file is JSON that a person can read and edit. ../README.md
 // describes it, plan.schema.json is its schema. A plan that is read is checked
@@ -25,6 +26,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,11 +40,23 @@ inline constexpr int64_t mostTiles = 4096;
 struct LayerPlan {
   std::string layer;
   Tiling tiling;
+  /// The lane of a phase that runs on another lane of its tile's device.
+  std::map<Phase, int64_t> lanes;
   bool operator==(const LayerPlan &) const = default;
+  /// Where a tile runs in a phase.
+  Place place(int64_t tile, Phase phase) const;
+};
+
+/// `NAME[i]` in a lane order is, of each layer of the group, the i-th tile on
+/// that lane; `NAME` is all of them.
+struct Group {
+  std::string name;
+  std::vector<std::string> layers;
+  bool operator==(const Group &) const = default;
 };
 
 /// In which order a lane does some of its work. What is not named runs when the
-/// compiler finds it best.
+/// compiler finds it best. A task's layer may be a group.
 struct LaneOrder {
   Place lane;
   std::vector<Task> tasks;
@@ -56,10 +70,16 @@ struct Plan {
   std::string strategy;          ///< who made it
   std::vector<LayerPlan> layers; ///< in the model's order
   std::vector<LaneOrder> order;  ///< of some lanes
+  std::vector<Group> groups;     ///< that `order` names
   std::string costs;             ///< what it was priced by, if by anything
   std::string warning;           ///< for whoever asked for it; not in files
   bool operator==(const Plan &) const = default;
 };
+
+/// What a task of a lane order stands for: itself, or for a group the tiles of
+/// its layers. The plan is complete.
+std::vector<Task> tasksOf(const Plan &plan, const Place &lane,
+                          const Task &task);
 
 struct LayerGraph;
 

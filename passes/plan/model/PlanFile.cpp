@@ -18,7 +18,9 @@ using namespace lwcc;
 using namespace lwcc::plan;
 namespace json = llvm::json;
 
-static constexpr int64_t version = 1;
+/// Version 2 has groups, lanes of phases, and places that repeat. What version
+/// 1 has means the same there.
+static constexpr int64_t version = 2;
 
 //===----------------------------------------------------------------------===//
 // Writing
@@ -41,8 +43,13 @@ static void writeTiling(JsonWriter &json, const Tiling &tiling,
   }
   if (tiling.places == machine.placesInTurn(tiling.tiles()))
     return;
+  llvm::ArrayRef<Place> places = tiling.places;
+  size_t period = 1;
+  while (period < places.size() &&
+         places.drop_front(period) != places.drop_back(period))
+    ++period;
   json.arrayMember("places", JsonWriter::oneLine, [&] {
-    for (const Place &place : tiling.places)
+    for (const Place &place : places.take_front(period))
       json.value(place.text());
   });
 }
@@ -69,8 +76,21 @@ std::string lwcc::plan::toJson(const Plan &plan) {
       for (const LayerPlan &layer : plan.layers)
         json.objectMember(layer.layer, JsonWriter::oneLine, [&] {
           writeTiling(json, layer.tiling, plan.machine);
+          if (!layer.lanes.empty())
+            json.objectMember("lane", JsonWriter::oneLine, [&] {
+              for (auto [phase, lane] : layer.lanes)
+                json.member(phaseName(phase), lane);
+            });
         });
     });
+    if (!plan.groups.empty())
+      json.objectMember("groups", JsonWriter::lines, [&] {
+        for (const Group &group : plan.groups)
+          json.arrayMember(group.name, JsonWriter::oneLine, [&] {
+            for (const std::string &layer : group.layers)
+              json.value(jsonText(layer));
+          });
+      });
     if (plan.order.empty())
       return;
     json.objectMember("order", JsonWriter::lines, [&] {
@@ -107,7 +127,9 @@ private:
   void readDegree(const json::Value &field, int dim, Tiling &tiling);
   void readPlaces(const json::Value &field, Tiling &tiling);
   void readOrder(const json::Object &lanes, Plan &plan);
-  Tiling readTiling(const json::Value &value);
+  void readLanes(const json::Value &field, LayerPlan &plan);
+  void readGroups(const json::Object &groups, Plan &plan);
+  LayerPlan readLayer(const json::Value &value);
 
   std::vector<std::string> &mistakes;
   std::string layer; ///< that is being read
@@ -163,29 +185,70 @@ void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
     good &= place.has_value();
     tiling.places.push_back(place.value_or(Place{}));
   }
-  if (good && static_cast<int64_t>(places->size()) != tiling.tiles())
+  int64_t count = places->size();
+  if (good && (count == 0 || count > tiling.tiles()))
     mistake("layer \"{0}\" has {1} tiles but {2} places", layer, tiling.tiles(),
-            places->size());
+            count);
 }
 
-Tiling Reader::readTiling(const json::Value &value) {
-  Tiling tiling;
-  tiling.places.clear(); // without any they are spread by complete()
+/// Updates run where their parameters lie, and a forward pass on the tile's
+/// place; so these have no lane.
+void Reader::readLanes(const json::Value &field, LayerPlan &plan) {
+  const json::Object *lanes = field.getAsObject();
+  bool good = lanes != nullptr;
+  if (lanes)
+    for (llvm::StringRef name : namesOf(*lanes)) {
+      std::optional<Phase> phase = phaseNamed(name);
+      std::optional<int64_t> lane = lanes->getInteger(name);
+      if ((phase == Phase::backward || phase == Phase::weight) && lane &&
+          *lane >= 0)
+        plan.lanes[*phase] = *lane;
+      else
+        good = false;
+    }
+  if (!good)
+    mistake("layer \"{0}\": expected the lanes of \"backward\" and "
+            "\"weight\" for \"lane\", found {1}",
+            layer, field);
+}
+
+LayerPlan Reader::readLayer(const json::Value &value) {
+  LayerPlan plan{layer, {}, {}};
+  plan.tiling.places.clear(); // without any they are spread by complete()
   const json::Object *object = value.getAsObject();
   if (!object) {
     mistake("layer \"{0}\": expected an object", layer);
-    return tiling;
+    return plan;
   }
-  std::vector<llvm::StringRef> known = {"places"};
+  std::vector<llvm::StringRef> known = {"places", "lane"};
   for (size_t d = 0; d < dimensions.size(); ++d) {
     known.push_back(dimensions.substr(d, 1));
     if (const json::Value *field = object->get(known.back()))
-      readDegree(*field, d, tiling);
+      readDegree(*field, d, plan.tiling);
   }
   checkKeys(*object, "layer \"" + layer + "\": ", known);
   if (const json::Value *places = object->get("places"))
-    readPlaces(*places, tiling);
-  return tiling;
+    readPlaces(*places, plan.tiling);
+  if (const json::Value *lanes = object->get("lane"))
+    readLanes(*lanes, plan);
+  return plan;
+}
+
+void Reader::readGroups(const json::Object &groups, Plan &plan) {
+  for (llvm::StringRef name : namesOf(groups)) {
+    const json::Array *list = groups.getArray(name);
+    auto isText = [](const json::Value &entry) {
+      return entry.getAsString().has_value();
+    };
+    if (!list || !llvm::all_of(*list, isText)) {
+      mistake("groups: expected a list of layers for \"{0}\"", name);
+      continue;
+    }
+    Group group{name.str(), {}};
+    for (const json::Value &entry : *list)
+      group.layers.push_back(entry.getAsString()->str());
+    plan.groups.push_back(std::move(group));
+  }
 }
 
 void Reader::readOrder(const json::Object &lanes, Plan &plan) {
@@ -225,15 +288,18 @@ void Reader::read(JsonFields &fields, Plan &plan) {
     machine->finish();
   }
   const json::Object *layers = fields.members("layers", /*needed=*/true);
+  const json::Object *groups = fields.members("groups", /*needed=*/false);
   const json::Object *order = fields.members("order", /*needed=*/false);
   fields.finish();
+  if (groups)
+    readGroups(*groups, plan);
   if (order)
     readOrder(*order, plan);
   if (!layers)
     return;
   for (llvm::StringRef name : namesOf(*layers)) {
     layer = name.str();
-    plan.layers.push_back({layer, readTiling(*layers->get(name))});
+    plan.layers.push_back(readLayer(*layers->get(name)));
   }
 }
 

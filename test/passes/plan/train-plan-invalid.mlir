@@ -13,7 +13,7 @@
 // STALE: error: plan '{{.*}}stale.json' does not fit: the model has no layer "conv"
 // STALE: error: plan '{{.*}}stale.json' does not fit: layer "fc" is cut into 4 along n, which has 2
 // STALE: error: plan '{{.*}}stale.json' does not fit: layer "fc" is placed on 0.3.0, but there is one GPU
-// BROKEN: error: plan '{{.*}}broken.json': layer "fc" has 2 tiles but 1 places
+// BROKEN: error: plan '{{.*}}broken.json': layer "fc" has 2 tiles but 3 places
 // NOFILE: error: cannot read plan '{{.*}}none.json': No such file or directory
 module attributes {train.model = "m.onnx", train.batch = 2 : i64} {
   func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}) -> tensor<2x4xf32> {

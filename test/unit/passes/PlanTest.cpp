@@ -51,7 +51,7 @@ TEST(Plan, writesOneReadableLinePerLayerWithoutWhatGoesWithoutSaying) {
   uneven.sizes[1] = {5, 1};
   plan.layers = {{"a \"quoted\" layer", placed}, {"b", uneven}, {"c", {}}};
   EXPECT_EQ(toJson(plan), R"({
-  "version": 1,
+  "version": 2,
   "model": "m.onnx",
   "hash": "cafe",
   "batch": 8,
@@ -75,6 +75,10 @@ TEST(Plan, readsWhatItWrites) {
   plan.layers = {{"conv1", tiling}, {"fc", Tiling{}}};
   plan.order = {{{0, 1, 1}, {{"conv1", 1, Phase::backward}, {"a[b]", {}}}},
                 {{1, 0, 0}, {{"conv1", 4}}}};
+  plan.layers[1].lanes = {{Phase::backward, 1}, {Phase::weight, 2}};
+  plan.groups = {{"stage \"0\"", {"conv1", "fc"}}};
+  plan.order.insert(plan.order.begin(),
+                    {{0, 0, 0}, {{"stage \"0\"", 0, Phase::weight}}});
   plan.costs = "h200.json";
   Plan again = read(toJson(plan));
   complete(again, {}, plan.machine); // places that were left out
@@ -95,8 +99,8 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
             "'}'; expected '[', '{', or a literal");
   EXPECT_EQ(mistakeIn("[]"), "expected an object");
   EXPECT_EQ(mistakeIn("{}"), "\"version\" is missing");
-  EXPECT_EQ(mistakeIn(R"({"version": 2, "layers": {}})"),
-            "has version 2; this lwcc reads version 1");
+  EXPECT_EQ(mistakeIn(R"({"version": 3, "layers": {}})"),
+            "has version 3; this lwcc reads versions 1 to 2");
   EXPECT_EQ(mistakeIn(R"({"version": 1})"), "\"layers\" is missing");
   EXPECT_EQ(mistakeIn(layer("3")), "layer \"fc\": expected an object");
   EXPECT_EQ(mistakeIn(layer(R"({"place": ["0.0.0"]})")),
@@ -111,8 +115,18 @@ TEST(Plan, mistakesInAFileNameLayerAndField) {
             "layer \"fc\": expected a list of places");
   EXPECT_EQ(mistakeIn(layer(R"({"places": ["0.0"]})")),
             "layer \"fc\": expected a place \"node.gpu.lane\", found \"0.0\"");
-  EXPECT_EQ(mistakeIn(layer(R"({"n": 2, "places": ["0.0.0"]})")),
-            "layer \"fc\" has 2 tiles but 1 places");
+  EXPECT_EQ(mistakeIn(layer(R"({"n": 2, "places": []})")),
+            "layer \"fc\" has 2 tiles but 0 places");
+  EXPECT_EQ(mistakeIn(layer(R"({"places": ["0.0.0", "0.1.0"]})")),
+            "layer \"fc\" has 1 tiles but 2 places");
+  for (const char *lanes :
+       {"3", R"({"forward":1})", R"({"weight":-1})", R"({"weight":"1"})"})
+    EXPECT_EQ(mistakeIn(layer(R"({"lane": )" + std::string(lanes) + "}")),
+              "layer \"fc\": expected the lanes of \"backward\" and "
+              "\"weight\" for \"lane\", found " +
+                  std::string(lanes));
+  EXPECT_EQ(mistakeIn(R"({"version": 2, "layers": {}, "groups": {"g": [1]}})"),
+            "groups: expected a list of layers for \"g\"");
 }
 
 TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
@@ -142,6 +156,60 @@ TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
                 "tiles",
                 "the order of 0.0.0 names \"conv1[1]\", which runs elsewhere",
                 "the order of 0.0.0 names \"fc\" twice"}));
+}
+
+TEST(Plan, aGroupStandsForItsLayersTilesOnTheLane) {
+  Plan plan = read(R"({"version": 2, "groups": {"stage": ["conv1", "fc"]},
+      "layers": {"conv1": {"n": 4, "places": ["0.0.0", "0.1.0"]},
+                 "fc": {"lane": {"weight": 1}}},
+      "order": {"0.0.0": ["stage[1]", "stage[0]", "stage backward"],
+                "0.0.1": ["stage weight"]}})");
+  complete(plan, smallNet(), {1, 2});
+  EXPECT_EQ(check(plan, smallNet(), {1, 2}), std::vector<std::string>());
+  EXPECT_EQ(plan.layers[0].tiling.places,
+            (std::vector<Place>{{0, 0, 0}, {0, 1, 0}, {0, 0, 0}, {0, 1, 0}}));
+  auto tasks = [&](Place lane, Task task) {
+    std::string text;
+    for (const Task &each : tasksOf(plan, lane, task))
+      text += each.text() + ", ";
+    return text;
+  };
+  EXPECT_EQ(tasks({0, 0, 0}, {"stage", 1}), "conv1[2], ");
+  EXPECT_EQ(tasks({0, 0, 0}, {"stage", 0}), "conv1[0], fc, ");
+  EXPECT_EQ(tasks({0, 1, 0}, {"stage", {}, Phase::backward}),
+            "conv1[1] backward, conv1[3] backward, ");
+  EXPECT_EQ(tasks({0, 0, 1}, {"stage", {}, Phase::weight}), "fc weight, ");
+  EXPECT_EQ(tasks({0, 0, 0}, {"conv1", 3}), "conv1[3], ");
+}
+
+TEST(Plan, everyMistakeOfGroupsAndPhasesLanesIsReported) {
+  Plan plan = read(R"({"version": 2,
+      "groups": {"a": ["conv1", "cnv1"], "b": ["conv1"], "fc": []},
+      "layers": {"conv1": {"n": 2}, "fc": {"lane": {"weight": 16}}}})");
+  complete(plan, smallNet(), {1, 2});
+  EXPECT_EQ(check(plan, smallNet(), {1, 2}),
+            (std::vector<std::string>{
+                "layer \"fc\" has its phase \"weight\" on lane 16, but a "
+                "device's lanes are 0 to 15",
+                "group \"a\" names layer \"cnv1\", which the model does not "
+                "have, did you mean \"conv1\"?",
+                "layer \"conv1\" is in the groups \"a\" and \"b\"",
+                "group \"fc\" has the name of a layer"}));
+  plan = read(R"({"version": 2, "groups": {"a": ["conv1"]},
+      "layers": {"conv1": {"n": 2}, "fc": {"lane": {"weight": 1}}},
+      "order": {"0.0.0": ["a[1]", "a", "b", "fc weight"],
+                "0.0.1": ["a", "fc weight", "fc"]}})");
+  complete(plan, smallNet(), {1, 2});
+  EXPECT_EQ(check(plan, smallNet(), {1, 2}),
+            (std::vector<std::string>{
+                "the order of 0.0.0 names \"a[1]\", but no layer of the group "
+                "has 2 tiles there",
+                "the order of 0.0.0 names layer \"b\", which the model does "
+                "not have",
+                "the order of 0.0.0 names \"fc weight\", which runs elsewhere",
+                "the order of 0.0.1 names \"a\", but no layer of the group has "
+                "a tile there",
+                "the order of 0.0.1 names \"fc\", which runs elsewhere"}));
 }
 
 TEST(Plan, allMistakesOfAFileAreReported) {

@@ -177,10 +177,10 @@ Host Bench::read(Tensor tensor) {
 }
 
 void Bench::expect(const std::string &what, Tensor result, const Host &expected,
-                   double tolerance) {
+                   double tolerance, double magnitude) {
   ++checks;
   Host got = read(result);
-  double largest = 0, worst = 0;
+  double largest = magnitude, worst = 0;
   size_t at = 0;
   for (size_t i = 0; i < expected.v.size(); ++i) {
     double a = got.v[i], b = expected.v[i];

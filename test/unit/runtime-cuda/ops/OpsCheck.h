@@ -73,8 +73,9 @@ public:
   Host read(rt::Tensor tensor);
   /// Counts a comparison; prints it if the two differ by more than `tolerance`
   /// times the largest magnitude of the expected values (and at least 1e-7).
+  /// Sums may cancel; `magnitude` is what they would have if they did not.
   void expect(const std::string &what, rt::Tensor result, const Host &expected,
-              double tolerance = 1e-5);
+              double tolerance = 1e-5, double magnitude = 0);
   /// Where results must be the same from call to call, counts that these are.
   void expectSame(const std::string &what, rt::Tensor one, rt::Tensor other);
   void clear();

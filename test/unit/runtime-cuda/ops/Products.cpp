@@ -7,6 +7,7 @@
 #include "OpsCheck.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace lwcc;
 using namespace lwcc::check;
@@ -58,11 +59,12 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
     dx.at(i) += dy.at(o) * w.at(t);
     dw.at(t) += dy.at(o) * x.at(i);
   });
-  Host biased = product, clipped(yDims);
+  Host biased = product, clipped(yDims), squares({k.w[0]});
   forEach(yDims, [&](const Dims &o) {
     biased.at(o) += bias.v[o[1]];
     clipped.at(o) = std::max(biased.at(o), 0.0);
     dbias.v[o[1]] += dy.at(o);
+    squares.v[o[1]] += dy.at(o) * dy.at(o);
   });
 
   Tensor tx = bench.input(x), tw = bench.input(w), tb = bench.input(bias),
@@ -94,7 +96,9 @@ static void checkConvolution(Bench &bench, const ConvCase &k) {
   bench.expect("conv with bias and relu", tyr, clipped);
   bench.expect("conv_grad_input", tdx, dx);
   bench.expect("conv_grad_weight", tdw, dw);
-  bench.expect("conv_grad_weight: bias", tdb, dbias);
+  bench.expect(
+      "conv_grad_weight: bias", tdb, dbias, 1e-5,
+      std::sqrt(*std::max_element(squares.v.begin(), squares.v.end())));
   bench.expectSame("conv", ty, again);
   bench.expectSame("conv_grad_input", tdx, dxAgain);
   bench.expectSame("conv_grad_weight", tdw, dwAgain);
