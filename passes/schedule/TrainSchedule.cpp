@@ -192,7 +192,10 @@ private:
   std::vector<Made> findMade() {
     std::vector<Made> made(ops.size());
     for (auto [i, op] : llvm::enumerate(ops)) {
-      for (Value operand : op->getOperands())
+      // A sum that is one tile's adds that tile's gradient to those before it,
+      // which the plan has come before it (shard/Accumulate.cpp).
+      bool accumulates = isa<SumOp>(op) && tileOf(op);
+      for (Value operand : op->getOperands().drop_front(accumulates ? 1 : 0))
         if (auto from = number.find(operand.getDefiningOp());
             from != number.end() && layerOf(from->first) == layerOf(op) &&
             phaseOf(from->first) == phaseOf(op))

@@ -95,6 +95,8 @@ void FunctionSharder::tileOp(Operation *op) {
     return combineStatistics(stats, tiles);
   if (auto largest = dyn_cast<ReduceMaxOp>(op))
     return combineMaxima(largest, tiles);
+  if (phaseOf(op) == Phase::weight)
+    return accumulate(op, tiles);
   for (auto &[made, tile] : tiles)
     addPieces(op, made, tile);
 }

@@ -3,8 +3,9 @@
 // The state of the pass train-shard (Shard.cpp). ModuleSharder knows which part
 // of each parameter and argument lies on which device; both functions share it.
 // FunctionSharder makes one function: tiles and their operands
-// (FunctionSharder.cpp), results that are not sums (Combine.cpp), updates of
-// parameters (Updates.cpp).
+// (FunctionSharder.cpp), results that are not sums (Combine.cpp), gradients of
+// several tiles on one lane (Accumulate.cpp), updates of parameters
+// (Updates.cpp).
 //
 // Does not decide cuts (TileRules.h), nor how a region gets to a device
 // (Pieces.h).
@@ -97,6 +98,7 @@ private:
   void addPiece(mlir::OpResult whole, const Box &region, mlir::Value made,
                 const std::optional<Box> &kept = std::nullopt);
   void combineMaxima(train::ReduceMaxOp op, Tiles &tiles);
+  void accumulate(mlir::Operation *op, Tiles &tiles);
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
