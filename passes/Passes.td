@@ -96,7 +96,9 @@ def TrainPlan : LwccPass<"train-plan"> {
            "price batch normalization as train-shard cuts it with this">,
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
-           "along which searches may cut">];
+           "along which searches may cut">,
+    Option<"microBatches", "micro-batches", "int64_t", "0", "of a pipeline, 0: by search">,
+    Option<"schedule", "schedule", "std::string", "\"\"", "of a pipeline, empty: by search">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,6 +80,8 @@ static PassList planning(const PipelineOptions &options,
   plan.localStatistics = options.localStatistics;
   plan.searchSeed = options.searchSeed;
   plan.searchDimensions = options.searchDimensions;
+  plan.microBatches = options.microBatches;
+  plan.schedule = options.schedule;
   auto lower = [options](ModuleOp planned) {
     return lowerPlanned(planned, options);
   };

@@ -28,6 +28,8 @@ struct PipelineOptions {
   double searchSeconds = 10; ///< for searches by chance
   int64_t searchSeed = 0;
   std::string searchDimensions = "nchwk"; ///< that searches may cut
+  int64_t microBatches = 0;               ///< of a pipeline, 0: by search
+  std::string schedule;                   ///< of a pipeline, empty: by search
 };
 
 /// All forms, in order.

@@ -85,11 +85,13 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       machine.device.memory = memory;
     plan::CostModel costs(machine, precision,
                           costsFile.empty() ? nullptr : &profile);
-    plan::Problem problem{
-        graph,
-        machine,
-        costs,
-        {searchSeconds, static_cast<uint64_t>(searchSeed), searchDimensions}};
+    plan::Problem problem{graph,
+                          machine,
+                          costs,
+                          {searchSeconds, static_cast<uint64_t>(searchSeed),
+                           searchDimensions, microBatches, schedule}};
+    if (failed(checkPipeline(graph)))
+      return;
     // Remembers answers: the table of strategies asks again for plans that a
     // solver has compared.
     std::vector<std::pair<plan::Plan, double>> known;
@@ -159,6 +161,24 @@ private:
   InFlightDiagnostic fail(const Twine &message) {
     signalPassFailure();
     return getOperation().emitError(message);
+  }
+
+  /// Whether what was asked of a pipeline can be had.
+  LogicalResult checkPipeline(const plan::LayerGraph &graph) {
+    LogicalResult result = success();
+    if (microBatches > graph.batch && graph.batch > 0) {
+      fail("the ") << graph.batch << " samples of a step cannot be cut into "
+                   << microBatches.getValue() << " micro-batches";
+      result = failure();
+    }
+    for (const plan::LayerGraph::Layer &layer : graph.layers)
+      if (microBatches > 1 && layer.needsAllSamples) {
+        fail("layer '") << layer.name
+                        << "' needs statistics of all samples, so that there "
+                           "can be no micro-batches";
+        result = failure();
+      }
+    return result;
   }
 
   /// Whether anything asks for prices, and thereby for what the machine can do.

@@ -8,6 +8,7 @@
 #include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/solve/CostTables.h"
+#include "passes/plan/solve/PipelineOrder.h"
 #include "runtime/core/CheckedMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -92,6 +93,19 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
       names += (names.empty() ? "" : ", ") + row.name.str();
     fail("--strategy=" + strategy + ": expected " + names);
   }
+  if (!schedule.empty() && !plan::findPipelineSchedule(schedule)) {
+    std::string names;
+    for (const plan::PipelineSchedule &row : plan::pipelineSchedules())
+      names += (names.empty() ? "" : ", ") + row.name.str();
+    fail("--schedule=" + schedule + ": expected " + names);
+  }
+  if (microBatches < 0)
+    fail("--micro-batches=" + llvm::Twine(microBatches) +
+         ": expected at least 1");
+  if ((microBatches.getNumOccurrences() || schedule.getNumOccurrences()) &&
+      strategy != "pipeline")
+    fail("--micro-batches and --schedule are of pipelines: add "
+         "--strategy=pipeline");
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -284,6 +298,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.searchSeconds = flags.searchSeconds;
   options.searchSeed = flags.searchSeed;
   options.searchDimensions = flags.searchDimensions;
+  options.microBatches = flags.microBatches;
+  options.schedule = flags.schedule;
   options.precision = flags.precision;
   if (goal != Goal::program)
     options.stopAfter = "planned";

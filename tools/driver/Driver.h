@@ -60,7 +60,20 @@ struct CompileFlags : private ForgetLibraryOptions {
           "fully connected layers by channels), layerwise (each layer's own "
           "way, by an exact search over predicted costs), mcmc (the same by "
           "chance, over simulated steps), dfs (layerwise by depth-first "
-          "search), single, or auto, the best of all (default)"),
+          "search), pipeline (consecutive layers on each device, through "
+          "which micro-batches go), single, or auto, the best of all but "
+          "pipelines (default)"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> microBatches{
+      "micro-batches", llvm::cl::init(0), llvm::cl::value_desc("N"),
+      llvm::cl::desc(
+          "With --strategy=pipeline: into how many parts the samples "
+          "of a step are cut (default: what should be quickest)"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> schedule{
+      "schedule", llvm::cl::value_desc("NAME"),
+      llvm::cl::desc("With --strategy=pipeline: gpipe, 1f1b, 1f1b-eager, zb-h1 "
+                     "or zb-h2 (default: what should be quickest)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),

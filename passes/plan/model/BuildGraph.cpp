@@ -170,6 +170,8 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
     int number = layerOf(&op);
     Layer &layer = layers[number];
     layer.ops.push_back(&op);
+    graph.layers[number].needsAllSamples |=
+        isa<BatchNormStatsOp>(op) && !options.localStatistics;
     for (Value operand : op.getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || producer->getNumOperands() == 0) {

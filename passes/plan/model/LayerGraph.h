@@ -80,6 +80,7 @@ struct LayerGraph {
     /// The layer's ops with their shapes, as text. Layers with equal signatures
     /// have equal tiles under equal tilings.
     std::string signature;
+    bool needsAllSamples = false; ///< at once: statistics of the whole batch
   };
   std::string model, hash;
   int64_t batch = 0;

@@ -10,6 +10,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
+#include <optional>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -75,7 +76,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   struct Row {
     std::string name;
     double step; ///< seconds, of the program if that is made
-    Ticks simulated;
+    std::optional<Ticks> simulated; ///< unless the plan orders micro-batches,
+                                    ///< of which the simulator knows nothing
     int64_t bytes, memory;
     double sum;      ///< seconds, of Eq. 1 (Price.h)
     double searched; ///< seconds
@@ -92,8 +94,11 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     Ticks simulated = simulator.step();
     double step = problem.programStep ? problem.programStep(plan)
                                       : milliseconds(simulated) / 1e3;
-    rows.push_back({name.str(), step, simulated, simulator.bytes(),
-                    simulator.memory(), sum.total(), searched});
+    rows.push_back({name.str(), step,
+                    plan.order.empty() ? std::optional(simulated)
+                                       : std::nullopt,
+                    simulator.bytes(), simulator.memory(), sum.total(),
+                    searched});
   };
   Tilings data;
   // Searches take long: most run only on demand, without a budget none does.
@@ -128,8 +133,12 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
         "exchanged, MiB  memory, MiB  search, s\n";
   for (const Row &row : rows) {
     os << "  " << llvm::left_justify(row.name, 14)
-       << llvm::format("%12.3f%12.3f%12.3f%10.0f%16.1f%13.1f", row.step * 1e3,
-                       milliseconds(row.simulated), row.sum * 1e3,
+       << llvm::format("%12.3f", row.step * 1e3);
+    if (row.simulated)
+      os << llvm::format("%12.3f", milliseconds(*row.simulated));
+    else
+      os << llvm::right_justify("-", 12);
+    os << llvm::format("%12.3f%10.0f%16.1f%13.1f", row.sum * 1e3,
                        static_cast<double>(graph.batch) / row.step,
                        static_cast<double>(row.bytes) / (1 << 20),
                        static_cast<double>(row.memory) / (1 << 20));
@@ -138,6 +147,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
                                                       : "\n");
   }
-  printReasons(problem, simulator, data, os);
+  if (plan.order.empty())
+    printReasons(problem, simulator, data, os);
   return text;
 }

@@ -27,6 +27,8 @@ struct SearchOptions {
   uint64_t seed = 0;
   /// The dimensions that layers may be cut along.
   std::string dimensions = lwcc::dimensions.str();
+  int64_t microBatches = 0; ///< of a pipeline; 0: what is quickest
+  std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
 };
 
 /// What a solver is given.
@@ -60,6 +62,8 @@ Plan solveLayerwise(const Problem &problem, double limit);
 Plan solveDepthFirst(const Problem &problem);
 /// Markov chains over simulated steps (Mcmc.cpp).
 Plan solveMcmc(const Problem &problem);
+/// Stages one behind the other, through which micro-batches go (Stages.cpp).
+Plan solvePipeline(const Problem &problem);
 /// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
 
