@@ -47,13 +47,13 @@ std::vector<Task> lwcc::plan::tasksOf(const Plan &plan, const Place &lane,
     if (!llvm::is_contained(group->layers, layer.layer))
       continue;
     int64_t here = 0; // tiles of the layer on this lane
-    for (int64_t tile = 0; tile < layer.tiling.tiles(); ++tile)
+    const auto count = static_cast<int64_t>(layer.tiling.places.size());
+    for (int64_t tile = 0; tile < count; ++tile)
       if (layer.place(tile, task.phase) == lane &&
           (!task.tile || here++ == *task.tile))
-        tasks.push_back(
-            {layer.layer,
-             layer.tiling.tiles() > 1 ? std::optional(tile) : std::nullopt,
-             task.phase});
+        tasks.push_back({layer.layer,
+                         count > 1 ? std::optional(tile) : std::nullopt,
+                         task.phase});
   }
   return tasks;
 }
@@ -244,20 +244,19 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     }
     names.push_back(group.name);
   }
-  // Places of a plan that is wrong are not to be relied upon.
-  if (!mistakes.empty() && !plan.groups.empty())
-    return mistakes;
   for (const LaneOrder &order : plan.order)
     for (auto [i, task] : llvm::enumerate(order.tasks)) {
       std::string lane = order.lane.text();
       std::vector<Task> tasks = tasksOf(plan, order.lane, task);
       const LayerPlan *layer = planned.lookup(task.layer);
+      // A layer of too many tiles, which is a mistake, has no places.
+      const int64_t tiles = layer ? layer->tiling.places.size() : 0;
       bool isGroup = llvm::is_contained(
           llvm::map_range(plan.groups,
                           [](const Group &group) { return group.name; }),
           task.layer);
       auto runsHere = [&] {
-        for (int64_t tile = 0; tile < layer->tiling.tiles(); ++tile)
+        for (int64_t tile = 0; tile < tiles; ++tile)
           if ((!task.tile || *task.tile == tile) &&
               layer->place(tile, task.phase) == order.lane)
             return true;
@@ -273,9 +272,9 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
         object("the order of {0} names layer \"{1}\", which the model does not "
                "have{2}",
                lane, task.layer, suggestion(task.layer, names));
-      else if (!isGroup && task.tile && *task.tile >= layer->tiling.tiles())
+      else if (!isGroup && task.tile && *task.tile >= tiles)
         object("the order of {0} names \"{1}\", but the layer has {2} tiles",
-               lane, task.text(), layer->tiling.tiles());
+               lane, task.text(), tiles);
       else if (!isGroup && !runsHere())
         object("the order of {0} names \"{1}\", which runs elsewhere", lane,
                task.text());

@@ -77,7 +77,7 @@ struct Plan {
 };
 
 /// What a task of a lane order stands for: itself, or for a group the tiles of
-/// its layers. The plan is complete.
+/// its layers. The plan is complete, if perhaps wrong.
 std::vector<Task> tasksOf(const Plan &plan, const Place &lane,
                           const Task &task);
 

@@ -290,6 +290,12 @@ TEST(Plan, whatNoModelHasRoomForIsRefusedBeforeAnythingIsAllocated) {
             (std::vector<std::string>{"layer \"conv1\" is cut into 16777216 "
                                       "tiles; there may be 4096"}));
   EXPECT_TRUE(mistakes(R"("conv1": {"c": 64, "h": 64})").empty());
+  Plan plan = read(R"({"version": 2, "groups": {"g": ["conv1", "fc"]},
+      "layers": {"conv1": {"n": 4000000000, "places": ["0.0.0"]}},
+      "order": {"0.0.0": ["g[3999999999]", "g", "conv1[3999999999]",
+                          "conv1 backward"]}})");
+  complete(plan, graph, {1, 2});
+  EXPECT_EQ(check(plan, graph, {1, 2}).size(), 3u);
 }
 
 TEST(Plan, proportionsOfAnySizeAreAddedUp) {
