@@ -1,0 +1,97 @@
+"""Where pipelines win, and what they hold, as lwcc predicts: pipelines.py.
+
+Three tables:
+- an MLP of 24 layers of 4096, batch 2048, on four P100s of a node each, with
+  10 Gb/s between the nodes: every fixed strategy, the layer-wise search, and
+  pipelines of every schedule and number of micro-batches;
+- AlexNet, batch 256, there: the same with the best pipeline alone;
+- the arena of AlexNet's last stage of two, by the number of micro-batches.
+
+Needs lwcc on the PATH, no GPU, and some minutes.
+"""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "zb-h1", "zb-h2"]
+ALEXNET = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                       "../../examples/alexnet.onnx")
+
+
+def mlp(path, layers, width, batch):
+    lines, last = [], "x"
+    for i in range(layers):
+        lines += [f"w{i} = RandomNormal <shape = [{width}, {width}], scale = 0.02> ()",
+                  f"fc{i} = MatMul ({last}, w{i})", f"relu{i} = Relu (fc{i})"]
+        last = f"relu{i}"
+    with open(path, "w") as file:
+        file.write('<ir_version: 8, opset_import: ["" : 20]>\n'
+                   f"mlp (float[{batch},{width}] x) => (float[{batch},1000] y)\n"
+                   "{\n  " + "\n  ".join(lines) + "\n"
+                   f"  head = RandomNormal <shape = [{width}, 1000], scale = 0.02> ()\n"
+                   f"  y = MatMul ({last}, head)\n}}\n")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT).stdout
+
+
+def machine(path):
+    """P100s, each in a node of its own."""
+    described = json.loads(run("lwcc", "machine", "p100-4x4"))
+    described.update(name="p100-4x1", gpus=1)
+    described["network"]["bandwidth"] = 1.25e9
+    with open(path, "w") as file:
+        json.dump(described, file)
+
+
+def steps(model, batch, described, *flags):
+    """Predicted milliseconds by strategy."""
+    text = run("lwcc", model, f"--batch={batch}", "--gpus=4",
+               f"--machine={described}", "--explain", "--emit=plan", "-o",
+               "/dev/null", *flags)
+    return {name: float(step) for name, step in
+            re.findall(r"^  (\w+)(?: \*)? +([\d.]+) +[-\d.]+ +[\d.]+ ", text, re.M)}
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
+        described, model = f"{folder}/machine.json", f"{folder}/mlp.onnxtext"
+        machine(described)
+        mlp(model, 24, 4096, 2048)
+        fixed = steps(model, 2048, described, "--strategy=single")
+        best = min(fixed.values())
+        print("MLP, 24 layers of 4096, batch 2048\n\n| strategy | step, ms |\n|---|---|")
+        for name, step in sorted(fixed.items(), key=lambda row: row[1]):
+            print(f"| {name} | {step:.1f} |")
+        batches = [4, 8, 16, 32]
+        print("\n| schedule | " + " | ".join(f"M = {m}" for m in batches)
+              + " | quickest of the others / best |\n|---|" + "---|" * (len(batches) + 1))
+        for schedule in SCHEDULES:
+            row = [steps(model, 2048, described, "--strategy=pipeline",
+                         f"--schedule={schedule}", f"--micro-batches={m}")["pipeline"]
+                   for m in batches]
+            print(f"| {schedule} | " + " | ".join(f"{step:.1f}" for step in row)
+                  + f" | {best / min(row):.2f} |", flush=True)
+
+        rows = steps(ALEXNET, 256, described, "--strategy=pipeline")
+        print("\nAlexNet, batch 256\n\n| strategy | step, ms |\n|---|---|")
+        for name, step in sorted(rows.items(), key=lambda row: row[1]):
+            print(f"| {name} | {step:.1f} |")
+
+        print("\nAlexNet, batch 256, two devices, 1f1b\n\n"
+              "| micro-batches | arena of the last stage, MiB |\n|---|---|")
+        for m in 1, 2, 4, 8, 16, 32:
+            text = run("lwcc", ALEXNET, "--batch=256", "--gpus=2", "--machine=h200x4",
+                       "--strategy=pipeline", "--schedule=1f1b", f"--micro-batches={m}",
+                       "--stop-after=exec", "-o", "-")
+            arena = int(re.search(r"@gpu1 .*arena (\d+)", text)[1])
+            print(f"| {m} | {arena / (1 << 20):.1f} |")
+
+
+if __name__ == "__main__":
+    main()
