@@ -22,6 +22,17 @@ CostModel::CostModel(const Machine &machine, llvm::StringRef precision,
   }
 }
 
+CostModel CostModel::forDevices(int64_t devices) const {
+  CostModel costs = *this;
+  if (share == 1 || devices == share || (profile && !profile->knows(devices)))
+    return costs;
+  double larger = static_cast<double>(share) / static_cast<double>(devices);
+  costs.share = devices;
+  costs.flops *= larger;
+  costs.bandwidth *= larger;
+  return costs;
+}
+
 std::string CostModel::source() const {
   return (profile ? "measured on " + profile->device : "analytic") + ", " +
          name;

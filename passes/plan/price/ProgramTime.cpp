@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
+#include <set>
 #include <utility>
 
 using namespace lwcc;
@@ -125,9 +126,14 @@ ProgramTime plan::timeOf(Program program, const Machine &machine,
   ProgramTime time;
   time.program = std::move(program);
   time.source = costs.source();
-  Player player(time, machine, costs);
+  std::set<llvm::StringRef> devices;
+  for (const Program::Lane &lane : time.program.lanes)
+    devices.insert(lane.device);
+  const CostModel own = costs.forDevices(
+      static_cast<int64_t>(std::max<size_t>(1, devices.size())));
+  Player player(time, machine, own);
   for (const Program::Item &item : time.program.items)
     player.play(item);
-  time.step = player.end() + costs.starting();
+  time.step = player.end() + own.starting();
   return time;
 }

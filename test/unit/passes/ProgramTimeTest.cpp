@@ -92,6 +92,35 @@ protected:
   Profile profile;
 };
 
+TEST_F(ProgramTimeTest, aProgramOfOneDeviceHasTheWholeProcessor) {
+  parse(R"(
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d
+  exec.buffer activation @a : tensor<1000000xf32> on @d at -1
+  exec.sequence @train_step {
+    exec.call "fill" [] -> [@a] on @l for "one" forward
+  }
+})");
+  auto stepOf = [&](int64_t devices, const Profile *profile) {
+    machine.gpus = devices;
+    return timeOf(readProgram(program, "train_step"), machine,
+                  CostModel(machine, "fp32", profile))
+        .step;
+  };
+  EXPECT_EQ(stepOf(2, nullptr), stepOf(1, nullptr));
+  // If that was not measured, the times of a half are all there is.
+  measured({{0.25, 0}});
+  EXPECT_EQ(stepOf(2, &profile), 0.25);
+  SymbolTable symbols(program);
+  auto step = symbols.lookup<exec::SequenceOp>("train_step");
+  profile.add(1,
+              describe(*step.getBody().getOps<exec::CallOp>().begin(), symbols)
+                  .work.key,
+              {0.125, 0});
+  EXPECT_EQ(stepOf(2, &profile), 0.125);
+}
+
 TEST_F(ProgramTimeTest, lanesWaitForTheLaterOne) {
   measured({{2}, {1}, {4}});
   EXPECT_DOUBLE_EQ(step(), 6);
