@@ -3,12 +3,15 @@
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/price/Price.h"
 #include "passes/plan/price/Simulator.h"
+#include "passes/plan/price/Timing.h"
 #include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 
@@ -68,6 +71,55 @@ static void printReasons(const Problem &problem, Simulator &simulator,
     os << "  and " << reasons.size() - most << " more\n";
 }
 
+/// Prints the stages of a pipeline: the groups that the plan's order names, the
+/// times of their turns without transfers, and what they hold.
+static void printStages(const Problem &problem, const Plan &plan,
+                        llvm::raw_ostream &os) {
+  const LayerGraph &graph = problem.graph;
+  Timing timing(problem);
+  Tilings tilings = tilingsOf(graph, plan);
+  os << "stages, and the milliseconds of a turn, without transfers:\n"
+        "  stage         lane      turns     forward    backward      weight"
+        "  stashes  layers\n";
+  for (const LaneOrder &order : plan.order) {
+    auto group = llvm::find_if(plan.groups, [&](const Group &each) {
+      return !order.tasks.empty() && each.name == order.tasks[0].layer;
+    });
+    if (group == plan.groups.end())
+      continue;
+    auto turns = [&](Phase phase) {
+      return llvm::count_if(order.tasks, [&](const Task &task) {
+        return task.phase == phase && task.layer == group->name;
+      });
+    };
+    const bool apart = turns(Phase::weight) > 0;
+    int64_t held = 0, stashes = 0;
+    for (const Task &task : order.tasks)
+      if (task.phase == Phase::forward)
+        stashes = std::max(stashes, ++held);
+      else if (task.phase == (apart ? Phase::weight : Phase::backward))
+        --held;
+    std::array<double, 3> times = {0, 0, 0};
+    for (auto [i, layer] : llvm::enumerate(graph.layers))
+      if (llvm::is_contained(group->layers, layer.name))
+        for (Phase phase : {Phase::forward, Phase::backward, Phase::weight})
+          times[static_cast<size_t>(phase)] += milliseconds(
+              timing.layer(i, tilings[i])
+                  ->busy(phase)[problem.machine.deviceOf(order.lane)]);
+    auto count =
+        static_cast<double>(std::max<int64_t>(1, turns(Phase::forward)));
+    os << "  " << llvm::left_justify(group->name, 12) << "  "
+       << llvm::left_justify(order.lane.text(), 8)
+       << llvm::format("%7zu%12.3f%12.3f%12.3f%9lld", order.tasks.size(),
+                       times[0] / count, times[1] / count, times[2] / count,
+                       static_cast<long long>(stashes))
+       << "  " << group->layers.front();
+    if (group->layers.size() > 1)
+      os << " and " << group->layers.size() - 1 << " more";
+    os << "\n";
+  }
+}
+
 std::string lwcc::plan::compareStrategies(const Problem &problem,
                                           const Plan &plan,
                                           llvm::StringRef name,
@@ -75,7 +127,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   const LayerGraph &graph = problem.graph;
   struct Row {
     std::string name;
-    double step; ///< seconds, of the program if that is made
+    double step;                    ///< seconds, of the program if that is made
     std::optional<Ticks> simulated; ///< unless the plan orders micro-batches,
                                     ///< of which the simulator knows nothing
     int64_t bytes, memory;
@@ -94,11 +146,10 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     Ticks simulated = simulator.step();
     double step = problem.programStep ? problem.programStep(plan)
                                       : milliseconds(simulated) / 1e3;
-    rows.push_back({name.str(), step,
-                    plan.order.empty() ? std::optional(simulated)
-                                       : std::nullopt,
-                    simulator.bytes(), simulator.memory(), sum.total(),
-                    searched});
+    rows.push_back(
+        {name.str(), step,
+         plan.order.empty() ? std::optional(simulated) : std::nullopt,
+         simulator.bytes(), simulator.memory(), sum.total(), searched});
   };
   Tilings data;
   // Searches take long: most run only on demand, without a budget none does.
@@ -147,7 +198,9 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
                                                       : "\n");
   }
-  if (plan.order.empty())
+  if (!plan.groups.empty())
+    printStages(problem, plan, os);
+  else if (plan.order.empty())
     printReasons(problem, simulator, data, os);
   return text;
 }
