@@ -38,8 +38,8 @@ public:
   /// Whether there is a profile, but without times for these devices.
   bool isUnmeasured() const { return profile && !profile->knows(share); }
   /// The same for a program that has only some of the machine's devices: those
-  /// of one processor are then larger. Not where only all devices were measured,
-  /// since a roofline does not compare with measured times.
+  /// of one processor are then larger. Not where only all devices were
+  /// measured, since a roofline does not compare with measured times.
   CostModel forDevices(int64_t devices) const;
   /// The part of the machine's rate that a product of this shape reaches.
   static double reached(double m, double n, double k);
