@@ -66,7 +66,7 @@ void FormRules::imported() {
     return;
   checkSignature(func, "I1");
   TypeRange results = func.getResultTypes();
-  if (results.size() < 1 || results.size() > 2 ||
+  if (results.empty() || results.size() > 2 ||
       (results.size() == 2 && !isScalar(results[0])))
     broken(func, "I2") << "the results are not the logits, or loss and logits";
   for (Operation &op : opsOf(func)) {
