@@ -3,7 +3,7 @@
 #
 #   tools/package-test.sh [--system=FOLDER] [PACKAGE.deb]
 #
-# Makes the package from build/ if none is named, and a minimal Debian 12 in
+# Makes the package by the preset `package` if none is named, and a minimal Debian 12 in
 # FOLDER (default build/package-system) by debootstrap, which is used again if it
 # is there. Then:
 #   - installs the package there by apt, with what it depends on and nothing more
@@ -32,9 +32,9 @@ fi
 [[ -d $build/digits/val ]] ||
   { echo "package-test.sh: no digits in $build; run tools/quickstart.sh" >&2; exit 2; }
 if [[ -z $package ]]; then
-  ninja -C "$build" lwcc lwcc-run pages
-  (cd "$build" && cpack -G DEB)
-  package=$(ls -t "$build"/lwcc_*.deb | head -1)
+  (cd "$root" && cmake --preset package && cmake --build --preset package &&
+    cd build-package && cpack -G DEB)
+  package=$(ls -t "$root"/build-package/lwcc_*.deb | head -1)
 fi
 if [[ ! -x $system/usr/bin/apt-get ]]; then
   debootstrap --variant=minbase bookworm "$system" http://deb.debian.org/debian
