@@ -181,8 +181,8 @@ void TableEmitter::describe() {
     std::vector<std::string> fields = {
         ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
         ".name = " + quoted(lane.getSymName())};
-    if (lane.isTransfer())
-      fields.push_back(".copies = true");
+    if (lane.isCopy())
+      fields.push_back(".use = LaneUse::" + useName(lane).str());
     out.call("program.machine.lanes.push_back", {CppArgument(fields)});
   }
   out.assignment("program.machine.events", std::to_string(names.events.size()));

@@ -20,6 +20,12 @@ StringRef lwcc::elementName(BufferOp buffer) {
   return element.isF32() ? "f32" : element.isInteger(32) ? "i32" : "u8";
 }
 
+StringRef lwcc::useName(LaneOp lane) {
+  if (!lane.isCopy())
+    return "compute";
+  return lane.getKind().getValue() == LaneKind::small ? "urgent" : "copies";
+}
+
 int64_t lwcc::bytesOfState(BufferOp buffer) {
   return *elementCount(globalDims(buffer)) *
          train::elementBytes(buffer.getTensorType());

@@ -21,6 +21,10 @@ mlir::LogicalResult checkTables(exec::ProgramOp program);
 /// The runtime's name of the element type: f32, i32 or u8.
 llvm::StringRef elementName(exec::BufferOp buffer);
 
+/// The runtime's name of what a lane does (LaneUse, runtime/core/Machine.h):
+/// compute, copies or urgent.
+llvm::StringRef useName(exec::LaneOp lane);
+
 /// The extents of the tensor of which a buffer holds a part.
 llvm::ArrayRef<int64_t> globalDims(exec::BufferOp buffer);
 

@@ -106,7 +106,7 @@ private:
 
 /// The forward section of a lane ends at its first call of another phase.
 Section Cutter::sectionOf(CallOp call, LaneOp lane, Section before) const {
-  if (lane.isTransfer() && call.getPhase() == Phase::update)
+  if (lane.isCopy() && call.getPhase() == Phase::update)
     return Section::update;
   bool forward =
       before == Section::forward && call.getPhase() == Phase::forward;

@@ -131,7 +131,9 @@ def TrainSchedule : LwccPass<"train-schedule"> {
   let summary = "orders the ops of each function";
   let description = [{
     Forward as the model has it, backward as autodiff made it, each update as
-    soon as its gradient exists and all readers of the old value have run.
+    soon as its gradient exists and all readers of the old value have run. In a
+    pipeline, where the planner tells how long ops take, several lanes run what
+    they can begin first, if that makes the step shorter.
   }];
 }
 

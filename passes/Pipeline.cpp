@@ -7,6 +7,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/Passes.h"
+#include "passes/schedule/TrainSchedule.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -46,27 +47,33 @@ static PassList sharding(const PipelineOptions &options) {
   return listOf(createShard({options.localStatistics}), createPhases());
 }
 
-static PassList scheduling(const PipelineOptions &options) {
+/// What planning has told of how long ops take; empty before.
+using KnownTicks = std::shared_ptr<TicksOf>;
+
+static PassList scheduling(const PipelineOptions &options,
+                           const KnownTicks &known) {
+  auto ticksOf = [known](Operation *op) { return *known ? (*known)(op) : 0; };
   // Now that each gradient has its place, and before ops have an order. Not for
   // GPUs: there a product's speed is the library's, which has no such kernel.
   if (options.target == "cpu")
-    return listOf(createFuseUpdates(), createTrainSchedule());
-  return listOf(createTrainSchedule());
+    return listOf(createFuseUpdates(), createTrainSchedule(ticksOf));
+  return listOf(createTrainSchedule(ticksOf));
 }
 
 /// What planning has done to each plan that it wants to time: the way to `exec`
 /// without offsets and proofs, which change no time.
 static LogicalResult lowerPlanned(ModuleOp module,
-                                  const PipelineOptions &options) {
+                                  const PipelineOptions &options,
+                                  const KnownTicks &known) {
   PassList passes = sharding(options);
-  for (std::unique_ptr<Pass> &pass : scheduling(options))
+  for (std::unique_ptr<Pass> &pass : scheduling(options, known))
     passes.push_back(std::move(pass));
   passes.push_back(createToExec());
   return runPasses(std::move(passes), module);
 }
 
 static PassList planning(const PipelineOptions &options,
-                         const PipelineHooks &hooks) {
+                         const PipelineHooks &hooks, const KnownTicks &known) {
   TrainPlanOptions plan;
   plan.strategy = options.strategy;
   plan.gpus = options.gpus;
@@ -82,16 +89,18 @@ static PassList planning(const PipelineOptions &options,
   plan.searchDimensions = options.searchDimensions;
   plan.microBatches = options.microBatches;
   plan.schedule = options.schedule;
-  auto lower = [options](ModuleOp planned) {
-    return lowerPlanned(planned, options);
+  auto lower = [options, known](ModuleOp planned) {
+    return lowerPlanned(planned, options, known);
   };
-  return listOf(
-      createTrainPlan(plan, {lower, hooks.onPlan, hooks.onPlanAsksForPrices}));
+  auto onTicks = [known](TicksOf ticks) { *known = std::move(ticks); };
+  return listOf(createTrainPlan(
+      plan, {lower, onTicks, hooks.onPlan, hooks.onPlanAsksForPrices}));
 }
 
 static std::vector<Chapter> chapters(const PipelineOptions &options,
                                      const PipelineHooks &hooks) {
   std::vector<Chapter> all;
+  auto known = std::make_shared<TicksOf>();
   auto add = [&](StringRef form, PassList passes) {
     all.push_back({form, std::move(passes)});
   };
@@ -114,9 +123,9 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createCanonicalizerPass(),
           // Last: what fusion has left shows what only updates wait for.
           createPhases()));
-  add("planned", planning(options, hooks));
+  add("planned", planning(options, hooks, known));
   add("sharded", sharding(options));
-  add("scheduled", scheduling(options));
+  add("scheduled", scheduling(options, known));
   add("exec",
       listOf(
           // Values become buffers: only now is it settled which of them share

@@ -91,7 +91,8 @@ fuzz_one() { # PROGRAM BUILD: one fuzzer for its time; 1 if it found something
 
 fuzz() {
   local build=$root/build-fuzz gomp program found=0 failed=0
-  if ! command -v clang++-22 >/dev/null; then
+  if ! clang++-22 -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null \
+    <<<'extern "C" int LLVMFuzzerTestOneInput(const char *, long) { return 0; }'; then
     echo "sanitize.sh: fuzzing needs clang: apt-get install clang-22 libclang-rt-22-dev"
     return 1
   fi

@@ -41,10 +41,9 @@ Counterparts::Counterparts(ProgramOp program) {
   llvm::StringMap<int> lanes; // number of compute lanes by device
   for (Operation &op : program.getBody().front()) {
     if (auto lane = dyn_cast<LaneOp>(op)) {
-      int number = lane.isTransfer() ? 0 : lanes[lane.getDevice()]++;
-      names[&op] = lane.isTransfer() ? "transfer"
-                   : number == 0     ? "compute"
-                                     : "lane" + std::to_string(number);
+      int number = lane.isCopy() ? 0 : lanes[lane.getDevice()]++;
+      names[&op] = number == 0 ? laneKindName(lane.getKind().getValue()).str()
+                               : "lane" + std::to_string(number);
     } else if (auto buffer = dyn_cast<BufferOp>(op)) {
       std::string kind = kindOf(buffer);
       auto &tiles = devices[{buffer.getDevice(), kind}].tiles;

@@ -25,30 +25,27 @@ using namespace lwcc::exec;
 // Syntax
 //===----------------------------------------------------------------------===//
 
-static llvm::StringRef nameOf(lwcc::LaneKind kind) {
-  return kind == lwcc::LaneKind::compute ? "compute" : "transfer";
-}
-
 /// `compute`
 static ParseResult parseLaneKind(AsmParser &parser, LaneKindAttr &kind) {
   llvm::StringRef word;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&word))
     return failure();
-  for (lwcc::LaneKind each :
-       {lwcc::LaneKind::compute, lwcc::LaneKind::transfer})
-    if (word == ::nameOf(each)) {
+  std::string known;
+  for (lwcc::LaneKind each : laneKinds) {
+    if (word == laneKindName(each)) {
       kind = LaneKindAttr::get(parser.getContext(), each);
       return success();
     }
-  return parser.emitError(loc, "expected a kind of lane (compute or transfer), "
-                               "found '")
-         << word << "'";
+    known += (known.empty() ? "" : ", ") + laneKindName(each).str();
+  }
+  return parser.emitError(loc, "expected a kind of lane (")
+         << known << "), found '" << word << "'";
 }
 
 static void printLaneKind(OpAsmPrinter &printer, Operation *,
                           LaneKindAttr kind) {
-  printer << ::nameOf(kind.getValue());
+  printer << laneKindName(kind.getValue());
 }
 
 Attribute LaneKindAttr::parse(AsmParser &parser, Type) {
@@ -60,7 +57,7 @@ Attribute LaneKindAttr::parse(AsmParser &parser, Type) {
 }
 
 void LaneKindAttr::print(AsmPrinter &printer) const {
-  printer << '<' << ::nameOf(getValue()) << '>';
+  printer << '<' << laneKindName(getValue()) << '>';
 }
 
 static ParseResult parseWork(OpAsmParser &parser, lwcc::train::WorkAttr &work) {

@@ -28,7 +28,7 @@ class ExecOp<string mnemonic, list<Trait> traits = []> : Op<ExecDialect, mnemoni
 
 def LaneKindAttr : AttrDef<ExecDialect, "LaneKind"> {
   let mnemonic = "lane_kind";
-  let summary = "what a lane is for (ir/place/Place.h): compute or transfer";
+  let summary = "what a lane is for (ir/place/Place.h)";
   let parameters = (ins "::lwcc::LaneKind":$value);
   let hasCustomAssemblyFormat = 1;
 }
@@ -73,7 +73,7 @@ def LaneOp : ExecOp<"lane", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "an in-order queue on a device";
   let arguments = (ins LaneKindAttr:$kind, SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device);
   let assemblyFormat = "custom<LaneKind>($kind) $sym_name `on` $device attr-dict";
-  let extraClassDeclaration = "bool isTransfer() { return getKind().getValue() == LaneKind::transfer; }";
+  let extraClassDeclaration = "bool isCopy() { return getKind().getValue() != LaneKind::compute; }";
 }
 
 def EventOp : ExecOp<"event", [Symbol, HasParent<"ProgramOp">]> {

@@ -3,14 +3,28 @@
 #include "ir/place/Place.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace lwcc;
 
-static constexpr llvm::StringLiteral transferName = "transfer";
+llvm::StringRef lwcc::laneKindName(LaneKind kind) {
+  switch (kind) {
+  case LaneKind::compute:
+    return "compute";
+  case LaneKind::in:
+    return "in";
+  case LaneKind::back:
+    return "back";
+  case LaneKind::sync:
+    return "sync";
+  case LaneKind::small:
+    return "small";
+  }
+  llvm_unreachable("all kinds are listed");
+}
 
 std::string Lane::text() const {
-  return kind == LaneKind::transfer ? transferName.str()
-                                    : std::to_string(number);
+  return isCopy() ? laneKindName(kind).str() : std::to_string(number);
 }
 
 std::string Place::text() const {
@@ -27,9 +41,12 @@ std::optional<Place> lwcc::parsePlace(llvm::StringRef text) {
   if (parts.size() != 3 || !readNumber(parts[0], place.node) ||
       !readNumber(parts[1], place.gpu))
     return std::nullopt;
-  if (parts[2] == transferName)
-    place.lane = Lane::transfer();
-  else if (!readNumber(parts[2], place.lane.number))
-    return std::nullopt;
-  return place;
+  if (readNumber(parts[2], place.lane.number))
+    return place;
+  for (LaneKind kind : laneKinds)
+    if (kind != LaneKind::compute && parts[2] == laneKindName(kind)) {
+      place.lane = Lane::of(kind);
+      return place;
+    }
+  return std::nullopt;
 }

@@ -25,22 +25,36 @@
 
 namespace lwcc {
 
-/// What a lane is for. `compute` lanes are numbered, and a plan names them; the
-/// `transfer` lane of a device exchanges with other devices beside them:
-/// transfers, and the updates that read other devices' gradients.
-enum class LaneKind { compute, transfer };
+/// What a lane is for. `compute` lanes are numbered, and a plan names them. The
+/// others are copy lanes: a device exchanges with other devices on them, beside
+/// its computation. There is one per purpose, so that what is waited for soon
+/// never queues behind what is not.
+enum class LaneKind {
+  compute,
+  in,    ///< fetches what forward passes read
+  back,  ///< fetches what backward passes read
+  sync,  ///< fetches gradients and new values of parameters, and updates them
+  small, ///< fetches what is at most `smallBytes`: statistics, the loss
+};
+inline constexpr LaneKind laneKinds[] = {LaneKind::compute, LaneKind::in,
+                                         LaneKind::back, LaneKind::sync,
+                                         LaneKind::small};
+llvm::StringRef laneKindName(LaneKind kind);
+/// A transfer of so few bytes costs little but latency.
+inline constexpr int64_t smallBytes = 64 << 10;
 
 struct Lane {
   int64_t number = 0; ///< of a compute lane
   LaneKind kind = LaneKind::compute;
 
-  static constexpr Lane transfer() { return {0, LaneKind::transfer}; }
+  static constexpr Lane of(LaneKind kind) { return {0, kind}; }
+  bool isCopy() const { return kind != LaneKind::compute; }
   bool operator==(const Lane &) const = default;
   /// Compute lanes first, by number.
   auto operator<=>(const Lane &other) const {
     return std::pair(kind, number) <=> std::pair(other.kind, other.number);
   }
-  std::string text() const; ///< "0", "transfer"
+  std::string text() const; ///< "0", "sync"
 };
 
 struct DeviceId {
@@ -58,7 +72,7 @@ struct Place {
   Place on(Lane other) const { return {node, gpu, other}; }
   bool operator==(const Place &) const = default;
   auto operator<=>(const Place &) const = default;
-  std::string text() const; ///< "0.1.0", "0.1.transfer"
+  std::string text() const; ///< "0.1.0", "0.1.sync"
 };
 
 /// The reverse of Place::text; nullopt where `text` is no place.

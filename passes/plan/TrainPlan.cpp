@@ -16,6 +16,7 @@
 #include "ir/train/Train.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/plan/model/BuildGraph.h"
+#include "passes/plan/model/Call.h"
 #include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/price/Simulator.h"
@@ -24,6 +25,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
+#include <cmath>
 
 namespace lwcc {
 #define GEN_PASS_DEF_TRAINPLAN
@@ -52,6 +54,16 @@ static std::string bytesText(int64_t bytes) {
                        large ? "GiB" : "MiB");
 }
 
+/// For how long an op of the form `sharded` takes its lane, in picoseconds; 0
+/// if it will be no call.
+static int64_t ticksOf(Operation *op, const plan::Machine &machine,
+                       const plan::CostModel &costs) {
+  std::optional<plan::PricedCall> call = plan::describe(op, costs.isMeasured());
+  return call ? std::llround(plan::secondsAlone(*call, machine, costs) *
+                             plan::ticksPerSecond)
+              : 0;
+}
+
 namespace {
 struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
   using TrainPlanBase::TrainPlanBase;
@@ -70,10 +82,10 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       fail(mistake);
     if (!unfound.empty())
       return;
-    plan::Profile profile;
+    auto profile = std::make_shared<plan::Profile>();
     std::vector<std::string> unread;
     if (!costsFile.empty())
-      unread = plan::readProfile(costsFile, precision, target, profile);
+      unread = plan::readProfile(costsFile, precision, target, *profile);
     for (const std::string &mistake : unread)
       fail(mistake);
     if (!unread.empty())
@@ -84,7 +96,11 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (memory > 0)
       machine.device.memory = memory;
     plan::CostModel costs(machine, precision,
-                          costsFile.empty() ? nullptr : &profile);
+                          costsFile.empty() ? nullptr : profile.get());
+    if (hooks.onTicks)
+      hooks.onTicks([machine = machine, profile, costs](Operation *op) {
+        return ticksOf(op, machine, costs);
+      });
     plan::Problem problem{graph,
                           machine,
                           costs,

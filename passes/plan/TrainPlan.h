@@ -21,6 +21,9 @@ struct PlanningHooks {
   /// pass then prices the plan that the module carries. Without it, plans are
   /// priced by the simulator alone.
   std::function<mlir::LogicalResult(mlir::ModuleOp planned)> lower;
+  /// Is told how long an op of the form `sharded` will take its lane, in
+  /// picoseconds, before `lower` is called. The function outlives the pass.
+  std::function<void(std::function<int64_t(mlir::Operation *)>)> onTicks;
   /// Is told the plan, once it is checked: it names every layer, in the model's
   /// order. `seconds` is how long a search took, 0 for a plan from a file.
   std::function<void(const plan::Problem &problem, const plan::Plan &plan,

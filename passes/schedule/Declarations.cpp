@@ -85,9 +85,8 @@ void Declarations::createDevicesAndLanes() {
                              place.gpu, 0);
     }
     laneName = namer.unique(device->second + "." +
-                            (place.lane == Lane() ? "compute"
-                             : place.lane == Lane::transfer()
-                                 ? "transfer"
+                            (place.lane.number == 0
+                                 ? laneKindName(place.lane.kind).str()
                                  : "lane" + place.lane.text()));
   }
   for (auto &[place, laneName] : lanes)

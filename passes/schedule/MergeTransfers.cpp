@@ -4,7 +4,7 @@
 // the next call of the lane is merged with it if it is a transfer into the same
 // root buffer, of the same layer and phase. Merging delays the open transfer,
 // so a call on another lane that conflicts with it closes it: one that reads or
-// writes what it writes, or writes what it reads.
+// writes bytes that it writes, or writes bytes that it reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +19,29 @@ using namespace lwcc::exec;
 
 namespace {
 
-/// The last transfer of a lane, and the root buffers that it touches.
+/// Bytes of a root buffer: all that lie between the first and the last one that
+/// a buffer touches.
+struct Range {
+  BufferOp root;
+  int64_t begin = 0, end = 0;
+
+  bool overlaps(const Range &other) const {
+    return root == other.root && begin < other.end && other.begin < end;
+  }
+};
+using Ranges = llvm::SmallVector<Range>;
+
+bool anyOverlap(const Ranges &a, const Ranges &b) {
+  return llvm::any_of(a, [&](const Range &one) {
+    return llvm::any_of(
+        b, [&](const Range &other) { return one.overlaps(other); });
+  });
+}
+
+/// The last transfer of a lane, and what it touches.
 struct Open {
   CallOp call;
-  llvm::SmallVector<BufferOp> reads;
-  BufferOp writes;
+  Ranges reads, writes;
 };
 
 class Merger {
@@ -32,9 +50,8 @@ public:
   void run(SequenceOp sequence);
 
 private:
-  llvm::SmallVector<BufferOp> rootsOf(ArrayAttr buffers);
-  void close(CallOp call, llvm::ArrayRef<BufferOp> reads,
-             llvm::ArrayRef<BufferOp> writes);
+  Ranges rangesOf(ArrayAttr buffers);
+  void close(CallOp call, const Ranges &reads, const Ranges &writes);
 
   SymbolTable symbols;
   llvm::MapVector<Attribute, Open> lanes; ///< by the lane's name
@@ -42,28 +59,26 @@ private:
 
 } // namespace
 
-llvm::SmallVector<BufferOp> Merger::rootsOf(ArrayAttr buffers) {
-  llvm::SmallVector<BufferOp> roots;
+Ranges Merger::rangesOf(ArrayAttr buffers) {
+  Ranges ranges;
   for (Attribute a : buffers)
-    if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
-      roots.push_back(
-          rootOf(symbols.lookup<BufferOp>(name.getAttr()), symbols).first);
-  return roots;
+    if (auto name = dyn_cast<FlatSymbolRefAttr>(a)) {
+      auto buffer = symbols.lookup<BufferOp>(name.getAttr());
+      auto [root, begin] = rootOf(buffer, symbols);
+      // The rows of a window lie apart.
+      ranges.push_back(buffer.getWindow()
+                           ? Range{root, 0, root.getBytes()}
+                           : Range{root, begin, begin + buffer.getBytes()});
+    }
+  return ranges;
 }
 
-void Merger::close(CallOp call, llvm::ArrayRef<BufferOp> reads,
-                   llvm::ArrayRef<BufferOp> writes) {
-  for (auto &[lane, open] : lanes) {
-    if (!open.call || lane == call.getLaneAttr())
-      continue;
-    bool behind = llvm::is_contained(reads, open.writes) ||
-                  llvm::is_contained(writes, open.writes) ||
-                  llvm::any_of(writes, [&](BufferOp buffer) {
-                    return llvm::is_contained(open.reads, buffer);
-                  });
-    if (behind)
+void Merger::close(CallOp call, const Ranges &reads, const Ranges &writes) {
+  for (auto &[lane, open] : lanes)
+    if (open.call && lane != call.getLaneAttr() &&
+        (anyOverlap(reads, open.writes) || anyOverlap(writes, open.writes) ||
+         anyOverlap(writes, open.reads)))
       open = {};
-  }
 }
 
 void Merger::run(SequenceOp sequence) {
@@ -75,15 +90,14 @@ void Merger::run(SequenceOp sequence) {
   };
   for (CallOp call :
        llvm::make_early_inc_range(sequence.getBody().getOps<CallOp>())) {
-    llvm::SmallVector<BufferOp> reads = rootsOf(call.getIns());
-    llvm::SmallVector<BufferOp> writes = rootsOf(call.getOuts());
+    Ranges reads = rangesOf(call.getIns()), writes = rangesOf(call.getOuts());
     close(call, reads, writes);
     Open &open = lanes[call.getLaneAttr()];
     if (call.getCallee() != "transfer") {
       open = {};
       continue;
     }
-    if (open.call && open.writes == writes.front() &&
+    if (open.call && open.writes.front().root == writes.front().root &&
         open.call.getLayer() == call.getLayer() &&
         open.call.getPhase() == call.getPhase()) {
       call.setOutsAttr(joined(open.call.getOuts(), call.getOuts()));
@@ -93,7 +107,7 @@ void Merger::run(SequenceOp sequence) {
       open = {};
     }
     open.call = call;
-    open.writes = writes.front();
+    llvm::append_range(open.writes, writes);
     llvm::append_range(open.reads, reads);
   }
 }

@@ -81,94 +81,268 @@ int64_t schedule::peakOf(const ScheduleProblem &problem, const Order &order) {
   return memory.peak;
 }
 
-/// List scheduling. A ready update goes first, by need; else the first ready op
-/// in program order. With `drawFreeing`, the ready backward op that frees the
-/// most bytes goes before a backward op that frees fewer.
-static Order listSchedule(const ScheduleProblem &problem, bool drawFreeing) {
-  int n = problem.ops.size();
-  std::vector<std::vector<int>> successors(n);
-  std::vector<int> waiting(n, 0);
-  for (int i = 0; i < n; ++i)
-    for (int before : problem.ops[i].after) {
-      successors[before].push_back(i);
-      ++waiting[i];
-    }
-  Memory memory(problem);
-  // Ready ops by index, which is program order; ready updates apart.
-  std::set<int> barriers, ready;
-  std::set<std::pair<int, int>> updates; // (need, op)
-  // Ready backward ops by (change, op). Of thousands that are ready, an op
-  // alters the change of few: `touching` finds those by storage.
-  std::set<std::pair<int64_t, int>> freeing;
-  llvm::DenseMap<int, int64_t> changeOf;
-  std::vector<std::vector<int>> touching(problem.storages.size());
-  auto note = [&](int op) {
-    if (auto known = changeOf.find(op); known != changeOf.end())
-      freeing.erase({known->second, op});
-    changeOf[op] = memory.change(problem.ops[op]);
-    freeing.insert({changeOf[op], op});
-  };
-  auto release = [&](int op) {
-    if (problem.ops[op].isBarrier) {
-      barriers.insert(op);
-      return;
-    }
-    if (problem.ops[op].phase == Phase::update) {
-      updates.insert({problem.ops[op].need, op});
-      return;
-    }
-    ready.insert(op);
-    if (!drawFreeing || problem.ops[op].phase == Phase::forward)
-      return;
-    note(op);
-    for (int s : problem.ops[op].storages)
-      touching[s].push_back(op);
-  };
-  for (int i = 0; i < n; ++i)
-    if (waiting[i] == 0)
-      release(i);
-
-  auto choose = [&] {
-    int first = *ready.begin();
-    if (!drawFreeing || problem.ops[first].phase == Phase::forward ||
-        freeing.empty())
-      return first;
-    auto [change, op] = *freeing.begin();
-    return change < std::min<int64_t>(0, memory.change(problem.ops[first]))
-               ? op
-               : first;
-  };
-
-  Order order;
-  while (!barriers.empty() || !ready.empty() || !updates.empty()) {
-    int op = !barriers.empty() ? *barriers.begin()
-             : updates.empty() ? choose()
-                               : updates.begin()->second;
-    barriers.erase(op);
-    ready.erase(op);
-    updates.erase({problem.ops[op].need, op});
-    if (auto known = changeOf.find(op); known != changeOf.end()) {
-      freeing.erase({known->second, op});
-      changeOf.erase(known);
-    }
-    order.push_back(op);
-    memory.run(problem.ops[op], [&](int storage) {
-      llvm::erase_if(touching[storage],
-                     [&](int other) { return !changeOf.contains(other); });
-      for (int other : touching[storage])
-        note(other);
-    });
-    for (int next : successors[op])
-      if (--waiting[next] == 0)
-        release(next);
+int64_t schedule::makespanOf(const ScheduleProblem &problem,
+                             const Order &order) {
+  std::vector<int64_t> ends(problem.ops.size(), 0), free(problem.lanes, 0);
+  for (int i : order) {
+    const Op &op = problem.ops[i];
+    for (int before : op.after)
+      ends[i] = std::max(ends[i], ends[before]);
+    if (op.ticks > 0)
+      ends[i] = free[op.lane] = std::max(ends[i], free[op.lane]) + op.ticks;
   }
-  return static_cast<int>(order.size()) == n ? order : Order();
+  return order.empty() ? 0 : *llvm::max_element(ends);
 }
 
+namespace {
+
+/// What a list schedule prefers.
+struct Rules {
+  /// Of all lanes, that goes next which can go on first.
+  bool byStart = false;
+  /// The ready backward op that frees the most bytes goes before a backward op
+  /// that frees fewer.
+  bool drawFreeing = false;
+  /// Of what a lane could begin, the op with the longest path to the end goes
+  /// first.
+  bool urgency = false;
+};
+
+/// List scheduling. Of the ops that a lane could begin, a ready update goes
+/// first, by need; else the first in program order. Without `byStart` all lanes
+/// are as one, and time does not count.
+class ListScheduler {
+public:
+  ListScheduler(const ScheduleProblem &problem, Rules rules);
+  /// Empty if the dependences form a cycle.
+  Order run();
+
+private:
+  /// A queue of ready ops: one per lane, or one for all.
+  struct Queue {
+    std::set<std::pair<int64_t, int>> ready;   ///< (key, op)
+    std::set<std::pair<int64_t, int>> updates; ///< (need, op)
+    /// Ready backward ops by (change, op). Of thousands that are ready, an op
+    /// alters the change of few: `touching` finds those by storage.
+    std::set<std::pair<int64_t, int>> freeing;
+    /// (time, op): what the lane can begin only when that time has come.
+    std::set<std::pair<int64_t, int>> coming;
+    int64_t free = 0; ///< when the lane is
+
+    bool isEmpty() const { return ready.empty() && updates.empty(); }
+  };
+
+  void findTails();
+  Queue &queueOf(int op) {
+    return queues[rules.byStart ? problem.ops[op].lane : 0];
+  }
+  bool isUpdate(int op) const {
+    return problem.ops[op].phase == Phase::update && !rules.urgency;
+  }
+  /// Ready ops go in the order of this key, then in program order.
+  int64_t keyOf(int op) const { return rules.urgency ? -tails[op] : 0; }
+  void noteChange(int op);
+  void release(int op);
+  void enqueue(int op);
+  Queue *nextQueue();
+  int choose(Queue &queue);
+  void runOp(int op);
+
+  const ScheduleProblem &problem;
+  const Rules rules;
+  Memory memory;
+  std::vector<std::vector<int>> successors;
+  std::vector<int> waiting; ///< of each op: dependences that have not run
+  std::vector<int64_t> ends, tails; ///< of each op, in ticks
+  std::set<int> immediate;          ///< ready, and take no lane
+  std::vector<Queue> queues;
+  llvm::DenseMap<int, int64_t> changeOf;
+  std::vector<std::vector<int>> touching;
+  Order order;
+};
+
+} // namespace
+
+ListScheduler::ListScheduler(const ScheduleProblem &problem, Rules rules)
+    : problem(problem), rules(rules), memory(problem),
+      successors(problem.ops.size()), waiting(problem.ops.size(), 0),
+      ends(problem.ops.size(), 0), queues(rules.byStart ? problem.lanes : 1),
+      touching(problem.storages.size()) {
+  for (auto [i, op] : llvm::enumerate(problem.ops))
+    for (int before : op.after) {
+      successors[before].push_back(static_cast<int>(i));
+      ++waiting[i];
+    }
+  if (rules.urgency)
+    findTails();
+}
+
+/// The ticks of the longest path from each op to the end, by a topological
+/// order from the end.
+void ListScheduler::findTails() {
+  tails.assign(problem.ops.size(), 0);
+  std::vector<int> left(problem.ops.size()), open;
+  for (auto [i, next] : llvm::enumerate(successors)) {
+    left[i] = static_cast<int>(next.size());
+    if (next.empty())
+      open.push_back(static_cast<int>(i));
+  }
+  while (!open.empty()) {
+    int op = open.back();
+    open.pop_back();
+    for (int next : successors[op])
+      tails[op] = std::max(tails[op], tails[next]);
+    tails[op] += problem.ops[op].ticks;
+    for (int before : problem.ops[op].after)
+      if (--left[before] == 0)
+        open.push_back(before);
+  }
+}
+
+void ListScheduler::noteChange(int op) {
+  Queue &queue = queueOf(op);
+  if (auto known = changeOf.find(op); known != changeOf.end())
+    queue.freeing.erase({known->second, op});
+  changeOf[op] = memory.change(problem.ops[op]);
+  queue.freeing.insert({changeOf[op], op});
+}
+
+/// An op all of whose dependences have run.
+void ListScheduler::release(int op) {
+  const Op &entry = problem.ops[op];
+  for (int before : entry.after)
+    ends[op] = std::max(ends[op], ends[before]);
+  if (entry.isBarrier || (rules.byStart && entry.ticks == 0))
+    immediate.insert(op);
+  else if (rules.byStart)
+    queueOf(op).coming.insert({ends[op], op});
+  else
+    enqueue(op);
+}
+
+void ListScheduler::enqueue(int op) {
+  Queue &queue = queueOf(op);
+  if (isUpdate(op)) {
+    queue.updates.insert({problem.ops[op].need, op});
+    return;
+  }
+  queue.ready.insert({keyOf(op), op});
+  if (!rules.drawFreeing || problem.ops[op].phase == Phase::forward)
+    return;
+  noteChange(op);
+  for (int s : problem.ops[op].storages)
+    touching[s].push_back(op);
+}
+
+/// The queue whose op goes next, its ops that can begin by then enqueued. Null
+/// if there is none.
+ListScheduler::Queue *ListScheduler::nextQueue() {
+  Queue *best = nullptr;
+  int64_t least = 0;
+  for (Queue &queue : queues) {
+    if (queue.isEmpty() && queue.coming.empty())
+      continue;
+    int64_t start = queue.free;
+    if (queue.isEmpty())
+      start = std::max(start, queue.coming.begin()->first);
+    if (best && start >= least)
+      continue;
+    best = &queue;
+    least = start;
+  }
+  while (best && !best->coming.empty() &&
+         best->coming.begin()->first <= least) {
+    int op = best->coming.begin()->second;
+    best->coming.erase(best->coming.begin());
+    enqueue(op);
+  }
+  return best;
+}
+
+int ListScheduler::choose(Queue &queue) {
+  if (!queue.updates.empty())
+    return queue.updates.begin()->second;
+  int first = queue.ready.begin()->second;
+  if (!rules.drawFreeing || problem.ops[first].phase == Phase::forward ||
+      queue.freeing.empty())
+    return first;
+  auto [change, op] = *queue.freeing.begin();
+  return change < std::min<int64_t>(0, memory.change(problem.ops[first]))
+             ? op
+             : first;
+}
+
+void ListScheduler::runOp(int op) {
+  const Op &entry = problem.ops[op];
+  if (!immediate.erase(op)) {
+    Queue &queue = queueOf(op);
+    queue.ready.erase({keyOf(op), op});
+    queue.updates.erase({entry.need, op});
+    if (auto known = changeOf.find(op); known != changeOf.end()) {
+      queue.freeing.erase({known->second, op});
+      changeOf.erase(known);
+    }
+    ends[op] = queue.free = std::max(ends[op], queue.free) + entry.ticks;
+  }
+  order.push_back(op);
+  memory.run(entry, [&](int storage) {
+    llvm::erase_if(touching[storage],
+                   [&](int other) { return !changeOf.contains(other); });
+    for (int other : touching[storage])
+      noteChange(other);
+  });
+  for (int next : successors[op])
+    if (--waiting[next] == 0)
+      release(next);
+}
+
+Order ListScheduler::run() {
+  for (int i = 0; i < static_cast<int>(problem.ops.size()); ++i)
+    if (waiting[i] == 0)
+      release(i);
+  while (true) {
+    if (!immediate.empty())
+      runOp(*immediate.begin());
+    else if (Queue *queue = nextQueue())
+      runOp(choose(*queue));
+    else
+      break;
+  }
+  return order.size() == problem.ops.size() ? order : Order();
+}
+
+/// An order whose makespan is this much longer may still be the best, since
+/// ticks are no better known.
+static constexpr double tolerance = 1.02;
+
 Order schedule::solve(const ScheduleProblem &problem) {
-  Order plain = listSchedule(problem, /*drawFreeing=*/false);
-  Order freeing = listSchedule(problem, /*drawFreeing=*/true);
-  return peakOf(problem, freeing) < peakOf(problem, plain) ? freeing : plain;
+  std::vector<Rules> tried = {{}, {.drawFreeing = true}};
+  if (problem.lanes > 1 &&
+      llvm::any_of(problem.ops, [](const Op &op) { return op.ticks > 0; }))
+    llvm::append_range(
+        tried, std::vector<Rules>{{.byStart = true},
+                                  {.byStart = true, .drawFreeing = true},
+                                  {.byStart = true, .urgency = true}});
+  struct Candidate {
+    Order order;
+    int64_t makespan, peak;
+  };
+  std::vector<Candidate> candidates;
+  for (Rules rules : tried) {
+    Order order = ListScheduler(problem, rules).run();
+    candidates.push_back({order, makespanOf(problem, order), 0});
+    candidates.back().peak = peakOf(problem, order);
+  }
+  auto least = llvm::min_element(candidates, [](const auto &a, const auto &b) {
+    return a.makespan < b.makespan;
+  });
+  const Candidate *best = nullptr;
+  for (const Candidate &candidate : candidates)
+    if (static_cast<double>(candidate.makespan) <=
+            tolerance * static_cast<double>(least->makespan) &&
+        (!best || candidate.peak < best->peak))
+      best = &candidate;
+  return best->order;
 }
 
 std::string schedule::verify(const ScheduleProblem &problem,

@@ -14,9 +14,17 @@
 //                last
 //   peak         the most bytes that are live at one op of an order
 //   need         of an update: how early the next step reads its parameter
+//   lane         an op takes its lane for its ticks; lanes run at once. Ticks
+//                are a unit of time: what one tick is, is the caller's business
+//   makespan     the ticks until the last lane is free
 //   barrier      stands between two tasks of a lane that the plan has in order:
 //                it comes after every op of the first and before every op of
 //                the second. It takes nothing, and runs as soon as it can.
+//
+// Wanted is an order of small makespan, and of those within 2 % of the smallest
+// the one with the smallest peak. Candidates are found by list scheduling, with
+// the rules that follow in two ways: whatever the time, or such that the op
+// goes next that can start first.
 //
 // Program order is deliberate: forward in the model's order, backward in its
 // reverse, a layer's data gradient before its weight gradient (the critical
@@ -29,9 +37,9 @@
 // - A ready backward op that frees memory goes before one that does not, if
 //   that lowers the peak of the whole step.
 //
-// Does not decide lanes (the plan) or events (Synchronize.h), and knows no
-// durations: `Op` and `ScheduleProblem` are not the simulator's tasks
-// (passes/plan/price).
+// Does not decide lanes (the plan) or events (Synchronize.h). Durations are
+// those of kernels alone: links that transfers share, and what waiting costs,
+// are the business of passes/plan/price.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SCHEDULE_SCHEDULEPROBLEM_H
@@ -48,12 +56,13 @@ namespace lwcc::schedule {
 /// One op of the function, as the problem sees it.
 struct Op {
   std::string name;
-  int lane = 0;
+  int lane = 0; ///< 0 to ScheduleProblem::lanes - 1
   Phase phase = Phase::forward;
   int need = 0; ///< of an update: the smaller, the earlier it is read again
   std::vector<int> after;    ///< ops that must come before it
   std::vector<int> storages; ///< one per operand and result
   bool isBarrier = false;
+  int64_t ticks = 0; ///< for which it takes its lane; 0: it takes none
 };
 
 /// The ops of one function; their order is wanted.
@@ -62,6 +71,7 @@ struct ScheduleProblem {
   /// Bytes of each storage; 0 for memory that outlives the step and is never
   /// freed.
   std::vector<int64_t> storages;
+  int lanes = 1;
 };
 
 using Order = std::vector<int>; ///< indices of ops
@@ -69,8 +79,10 @@ using Order = std::vector<int>; ///< indices of ops
 /// The peak of an order.
 int64_t peakOf(const ScheduleProblem &problem, const Order &order);
 
-/// The better of two list schedules by peak: one keeps to program order, one
-/// lets backward ops that free memory go first. Empty if the dependences form a
+/// The makespan of an order that keeps all dependences.
+int64_t makespanOf(const ScheduleProblem &problem, const Order &order);
+
+/// The best of some list schedules (see above). Empty if the dependences form a
 /// cycle. Deterministic.
 Order solve(const ScheduleProblem &problem);
 

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/schedule/TrainSchedule.h"
 #include "ir/exec/Exec.h"
 #include "ir/exec/Readers.h"
 #include "ir/train/Train.h"
@@ -42,7 +43,8 @@ namespace {
 /// A function as a scheduling problem.
 class Function {
 public:
-  Function(func::FuncOp func, ArrayAttr lanes) : body(func.getBody().front()) {
+  Function(func::FuncOp func, ArrayAttr lanes, const TicksOf &ticksOf)
+      : body(func.getBody().front()), ticksOf(ticksOf) {
     for (Operation &op : body.without_terminator())
       if (op.getNumOperands() > 0 || op.use_empty()) {
         number[&op] = ops.size();
@@ -50,6 +52,10 @@ public:
       }
     for (Operation *op : ops)
       add(op);
+    problem.lanes = std::max<int>(1, lanesOf.size());
+    if (ticksOf && problem.lanes > 1)
+      for (auto [op, entry] : llvm::zip_equal(ops, problem.ops))
+        entry.ticks = ticksOf(op);
     for (auto read : body.getOps<ReadOp>())
       reads[read.getParameter()] = read;
     for (Operation *op : ops)
@@ -109,7 +115,10 @@ private:
         firstOf.try_emplace(layerOf(op), problem.ops.size()).first->second;
     if (auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr))
       if (!tiling.getPlaces().empty())
-        entry.lane = tiling.getPlaces().front().getValue().lane.number;
+        entry.lane = lanesOf
+                         .try_emplace(tiling.getPlaces().front().getValue(),
+                                      lanesOf.size())
+                         .first->second;
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer)
@@ -383,7 +392,9 @@ private:
   }
 
   Block &body;
-  std::vector<Wish> wanted; ///< the plan's order, in its order
+  const TicksOf &ticksOf;
+  std::map<Place, int> lanesOf; ///< the numbers of lanes
+  std::vector<Wish> wanted;     ///< the plan's order, in its order
   llvm::SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> number;
   llvm::StringMap<ReadOp> reads; ///< by parameter
@@ -393,13 +404,22 @@ private:
 };
 
 struct TrainSchedule : lwcc::impl::TrainScheduleBase<TrainSchedule> {
+  TrainSchedule() = default;
+  explicit TrainSchedule(TicksOf ticksOf) : ticksOf(std::move(ticksOf)) {}
+
   void runOnOperation() override {
     auto lanes = getOperation()->getAttrOfType<ArrayAttr>(orderAttr);
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(Function(func, lanes).schedule()))
+      if (failed(Function(func, lanes, ticksOf).schedule()))
         return signalPassFailure();
     getOperation()->removeAttr(orderAttr);
   }
+
+  TicksOf ticksOf;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> lwcc::createTrainSchedule(TicksOf ticksOf) {
+  return std::make_unique<TrainSchedule>(std::move(ticksOf));
+}

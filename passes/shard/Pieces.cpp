@@ -206,16 +206,34 @@ Pieces::Piece Pieces::cut(const Piece &piece, const Box &region) {
   return {region, slice.getY()};
 }
 
+/// The copy lane that fetches so many bytes for ops of a phase.
+static Lane copyLaneFor(Phase phase, int64_t bytes) {
+  if (bytes <= smallBytes)
+    return Lane::of(LaneKind::small);
+  switch (phase) {
+  case Phase::forward:
+    return Lane::of(LaneKind::in);
+  case Phase::backward:
+  case Phase::weight:
+    return Lane::of(LaneKind::back);
+  case Phase::update:
+    return Lane::of(LaneKind::sync);
+  }
+  llvm_unreachable("all phases are listed");
+}
+
 Value Pieces::move(Value value, PlaceAttr place) {
   if (onSameDevice(placeOf(value), place))
     return value;
   Value &there = moved[{value.getAsOpaquePointer(), place.getValue().device()}];
   if (!there) {
     auto type = cast<RankedTensorType>(value.getType());
-    // The transfer runs on the device's transfer lane, so that the compute lane
-    // goes on meanwhile.
-    auto lane = PlaceAttr::get(builder.getContext(),
-                               place.getValue().on(Lane::transfer()));
+    // The transfer runs on a copy lane, so that the compute lane goes on
+    // meanwhile.
+    auto lane = PlaceAttr::get(
+        builder.getContext(),
+        place.getValue().on(copyLaneFor(
+            purpose.phase, type.getNumElements() * elementBytes(type))));
     there = create<TransferOp>(
         lane,
         RankedTensorType::get(type.getShape(), type.getElementType(), lane),

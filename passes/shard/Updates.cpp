@@ -12,7 +12,7 @@
 // - Fewer owners than copies, where the region has too few aligned rows: each
 //   part goes to the device that owns the fewest bytes.
 //
-// Updates that read from other devices run on the transfer lanes, beside the
+// Updates that read from other devices run on the `sync` lanes, beside the
 // computation. Running statistics have no owner: the device that computes them
 // sends them to the others.
 //
@@ -125,8 +125,8 @@ void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
   bool exchanges = llvm::any_of(
       terms, [](Value term) { return term.getDefiningOp<TransferOp>(); });
   if (exchanges)
-    place =
-        PlaceAttr::get(op.getContext(), place.getValue().on(Lane::transfer()));
+    place = PlaceAttr::get(op.getContext(),
+                           place.getValue().on(Lane::of(LaneKind::sync)));
   Tile tile;
   for (Value operand : op->getOperands())
     tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)

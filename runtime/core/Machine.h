@@ -29,10 +29,14 @@ struct DeviceSpec {
   int64_t arenaBytes = 0;
 };
 
+/// What a lane does. Lanes that copy exchange with other devices, beside
+/// computation; what an urgent one does is short, and soon waited for.
+enum class LaneUse { compute, copies, urgent };
+
 struct LaneSpec {
   int device = 0;
   const char *name = "";
-  bool copies = false; ///< exchanges with other devices, beside computation
+  LaneUse use = LaneUse::compute;
 };
 
 /// What moved from one device to another.

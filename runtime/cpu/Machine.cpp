@@ -17,7 +17,7 @@
 namespace lwcc::rt {
 
 /// The threads of a lane: cores are divided among the devices, and a device's
-/// among the lanes that compute. The lane that exchanges with other devices
+/// among the lanes that compute. A lane that exchanges with other devices
 /// has as many as one of those: what it does is bound by memory.
 static int threadsOf(const MachineSpec &spec, int lane, int threads) {
   auto share = [](int whole, int parts, int index) {
@@ -25,12 +25,13 @@ static int threadsOf(const MachineSpec &spec, int lane, int threads) {
   };
   int device = spec.lanes[lane].device, lanes = 0, index = 0;
   for (int i = 0; i < static_cast<int>(spec.lanes.size()); ++i)
-    if (spec.lanes[i].device == device && !spec.lanes[i].copies) {
+    if (spec.lanes[i].device == device &&
+        spec.lanes[i].use == LaneUse::compute) {
       index += i < lane;
       ++lanes;
     }
   int devices = static_cast<int>(spec.devices.size());
-  if (spec.lanes[lane].copies)
+  if (spec.lanes[lane].use != LaneUse::compute)
     index = 0;
   return share(share(threads, devices, device), std::max(lanes, 1), index);
 }

@@ -60,8 +60,7 @@ struct Work {
 
 class CudaLane : public Lane {
 public:
-  CudaLane(CudaMachine &machine, Gpu &gpu, int index, int device,
-           std::string name);
+  CudaLane(CudaMachine &machine, Gpu &gpu, int index, const LaneSpec &spec);
   ~CudaLane() override;
 
   void layer(const char *name, const char *phase) override {

@@ -9,12 +9,18 @@ using namespace lwcc;
 using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
 
-CudaLane::CudaLane(CudaMachine &machine, Gpu &gpu, int index, int device,
-                   std::string name)
-    : machine(machine), gpu(gpu), index(index), device(device),
-      name(std::move(name)) {
+CudaLane::CudaLane(CudaMachine &machine, Gpu &gpu, int index,
+                   const LaneSpec &spec)
+    : machine(machine), gpu(gpu), index(index), device(spec.device),
+      name(spec.name) {
   gpu.use();
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+  // A smaller number is a greater priority.
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+        "asking for priorities of streams");
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
+                                     spec.use == LaneUse::urgent ? greatest
+                                                                 : least),
         "making a stream");
 }
 

@@ -108,9 +108,9 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
           "making an event");
   }
   for (const LaneSpec &lane : spec.lanes)
-    lanes.push_back(std::make_unique<CudaLane>(
-        *this, *devices.at(lane.device).gpu, static_cast<int>(lanes.size()),
-        lane.device, lane.name));
+    lanes.push_back(
+        std::make_unique<CudaLane>(*this, *devices.at(lane.device).gpu,
+                                   static_cast<int>(lanes.size()), lane));
   for (int e = 0; e < spec.events; ++e)
     events.push_back(std::make_unique<CudaEvent>());
 }

@@ -17,6 +17,23 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
   return cudaSuccess;
 }
 
+/// Two priorities, as most GPUs have at least.
+static constexpr int leastPriority = 0, greatestPriority = -1;
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  *least = leastPriority;
+  *greatest = greatestPriority;
+  return cudaSuccess;
+}
+
+/// A priority is a wish: nothing may depend on which stream goes first.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags,
+                                         int priority) {
+  if (priority > leastPriority || priority < greatestPriority)
+    return world().answer(cudaErrorInvalidValue);
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+
 /// What is on it still runs.
 cudaError_t cudaStreamDestroy(cudaStream_t on) {
   Stream &stream = streamOf(on);

@@ -55,7 +55,7 @@ def steps(model, batch, described, *flags):
                f"--machine={described}", "--explain", "--emit=plan", "-o",
                "/dev/null", *flags)
     return {name: float(step) for name, step in
-            re.findall(r"^  (\w+)(?: \*)? +([\d.]+) +[-\d.]+ +[\d.]+ ", text, re.M)}
+            re.findall(r"^  (\w+)(?: \*)? +(\d+\.\d+) +[-\d.]+ +[\d.]+ ", text, re.M)}
 
 
 def main():

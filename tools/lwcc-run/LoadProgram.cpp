@@ -152,10 +152,14 @@ LogicalResult Loader::load(rt::Program &program) {
   for (DeviceOp device : names.devices)
     program.machine.devices.push_back(
         {static_cast<int64_t>(device.getArena())});
-  for (LaneOp lane : names.lanes)
-    program.machine.lanes.push_back({names.deviceOf(lane.getDevice()),
-                                     lane.getSymName().data(),
-                                     lane.isTransfer()});
+  for (LaneOp lane : names.lanes) {
+    rt::LaneUse use = llvm::StringSwitch<rt::LaneUse>(useName(lane))
+                          .Case("compute", rt::LaneUse::compute)
+                          .Case("copies", rt::LaneUse::copies)
+                          .Case("urgent", rt::LaneUse::urgent);
+    program.machine.lanes.push_back(
+        {names.deviceOf(lane.getDevice()), lane.getSymName().data(), use});
+  }
   program.machine.events = static_cast<int>(names.events.size());
   program.machine.tf32 = program.precision == "tf32";
 

@@ -1,6 +1,7 @@
 //===- Call.cpp - Runtime calls as costs look at them ---------------------===//
 
 #include "passes/plan/model/Call.h"
+#include "ir/exec/Readers.h"
 #include "ir/train/Train.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -92,6 +93,43 @@ Work plan::workOf(Operation *op, const train::Tile &tile) {
 
 std::string plan::keyOf(Operation *op, const train::Tile &tile) {
   return withCall(op, tile, [](const Call &call) { return keyOf(call); });
+}
+
+static Place placeOf(Value value) {
+  auto place = dyn_cast_or_null<train::PlaceAttr>(
+      cast<RankedTensorType>(value.getType()).getEncoding());
+  return place ? place.getValue() : Place();
+}
+
+std::optional<PricedCall> plan::describe(Operation *op, bool withKey) {
+  if (isa<train::ReadOp, train::WriteOp>(op) || mayBeView(op) ||
+      op->getNumResults() == 0)
+    return std::nullopt;
+  PricedCall priced;
+  priced.device = placeOf(op->getResult(0)).on(Lane());
+  train::Tile tile;
+  for (Value operand : op->getOperands()) {
+    auto box = tiling::wholeOf(
+        cast<RankedTensorType>(operand.getType()).getShape().vec());
+    tile.operands.push_back(box);
+    // What need not be copied is read where it lies.
+    Value source = operand;
+    while (auto transfer = source.getDefiningOp<train::TransferOp>()) {
+      if (!isReadElsewhere(transfer))
+        break;
+      source = transfer.getX();
+    }
+    if (Place place = placeOf(source); place.device() != priced.device.device())
+      priced.remote.push_back(
+          {place.on(Lane()), bytesOf(operand.getType(), box)});
+  }
+  for (Value result : op->getResults())
+    tile.results.push_back(tiling::wholeOf(
+        cast<RankedTensorType>(result.getType()).getShape().vec()));
+  priced.work = workOf(op, tile);
+  if (withKey)
+    priced.work.key = keyOf(op, tile);
+  return priced;
 }
 
 //===----------------------------------------------------------------------===//

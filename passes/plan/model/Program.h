@@ -33,7 +33,7 @@ struct PricedCall {
 struct Program {
   struct Lane {
     std::string name, device;
-    bool copies = false; ///< it is for transfers
+    bool copies = false; ///< it exchanges with other devices
   };
   struct Call {
     std::string callee, layer, phase;

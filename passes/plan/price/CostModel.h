@@ -35,6 +35,8 @@ public:
   /// seconds that every step loses. 0 where they were not measured.
   double waking() const { return measured(Profile::waking); }
   double starting() const { return measured(Profile::starting); }
+  /// Whether there is a profile.
+  bool isMeasured() const { return profile != nullptr; }
   /// Whether there is a profile, but without times for these devices.
   bool isUnmeasured() const { return profile && !profile->knows(share); }
   /// The same for a program that has only some of the machine's devices: those

@@ -121,6 +121,16 @@ double Player::end() const {
   return end.mean;
 }
 
+double plan::secondsAlone(const PricedCall &call, const Machine &machine,
+                          const CostModel &costs) {
+  CostModel::Answer answer = costs.answer(call.work);
+  if (answer.from != CostModel::Answer::analytic || call.remote.empty())
+    return answer.seconds;
+  return std::max(answer.seconds, BusyLinks(machine).arrival(
+                                      machine.deviceOf(call.device),
+                                      sourcesOf(call, machine), /*begin=*/0));
+}
+
 ProgramTime plan::timeOf(Program program, const Machine &machine,
                          const CostModel &costs) {
   ProgramTime time;

@@ -41,6 +41,10 @@ struct ProgramTime {
 ProgramTime timeOf(Program program, const Machine &machine,
                    const CostModel &costs);
 
+/// How long a call takes if nothing else runs, in seconds.
+double secondsAlone(const PricedCall &call, const Machine &machine,
+                    const CostModel &costs);
+
 /// A line of text per lane, a letter per layer for each `step / columns`; then
 /// what the letters mean, and how much of the time each lane is busy.
 void printTimeline(const ProgramTime &time, llvm::raw_ostream &os);

@@ -47,7 +47,7 @@ static std::unique_ptr<Machine> createMachine(const Program &program,
 static int64_t threadsOf(const Machine &machine, const Program &program) {
   int64_t threads = 0;
   for (size_t i = 0; i < program.machine.lanes.size(); ++i)
-    if (!program.machine.lanes[i].copies)
+    if (program.machine.lanes[i].use == LaneUse::compute)
       threads += machine.threads(static_cast<int>(i));
   return threads;
 }

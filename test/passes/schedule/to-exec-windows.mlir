@@ -4,10 +4,10 @@
 
 #p0 = #train.place<"0.0.0">
 #p1 = #train.place<"0.1.0">
-#t0 = #train.place<"0.0.transfer">
+#t0 = #train.place<"0.0.in">
 #on0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 #on1 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.1.0">]>
-#to0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.transfer">]>
+#to0 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.in">]>
 
 module {
   // CHECK-DAG: exec.buffer activation @gpu1.cols.part of "cols.part" : tensor<2x3xf32> on @gpu1 view @gpu1.y window [0, 5] at 20

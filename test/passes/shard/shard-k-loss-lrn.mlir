@@ -89,8 +89,8 @@ func.func @train_step(%x: tensor<2x512xf32> {train.name = "x"}, %scalars: tensor
   %m = train.read @m {train.tiling = #n2} : tensor<1024x512xf32>
   %y = train.matmul(%x, %w) {train.tiling = #n2, transpose_b = true} : (tensor<2x512xf32>, tensor<1024x512xf32>) -> tensor<2x1024xf32>
   %d = train.matmul(%y, %x) {train.tiling = #n2, train.axes = "c-n", transpose_a = true} : (tensor<2x1024xf32>, tensor<2x512xf32>) -> tensor<1024x512xf32>
-  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.0.transfer">>
-  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.1.transfer">>
+  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.0.sync">>
+  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}} -> (tensor<512x512xf32, #train.place<"0.1.sync">>
   // CHECK: train.write @w.part0 at [0, 0], %[[NEW0]]
   // CHECK: %[[THERE:[0-9]+]] = train.transfer(%[[NEW1]])
   // CHECK: train.write @w.part0 at [512, 0], %[[THERE]]

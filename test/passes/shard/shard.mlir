@@ -46,10 +46,10 @@ func.func @train_step(%x: tensor<3x4xf32> {train.name = "x"}, %scalars: tensor<6
   // CHECK: %[[D0:.*]] = train.matmul(%[[Y0]], %[[X0]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.0.0">>
   // CHECK: %[[D1:.*]] = train.matmul(%[[Y1]], %[[X1]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.1.0">>
   %d = train.matmul(%y, %x) {train.tiling = #two, train.names = ["d"], train.axes = "c-n", transpose_a = true} : (tensor<3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
-  // CHECK: %[[MOVED1:.*]] = train.transfer(%[[D1]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.0.transfer">>
-  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[D0]], %[[MOVED1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.0.transfer">>
-  // CHECK: %[[MOVED0:.*]] = train.transfer(%[[D0]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.1.transfer">>
-  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[MOVED0]], %[[D1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.1.transfer">>
+  // CHECK: %[[MOVED1:.*]] = train.transfer(%[[D1]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.0.small">>
+  // CHECK: %[[NEW0:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[D0]], %[[MOVED1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.0.sync">>
+  // CHECK: %[[MOVED0:.*]] = train.transfer(%[[D0]]) {{.*}} -> tensor<3x4xf32, #train.place<"0.1.small">>
+  // CHECK: %[[NEW1:[a-z_0-9]+]], %{{.*}} = train.sgd({{.*}}, %[[MOVED0]], %[[D1]]) {{.*}} -> (tensor<3x4xf32, #train.place<"0.1.sync">>
   // CHECK: train.write @w.part0, %[[NEW0]]
   // CHECK: train.write @w.part1, %[[NEW1]]
   // CHECK: train.write @w.momentum.part0

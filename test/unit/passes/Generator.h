@@ -100,6 +100,11 @@ private:
   std::string anyLane(int device) {
     return lanes[device + devices * below(lanesOf(device))];
   }
+  static constexpr LaneKind copyLanes[] = {LaneKind::in, LaneKind::sync};
+  std::string anyCopyLane(int device) {
+    return deviceName(device) + "." +
+           laneKindName(copyLanes[below(std::size(copyLanes))]).str();
+  }
   int lanesOf(int device) {
     return (static_cast<int>(lanes.size()) - device + devices - 1) / devices;
   }

@@ -74,7 +74,7 @@ void Generator::emit(StringRef callee, ArrayRef<BufferOp> ins,
       BufferOp copy =
           buffer(Role::activation, shape(in), device,
                  cast<RankedTensorType>(in.getType()).getElementType());
-      append("transfer", deviceName(device) + ".transfer", {in}, {copy});
+      append("transfer", anyCopyLane(device), {in}, {copy});
       here.push_back(copy);
     } else {
       here.push_back(in);
@@ -128,8 +128,10 @@ void Generator::declareMachine() {
                    deviceName(l % devices));
   }
   for (int d = 0; d < devices; ++d)
-    LaneOp::create(builder, loc, kind(LaneKind::transfer),
-                   deviceName(d) + ".transfer", deviceName(d));
+    for (LaneKind copies : copyLanes)
+      LaneOp::create(builder, loc, kind(copies),
+                     deviceName(d) + "." + laneKindName(copies).str(),
+                     deviceName(d));
 }
 
 void Generator::declareKernels() {

@@ -223,7 +223,7 @@ void Generator::transferOfSeveral() {
   if (a == b || a.getWindow() || b.getWindow())
     return;
   BufferOp toA = fresh(shape(a), device), toB = fresh(shape(b), device);
-  append("transfer", deviceName(device) + ".transfer", {a, b}, {toA, toB});
+  append("transfer", anyCopyLane(device), {a, b}, {toA, toB});
   for (BufferOp from : {a, b})
     unread.erase(ref(from));
   for (BufferOp to : {toA, toB}) {
