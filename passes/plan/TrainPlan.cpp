@@ -302,6 +302,7 @@ private:
   }
 
   void attachOrder(const plan::Plan &made, ModuleOp module) {
+    module->removeAttr(orderAttr); // of a plan that was attached before
     Builder builder(&getContext());
     SmallVector<Attribute> lanes;
     for (const plan::LaneOrder &order : made.order) {

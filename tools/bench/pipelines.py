@@ -64,7 +64,7 @@ def main():
         machine(described)
         mlp(model, 24, 4096, 2048)
         fixed = steps(model, 2048, described, "--strategy=single")
-        best = min(fixed.values())
+        best = min(step for name, step in fixed.items() if name != "pipeline")
         print("MLP, 24 layers of 4096, batch 2048\n\n| strategy | step, ms |\n|---|---|")
         for name, step in sorted(fixed.items(), key=lambda row: row[1]):
             print(f"| {name} | {step:.1f} |")

@@ -26,7 +26,8 @@ namespace lwcc::plan {
 using Ticks = int64_t; ///< picoseconds
 inline constexpr double ticksPerSecond = 1e12;
 
-/// What a device receives at once, on its transfer lane.
+/// What a device receives at once. Its copy lanes are one here, the transfer
+/// lane.
 struct Arrival {
   int device = 0;
   DeviceSet sources = 0;

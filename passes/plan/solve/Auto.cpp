@@ -5,7 +5,10 @@
 // candidates that fit into memory, `auto` takes the one whose program has the
 // shortest step. That need not be what the chain found, since the simulator
 // knows less than ../price/ProgramTime.h. Where making programs would take too
-// long, the simulator decides alone.
+// long, the simulator decides alone. Last comes the best pipeline: the
+// simulator knows nothing of micro-batches, so only its program is compared.
+// What the simulator says of its memory is an upper bound, as if all
+// micro-batches were held.
 //
 // So what `auto` finds is never predicted to be slower than any fixed strategy
 // that fits. Data parallelism is the first candidate: others must be quicker
@@ -28,20 +31,35 @@ struct Candidate {
 };
 } // namespace
 
-/// The candidate whose program has the shortest step; the first of equals.
-static const Candidate &quickest(const Problem &problem,
-                                 llvm::ArrayRef<Candidate> candidates) {
+/// The plan whose program has the shortest step, of all candidates and
+/// pipelines; the first of equals.
+static Plan quickest(const Problem &problem,
+                     llvm::ArrayRef<Candidate> candidates,
+                     Simulator &simulator) {
   const Candidate *best = nullptr;
   double least = 0;
+  auto planFor = [&](const Candidate &candidate) {
+    return planOf(problem, candidate.tilings, "auto: " + candidate.origin);
+  };
   for (const Candidate &candidate : candidates) {
-    double step = problem.programStep(
-        planOf(problem, candidate.tilings, candidate.origin));
+    double step = problem.programStep(planFor(candidate));
     if (!best || step < least) {
       best = &candidate;
       least = step;
     }
   }
-  return *best;
+  const bool mayPipeline =
+      problem.search.seconds > 0 && problem.machine.devices() > 1 &&
+      llvm::StringRef(problem.search.dimensions).contains('n');
+  if (std::optional<Plan> pipeline =
+          mayPipeline ? solvePipeline(problem, least) : std::nullopt) {
+    simulator.simulate(tilingsOf(problem.graph, *pipeline));
+    if (simulator.memory() <= problem.machine.device.memory) {
+      pipeline->strategy = "auto: " + pipeline->strategy;
+      return *pipeline;
+    }
+  }
+  return planFor(*best);
 }
 
 Plan lwcc::plan::solveAuto(const Problem &problem) {
@@ -85,10 +103,10 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
     if (chain.fits())
       add(simulated);
   }
-  const Candidate &best = problem.programStep && !candidates.empty()
-                              ? quickest(problem, candidates)
-                              : simulated;
-  Plan plan = planOf(problem, best.tilings, "auto: " + best.origin);
+  Plan plan =
+      problem.programStep && !candidates.empty()
+          ? quickest(problem, candidates, simulator)
+          : planOf(problem, simulated.tilings, "auto: " + simulated.origin);
   if (!ended)
     plan.warning = outOfTime(problem);
   return plan;

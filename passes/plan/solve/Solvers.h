@@ -19,6 +19,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <optional>
+
 namespace lwcc::plan {
 
 /// What searches may do.
@@ -64,6 +66,9 @@ Plan solveDepthFirst(const Problem &problem);
 Plan solveMcmc(const Problem &problem);
 /// Stages one behind the other, through which micro-batches go (Stages.cpp).
 Plan solvePipeline(const Problem &problem);
+/// The same if it has several micro-batches and a step of less than `atMost`
+/// seconds.
+std::optional<Plan> solvePipeline(const Problem &problem, double atMost);
 /// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
 

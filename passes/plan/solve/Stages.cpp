@@ -4,9 +4,10 @@
 // many stages as there are devices, such that the slowest stage takes as little
 // as possible (by dynamic programming, exact). Layers without a forward pass of
 // their own go with the layer whose result they read. What links and copies
-// take is not looked at here: of several numbers of micro-batches, and of
-// several schedules, that is taken whose program has the shortest step. Where
-// making programs would take too long, PipelineOrder.h's step decides.
+// take is not looked at here: of all numbers of micro-batches and all schedules
+// the most promising by PipelineOrder.h's step, which is a bound, are made
+// programs of, and that with the shortest step is taken. Where making programs
+// would take too long, the bound decides.
 //
 // A layer that needs all samples at once, such as batch normalization, has one
 // micro-batch, and then so has the model.
@@ -22,6 +23,7 @@
 
 #include <limits>
 #include <numeric>
+#include <optional>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -79,13 +81,15 @@ public:
     return most;
   }
 
-  Plan plan(const PipelineSchedule &schedule, int64_t batches);
-  /// A step of what plan() has returned last.
-  double step(const Plan &plan, const PipelineSchedule &schedule,
-              int64_t batches) const {
-    return problem.programStep ? problem.programStep(plan)
-                               : stepOf(schedule, times, batches).length;
-  }
+  /// The model in stages, for so many micro-batches.
+  struct Cut {
+    int64_t batches = 1;
+    Tilings tilings;
+    std::vector<Group> groups;     ///< of each stage: layers in micro-batches
+    std::vector<StageTimes> times; ///< of each stage
+  };
+  Cut cut(int64_t batches);
+  Plan plan(const Cut &cut, const PipelineSchedule &schedule) const;
 
 private:
   const Problem &problem;
@@ -93,12 +97,14 @@ private:
   Timing timing;
   std::vector<size_t> blockOf; ///< of each layer
   size_t blocks = 0;
-  std::vector<StageTimes> times; ///< of the stages of the last plan
 };
 } // namespace
 
-Plan Stages::plan(const PipelineSchedule &schedule, int64_t batches) {
-  Tilings tilings(layers.size());
+Stages::Cut Stages::cut(int64_t batches) {
+  Cut made;
+  made.batches = batches;
+  Tilings &tilings = made.tilings;
+  tilings.resize(layers.size());
   std::vector<StageTimes> blockTimes(blocks, {0, 0, 0});
   for (auto [i, tiling] : llvm::enumerate(tilings)) {
     if (layers[i].extents[sampleDimension] >= batches)
@@ -122,69 +128,107 @@ Plan Stages::plan(const PipelineSchedule &schedule, int64_t batches) {
   auto stageOf = [&](size_t block) {
     return llvm::upper_bound(ends, block) - ends.begin();
   };
-  times.assign(stages, {0, 0, 0});
+  made.times.assign(stages, {0, 0, 0});
   for (auto [block, time] : llvm::enumerate(blockTimes)) {
-    StageTimes &stage = times[stageOf(block)];
+    StageTimes &stage = made.times[stageOf(block)];
     stage.forward += time.forward;
     stage.backward += time.backward;
     stage.weight += time.weight;
   }
 
-  std::vector<Group> groups(stages);
+  made.groups.resize(stages);
   for (auto [i, tiling] : llvm::enumerate(tilings)) {
     size_t stage = stageOf(blockOf[i]);
     tiling.places.assign(tiling.tiles(), problem.machine.place(stage));
     if (tiling.degrees[sampleDimension] == batches)
-      groups[stage].layers.push_back(layers[i].name);
+      made.groups[stage].layers.push_back(layers[i].name);
   }
-  Plan made = planOf(problem, tilings, "pipeline");
-  if (batches == 1)
+  return made;
+}
+
+Plan Stages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
+  Plan made = planOf(problem, cut.tilings, "pipeline");
+  if (cut.batches == 1)
     return made; // data flow alone is the order
   std::string prefix = "stage";
   while (llvm::any_of(layers, [&](const LayerGraph::Layer &layer) {
     return llvm::StringRef(layer.name).starts_with(prefix);
   }))
     prefix = "pipeline " + prefix;
-  for (auto [stage, group] : llvm::enumerate(groups)) {
+  made.groups = cut.groups;
+  const size_t stages = cut.groups.size();
+  for (auto [stage, group] : llvm::enumerate(made.groups)) {
     group.name = prefix + std::to_string(stage);
     LaneOrder order{problem.machine.place(stage), {}};
-    for (Turn turn : turnsOf(schedule, stage, stages, batches))
+    for (Turn turn : turnsOf(schedule, stage, stages, cut.batches))
       order.tasks.push_back({group.name, turn.batch, turn.phase});
     made.order.push_back(order);
   }
-  made.groups = std::move(groups);
   made.strategy +=
-      llvm::formatv(": {0}, {1} micro-batches", schedule.name, batches);
+      llvm::formatv(": {0}, {1} micro-batches", schedule.name, cut.batches);
   return made;
 }
 
-Plan lwcc::plan::solvePipeline(const Problem &problem) {
+namespace {
+/// A way to run a model as a pipeline.
+struct Way {
+  size_t cut; ///< its number
+  const PipelineSchedule *schedule;
+  double bound; ///< seconds of a step if transfers take no time
+};
+} // namespace
+
+/// The quickest pipeline whose step takes less than `atMost` seconds. Programs
+/// are made of the ways with the smallest bounds, as long as a bound leaves
+/// hope, and of at most `finalists`.
+static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
+                                      bool needsBatches) {
+  constexpr size_t finalists = 12;
   Stages stages(problem);
-  Plan best;
-  double least = never;
-  int64_t batches = 1;
-  auto consider = [&](const PipelineSchedule &schedule, int64_t count) {
-    Plan plan = stages.plan(schedule, count);
-    double step = stages.step(plan, schedule, count);
-    if (!best.layers.empty() && step >= least)
-      return;
-    best = std::move(plan);
-    least = step;
-    batches = count;
-  };
-  const PipelineSchedule *asked = findPipelineSchedule(problem.search.schedule);
-  const PipelineSchedule &first =
-      asked ? *asked : *findPipelineSchedule("1f1b");
   const int64_t most = stages.most();
+  if (needsBatches && most == 1)
+    return std::nullopt;
+  std::vector<Stages::Cut> cuts;
   if (problem.search.microBatches > 0)
-    consider(first, std::min(most, problem.search.microBatches));
+    cuts.push_back(stages.cut(std::min(most, problem.search.microBatches)));
   else
     for (int64_t count = 1; count <= std::min<int64_t>(most, 32); count *= 2)
-      consider(first, count);
-  if (!asked && batches > 1)
-    for (const PipelineSchedule &schedule : pipelineSchedules())
-      if (schedule.name != first.name)
-        consider(schedule, batches);
+      cuts.push_back(stages.cut(count));
+  const PipelineSchedule *asked = findPipelineSchedule(problem.search.schedule);
+  std::vector<Way> ways;
+  for (auto [i, cut] : llvm::enumerate(cuts))
+    for (const PipelineSchedule &schedule :
+         asked ? llvm::ArrayRef(*asked) : pipelineSchedules()) {
+      ways.push_back(
+          {i, &schedule, stepOf(schedule, cut.times, cut.batches).length});
+      if (cut.batches == 1)
+        break; // all schedules are alike
+    }
+  llvm::stable_sort(
+      ways, [](const Way &a, const Way &b) { return a.bound < b.bound; });
+  if (!problem.programStep)
+    ways.resize(1);
+  std::optional<Plan> best;
+  for (const Way &way : llvm::ArrayRef(ways).take_front(finalists)) {
+    if (way.bound >= atMost)
+      break;
+    Plan plan = stages.plan(cuts[way.cut], *way.schedule);
+    double step = problem.programStep ? problem.programStep(plan) : way.bound;
+    if (step >= atMost)
+      continue;
+    best = std::move(plan);
+    atMost = step;
+  }
+  return best;
+}
+
+std::optional<Plan> lwcc::plan::solvePipeline(const Problem &problem,
+                                              double atMost) {
+  return quickestOf(problem, atMost, /*needsBatches=*/true);
+}
+
+Plan lwcc::plan::solvePipeline(const Problem &problem) {
+  Plan best = *quickestOf(problem, never, /*needsBatches=*/false);
   auto normalized =
       llvm::find_if(problem.graph.layers, [](const LayerGraph::Layer &layer) {
         return layer.needsAllSamples;
