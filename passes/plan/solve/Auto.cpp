@@ -7,8 +7,6 @@
 // knows less than ../price/ProgramTime.h. Where making programs would take too
 // long, the simulator decides alone. Last comes the best pipeline: the
 // simulator knows nothing of micro-batches, so only its program is compared.
-// What the simulator says of its memory is an upper bound, as if all
-// micro-batches were held.
 //
 // So what `auto` finds is never predicted to be slower than any fixed strategy
 // that fits. Data parallelism is the first candidate: others must be quicker
@@ -21,6 +19,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <set>
+
 using namespace lwcc;
 using namespace lwcc::plan;
 
@@ -30,6 +30,31 @@ struct Candidate {
   Tilings tilings;
 };
 } // namespace
+
+/// Bytes that the fullest device needs under a pipeline, at most: as if all
+/// micro-batches were held, and with a second set of gradients, since those of
+/// a micro-batch stand beside the sum of those before.
+static int64_t memoryOf(const Problem &problem, const Tilings &tilings,
+                        Simulator &simulator) {
+  std::vector<double> gradients(problem.machine.devices(), 0);
+  for (auto [i, tiling] : llvm::enumerate(tilings)) {
+    // A tile of each device is enough: micro-batches share parameters.
+    std::set<std::pair<int64_t, size_t>> counted;
+    LayerTiles tiles = problem.graph.tiles(static_cast<int>(i), tiling);
+    for (auto [p, regions] : llvm::enumerate(tiles.params))
+      for (auto [region, place] : llvm::zip_equal(regions, tiling.places)) {
+        int64_t device = problem.machine.deviceOf(place);
+        if (region && counted.insert({device, p}).second)
+          gradients[device] +=
+              tiling::volume(*region) *
+              static_cast<double>(
+                  problem.graph.layers[i].params[p].elementBytes);
+      }
+  }
+  simulator.simulate(tilings);
+  return simulator.memory() +
+         static_cast<int64_t>(*llvm::max_element(gradients));
+}
 
 /// The plan whose program has the shortest step, of all candidates and
 /// pipelines; the first of equals.
@@ -51,13 +76,14 @@ static Plan quickest(const Problem &problem,
   const bool mayPipeline =
       problem.search.seconds > 0 && problem.machine.devices() > 1 &&
       llvm::StringRef(problem.search.dimensions).contains('n');
+  auto fits = [&](const Tilings &tilings) {
+    return memoryOf(problem, tilings, simulator) <=
+           problem.machine.device.memory;
+  };
   if (std::optional<Plan> pipeline =
-          mayPipeline ? solvePipeline(problem, least) : std::nullopt) {
-    simulator.simulate(tilingsOf(problem.graph, *pipeline));
-    if (simulator.memory() <= problem.machine.device.memory) {
-      pipeline->strategy = "auto: " + pipeline->strategy;
-      return *pipeline;
-    }
+          mayPipeline ? solvePipeline(problem, least, fits) : std::nullopt) {
+    pipeline->strategy = "auto: " + pipeline->strategy;
+    return *pipeline;
   }
   return planFor(*best);
 }

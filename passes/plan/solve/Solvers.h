@@ -66,9 +66,11 @@ Plan solveDepthFirst(const Problem &problem);
 Plan solveMcmc(const Problem &problem);
 /// Stages one behind the other, through which micro-batches go (Stages.cpp).
 Plan solvePipeline(const Problem &problem);
-/// The same if it has several micro-batches and a step of less than `atMost`
-/// seconds.
-std::optional<Plan> solvePipeline(const Problem &problem, double atMost);
+/// The same of those that fit into memory, if it has several micro-batches and
+/// a step of less than `atMost` seconds.
+std::optional<Plan>
+solvePipeline(const Problem &problem, double atMost,
+              llvm::function_ref<bool(const Tilings &)> fits);
 /// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
 

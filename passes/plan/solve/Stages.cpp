@@ -181,8 +181,9 @@ struct Way {
 /// The quickest pipeline whose step takes less than `atMost` seconds. Programs
 /// are made of the ways with the smallest bounds, as long as a bound leaves
 /// hope, and of at most `finalists`.
-static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
-                                      bool needsBatches) {
+static std::optional<Plan>
+quickestOf(const Problem &problem, double atMost, bool needsBatches,
+           llvm::function_ref<bool(const Tilings &)> fits) {
   constexpr size_t finalists = 12;
   Stages stages(problem);
   const int64_t most = stages.most();
@@ -212,6 +213,8 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
   for (const Way &way : llvm::ArrayRef(ways).take_front(finalists)) {
     if (way.bound >= atMost)
       break;
+    if (fits && !fits(cuts[way.cut].tilings))
+      continue;
     Plan plan = stages.plan(cuts[way.cut], *way.schedule);
     double step = problem.programStep ? problem.programStep(plan) : way.bound;
     if (step >= atMost)
@@ -222,13 +225,14 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
   return best;
 }
 
-std::optional<Plan> lwcc::plan::solvePipeline(const Problem &problem,
-                                              double atMost) {
-  return quickestOf(problem, atMost, /*needsBatches=*/true);
+std::optional<Plan>
+lwcc::plan::solvePipeline(const Problem &problem, double atMost,
+                          llvm::function_ref<bool(const Tilings &)> fits) {
+  return quickestOf(problem, atMost, /*needsBatches=*/true, fits);
 }
 
 Plan lwcc::plan::solvePipeline(const Problem &problem) {
-  Plan best = *quickestOf(problem, never, /*needsBatches=*/false);
+  Plan best = *quickestOf(problem, never, /*needsBatches=*/false, nullptr);
   auto normalized =
       llvm::find_if(problem.graph.layers, [](const LayerGraph::Layer &layer) {
         return layer.needsAllSamples;
