@@ -46,8 +46,8 @@ std::string keyOf(mlir::Operation *op, const train::Tile &tile);
 /// A call of a program.
 PricedCall describe(exec::CallOp call, mlir::SymbolTable &symbols);
 
-/// The call that an op of the form `sharded` is going to be; `withKey`: with the
-/// key of its work. Nothing if it will be no call: it reads or writes a
+/// The call that an op of the form `sharded` is going to be; `withKey`: with
+/// the key of its work. Nothing if it will be no call: it reads or writes a
 /// parameter, or its result may be a view of its operand.
 std::optional<PricedCall> describe(mlir::Operation *op, bool withKey);
 
