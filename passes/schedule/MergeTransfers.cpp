@@ -1,15 +1,18 @@
 //===- MergeTransfers.cpp - One call per gather ---------------------------===//
 //
 // One walk in the order of appending. The last transfer of each lane is open:
-// the next call of the lane is merged with it if it is a transfer into the same
-// root buffer, of the same layer and phase. Merging delays the open transfer,
-// so a call on another lane that conflicts with it closes it: one that reads or
-// writes bytes that it writes, or writes bytes that it reads.
+// the next call of the lane is merged with it if it is a transfer of the same
+// layer and phase, into the same root buffer. Small ones, which cost nothing
+// but latency, are merged into whatever buffers, unless they bring several
+// tiles from one device: these are made one after the other. Merging delays the
+// open transfer, so a call on another lane that conflicts with it closes it:
+// one that reads or writes bytes that it writes, or writes bytes that it reads.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/MergeTransfers.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -51,6 +54,7 @@ public:
 
 private:
   Ranges rangesOf(ArrayAttr buffers);
+  bool bringsOneTileOfEach(CallOp first, CallOp second);
   void close(CallOp call, const Ranges &reads, const Ranges &writes);
 
   SymbolTable symbols;
@@ -81,6 +85,21 @@ void Merger::close(CallOp call, const Ranges &reads, const Ranges &writes) {
       open = {};
 }
 
+/// Whether what two calls read has one tile on each device at most.
+bool Merger::bringsOneTileOfEach(CallOp first, CallOp second) {
+  llvm::DenseMap<Attribute, Attribute> tileOn; // by device
+  for (CallOp call : {first, second})
+    for (Attribute a : call.getIns()) {
+      auto source =
+          symbols.lookup<BufferOp>(cast<FlatSymbolRefAttr>(a).getAttr());
+      Attribute tile = source.getTileAttr();
+      auto known = tileOn.try_emplace(source.getDeviceAttr(), tile).first;
+      if (known->second != tile)
+        return false;
+    }
+  return true;
+}
+
 void Merger::run(SequenceOp sequence) {
   lanes.clear();
   auto joined = [](ArrayAttr list, ArrayAttr more) {
@@ -97,9 +116,14 @@ void Merger::run(SequenceOp sequence) {
       open = {};
       continue;
     }
-    if (open.call && open.writes.front().root == writes.front().root &&
-        open.call.getLayer() == call.getLayer() &&
-        open.call.getPhase() == call.getPhase()) {
+    auto isSmall = [&] {
+      return symbols.lookup<LaneOp>(call.getLane()).getKind().getValue() ==
+             LaneKind::small;
+    };
+    if (open.call && open.call.getLayer() == call.getLayer() &&
+        open.call.getPhase() == call.getPhase() &&
+        (open.writes.front().root == writes.front().root ||
+         (isSmall() && bringsOneTileOfEach(open.call, call)))) {
       call.setOutsAttr(joined(open.call.getOuts(), call.getOuts()));
       call.setInsAttr(joined(open.call.getIns(), call.getIns()));
       open.call.erase();

@@ -244,7 +244,7 @@ LogicalResult FunctionSharder::run() {
       update(step, writes);
     else
       for (WriteOp each : writes)
-        write(each, wholeOf(shapeOf(each.getValue())));
+        write(each, {UpdatedPart{wholeOf(shapeOf(each.getValue())), {}, {}}});
 
   SmallVector<Value> results;
   auto first = PlaceAttr::get(func.getContext(), Place());

@@ -2,6 +2,7 @@
 
 #include "passes/shard/Pieces.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -109,9 +110,11 @@ Value Pieces::get(Value original, const Box &region, PlaceAttr place,
 }
 
 SmallVector<Value> Pieces::terms(Value original, const Box &region,
-                                 PlaceAttr place, Purpose wanted) {
+                                 PlaceAttr place, Purpose wanted,
+                                 const Rails &rails) {
   serve(original, wanted);
-  std::vector<Piece> parts = partsOf(sources[original], region, place);
+  std::vector<Piece> parts =
+      sumOnRails(partsOf(sources[original], region, place), region, rails);
   bool whole = !parts.empty() && llvm::all_of(parts, [&](const Piece &part) {
     return part.region == region;
   });
@@ -130,6 +133,32 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
     else if (local)
       terms.push_back(std::exchange(local, {}));
   return terms;
+}
+
+/// The parts of each node that has a rail, summed there; the others as they
+/// are. Only contributions to the whole region: others are assembled by the
+/// reader.
+std::vector<Pieces::Piece> Pieces::sumOnRails(std::vector<Piece> parts,
+                                              const Box &region,
+                                              const Rails &rails) {
+  auto railOf = [&](const Piece &part) {
+    auto rail = part.region == region
+                    ? rails.find(placeOf(part.value).getValue().node)
+                    : rails.end();
+    return rail == rails.end() ? PlaceAttr() : rail->second;
+  };
+  llvm::MapVector<PlaceAttr, std::vector<Piece>> onRails;
+  std::vector<Piece> result;
+  for (const Piece &part : parts)
+    if (PlaceAttr rail = railOf(part))
+      onRails[rail].push_back(part);
+    else
+      result.push_back(part);
+  for (auto &[rail, ofNode] : onRails)
+    result.push_back({region, ofNode.size() == 1
+                                  ? ofNode[0].value
+                                  : combine(ofNode, region, rail)});
+  return result;
 }
 
 /// The pieces that overlap the region, cut to it, device by device;
@@ -166,21 +195,36 @@ std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
   return parts;
 }
 
+void Pieces::addCopy(Value original, const Box &region, PlaceAttr place,
+                     Purpose wanted) {
+  Value copy = get(original, region, place, wanted);
+  std::vector<Piece> &known = sources[original].pieces;
+  if (llvm::none_of(known,
+                    [&](const Piece &piece) { return piece.value == copy; }))
+    known.push_back({region, copy});
+}
+
 Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
   serve(tile, wanted);
   return move(tile, place);
 }
 
 /// Disjoint parts of copies that together cover the region; copies on the
-/// device of `place` are taken first.
+/// device of `place` are taken first, then those on its node.
 std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
                                                  const Box &region,
                                                  PlaceAttr place) {
   std::vector<Box> missing = {region};
   std::vector<Piece> parts;
-  for (bool nearby : {true, false})
+  auto distance = [&](const Piece &piece) {
+    Place at = placeOf(piece.value).getValue();
+    return at.device() == place.getValue().device() ? 0
+           : at.node == place.getValue().node       ? 1
+                                                    : 2;
+  };
+  for (int near : {0, 1, 2})
     for (const Piece &piece : source.pieces) {
-      if (onSameDevice(placeOf(piece.value), place) != nearby)
+      if (distance(piece) != near)
         continue;
       for (const Box &hole : missing)
         if (Box part = intersect(hole, piece.region); !empty(part))

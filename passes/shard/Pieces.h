@@ -91,12 +91,23 @@ public:
   mlir::Value get(mlir::Value original, const Box &region,
                   train::PlaceAttr place, Purpose purpose);
 
+  /// For other nodes, the place there that adds up what its node contributes,
+  /// so that one tensor is sent instead of one per device.
+  using Rails = std::map<int64_t, train::PlaceAttr>;
+
   /// The contributions to `region` of `original`, on the device of `place`:
-  /// tensors of the region's shape whose sum is the region. Each device gives
-  /// at most one. Their order is that of the pieces, so that every device that
-  /// adds them gets the same bits. An update op adds them itself (Updates.cpp).
+  /// tensors of the region's shape whose sum is the region. Each device, or
+  /// each node of `rails`, gives at most one. Their order is that of the
+  /// pieces, so that every device that adds them gets the same bits. An update
+  /// op adds them itself (Updates.cpp).
   llvm::SmallVector<mlir::Value> terms(mlir::Value original, const Box &region,
-                                       train::PlaceAttr place, Purpose purpose);
+                                       train::PlaceAttr place, Purpose purpose,
+                                       const Rails &rails = {});
+
+  /// Copies `region` of an original, of which pieces are copies, to a device.
+  /// Others of its node that ask for that region will take it from there.
+  void addCopy(mlir::Value original, const Box &region, train::PlaceAttr place,
+               Purpose purpose);
 
   /// `tile` itself, on the device of `place`: a transfer if it lies elsewhere.
   mlir::Value bring(mlir::Value tile, train::PlaceAttr place, Purpose purpose);
@@ -121,6 +132,8 @@ private:
                                    train::PlaceAttr place);
   std::vector<Piece> partsOf(const Source &source, const Box &region,
                              train::PlaceAttr place);
+  std::vector<Piece> sumOnRails(std::vector<Piece> parts, const Box &region,
+                                const Rails &rails);
   Piece cut(const Piece &piece, const Box &region);
   mlir::Value move(mlir::Value value, train::PlaceAttr place);
   mlir::Value combine(std::vector<Piece> parts, const Box &region,

@@ -74,6 +74,14 @@ struct PartialOps {
 /// (--bn=local).
 mlir::LogicalResult localizeStatistics(mlir::Block &body, PartialOps &partial);
 
+/// A part of a parameter that is updated at one place, and the devices of other
+/// nodes that exchange it for theirs (Updates.h, isTwoLevel).
+struct UpdatedPart {
+  Box region;
+  train::PlaceAttr place;
+  Pieces::Rails rails;
+};
+
 /// Makes the sharded body of one function.
 class FunctionSharder {
 public:
@@ -104,10 +112,9 @@ private:
   mlir::Value readPart(train::ReadOp read, const Part &part);
   void update(train::UpdateOpInterface op,
               llvm::ArrayRef<train::WriteOp> writes);
-  void updatePart(train::UpdateOpInterface op, const Box &part,
-                  train::PlaceAttr place);
+  void updatePart(train::UpdateOpInterface op, const UpdatedPart &part);
   Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
-  void write(train::WriteOp write, llvm::ArrayRef<Box> made);
+  void write(train::WriteOp write, llvm::ArrayRef<UpdatedPart> made);
   Purpose purposeOf(mlir::Operation *op) {
     return {train::layerOf(op), train::phaseOf(op)};
   }

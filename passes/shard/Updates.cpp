@@ -112,12 +112,33 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
   return *best;
 }
 
+/// For an owner of a part, the device on each other node of the same position
+/// among its node's holders: so a node's devices share the work of its rails.
+static Pieces::Rails railsOf(PlaceAttr owner, ArrayRef<PlaceAttr> holders) {
+  std::map<int64_t, SmallVector<PlaceAttr>> nodes;
+  for (PlaceAttr holder : holders)
+    nodes[holder.getValue().node].push_back(holder);
+  const int64_t home = owner.getValue().node;
+  const size_t position = llvm::find(nodes[home], owner) - nodes[home].begin();
+  Pieces::Rails rails;
+  for (auto &[node, places] : nodes)
+    if (node != home) {
+      PlaceAttr rail = places[position % places.size()];
+      rails[node] = PlaceAttr::get(
+          rail.getContext(), rail.getValue().on(Lane::of(LaneKind::sync)));
+    }
+  return rails;
+}
+
 /// Makes the update op of one part of a parameter, at one place.
-void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
-                                 PlaceAttr place) {
+void FunctionSharder::updatePart(UpdateOpInterface op,
+                                 const UpdatedPart &updated) {
+  const auto &[part, owner, rails] = updated;
+  PlaceAttr place = owner;
   assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
   Value gradient = op.getGradientTerms()[0].get();
-  SmallVector<Value> terms = pieces.terms(gradient, part, place, purposeOf(op));
+  SmallVector<Value> terms =
+      pieces.terms(gradient, part, place, purposeOf(op), rails);
   // A kernel takes at most `maxTerms` gradients (Ops.h); more are summed before
   // it.
   if (terms.size() > maxTerms)
@@ -152,7 +173,7 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
                purposeOf(op));
   for (Value result : op->getResults())
     pieces.setCopies(result);
-  std::vector<Box> updated;
+  std::vector<UpdatedPart> updated;
   for (const Box &region : regionsOf(shared.parameters[weight])) {
     std::vector<PlaceAttr> holders;
     for (const Part &copy : shared.parameters[weight])
@@ -161,17 +182,20 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
     if (isAllReduced(bytesOf(region, op.getWeight().getType()),
                      holders.size())) {
       for (PlaceAttr place : holders)
-        updatePart(op, region, place);
-      updated.push_back(region);
+        updatePart(op, {region, place, {}});
+      updated.push_back({region, holders.front(), {}});
       continue;
     }
     std::vector<Box> parts =
         partsToUpdate(region, op.getWeight().getType(), holders.size());
+    const bool twoLevel = isTwoLevel(bytesOf(region, op.getWeight().getType()));
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
-      updatePart(op, part,
-                 everybody ? holders[i] : ownerOf(weight, region, part).place);
-      updated.push_back(part);
+      PlaceAttr owner =
+          everybody ? holders[i] : ownerOf(weight, region, part).place;
+      updated.push_back(
+          {part, owner, twoLevel ? railsOf(owner, holders) : Pieces::Rails()});
+      updatePart(op, updated.back());
     }
   }
   for (WriteOp each : writes)
@@ -180,11 +204,21 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
 
 /// Writes the new values to every copy, one write per updated part that the
 /// copy overlaps.
-void FunctionSharder::write(WriteOp write, ArrayRef<Box> made) {
+void FunctionSharder::write(WriteOp write, ArrayRef<UpdatedPart> made) {
   // The list does not grow here: every copy that is written exists already.
-  for (const Part &copy : shared.parameters[write.getParameter()])
-    for (const Box &part : made) {
-      Box region = intersect(copy.region, part);
+  ArrayRef<Part> copies = shared.parameters[write.getParameter()];
+  // Rails come first, so that others take the values from them. State that only
+  // its owner holds goes nowhere.
+  for (const UpdatedPart &part : made)
+    for (auto &[node, rail] : part.rails)
+      if (llvm::any_of(copies, [&, at = rail](const Part &copy) {
+            return copy.place.getValue().device() == at.getValue().device() &&
+                   contains(copy.region, part.region);
+          }))
+        pieces.addCopy(write.getValue(), part.region, rail, purposeOf(write));
+  for (const Part &copy : copies)
+    for (const UpdatedPart &part : made) {
+      Box region = intersect(copy.region, part.region);
       if (empty(region))
         continue;
       Value value =

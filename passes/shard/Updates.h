@@ -25,6 +25,16 @@ inline bool isAllReduced(int64_t bytes, int64_t copies) {
   return copies > 1 && bytes * (copies - 1) <= little;
 }
 
+/// Whether an exchange between several nodes goes over two levels: on each node
+/// one device sums the node's gradients for an owner on another node, and
+/// passes its new values on. Then each part crosses the network once per node
+/// and not once per device. For few bytes the second hop's latency outweighs
+/// that.
+inline bool isTwoLevel(int64_t bytes) {
+  constexpr int64_t little = 16 << 10;
+  return bytes > little;
+}
+
 /// How the devices that hold copies of a region update it.
 struct SharedUpdate {
   /// All-reduce: each device sums and updates the whole region. Otherwise each

@@ -301,3 +301,32 @@ lwcc::plan::parameterCopies(const Parameter &parameter,
   }
   return result;
 }
+
+std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
+                                        const Machine &machine) {
+  std::map<int64_t, std::vector<int64_t>> nodes; ///< the devices of each
+  for (int64_t device : copies.devices)
+    nodes[machine.place(device).node].push_back(device);
+  const bool twoLevel = shard::isTwoLevel(static_cast<int64_t>(copies.bytes)) &&
+                        !copies.update.allReduced;
+  std::vector<SyncHop> hops;
+  auto exchange = [&](int64_t device, int64_t owner) {
+    if (device == owner)
+      return;
+    hops.push_back({device, owner, copies.update.owned, true});
+    if (!copies.update.allReduced)
+      hops.push_back({owner, device, copies.update.owned, false});
+  };
+  for (auto &[home, neighbours] : nodes)
+    for (auto [position, owner] : llvm::enumerate(neighbours))
+      for (auto &[node, devices] : nodes) {
+        // On its own node the owner itself is the rail.
+        int64_t rail =
+            node == home ? owner : devices[position % devices.size()];
+        for (int64_t device : devices)
+          exchange(device, twoLevel ? rail : owner);
+        if (twoLevel)
+          exchange(rail, owner);
+      }
+  return hops;
+}

@@ -142,6 +142,17 @@ struct ParameterCopies {
   double bytes = 0; ///< of the region
   shard::SharedUpdate update;
 };
+/// What one device sends another, to keep copies equal.
+struct SyncHop {
+  int64_t from, to;
+  double bytes;
+  bool reduces; ///< gradients; else new values
+};
+/// Everything that is sent to keep some copies equal, as train-shard has it
+/// (../../shard/Updates.cpp).
+std::vector<SyncHop> hopsOf(const ParameterCopies &copies,
+                            const Machine &machine);
+
 std::vector<ParameterCopies>
 parameterCopies(const Parameter &parameter, const LayerTiles::Regions &regions,
                 const std::vector<int64_t> &devices);

@@ -77,14 +77,14 @@ void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
 /// sum has no latencies that an all-reduce would save.
 static void synchronize(const Parameter &parameter,
                         const LayerTiles::Regions &regions,
-                        const std::vector<int64_t> &devices, Traffic &traffic) {
-  for (const ParameterCopies &copies :
-       parameterCopies(parameter, regions, devices))
-    for (int64_t from : copies.devices)
-      for (int64_t to : copies.devices)
-        traffic.add(from, to,
-                    2 * copies.bytes /
-                        static_cast<double>(copies.devices.size()));
+                        const std::vector<int64_t> &devices,
+                        const Machine &machine, Traffic &traffic) {
+  for (ParameterCopies &copies : parameterCopies(parameter, regions, devices)) {
+    copies.update = {false,
+                     copies.bytes / static_cast<double>(copies.devices.size())};
+    for (const SyncHop &hop : hopsOf(copies, machine))
+      traffic.add(hop.from, hop.to, hop.bytes);
+  }
 }
 
 Seconds Pricer::layer(int layer, const PlacedLayer &placed) {
@@ -101,7 +101,7 @@ Seconds Pricer::layer(int layer, const PlacedLayer &placed) {
                result);
   traffic.clear();
   for (auto [parameter, regions] : llvm::zip_equal(known.params, placed.params))
-    synchronize(parameter, regions, placed.devices, traffic);
+    synchronize(parameter, regions, placed.devices, machine, traffic);
   result.sync = traffic.seconds();
   result.bytes += traffic.bytes();
   return result;

@@ -83,7 +83,8 @@ const LayerTiles &Timing::tilesOf(const Key &key, int layer,
 
 /// Each device that holds a region updates what it owns of it: it gets the
 /// others' gradients of that, and sends them the new values unless they made
-/// these themselves.
+/// these themselves. Where an exchange has two hops, both are taken to be at
+/// the same time.
 void Timing::synchronize(const Parameter &parameter,
                          const LayerTiles::Regions &regions,
                          const std::vector<int64_t> &devices, TimedLayer &timed,
@@ -95,20 +96,21 @@ void Timing::synchronize(const Parameter &parameter,
        parameterCopies(parameter, regions, devices)) {
     const size_t count = copies.devices.size();
     const double owned = copies.update.owned;
+    std::map<int64_t, double> read; // gradients, bytes by device
+    for (const SyncHop &hop : hopsOf(copies, setting.machine)) {
+      (hop.reduces ? reduce : gather).add(hop.from, hop.to, hop.bytes);
+      if (hop.reduces)
+        read[hop.to] += hop.bytes;
+    }
     for (int64_t to : copies.devices) {
       // Value and state are read and written, gradients are read.
       Work work;
-      work.bytes = owned * (2 * (1 + state) + static_cast<double>(count));
+      work.bytes = owned * (2 * (1 + state) + 1) + read[to];
       work.key = parameter.update;
       Ticks time = ticks(setting.costs.seconds(work));
       timed[count > 1 ? TimedLayer::update : TimedLayer::ownUpdate][to] += time;
       timed[TimedLayer::memory][to] +=
           static_cast<int64_t>(2 * copies.bytes + owned * state);
-      for (int64_t from : copies.devices) {
-        reduce.add(from, to, owned);
-        if (!copies.update.allReduced)
-          gather.add(from, to, owned);
-      }
     }
   }
 }
