@@ -9,8 +9,9 @@
 //   data-parallel training", 2020; ZeRO stage 1).
 // - All-reduce, for few bytes (isAllReduced, Updates.h): every device updates
 //   its whole copy, which saves the second exchange.
-// - Fewer owners than copies, where the region has too few aligned rows: each
-//   part goes to the device that owns the fewest bytes.
+// - Fewer owners than copies, where the region has too few aligned rows or
+//   parts that cross the network would be small (ownersAcrossNodes): each part
+//   goes to the device that owns the fewest bytes.
 //
 // Updates that read from other devices run on the `sync` lanes, beside the
 // computation. Running statistics have no owner: the device that computes them
@@ -58,19 +59,19 @@ static int64_t bytesOf(const Box &region, Type tensor) {
   return bytes;
 }
 
-/// Cuts a region into one part per copy, of nearly equal size, so that devices
-/// send and receive about equally much. A part begins at a multiple of the
-/// arena's alignment, so that a kernel can update it in place and write it
+/// Cuts a region into `count` parts of nearly equal size, or fewer, so that
+/// devices send and receive about equally much. A part begins at a multiple of
+/// the arena's alignment, so that a kernel can update it in place and write it
 /// there.
 static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
-                                      int64_t copies) {
+                                      int64_t count) {
   int64_t rowBytes = elementBytes(tensor);
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
   int64_t step =
       exec::arenaAlignment / std::gcd(exec::arenaAlignment, rowBytes);
   int64_t rows = region.empty() ? 1 : region[0].size();
-  int64_t count = std::min(copies, rows / step);
+  count = std::min(count, rows / step);
   std::vector<Box> parts;
   for (int64_t i = 0; i < count; ++i) {
     // Each part has whole steps; the last part also has the remaining rows.
@@ -110,6 +111,12 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
   shared.ownedBytes[best->place.getValue().device()] +=
       bytesOf(part, reads.lookup(parameter).getType());
   return *best;
+}
+
+static bool onSeveralNodes(ArrayRef<PlaceAttr> holders) {
+  return llvm::any_of(holders, [&](PlaceAttr holder) {
+    return holder.getValue().node != holders.front().getValue().node;
+  });
 }
 
 /// For an owner of a part, the device on each other node of the same position
@@ -186,9 +193,11 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
       updated.push_back({region, holders.front(), {}});
       continue;
     }
-    std::vector<Box> parts =
-        partsToUpdate(region, op.getWeight().getType(), holders.size());
-    const bool twoLevel = isTwoLevel(bytesOf(region, op.getWeight().getType()));
+    const int64_t bytes = bytesOf(region, op.getWeight().getType());
+    const bool twoLevel = isTwoLevel(bytes) && onSeveralNodes(holders);
+    std::vector<Box> parts = partsToUpdate(
+        region, op.getWeight().getType(),
+        twoLevel ? ownersAcrossNodes(bytes, holders.size()) : holders.size());
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       PlaceAttr owner =

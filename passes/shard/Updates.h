@@ -12,6 +12,7 @@
 #ifndef LWCC_PASSES_SHARD_UPDATES_H
 #define LWCC_PASSES_SHARD_UPDATES_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +34,13 @@ inline bool isAllReduced(int64_t bytes, int64_t copies) {
 inline bool isTwoLevel(int64_t bytes) {
   constexpr int64_t little = 16 << 10;
   return bytes > little;
+}
+
+/// How many of the holders of a region on several nodes own a part of it: the
+/// parts cross the network one by one, and small ones would cost latency alone.
+inline int64_t ownersAcrossNodes(int64_t bytes, int64_t holders) {
+  constexpr int64_t leastPart = 128 << 10;
+  return std::clamp<int64_t>(bytes / leastPart, 1, holders);
 }
 
 /// How the devices that hold copies of a region update it.
