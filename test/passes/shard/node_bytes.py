@@ -8,14 +8,26 @@ import re
 import sys
 from collections import Counter
 
-text, nodes, expected = open(sys.argv[1]).read(), int(sys.argv[2]), int(sys.argv[3])
-entering = Counter()
-for source, target, count in re.findall(
-        r"^  from (\S+) to (\S+): ([\d,]+) bytes", text, re.M):
-    homes = [name.split(".")[0] if "." in name else "node0"
-             for name in (source, target)]
-    if homes[0] != homes[1]:
-        entering[homes[1]] += int(count.replace(",", ""))
-assert len(entering) == nodes, entering
-for node, count in entering.items():
-    assert expected <= count <= expected + 1024, (node, count, expected)
+
+def entering(explained):
+    """The bytes of a step that enter each node, by its name."""
+    bytes_of = Counter()
+    for source, target, count in re.findall(
+            r"^  from (\S+) to (\S+): ([\d,]+) bytes", explained, re.M):
+        homes = [name.split(".")[0] if "." in name else "node0"
+                 for name in (source, target)]
+        if homes[0] != homes[1]:
+            bytes_of[homes[1]] += int(count.replace(",", ""))
+    return bytes_of
+
+
+def main():
+    nodes, expected = int(sys.argv[2]), int(sys.argv[3])
+    found = entering(open(sys.argv[1]).read())
+    assert len(found) == nodes, found
+    for node, count in found.items():
+        assert expected <= count <= expected + 1024, (node, count, expected)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What crosses the network between nodes, as lwcc predicts: nodes.py.
+
+Two tables, of Inception-v3 under data parallelism:
+- on 4 nodes of 4 P100s, batch 1024: the bytes of a step that enter each node,
+  and those of the parameters by the formula 2P(N-1)/N; what more there is are
+  batch statistics;
+- on 16 nodes of 4: seconds of each stage of the lowering.
+
+Needs lwcc on the PATH and a Python with PyTorch; no GPU.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from models import model_file
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../../test/passes/shard"))
+from node_bytes import entering  # noqa: E402
+
+
+def run(*command):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT).stdout
+
+
+def parameter_bytes(text):
+    """The bytes of what is trained, by an imported module's text."""
+    total = 0
+    for extents in re.findall(r"train\.parameter trainable @\S+ : tensor<([\dx]*)xf32>", text):
+        count = 4
+        for extent in extents.split("x"):
+            count *= int(extent)
+        total += count
+    return total
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="nodes-") as folder:
+        model = model_file("inception_v3", folder)
+        data = ("lwcc", model, "--strategy=data", "--target=cpu", "--stop-after=exec",
+                "-o", "/dev/null")
+        text = run(*data, "--gpus=16", "--machine=p100-4x4", "--batch=1024", "--explain")
+        size = parameter_bytes(run("lwcc", model, "--stop-after=imported", "-o", "-"))
+        step = re.search(r"predicted step of this program: ([\d.]+) ms", text)[1]
+        print(f"Inception-v3, 4 nodes of 4 P100s, batch 1024: a step of {step} ms\n\n"
+              "| node | MB in | 2P(N-1)/N | ratio |\n|---|---|---|---|")
+        for node, count in sorted(entering(text).items()):
+            least = 2 * size * 3 / 4
+            print(f"| {node} | {count / 1e6:.2f} | {least / 1e6:.2f} | {count / least:.4f} |")
+
+        described = json.loads(run("lwcc", "machine", "p100-4x4"))
+        described.update(name="p100-16x4", nodes=16)
+        with open(f"{folder}/machine.json", "w") as file:
+            json.dump(described, file)
+        text = run(*data, "--gpus=64", f"--machine={folder}/machine.json", "--batch=4096", "-v")
+        print("\nInception-v3, 16 nodes of 4 P100s, batch 4096\n\n| stage | s |\n|---|---|")
+        for stage, seconds in re.findall(r"^(\w+) +([\d.]+) s$", text, re.M):
+            print(f"| {stage} | {seconds} |")
+
+
+if __name__ == "__main__":
+    main()
