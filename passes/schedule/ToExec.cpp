@@ -277,6 +277,7 @@ struct ToExec : lwcc::impl::ToExecBase<ToExec> {
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<func::FuncOp, train::ParameterOp>(op))
         op.erase();
+    module->removeAttr(train::orderAttr);
     mergeTransfers(program);
     synchronize(program);
   }

@@ -412,7 +412,6 @@ struct TrainSchedule : lwcc::impl::TrainScheduleBase<TrainSchedule> {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(Function(func, lanes, ticksOf).schedule()))
         return signalPassFailure();
-    getOperation()->removeAttr(orderAttr);
   }
 
   TicksOf ticksOf;

@@ -32,9 +32,8 @@ struct Event {
   exec::CallOp call; ///< null at the start of the run
 };
 
-/// What the shadow knows about an interval of an arena. (meaning::Piece, in
-/// Meaning.h, is an interval of a value.)
-struct Piece {
+/// What the shadow knows about an interval of an arena.
+struct Known {
   int64_t end = 0;
   exec::BufferOp owner; ///< root buffer through which it was last written
   Event write;
@@ -44,7 +43,7 @@ struct Piece {
 /// The intervals of an arena that hold something, by first byte.
 class Shadow {
 public:
-  using Map = std::map<int64_t, Piece>;
+  using Map = std::map<int64_t, Known>;
 
   /// Splits the interval that contains `at`, so that one begins there.
   void splitAt(int64_t at) {
@@ -54,7 +53,7 @@ public:
     auto piece = std::prev(after);
     if (piece->first == at || piece->second.end <= at)
       return;
-    Piece tail = piece->second;
+    Known tail = piece->second;
     piece->second.end = at;
     pieces.emplace_hint(after, at, std::move(tail));
   }

@@ -3,7 +3,7 @@
 // The rules of ir/train/README.md, by their numbers (I1, D2, ...). A form keeps
 // the rules of the forms before it; VerifyForm.cpp says which rules are checked
 // of which form. Sources: DataFlowRules.cpp (A, I, D) and PlacementRules.cpp
-// (P, S, C).
+// (P, S, C1) and OrderRules.cpp (C2).
 //
 // Does not check what the verifiers of single ops have checked before (shapes,
 // attributes), nor the form `exec` beyond its outline (ScheduleVerifier.h).
@@ -59,6 +59,7 @@ private:
   void checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others);
   void checkUpdates(func::FuncOp func);
   void checkPhases(func::FuncOp func);
+  void checkOrder(func::FuncOp func, LaneOrderAttr order);
 
   /// The ops of a function, its terminator left out.
   static auto opsOf(func::FuncOp func) {

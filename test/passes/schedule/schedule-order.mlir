@@ -5,7 +5,6 @@
 
 #lane = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
 
-// CHECK-NOT: train.order
 module attributes {train.order = [#train.lane_order<<"0.0.0">: <"b" forward>, <"a" forward>, <"c" forward tile 1>, <"c" forward tile 0>, <"c" backward>>]} {
   // CHECK-LABEL: func.func @train_step(
   func.func @train_step(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -5,6 +5,7 @@
 // RUN: not lwcc-opt %t/differentiated.mlir --lwcc-verify-form=form=planned 2>&1 | FileCheck %t/differentiated.mlir --check-prefix=PLANNED
 // RUN: not lwcc-opt %t/sharded.mlir --lwcc-verify-form=form=sharded 2>&1 | FileCheck %t/sharded.mlir
 // RUN: not lwcc-opt %t/scheduled.mlir --lwcc-verify-form=form=scheduled 2>&1 | FileCheck %t/scheduled.mlir
+// RUN: not lwcc-opt %t/order.mlir --lwcc-verify-form=form=scheduled 2>&1 | FileCheck %t/order.mlir
 // RUN: not lwcc-opt %t/exec.mlir --lwcc-verify-form=form=exec 2>&1 | FileCheck %t/exec.mlir
 // RUN: not lwcc-opt %t/no-model.mlir --lwcc-verify-form=form=exec 2>&1 | FileCheck %t/no-model.mlir --check-prefix=EXEC
 // RUN: not lwcc-opt %t/exec.mlir --lwcc-verify-form=form=nonsense 2>&1 | FileCheck %t/exec.mlir --check-prefix=NONSENSE
@@ -129,6 +130,36 @@ func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = 
 func.func @evaluate(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {
   %l = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.tiling = #one} : (!v) -> !loss
   return %l, %labels : !loss, !labels
+}
+
+//--- order.mlir
+#first = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">]>
+!v = tensor<4xf32, #train.place<"0.0.0">>
+!labels = tensor<2xi32, #train.place<"0.0.0">>
+!scalars = tensor<64xui8, #train.place<"0.0.0">>
+!loss = tensor<f32, #train.place<"0.0.0">>
+!counts = tensor<2xf32, #train.place<"0.0.0">>
+module attributes {train.order = [#train.lane_order<<"0.0.0">: <"a" forward tile 1 in "stage0[1]">, <"b" forward tile 1 in "stage0[1]">, <"a" forward tile 0 in "stage0[0]">, <"b" forward tile 0 in "stage0[0]">, <"c" forward>>]} {
+func.func @train_step(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !counts) {
+  // Its neighbour of the same micro-batch may come first, the other micro-batch not.
+  // CHECK: [[@LINE+2]]:{{.*}} error: breaks rule (C2): the plan has work of 'b' before it on 0.0.0
+  // CHECK: note: which is here
+  %a0 = train.map "x0"(%x) {train.work = #train.work<"a" forward tile 0>, train.tiling = #first} : (!v) -> !v
+  %a1 = train.map "-x0"(%x) {train.work = #train.work<"a" forward tile 1>, train.tiling = #first} : (!v) -> !v
+  %b1 = train.map "x0"(%a1) {train.work = #train.work<"b" forward tile 1>, train.tiling = #first} : (!v) -> !v
+  // CHECK-NOT: error: breaks rule (C2)
+  %b0 = train.map "x0"(%a0) {train.work = #train.work<"b" forward tile 0>, train.tiling = #first} : (!v) -> !v
+  // The sum of both tiles is of neither.
+  %b = train.sum(%b0, %b1) {train.work = #train.work<"b" forward>, train.tiling = #first} : (!v, !v) -> !v
+  %l = train.reduce(%b) {axes = array<i64: 0>, mean = false, train.work = #train.work<"c" forward>, train.tiling = #first} : (!v) -> !loss
+  %k = train.fill() {train.tiling = #first, value = 0.0 : f32, train.names = ["counts"], train.work = #train.work<"c" forward>} : () -> !counts
+  return %l, %k : !loss, !counts
+}
+func.func @evaluate(%x: !v {train.name = "x"}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: !scalars {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !counts) {
+  %l = train.reduce(%x) {axes = array<i64: 0>, mean = false, train.work = #train.work<"c" forward>, train.tiling = #first} : (!v) -> !loss
+  %k = train.fill() {train.tiling = #first, value = 0.0 : f32, train.names = ["counts"], train.work = #train.work<"c" forward>} : () -> !counts
+  return %l, %k : !loss, !counts
+}
 }
 
 //--- exec.mlir

@@ -13,10 +13,12 @@
 
 #include "frontend/Import.h"
 #include "ir/train/Train.h"
+#include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/verify/ScheduleVerifier.h"
 
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -141,6 +143,7 @@ TEST(ScheduleVerifier, rejectsEveryMutantOfARandomProgramThatGoesWrong) {
 struct Compilation {
   std::string network, strategy, plan, target;
   int gpus = 1;
+  std::string schedule = {}, form = "exec";
 };
 
 OwningOpRef<ModuleOp> compile(MLIRContext *context, const Compilation &by) {
@@ -154,6 +157,9 @@ OwningOpRef<ModuleOp> compile(MLIRContext *context, const Compilation &by) {
   options.plan = by.plan.empty() ? "" : inputs + "/" + by.plan;
   options.target = by.target;
   options.gpus = by.gpus;
+  options.schedule = by.schedule;
+  options.microBatches = by.schedule.empty() ? 0 : 4;
+  options.stopAfter = by.form;
   if (failed(runPipeline(*model->module, options)))
     return {};
   return std::move(model->module);
@@ -165,10 +171,17 @@ TEST(ScheduleVerifier, rejectsEveryMutantOfACompiledProgramThatGoesWrong) {
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) {});
   const Compilation compilations[] = {
-      {"cnn", "single", "", "cuda", 1},  {"cnn", "data", "", "cuda", 2},
-      {"cnn", "model", "", "cuda", 2},   {"cnn", "owt", "", "cuda", 3},
-      {"cnn", "", "cnn.json", "cpu", 2}, {"mlp", "single", "", "cpu", 1},
-      {"mlp", "model", "", "cpu", 2},    {"mlp", "", "mlp.json", "cuda", 3}};
+      {"cnn", "single", "", "cuda", 1},
+      {"cnn", "data", "", "cuda", 2},
+      {"cnn", "model", "", "cuda", 2},
+      {"cnn", "owt", "", "cuda", 3},
+      {"cnn", "", "cnn.json", "cpu", 2},
+      {"mlp", "single", "", "cpu", 1},
+      {"mlp", "model", "", "cpu", 2},
+      {"mlp", "", "mlp.json", "cuda", 3},
+      // Stashes and accumulated gradients.
+      {"mlp", "pipeline", "", "cpu", 2, "1f1b"},
+      {"mlp", "pipeline", "", "cuda", 2, "zb-h1"}};
   Scores scores;
   for (const Compilation &by : compilations) {
     std::string name = by.network + " by " + by.strategy + by.plan;
@@ -179,6 +192,60 @@ TEST(ScheduleVerifier, rejectsEveryMutantOfACompiledProgramThatGoesWrong) {
       return;
   }
   print(scores);
+}
+
+/// Swaps two neighbouring tasks in the order of one lane; a task is a run of
+/// neighbours of one group. Null if there are not so many tasks.
+ArrayAttr swapTasks(ArrayAttr lanes, size_t lane, size_t number) {
+  SmallVector<Attribute> swapped(lanes.getValue());
+  auto order = cast<train::LaneOrderAttr>(lanes[lane]);
+  std::vector<std::vector<train::TaskAttr>> tasks;
+  for (train::TaskAttr each : order.getTasks()) {
+    if (tasks.empty() || tasks.back().back().getGroup() != each.getGroup())
+      tasks.emplace_back();
+    tasks.back().push_back(each);
+  }
+  if (number + 1 >= tasks.size())
+    return {};
+  std::swap(tasks[number], tasks[number + 1]);
+  SmallVector<train::TaskAttr> flat;
+  for (const std::vector<train::TaskAttr> &task : tasks)
+    llvm::append_range(flat, task);
+  swapped[lane] =
+      train::LaneOrderAttr::get(lanes.getContext(), order.getLane(), flat);
+  return ArrayAttr::get(lanes.getContext(), swapped);
+}
+
+TEST(FormRules, rejectEverySwapOfTasksOfAPipeline) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<ExecDialect, train::TrainDialect, func::FuncDialect>();
+  context.printOpOnDiagnostic(false);
+  ScopedDiagnosticHandler silence(&context, [](Diagnostic &) {});
+  for (std::string schedule : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+    OwningOpRef<ModuleOp> module = compile(
+        &context, {"mlp", "pipeline", "", "cpu", 2, schedule, "scheduled"});
+    ASSERT_TRUE(module) << schedule;
+    auto isRight = [&] {
+      PassManager checks(&context);
+      checks.addPass(createVerifyForm({.form = "scheduled"}));
+      return succeeded(checks.run(*module));
+    };
+    EXPECT_TRUE(isRight()) << schedule;
+    auto lanes = (*module)->getAttrOfType<ArrayAttr>(train::orderAttr);
+    ASSERT_TRUE(lanes) << schedule;
+    int swaps = 0;
+    for (size_t lane = 0; lane < lanes.size(); ++lane)
+      for (size_t number = 0;; ++number) {
+        ArrayAttr swapped = swapTasks(lanes, lane, number);
+        if (!swapped)
+          break;
+        (*module)->setAttr(train::orderAttr, swapped);
+        EXPECT_FALSE(isRight())
+            << schedule << ", lane " << lane << ", task " << number;
+        ++swaps;
+      }
+    EXPECT_GE(swaps, 2 * (8 - 1)) << "four micro-batches, both ways";
+  }
 }
 
 } // namespace
