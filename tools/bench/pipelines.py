@@ -16,7 +16,8 @@ import re
 import subprocess
 import tempfile
 
-SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "zb-h1", "zb-h2"]
+SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "interleaved", "zb-h1", "zb-h2", "zb-v",
+             "v-half"]
 ALEXNET = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                        "../../examples/alexnet.onnx")
 

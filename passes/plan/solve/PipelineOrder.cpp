@@ -51,12 +51,12 @@ namespace {
 /// A step while it runs: which turns were taken, and when they ended.
 class Clock {
 public:
-  Clock(const PipelineSchedule &schedule, const Pipeline &pipeline)
-      : pipeline(pipeline), apart(schedule.weightApart),
-        behind(pipeline.stages.size()), free(pipeline.workers, 0),
-        begun(pipeline.workers, -1), busy(pipeline.workers, 0),
-        held(pipeline.workers, 0), heldBy(pipeline.stages.size(), 0),
-        most(pipeline.workers, 0) {
+  Clock(const Pipeline &pipeline, bool weightApart)
+      : pipeline(pipeline), apart(weightApart), behind(pipeline.stages.size()),
+        free(pipeline.workers, 0), begun(pipeline.workers, -1),
+        busy(pipeline.workers, 0), held(pipeline.workers, 0),
+        heldBy(pipeline.stages.size(), 0), most(pipeline.workers, 0),
+        mostBy(pipeline.stages.size(), 0), done(pipeline.workers) {
     for (auto [s, stage] : llvm::enumerate(pipeline.stages))
       for (int64_t before : stage.before)
         behind[before].push_back(static_cast<int64_t>(s));
@@ -117,13 +117,14 @@ public:
     free[worker] = begin + length;
     busy[worker] += length;
     if (phase == Phase::forward) {
-      ++heldBy[stage];
+      mostBy[stage] = std::max(mostBy[stage], ++heldBy[stage]);
       most[worker] = std::max(most[worker], ++held[worker]);
     } else if (phase == (apart ? Phase::weight : Phase::backward)) {
       --heldBy[stage];
       --held[worker];
     }
     Turn turn{phase, taken(phase, stage), stage};
+    done[worker].push_back({turn, begin, free[worker]});
     ends[static_cast<size_t>(phase)][stage].push_back(free[worker]);
     return turn;
   }
@@ -134,10 +135,10 @@ public:
       step.bubbles.push_back(free[w] - std::max(begun[w], 0.0) - busy[w]);
     }
     step.stashes = most;
+    step.stageStashes = mostBy;
+    step.turns = done;
     return step;
   }
-  /// Of a worker, and of a stage.
-  double freeAt(int64_t worker) const { return free[worker]; }
   int64_t stashes(int64_t worker) const { return held[worker]; }
   int64_t stashesOf(int64_t stage) const { return heldBy[stage]; }
 
@@ -150,7 +151,8 @@ private:
   const bool apart;
   std::vector<std::vector<int64_t>> behind; ///< of each stage
   std::vector<double> free, begun, busy;    ///< of each worker
-  std::vector<int64_t> held, heldBy, most;
+  std::vector<int64_t> held, heldBy, most, mostBy;
+  std::vector<std::vector<PipelineStep::Taken>> done;
   std::vector<std::vector<double>> ends[3]; ///< of each turn taken, by phase
 };
 } // namespace
@@ -238,7 +240,7 @@ static Turns byRounds(const PipelineSchedule &schedule,
 /// none, so that micro-batches can always go on.
 static Turns byTime(const PipelineSchedule &schedule,
                     const Pipeline &pipeline) {
-  Clock clock(schedule, pipeline);
+  Clock clock(pipeline, schedule.weightApart);
   Turns turns(pipeline.workers);
   std::vector<std::vector<int64_t>> chunks = chunksOf(pipeline);
   std::vector<int64_t> depths = pipeline.depths();
@@ -363,10 +365,9 @@ Turns lwcc::plan::turnsOf(const PipelineSchedule &schedule,
   return schedule.generate(schedule, pipeline);
 }
 
-PipelineStep lwcc::plan::stepOf(const PipelineSchedule &schedule,
-                                const Pipeline &pipeline) {
-  Turns turns = turnsOf(schedule, pipeline);
-  Clock clock(schedule, pipeline);
+PipelineStep lwcc::plan::play(const Pipeline &pipeline, const Turns &turns,
+                              bool weightApart) {
+  Clock clock(pipeline, weightApart);
   std::vector<size_t> next(pipeline.workers, 0);
   for (bool moved = true; moved;) {
     moved = false;
@@ -378,10 +379,17 @@ PipelineStep lwcc::plan::stepOf(const PipelineSchedule &schedule,
         clock.take(turn.phase, turn.stage);
       }
   }
-  assert(llvm::all_of_zip(next, turns,
-                          [](size_t taken, const auto &list) {
-                            return taken == list.size();
+  return clock.step();
+}
+
+PipelineStep lwcc::plan::stepOf(const PipelineSchedule &schedule,
+                                const Pipeline &pipeline) {
+  Turns turns = turnsOf(schedule, pipeline);
+  PipelineStep step = play(pipeline, turns, schedule.weightApart);
+  assert(llvm::all_of_zip(turns, step.turns,
+                          [](const auto &asked, const auto &taken) {
+                            return asked.size() == taken.size();
                           }) &&
          "the order has a cycle");
-  return clock.step();
+  return step;
 }

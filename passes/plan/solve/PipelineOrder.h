@@ -95,9 +95,20 @@ Turns turnsOf(const PipelineSchedule &schedule, const Pipeline &pipeline);
 /// waits for it.
 struct PipelineStep {
   double length = 0;
-  std::vector<double> bubbles;  ///< of each worker
-  std::vector<int64_t> stashes; ///< of each worker the most that it holds
+  std::vector<double> bubbles;       ///< of each worker
+  std::vector<int64_t> stashes;      ///< of each worker the most that it holds
+  std::vector<int64_t> stageStashes; ///< of each stage
+  struct Taken {
+    Turn turn;
+    double begin = 0, end = 0;
+  };
+  std::vector<std::vector<Taken>> turns; ///< of each worker
 };
+
+/// Plays turns that need not be a schedule's. Those that wait for each other
+/// are never taken.
+PipelineStep play(const Pipeline &pipeline, const Turns &turns,
+                  bool weightApart);
 
 PipelineStep stepOf(const PipelineSchedule &schedule, const Pipeline &pipeline);
 

@@ -31,6 +31,7 @@ struct SearchOptions {
   std::string dimensions = lwcc::dimensions.str();
   int64_t microBatches = 0; ///< of a pipeline; 0: what is quickest
   std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
+  int64_t stages = 0;       ///< of a pipeline; 0: likewise
 };
 
 /// What a solver is given.

@@ -247,6 +247,8 @@ Stages::cut(int64_t batches, const PipelineSchedule &schedule, double memory) {
   // Chunks are stages on a part of a device each.
   asked.memory = memory / static_cast<double>(chunks);
   asked.leastStages = std::min<int64_t>(devices * chunks, 2);
+  if (problem.search.stages > 0)
+    asked.leastStages = asked.mostStages = problem.search.stages;
   if (chunks > 1) {
     asked.leastStages = asked.mostStages = asked.devices = devices * chunks;
     asked.mostReplicas = 1;
@@ -256,6 +258,7 @@ Stages::cut(int64_t batches, const PipelineSchedule &schedule, double memory) {
     if (chunks > 1)
       return std::nullopt;
     asked.leastStages = 1;
+    asked.mostStages = std::max<int64_t>(1, static_cast<int64_t>(blocks));
   }
   asked.stashes = [&](int64_t depth) {
     // Of a device with chunks the first one's cap, which none exceeds.
