@@ -7,7 +7,13 @@ Asks lwcc (on the PATH) for the plan and for the trace of its program, `lwcc
 --emit=plan` and `--emit=trace`, with the given options. A row is a device. A bar is
 a turn: its calls of one phase on one micro-batch, whose number stands in it where
 there is room. Calls of a layer on a device come in the order of micro-batches.
-docs/pipelines.md says how its pictures are made.
+docs/pipeline-*.svg are made by
+
+  tools/draw_timeline.py examples/alexnet.onnx --gpus=4 --batch=256 --machine=h200x4 \\
+    --strategy=pipeline --stages=4 --micro-batches=8 --schedule=1f1b \\
+    --title="AlexNet on four devices" -o docs/pipeline-1f1b.svg
+
+and with the schedules gpipe and zb-h2.
 """
 
 import argparse
@@ -63,7 +69,7 @@ def draw(plan, trace, title):
     height = TOP + ROW * len(rows) + 46
 
     def line(x, y, words, more=""):
-        return f'<text x="{x:g}" y="{y}" {FONT}{more}>{escape(words)}</text>'
+        return f'<text x="{x}" y="{y}" {FONT}{more}>{escape(words)}</text>'
 
     text = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 20}" '
             f'height="{height}" viewBox="0 0 {LEFT + WIDTH + 20} {height}">',
@@ -75,14 +81,15 @@ def draw(plan, trace, title):
         y = TOP + index * ROW
         text.append(line(LEFT - 8, y + 17, lane.split(".")[0], ' text-anchor="end"'))
         for phase, batch, begin, end in row:
-            x, width = LEFT + begin / step * WIDTH, (end - begin) / step * WIDTH
-            if width < 0.4:
+            x = LEFT + round(begin / step * WIDTH)
+            width = LEFT + round(end / step * WIDTH) - x
+            if width == 0:
                 continue
-            text.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" '
+            text.append(f'<rect x="{x}" y="{y}" width="{width}" '
                         f'height="{ROW - 6}" fill="{PHASES[phase][1]}" '
                         'stroke="white" stroke-width="0.6"/>')
             if width > 9 and phase != "update":
-                text.append(line(round(x + width / 2, 1), y + 16, str(batch),
+                text.append(line(x + width // 2, y + 16, str(batch),
                                  ' text-anchor="middle" fill="white"'))
     x, y = LEFT, TOP + ROW * len(rows) + 10
     for words, colour in PHASES.values():
