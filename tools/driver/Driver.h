@@ -79,7 +79,8 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> schedule{
       "schedule", llvm::cl::value_desc("NAME"),
       llvm::cl::desc("With --strategy=pipeline: gpipe, 1f1b, 1f1b-eager, "
-                     "interleaved, zb-h1, zb-h2, zb-v or v-half (default: what should be quickest)"),
+                     "interleaved, zb-h1, zb-h2, zb-v or v-half (default: what "
+                     "should be quickest)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),

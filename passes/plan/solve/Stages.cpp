@@ -317,6 +317,21 @@ Stages::cut(int64_t batches, const PipelineSchedule &schedule, double memory) {
   return made;
 }
 
+/// Cuts samples into micro-batches, as a tiling does, and each into as many
+/// parts as there are devices. Empty if all parts are equal.
+static std::vector<int64_t> sizesOf(int64_t samples, int64_t batches,
+                                    int64_t devices) {
+  std::vector<int64_t> sizes;
+  if (samples % (batches * devices) == 0 || devices == 1)
+    return sizes;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    int64_t size = samples / batches + (batch < samples % batches);
+    for (int64_t d = 0; d < devices; ++d)
+      sizes.push_back(size / devices + (d < size % devices));
+  }
+  return sizes;
+}
+
 Plan Stages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
   const int64_t batches = cut.pipeline.batches;
   std::vector<size_t> stageOf(blocks, 0);
@@ -338,6 +353,8 @@ Plan Stages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
     const int64_t tiles = devices * batches;
     if (layers[i].extents[sampleDimension] >= tiles) {
       tiling.degrees[sampleDimension] = tiles;
+      tiling.sizes[sampleDimension] =
+          sizesOf(layers[i].extents[sampleDimension], batches, devices);
       groups[stage].layers.push_back(layers[i].name);
     }
     tiling.places.clear();
