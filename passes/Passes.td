@@ -98,6 +98,7 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
            "along which searches may cut">,
     Option<"microBatches", "micro-batches", "int64_t", "0", "of a pipeline, 0: by search">,
+    Option<"stages", "stages", "int64_t", "0", "of a pipeline, 0: by search">,
     Option<"schedule", "schedule", "std::string", "\"\"", "of a pipeline, empty: by search">];
 }
 

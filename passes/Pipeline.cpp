@@ -88,6 +88,7 @@ static PassList planning(const PipelineOptions &options,
   plan.searchSeed = options.searchSeed;
   plan.searchDimensions = options.searchDimensions;
   plan.microBatches = options.microBatches;
+  plan.stages = options.stages;
   plan.schedule = options.schedule;
   auto lower = [options, known](ModuleOp planned) {
     return lowerPlanned(planned, options, known);

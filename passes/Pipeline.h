@@ -29,6 +29,7 @@ struct PipelineOptions {
   int64_t searchSeed = 0;
   std::string searchDimensions = "nchwk"; ///< that searches may cut
   int64_t microBatches = 0;               ///< of a pipeline, 0: by search
+  int64_t stages = 0;                     ///< of a pipeline, 0: by search
   std::string schedule;                   ///< of a pipeline, empty: by search
 };
 

@@ -105,7 +105,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                           machine,
                           costs,
                           {searchSeconds, static_cast<uint64_t>(searchSeed),
-                           searchDimensions, microBatches, schedule}};
+                           searchDimensions, microBatches, schedule, stages}};
     if (failed(checkPipeline(graph)))
       return;
     // Remembers answers: the table of strategies asks again for plans that a

@@ -102,9 +102,13 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   if (microBatches < 0)
     fail("--micro-batches=" + llvm::Twine(microBatches) +
          ": expected at least 1");
-  if ((microBatches.getNumOccurrences() || schedule.getNumOccurrences()) &&
+  if (stages.getNumOccurrences() && (stages < 1 || stages > gpus))
+    fail("--stages=" + llvm::Twine(stages) + ": expected 1 to " +
+         llvm::Twine(gpus) + ", the number of GPUs");
+  if ((microBatches.getNumOccurrences() || stages.getNumOccurrences() ||
+       schedule.getNumOccurrences()) &&
       strategy != "pipeline")
-    fail("--micro-batches and --schedule are of pipelines: add "
+    fail("--micro-batches, --stages and --schedule are of pipelines: add "
          "--strategy=pipeline");
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
@@ -299,6 +303,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.searchSeed = flags.searchSeed;
   options.searchDimensions = flags.searchDimensions;
   options.microBatches = flags.microBatches;
+  options.stages = flags.stages;
   options.schedule = flags.schedule;
   options.precision = flags.precision;
   if (goal != Goal::program)

@@ -70,10 +70,17 @@ struct CompileFlags : private ForgetLibraryOptions {
           "With --strategy=pipeline: into how many parts the samples "
           "of a step are cut (default: what should be quickest)"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> stages{
+      "stages", llvm::cl::init(0), llvm::cl::value_desc("N"),
+      llvm::cl::desc(
+          "With --strategy=pipeline: into how many stages the model is cut "
+          "(default: what should be quickest)"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> schedule{
       "schedule", llvm::cl::value_desc("NAME"),
-      llvm::cl::desc("With --strategy=pipeline: gpipe, 1f1b, 1f1b-eager, zb-h1 "
-                     "or zb-h2 (default: what should be quickest)"),
+      llvm::cl::desc("With --strategy=pipeline: gpipe, 1f1b, 1f1b-eager, "
+                     "interleaved, zb-h1, zb-h2, zb-v or v-half (default: what "
+                     "should be quickest)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),

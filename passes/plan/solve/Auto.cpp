@@ -19,8 +19,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <set>
-
 using namespace lwcc;
 using namespace lwcc::plan;
 
@@ -31,36 +29,10 @@ struct Candidate {
 };
 } // namespace
 
-/// Bytes that the fullest device needs under a pipeline, at most: as if all
-/// micro-batches were held, and with a second set of gradients, since those of
-/// a micro-batch stand beside the sum of those before.
-static int64_t memoryOf(const Problem &problem, const Tilings &tilings,
-                        Simulator &simulator) {
-  std::vector<double> gradients(problem.machine.devices(), 0);
-  for (auto [i, tiling] : llvm::enumerate(tilings)) {
-    // A tile of each device is enough: micro-batches share parameters.
-    std::set<std::pair<int64_t, size_t>> counted;
-    LayerTiles tiles = problem.graph.tiles(static_cast<int>(i), tiling);
-    for (auto [p, regions] : llvm::enumerate(tiles.params))
-      for (auto [region, place] : llvm::zip_equal(regions, tiling.places)) {
-        int64_t device = problem.machine.deviceOf(place);
-        if (region && counted.insert({device, p}).second)
-          gradients[device] +=
-              tiling::volume(*region) *
-              static_cast<double>(
-                  problem.graph.layers[i].params[p].elementBytes);
-      }
-  }
-  simulator.simulate(tilings);
-  return simulator.memory() +
-         static_cast<int64_t>(*llvm::max_element(gradients));
-}
-
 /// The plan whose program has the shortest step, of all candidates and
 /// pipelines; the first of equals.
 static Plan quickest(const Problem &problem,
-                     llvm::ArrayRef<Candidate> candidates,
-                     Simulator &simulator) {
+                     llvm::ArrayRef<Candidate> candidates) {
   const Candidate *best = nullptr;
   double least = 0;
   auto planFor = [&](const Candidate &candidate) {
@@ -76,12 +48,8 @@ static Plan quickest(const Problem &problem,
   const bool mayPipeline =
       problem.search.seconds > 0 && problem.machine.devices() > 1 &&
       llvm::StringRef(problem.search.dimensions).contains('n');
-  auto fits = [&](const Tilings &tilings) {
-    return memoryOf(problem, tilings, simulator) <=
-           problem.machine.device.memory;
-  };
   if (std::optional<Plan> pipeline =
-          mayPipeline ? solvePipeline(problem, least, fits) : std::nullopt) {
+          mayPipeline ? solvePipeline(problem, least) : std::nullopt) {
     pipeline->strategy = "auto: " + pipeline->strategy;
     return *pipeline;
   }
@@ -124,6 +92,8 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
     // this much of it takes less than a second.
     constexpr double limit = 1e8;
     consider("layerwise", solveLayerwise(problem, limit));
+    if (std::optional<Plan> branches = solveBranches(problem))
+      consider("branches", *branches);
     ended = run({simulated.origin + ", polished", simulated.tilings},
                 100 * chain.groups());
     if (chain.fits())
@@ -131,7 +101,7 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   }
   Plan plan =
       problem.programStep && !candidates.empty()
-          ? quickest(problem, candidates, simulator)
+          ? quickest(problem, candidates)
           : planOf(problem, simulated.tilings, "auto: " + simulated.origin);
   if (!ended)
     plan.warning = outOfTime(problem);

@@ -3,7 +3,7 @@
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/price/Price.h"
 #include "passes/plan/price/Simulator.h"
-#include "passes/plan/price/Timing.h"
+#include "passes/plan/solve/DescribePipeline.h"
 #include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,7 +11,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <optional>
 
@@ -69,55 +68,6 @@ static void printReasons(const Problem &problem, Simulator &simulator,
        << llvm::format("%10.3f\n", milliseconds(reason.saved));
   if (reasons.size() > most)
     os << "  and " << reasons.size() - most << " more\n";
-}
-
-/// Prints the stages of a pipeline: the groups that the plan's order names, the
-/// times of their turns without transfers, and what they hold.
-static void printStages(const Problem &problem, const Plan &plan,
-                        llvm::raw_ostream &os) {
-  const LayerGraph &graph = problem.graph;
-  Timing timing(problem);
-  Tilings tilings = tilingsOf(graph, plan);
-  os << "stages, and the milliseconds of a turn, without transfers:\n"
-        "  stage         lane      turns     forward    backward      weight"
-        "  stashes  layers\n";
-  for (const LaneOrder &order : plan.order) {
-    auto group = llvm::find_if(plan.groups, [&](const Group &each) {
-      return !order.tasks.empty() && each.name == order.tasks[0].layer;
-    });
-    if (group == plan.groups.end())
-      continue;
-    auto turns = [&](Phase phase) {
-      return llvm::count_if(order.tasks, [&](const Task &task) {
-        return task.phase == phase && task.layer == group->name;
-      });
-    };
-    const bool apart = turns(Phase::weight) > 0;
-    int64_t held = 0, stashes = 0;
-    for (const Task &task : order.tasks)
-      if (task.phase == Phase::forward)
-        stashes = std::max(stashes, ++held);
-      else if (task.phase == (apart ? Phase::weight : Phase::backward))
-        --held;
-    std::array<double, 3> times = {0, 0, 0};
-    for (auto [i, layer] : llvm::enumerate(graph.layers))
-      if (llvm::is_contained(group->layers, layer.name))
-        for (Phase phase : {Phase::forward, Phase::backward, Phase::weight})
-          times[static_cast<size_t>(phase)] += milliseconds(
-              timing.layer(i, tilings[i])
-                  ->busy(phase)[problem.machine.deviceOf(order.lane)]);
-    auto count =
-        static_cast<double>(std::max<int64_t>(1, turns(Phase::forward)));
-    os << "  " << llvm::left_justify(group->name, 12) << "  "
-       << llvm::left_justify(order.lane.text(), 8)
-       << llvm::format("%7zu%12.3f%12.3f%12.3f%9lld", order.tasks.size(),
-                       times[0] / count, times[1] / count, times[2] / count,
-                       static_cast<long long>(stashes))
-       << "  " << group->layers.front();
-    if (group->layers.size() > 1)
-      os << " and " << group->layers.size() - 1 << " more";
-    os << "\n";
-  }
 }
 
 std::string lwcc::plan::compareStrategies(const Problem &problem,
@@ -202,7 +152,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
                                                       : "\n");
   }
   if (!plan.groups.empty())
-    printStages(problem, plan, os);
+    os << describePipeline(problem, plan);
   else if (plan.order.empty())
     printReasons(problem, simulator, data, os);
   return text;

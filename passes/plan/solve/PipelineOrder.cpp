@@ -5,33 +5,349 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <map>
+#include <cassert>
+#include <limits>
+#include <tuple>
 
 using namespace lwcc;
 using namespace lwcc::plan;
 
-/// Forward turns until the first micro-batch comes back.
-static int64_t untilTheFirst(int64_t stage, int64_t stages, int64_t) {
-  return stages - stage;
+static constexpr double notYet = std::numeric_limits<double>::infinity();
+
+Pipeline Pipeline::chain(llvm::ArrayRef<StageTimes> stages, int64_t batches) {
+  Pipeline made;
+  made.batches = batches;
+  for (const StageTimes &times : stages) {
+    Stage &stage = made.stages.emplace_back();
+    stage.worker = made.workers++;
+    stage.times = times;
+    if (stage.worker > 0)
+      stage.before = {stage.worker - 1};
+  }
+  return made;
 }
-/// As many more as the stages behind hold.
-static int64_t twice(int64_t stage, int64_t stages, int64_t) {
-  return 2 * (stages - stage) - 1;
+
+std::vector<int64_t> Pipeline::depths() const {
+  std::vector<int64_t> depths(stages.size(), 1);
+  for (size_t s = stages.size(); s-- > 0;)
+    for (int64_t before : stages[s].before)
+      depths[before] = std::max(depths[before], depths[s] + 1);
+  return depths;
 }
+
+/// Of each worker its stages.
+static std::vector<std::vector<int64_t>> chunksOf(const Pipeline &pipeline) {
+  std::vector<std::vector<int64_t>> chunks(pipeline.workers);
+  for (auto [s, stage] : llvm::enumerate(pipeline.stages))
+    chunks[stage.worker].push_back(static_cast<int64_t>(s));
+  return chunks;
+}
+
+//===----------------------------------------------------------------------===//
+// When turns are taken
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A step while it runs: which turns were taken, and when they ended.
+class Clock {
+public:
+  Clock(const Pipeline &pipeline, bool weightApart)
+      : pipeline(pipeline), apart(weightApart), behind(pipeline.stages.size()),
+        free(pipeline.workers, 0), begun(pipeline.workers, -1),
+        busy(pipeline.workers, 0), held(pipeline.workers, 0),
+        heldBy(pipeline.stages.size(), 0), most(pipeline.workers, 0),
+        mostBy(pipeline.stages.size(), 0), done(pipeline.workers) {
+    for (auto [s, stage] : llvm::enumerate(pipeline.stages))
+      for (int64_t before : stage.before)
+        behind[before].push_back(static_cast<int64_t>(s));
+    for (auto &phase : ends)
+      phase.assign(pipeline.stages.size(), {});
+  }
+
+  /// How many turns of a phase a stage has taken.
+  int64_t taken(Phase phase, int64_t stage) const {
+    return static_cast<int64_t>(endsOf(phase)[stage].size());
+  }
+  /// When the stage could take its next turn of a phase; notYet if that waits
+  /// for turns that were not taken yet.
+  double start(Phase phase, int64_t stage) const {
+    const int64_t batch = taken(phase, stage);
+    const int64_t worker = pipeline.stages[stage].worker;
+    double start = free[worker];
+    auto waitFor = [&](Phase other, int64_t from, double transfer) {
+      const std::vector<double> &times = endsOf(other)[from];
+      start = batch < static_cast<int64_t>(times.size())
+                  ? std::max(start, times[batch] + transfer)
+                  : notYet;
+    };
+    auto transfer = [&](int64_t from, int64_t to) {
+      return pipeline.stages[to].worker == pipeline.stages[from].worker
+                 ? 0
+                 : pipeline.stages[from].times.transfer;
+    };
+    if (batch == pipeline.batches)
+      return notYet;
+    switch (phase) {
+    case Phase::forward:
+      for (int64_t before : pipeline.stages[stage].before)
+        waitFor(Phase::forward, before, transfer(before, stage));
+      break;
+    case Phase::backward:
+      waitFor(Phase::forward, stage, 0);
+      for (int64_t next : behind[stage])
+        waitFor(Phase::backward, next, transfer(stage, next));
+      break;
+    default:
+      waitFor(Phase::backward, stage, 0);
+    }
+    return start;
+  }
+  double lengthOf(Phase phase, int64_t stage) const {
+    const StageTimes &times = pipeline.stages[stage].times;
+    return phase == Phase::forward ? times.forward
+           : phase == Phase::weight
+               ? times.weight
+               : times.backward + (apart ? 0 : times.weight);
+  }
+  Turn take(Phase phase, int64_t stage) {
+    const int64_t worker = pipeline.stages[stage].worker;
+    double begin = start(phase, stage), length = lengthOf(phase, stage);
+    if (begun[worker] < 0)
+      begun[worker] = begin;
+    free[worker] = begin + length;
+    busy[worker] += length;
+    if (phase == Phase::forward) {
+      mostBy[stage] = std::max(mostBy[stage], ++heldBy[stage]);
+      most[worker] = std::max(most[worker], ++held[worker]);
+    } else if (phase == (apart ? Phase::weight : Phase::backward)) {
+      --heldBy[stage];
+      --held[worker];
+    }
+    Turn turn{phase, taken(phase, stage), stage};
+    done[worker].push_back({turn, begin, free[worker]});
+    ends[static_cast<size_t>(phase)][stage].push_back(free[worker]);
+    return turn;
+  }
+  PipelineStep step() const {
+    PipelineStep step;
+    for (int64_t w = 0; w < pipeline.workers; ++w) {
+      step.length = std::max(step.length, free[w]);
+      step.bubbles.push_back(free[w] - std::max(begun[w], 0.0) - busy[w]);
+    }
+    step.stashes = most;
+    step.stageStashes = mostBy;
+    step.turns = done;
+    return step;
+  }
+  int64_t stashes(int64_t worker) const { return held[worker]; }
+  int64_t stashesOf(int64_t stage) const { return heldBy[stage]; }
+
+private:
+  const std::vector<std::vector<double>> &endsOf(Phase phase) const {
+    return ends[static_cast<size_t>(phase)];
+  }
+
+  const Pipeline &pipeline;
+  const bool apart;
+  std::vector<std::vector<int64_t>> behind; ///< of each stage
+  std::vector<double> free, begun, busy;    ///< of each worker
+  std::vector<int64_t> held, heldBy, most, mostBy;
+  std::vector<std::vector<PipelineStep::Taken>> done;
+  std::vector<std::vector<double>> ends[3]; ///< of each turn taken, by phase
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Generators
+//===----------------------------------------------------------------------===//
+
+/// A worker's forward turns and its backward turns, both in order, after a
+/// warm-up of some forward turns.
+static std::vector<Turn> oneByOne(llvm::ArrayRef<Turn> forward,
+                                  llvm::ArrayRef<Turn> backward,
+                                  int64_t warmUp) {
+  std::vector<Turn> turns;
+  size_t next = 0;
+  auto go = [&](int64_t count) {
+    for (; count > 0 && next < forward.size(); --count)
+      turns.push_back(forward[next++]);
+  };
+  go(warmUp);
+  for (const Turn &turn : backward) {
+    turns.push_back(turn);
+    go(1);
+  }
+  return turns;
+}
+
+static Turns byWarmUp(const PipelineSchedule &schedule,
+                      const Pipeline &pipeline) {
+  Turns turns(pipeline.workers);
+  std::vector<int64_t> depths = pipeline.depths();
+  for (auto [s, stage] : llvm::enumerate(pipeline.stages)) {
+    std::vector<Turn> forward, backward;
+    for (int64_t batch = 0; batch < pipeline.batches; ++batch) {
+      forward.push_back({Phase::forward, batch, static_cast<int64_t>(s)});
+      backward.push_back({Phase::backward, batch, static_cast<int64_t>(s)});
+    }
+    turns[stage.worker] =
+        oneByOne(forward, backward,
+                 schedule.cap(depths[s], pipeline.workers, pipeline.batches));
+  }
+  return turns;
+}
+
+/// Rounds of micro-batches that go through all chunks of a worker, and how many
+/// there are in the largest: at least one for each worker if there are so many,
+/// since a chunk's next turn on the first would wait for the last worker else.
+static std::pair<int64_t, int64_t> roundsOf(int64_t workers, int64_t batches) {
+  int64_t rounds = std::max<int64_t>(1, batches / workers);
+  return {rounds, (batches + rounds - 1) / rounds};
+}
+
+/// The micro-batches of a round go through a chunk one after the other, then
+/// through the worker's next chunk.
+static Turns byRounds(const PipelineSchedule &schedule,
+                      const Pipeline &pipeline) {
+  Turns turns;
+  const int64_t workers = pipeline.workers, batches = pipeline.batches;
+  const int64_t rounds = roundsOf(workers, batches).first;
+  for (auto [w, chunks] : llvm::enumerate(chunksOf(pipeline))) {
+    std::vector<Turn> forward, backward;
+    for (int64_t round = 0, begin = 0, end = 0; round < rounds; ++round) {
+      begin = end;
+      end += batches / rounds + (round < batches % rounds);
+      auto add = [&](Phase phase, int64_t stage, std::vector<Turn> &list) {
+        for (int64_t batch = begin; batch < end; ++batch)
+          list.push_back({phase, batch, stage});
+      };
+      for (int64_t stage : chunks)
+        add(Phase::forward, stage, forward);
+      for (int64_t stage : llvm::reverse(chunks))
+        add(Phase::backward, stage, backward);
+    }
+    turns.push_back(oneByOne(
+        forward, backward,
+        schedule.cap(workers - static_cast<int64_t>(w), workers, batches)));
+  }
+  return turns;
+}
+
+/// Takes turns in the order of time. A worker takes a backward or a forward
+/// turn as soon as there is one, of both the other one than last time. In a gap
+/// that is long enough, or where the cap leaves nothing else, it makes
+/// gradients of parameters. A stash is kept free for each later chunk that has
+/// none, so that micro-batches can always go on.
+static Turns byTime(const PipelineSchedule &schedule,
+                    const Pipeline &pipeline) {
+  Clock clock(pipeline, schedule.weightApart);
+  Turns turns(pipeline.workers);
+  std::vector<std::vector<int64_t>> chunks = chunksOf(pipeline);
+  std::vector<int64_t> depths = pipeline.depths();
+  std::vector<Phase> last(pipeline.workers, Phase::forward);
+  struct Choice {
+    double start = notYet;
+    int rank = 0; ///< of what begins at the same time
+    Phase phase = Phase::forward;
+    int64_t stage = 0;
+    bool operator<(const Choice &other) const {
+      return std::tie(start, rank) < std::tie(other.start, other.rank);
+    }
+  };
+  auto choiceOf = [&](int64_t worker) {
+    Choice best, weight;
+    int64_t empty = 0; // later chunks without stashes
+    const int64_t cap = schedule.cap(depths[chunks[worker].front()],
+                                     pipeline.workers, pipeline.batches);
+    for (int64_t stage : llvm::reverse(chunks[worker])) {
+      for (Phase phase : {Phase::backward, Phase::forward}) {
+        if (phase == Phase::forward && clock.stashes(worker) + empty >= cap)
+          continue;
+        best = std::min(best, Choice{clock.start(phase, stage),
+                                     2 * (phase == last[worker]) +
+                                         (phase == Phase::forward),
+                                     phase, stage});
+      }
+      weight = std::min(weight, Choice{clock.start(Phase::weight, stage), 4,
+                                       Phase::weight, stage});
+      empty += clock.stashesOf(stage) == 0;
+    }
+    bool fits = weight.start < notYet &&
+                weight.start + clock.lengthOf(Phase::weight, weight.stage) <=
+                    best.start;
+    return fits ? weight : best;
+  };
+  for (;;) {
+    Choice first;
+    for (int64_t w = 0; w < pipeline.workers; ++w)
+      if (!chunks[w].empty())
+        first = std::min(first, choiceOf(w));
+    if (first.start == notYet)
+      return turns;
+    const int64_t worker = pipeline.stages[first.stage].worker;
+    if (first.phase != Phase::weight)
+      last[worker] = first.phase;
+    turns[worker].push_back(clock.take(first.phase, first.stage));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// All micro-batches.
 static int64_t all(int64_t, int64_t, int64_t batches) { return batches; }
+/// Those between a stage and the end.
+static int64_t untilTheFirst(int64_t depth, int64_t, int64_t) { return depth; }
+/// As many more as the stages behind hold.
+static int64_t twice(int64_t depth, int64_t, int64_t) { return 2 * depth - 1; }
+/// As many as the first worker holds with one stage each: in stages of one
+/// chunk, and of two.
+static int64_t asTheFirst(int64_t, int64_t workers, int64_t) { return workers; }
+static int64_t twiceTheFirst(int64_t, int64_t workers, int64_t) {
+  return 2 * workers - 1;
+}
+static int64_t asTheFirstInHalves(int64_t, int64_t workers, int64_t) {
+  return 2 * workers;
+}
+static int64_t halfTheFirstInHalves(int64_t, int64_t workers, int64_t) {
+  return workers + 2;
+}
+static constexpr int64_t interleavedChunks = 2;
+/// Megatron-LM's warm-up: until the first micro-batch comes back to the last
+/// chunk.
+static int64_t interleaved(int64_t depth, int64_t workers, int64_t batches) {
+  int64_t behind = (depth - 1) % workers; // the worker, in the same chunk
+  return 2 * behind +
+         (interleavedChunks - 1) * roundsOf(workers, batches).second + 1;
+}
 
 // Huang et al., "GPipe", 2019; Narayanan et al., "PipeDream", 2019; Fan et al.,
-// "DAPPLE", 2021 (its policy B); Qi et al., "Zero Bubble Pipeline Parallelism",
-// 2024, for whose schedules all phases take equally long.
+// "DAPPLE", 2021 (its policy B); Narayanan et al., "Efficient large-scale
+// language model training", 2021; Qi et al., "Zero Bubble Pipeline
+// Parallelism", 2024, and "Pipeline Parallelism with Controllable Memory",
+// 2024.
 static const PipelineSchedule schedules[] = {
-    {"gpipe", "all micro-batches forward, then all backward", all},
-    {"1f1b", "one forward, one backward", untilTheFirst},
-    {"1f1b-eager", "the same with a longer warm-up, for slow links", twice},
-    {"zb-h1", "1f1b with gradients of parameters in its bubbles", untilTheFirst,
-     [](int64_t stage) { return stage; }},
-    {"zb-h2", "the same without bubbles, with twice the stashes", twice,
-     [](int64_t stage) { return 2 * stage; }},
+    {"gpipe", "all micro-batches forward, then all backward", all, byWarmUp},
+    {"1f1b", "one forward, one backward", untilTheFirst, byWarmUp},
+    {"1f1b-eager", "the same with a longer warm-up, for slow links", twice,
+     byWarmUp},
+    {"interleaved", "1f1b with two stages on each device, in rounds",
+     interleaved, byRounds, false, interleavedChunks},
+    {"zb-h1", "1f1b with gradients of parameters in its bubbles", asTheFirst,
+     byTime, true},
+    {"zb-h2", "the same without bubbles, with twice the stashes", twiceTheFirst,
+     byTime, true},
+    {"zb-v", "two stages on each device, there and back, without bubbles",
+     asTheFirstInHalves, byTime, true, 2, true},
+    {"v-half", "the same with half the stashes", halfTheFirstInHalves, byTime,
+     true, 2, true},
 };
+
+int64_t PipelineSchedule::workerOf(int64_t stage, int64_t workers) const {
+  int64_t row = stage / workers, place = stage % workers;
+  return folded && row % 2 == 1 ? workers - 1 - place : place;
+}
 
 llvm::ArrayRef<PipelineSchedule> lwcc::plan::pipelineSchedules() {
   return schedules;
@@ -44,82 +360,36 @@ const PipelineSchedule *lwcc::plan::findPipelineSchedule(llvm::StringRef name) {
   return row == std::end(schedules) ? nullptr : row;
 }
 
-std::vector<Turn> lwcc::plan::turnsOf(const PipelineSchedule &schedule,
-                                      int64_t stage, int64_t stages,
-                                      int64_t batches) {
-  std::vector<Turn> turns;
-  int64_t forward = 0, weight = 0;
-  auto go = [&](Phase phase, int64_t &batch, int64_t end) {
-    for (; batch < std::min(end, batches); ++batch)
-      turns.push_back({phase, batch});
-  };
-  go(Phase::forward, forward, schedule.warmUp(stage, stages, batches));
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    turns.push_back({Phase::backward, batch});
-    if (schedule.weightDelay)
-      go(Phase::weight, weight, batch + 1 - schedule.weightDelay(stage));
-    go(Phase::forward, forward, forward + 1);
+Turns lwcc::plan::turnsOf(const PipelineSchedule &schedule,
+                          const Pipeline &pipeline) {
+  return schedule.generate(schedule, pipeline);
+}
+
+PipelineStep lwcc::plan::play(const Pipeline &pipeline, const Turns &turns,
+                              bool weightApart) {
+  Clock clock(pipeline, weightApart);
+  std::vector<size_t> next(pipeline.workers, 0);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto [w, list] : llvm::enumerate(turns))
+      for (; next[w] < list.size(); ++next[w], moved = true) {
+        const Turn &turn = list[next[w]];
+        if (clock.start(turn.phase, turn.stage) == notYet)
+          break;
+        clock.take(turn.phase, turn.stage);
+      }
   }
-  if (schedule.weightDelay)
-    go(Phase::weight, weight, batches);
-  return turns;
+  return clock.step();
 }
 
 PipelineStep lwcc::plan::stepOf(const PipelineSchedule &schedule,
-                                llvm::ArrayRef<StageTimes> stages,
-                                int64_t batches) {
-  const auto count = static_cast<int64_t>(stages.size());
-  const bool apart = schedule.weightDelay != nullptr;
-  PipelineStep step;
-  step.bubbles.assign(count, 0);
-  step.stashes.assign(count, 0);
-  std::vector<std::vector<Turn>> turns;
-  for (int64_t s = 0; s < count; ++s)
-    turns.push_back(turnsOf(schedule, s, count, batches));
-  std::map<std::tuple<int64_t, Phase, int64_t>, double> ends; // stage, turn
-  std::vector<size_t> taken(count, 0);
-  std::vector<double> free(count, 0);
-  std::vector<int64_t> held(count, 0);
-
-  /// Takes the stage's next turn if what it waits for is over.
-  auto take = [&](int64_t s) {
-    Turn turn = turns[s][taken[s]];
-    double start = free[s];
-    bool back = turn.phase == Phase::backward;
-    // Forward waits for the stage before, backward for the stage behind, or the
-    // last stage's for its own forward turn.
-    int64_t from = turn.phase == Phase::forward ? s - 1 : back ? s + 1 : s;
-    if (from >= 0) {
-      auto end = from == count
-                     ? ends.find({s, Phase::forward, turn.batch})
-                     : ends.find({from,
-                                  turn.phase == Phase::weight ? Phase::backward
-                                                              : turn.phase,
-                                  turn.batch});
-      if (end == ends.end())
-        return false;
-      start = std::max(start, end->second);
-    }
-    if (taken[s] > 0)
-      step.bubbles[s] += start - free[s];
-    const StageTimes &time = stages[s];
-    free[s] = start + (turn.phase == Phase::forward ? time.forward
-                       : back ? time.backward + (apart ? 0 : time.weight)
-                              : time.weight);
-    ends[{s, turn.phase, turn.batch}] = free[s];
-    step.length = std::max(step.length, free[s]);
-    if (turn.phase == Phase::forward)
-      step.stashes[s] = std::max(step.stashes[s], ++held[s]);
-    else if (turn.phase == (apart ? Phase::weight : Phase::backward))
-      --held[s];
-    ++taken[s];
-    return true;
-  };
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (int64_t s = 0; s < count; ++s)
-      while (taken[s] < turns[s].size() && take(s))
-        moved = true;
-  }
+                                const Pipeline &pipeline) {
+  Turns turns = turnsOf(schedule, pipeline);
+  PipelineStep step = play(pipeline, turns, schedule.weightApart);
+  assert(llvm::all_of_zip(turns, step.turns,
+                          [](const auto &asked, const auto &taken) {
+                            return asked.size() == taken.size();
+                          }) &&
+         "the order has a cycle");
   return step;
 }

@@ -108,7 +108,7 @@ static const Solver table[] = {
      /*searches=*/true},
     {"mcmc", "by chance, the quickest simulated step", solveMcmc,
      /*searches=*/true, /*heedsMemory=*/true},
-    {"pipeline", "consecutive layers on each GPU, in micro-batches",
+    {"pipeline", "parts of the model on GPUs of their own, in micro-batches",
      solvePipeline, /*searches=*/true},
     {"auto", "the best of all, as predicted", solveAuto,
      /*searches=*/true, /*heedsMemory=*/true},

@@ -31,6 +31,7 @@ struct SearchOptions {
   std::string dimensions = lwcc::dimensions.str();
   int64_t microBatches = 0; ///< of a pipeline; 0: what is quickest
   std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
+  int64_t stages = 0;       ///< of a pipeline; 0: likewise
 };
 
 /// What a solver is given.
@@ -68,9 +69,10 @@ Plan solveMcmc(const Problem &problem);
 Plan solvePipeline(const Problem &problem);
 /// The same of those that fit into memory, if it has several micro-batches and
 /// a step of less than `atMost` seconds.
-std::optional<Plan>
-solvePipeline(const Problem &problem, double atMost,
-              llvm::function_ref<bool(const Tilings &)> fits);
+std::optional<Plan> solvePipeline(const Problem &problem, double atMost);
+/// The same with one micro-batch: what branches and parts of the model run on
+/// which devices. None if nothing fits into memory.
+std::optional<Plan> solveBranches(const Problem &problem);
 /// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
 

@@ -285,56 +285,6 @@ TEST(Layerwise, isNeverBehindDataOrOneWeirdTrickInItsOwnSum) {
   }
 }
 
-/// Of all ways to cut a model's layers into as many stages, none has a quicker
-/// slowest stage.
-TEST(Pipeline, itsSlowestStageIsAsQuickAsCanBe) {
-  Draw below(29);
-  for (int trial = 0; trial < 100; ++trial) {
-    LayerGraph graph = randomGraph(below, /*samples=*/8);
-    Machine machine = machineOf(2 + below(3));
-    CostModel costs(machine, "fp32");
-    Problem problem{graph, machine, costs};
-    problem.search.microBatches = int64_t(1) << below(4);
-    Tilings found = tilingsOf(graph, solvePipeline(problem));
-    Timing timing(problem);
-    auto slowest = [&](const Tilings &tilings) {
-      std::vector<Ticks> busy(machine.devices(), 0);
-      for (auto [i, tiling] : llvm::enumerate(tilings))
-        for (Phase phase : {Phase::forward, Phase::backward, Phase::weight})
-          for (int64_t d = 0; d < machine.devices(); ++d)
-            busy[d] += timing.layer(i, tiling)->busy(phase)[d];
-      return *std::max_element(busy.begin(), busy.end());
-    };
-    Ticks least = slowest(found);
-    // Each layer on the device of the one before, or on the next; what has no
-    // forward pass on its producer's.
-    std::vector<int> heads;
-    for (size_t i = 0; i < graph.layers.size(); ++i)
-      if (graph.layers[i].producer < 0 ||
-          timing.layer(i, Tiling())->busy(Phase::forward)[0] > 0)
-        heads.push_back(i);
-    ASSERT_LE(heads.size(), 16u);
-    size_t stages = std::min<size_t>(machine.devices(), heads.size());
-    for (unsigned cuts = 0; cuts < 1u << (heads.size() - 1); ++cuts) {
-      if (llvm::popcount(cuts) + 1 != static_cast<int>(stages))
-        continue;
-      Tilings other = found;
-      size_t head = 0;
-      for (size_t i = 0; i < other.size(); ++i) {
-        Place place;
-        if (head < heads.size() && heads[head] == static_cast<int>(i)) {
-          place = machine.place(llvm::popcount(cuts & ((1u << head) - 1)));
-          ++head;
-        } else {
-          place = other[graph.layers[i].producer].places[0];
-        }
-        std::fill(other[i].places.begin(), other[i].places.end(), place);
-      }
-      EXPECT_LE(least, slowest(other)) << "trial " << trial;
-    }
-  }
-}
-
 TEST(Auto, leavesOutWhatCannotBeCompiled) {
   Draw below(7);
   LayerGraph graph = randomGraph(below);
@@ -364,8 +314,11 @@ TEST(Auto, isNeverSlowerThanStrategiesItTriesAndCutsOnlyWhatItMay) {
     EXPECT_TRUE(isCutAlong(graph, chosen, along));
     Ticks best = simulator.simulate(chosen);
     for (const Solver &solver : solvers()) {
-      Tilings other = tilingsOf(graph, solver.solve(problem));
-      if (solver.name != "mcmc" && isCutAlong(graph, other, along)) {
+      Plan made = solver.solve(problem);
+      Tilings other = tilingsOf(graph, made);
+      // The simulator knows nothing of orders of micro-batches.
+      if (solver.name != "mcmc" && made.order.empty() &&
+          isCutAlong(graph, other, along)) {
         EXPECT_LE(best, simulator.simulate(other))
             << solver.name.str() << ", trial " << trial;
       }
