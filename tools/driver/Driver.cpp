@@ -102,10 +102,17 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   if (microBatches < 0)
     fail("--micro-batches=" + llvm::Twine(microBatches) +
          ": expected at least 1");
-  if ((microBatches.getNumOccurrences() || schedule.getNumOccurrences()) &&
-      strategy != "pipeline")
-    fail("--micro-batches and --schedule are of pipelines: add "
-         "--strategy=pipeline");
+  if (schedule.getNumOccurrences() && strategy != "pipeline")
+    fail("--schedule is of pipelines: add --strategy=pipeline");
+  const plan::Solver *solver = plan::findSolver(strategy);
+  if (microBatches.getNumOccurrences() && solver && !solver->inMicroBatches) {
+    std::string names;
+    for (const plan::Solver &row : plan::solvers())
+      if (row.inMicroBatches)
+        names += (names.empty() ? "" : ", ") + row.name.str();
+    fail("--micro-batches: --strategy=" + strategy +
+         " has none; these have: " + names);
+  }
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -321,6 +328,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     result.plan = plan;
     if (goal == Goal::costs)
       result.costs = plan::CostTables(problem).toJson();
+    if (goal == Goal::hypergraph)
+      result.hypergraph = plan::hypergraphOf(problem);
     if (compares)
       result.comparison = plan::compareStrategies(
           problem, plan, flags.plan.empty() ? options.strategy : "this plan",

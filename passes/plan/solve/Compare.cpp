@@ -81,21 +81,32 @@ static void printStages(const Problem &problem, const Plan &plan,
   os << "stages, and the milliseconds of a turn, without transfers:\n"
         "  stage         lane      turns     forward    backward      weight"
         "  stashes  layers\n";
-  for (const LaneOrder &order : plan.order) {
-    auto group = llvm::find_if(plan.groups, [&](const Group &each) {
-      return !order.tasks.empty() && each.name == order.tasks[0].layer;
+  auto isNamed = [](const Group &group, const LaneOrder &order) {
+    return llvm::any_of(order.tasks, [&](const Task &task) {
+      return task.layer == group.name;
     });
-    if (group == plan.groups.end())
-      continue;
+  };
+  std::vector<std::pair<const LaneOrder *, const Group *>> rows;
+  for (const LaneOrder &order : plan.order)
+    for (const Group &group : plan.groups)
+      if (isNamed(group, order))
+        rows.push_back({&order, &group});
+  for (auto [orderOfRow, group] : rows) {
+    const LaneOrder &order = *orderOfRow;
     auto turns = [&](Phase phase) {
       return llvm::count_if(order.tasks, [&](const Task &task) {
         return task.phase == phase && task.layer == group->name;
       });
     };
     const bool apart = turns(Phase::weight) > 0;
+    int64_t all = 0;
+    for (Phase phase : {Phase::forward, Phase::backward, Phase::weight})
+      all += turns(phase);
     int64_t held = 0, stashes = 0;
     for (const Task &task : order.tasks)
-      if (task.phase == Phase::forward)
+      if (task.layer != group->name)
+        continue;
+      else if (task.phase == Phase::forward)
         stashes = std::max(stashes, ++held);
       else if (task.phase == (apart ? Phase::weight : Phase::backward))
         --held;
@@ -110,8 +121,9 @@ static void printStages(const Problem &problem, const Plan &plan,
         static_cast<double>(std::max<int64_t>(1, turns(Phase::forward)));
     os << "  " << llvm::left_justify(group->name, 12) << "  "
        << llvm::left_justify(order.lane.text(), 8)
-       << llvm::format("%7zu%12.3f%12.3f%12.3f%9lld", order.tasks.size(),
-                       times[0] / count, times[1] / count, times[2] / count,
+       << llvm::format("%7lld%12.3f%12.3f%12.3f%9lld",
+                       static_cast<long long>(all), times[0] / count,
+                       times[1] / count, times[2] / count,
                        static_cast<long long>(stashes))
        << "  " << group->layers.front();
     if (group->layers.size() > 1)
@@ -152,10 +164,12 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
          simulator.bytes(), simulator.memory(), sum.total(), searched});
   };
   Tilings data;
+  std::string leftOut;
   // Searches take long: most run only on demand, without a budget none does.
   auto isQuick = [&](const Solver &solver) {
     return !solver.searches ||
-           ((solver.name == "layerwise" || solver.name == "pipeline") &&
+           ((solver.name == "layerwise" || solver.name == "pipeline" ||
+             solver.name == "hypergraph") &&
             problem.search.seconds > 0);
   };
   for (const Solver &solver : solvers()) {
@@ -165,9 +179,16 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     lwcc::plan::Plan made = solver.solve(problem);
     std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - start;
-    // A pipeline of one micro-batch leaves all devices but one idle.
-    if (solver.name != "pipeline" || !made.order.empty())
-      add(solver.name, made, took.count());
+    // One pass, or one micro-batch, is a strategy that is there already, or
+    // leaves all devices but one idle.
+    if (solver.inMicroBatches && made.order.empty())
+      continue;
+    // The simulator does not know such plans, nor can their programs be timed.
+    if (!made.order.empty() && !problem.canTime(made)) {
+      leftOut += (leftOut.empty() ? "" : ", ") + solver.name.str();
+      continue;
+    }
+    add(solver.name, made, took.count());
     if (solver.name == "data")
       data = tilingsOf(graph, made);
   }
@@ -201,6 +222,9 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
                                                       : "\n");
   }
+  if (!leftOut.empty())
+    os << "  left out, since their programs are too large to be made here: "
+       << leftOut << "\n";
   if (!plan.groups.empty())
     printStages(problem, plan, os);
   else if (plan.order.empty())
