@@ -105,11 +105,18 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   if (stages.getNumOccurrences() && (stages < 1 || stages > gpus))
     fail("--stages=" + llvm::Twine(stages) + ": expected 1 to " +
          llvm::Twine(gpus) + ", the number of GPUs");
-  if ((microBatches.getNumOccurrences() || stages.getNumOccurrences() ||
-       schedule.getNumOccurrences()) &&
+  if ((stages.getNumOccurrences() || schedule.getNumOccurrences()) &&
       strategy != "pipeline")
-    fail("--micro-batches, --stages and --schedule are of pipelines: add "
-         "--strategy=pipeline");
+    fail("--schedule and --stages are of pipelines: add --strategy=pipeline");
+  const plan::Solver *solver = plan::findSolver(strategy);
+  if (microBatches.getNumOccurrences() && solver && !solver->inMicroBatches) {
+    std::string names;
+    for (const plan::Solver &row : plan::solvers())
+      if (row.inMicroBatches)
+        names += (names.empty() ? "" : ", ") + row.name.str();
+    fail("--micro-batches: --strategy=" + strategy +
+         " has none; these have: " + names);
+  }
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -326,6 +333,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     result.plan = plan;
     if (goal == Goal::costs)
       result.costs = plan::CostTables(problem).toJson();
+    if (goal == Goal::hypergraph)
+      result.hypergraph = plan::hypergraphOf(problem);
     if (compares)
       result.comparison = plan::compareStrategies(
           problem, plan, flags.plan.empty() ? options.strategy : "this plan",

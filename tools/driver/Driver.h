@@ -57,18 +57,21 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc(
           "Who plans for several devices: data (the samples are spread over "
           "them), model (the channels are), owt (convolutions by samples, "
-          "fully connected layers by channels), layerwise (each layer's own "
+          "fully connected layers by channels), owt-b and owt-c (the same, the "
+          "latter in passes of some samples), layerwise (each layer's own "
           "way, by an exact search over predicted costs), mcmc (the same by "
           "chance, over simulated steps), dfs (layerwise by depth-first "
           "search), pipeline (consecutive layers on each device, through "
-          "which micro-batches go), single, or auto, the best of all but "
-          "pipelines (default)"),
+          "which micro-batches go), hypergraph (parts of layers, such that the "
+          "least is sent between devices, in micro-batches), single, or auto, "
+          "the best as predicted (default)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> microBatches{
       "micro-batches", llvm::cl::init(0), llvm::cl::value_desc("N"),
       llvm::cl::desc(
-          "With --strategy=pipeline: into how many parts the samples "
-          "of a step are cut (default: what should be quickest)"),
+          "With --strategy=pipeline, owt-b, owt-c or hypergraph: into how many "
+          "parts the samples of a step are cut (default: what should be "
+          "quickest, or a pass for each device)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> stages{
       "stages", llvm::cl::init(0), llvm::cl::value_desc("N"),
@@ -158,7 +161,7 @@ private:
 };
 
 /// How far to compile.
-enum class Goal { program, plan, costs };
+enum class Goal { program, plan, costs, hypergraph };
 
 struct CompiledModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -170,6 +173,7 @@ struct CompiledModel {
   std::optional<plan::Plan> plan;
   std::string comparison; ///< of the strategies, for --explain
   std::string costs;      ///< as JSON, for --emit=costs
+  std::string hypergraph; ///< as hMETIS, for --emit=hypergraph
 };
 
 /// How long a training step of the program should take, by the machine and the

@@ -78,10 +78,11 @@ static bool complete(Flags &flags, TrainerSource &source) {
     complain(message);
     good = false;
   };
-  if (!llvm::is_contained(
-          {"binary", "source", "bundle", "plan", "costs", "trace"}, flags.emit))
+  if (!llvm::is_contained({"binary", "source", "bundle", "plan", "costs",
+                           "hypergraph", "trace"},
+                          flags.emit))
     fail("--emit=" + flags.emit +
-         ": expected binary, source, bundle, plan, costs or trace");
+         ": expected binary, source, bundle, plan, costs, hypergraph or trace");
   const bool builds = flags.makesProgram() && flags.builds();
   // Sources are often built elsewhere, and a GPU's name says what is meant.
   std::optional<Target> target = Target::cuda;
@@ -165,15 +166,18 @@ static int compileMain(int argc, char **argv, StringRef overview) {
 
   Stopwatch watch(flags.verbose);
   std::unique_ptr<MLIRContext> context = makeContext();
-  const Goal goal = flags.emit == "plan"    ? Goal::plan
-                    : flags.emit == "costs" ? Goal::costs
-                                            : Goal::program;
+  const Goal goal = flags.emit == "plan"         ? Goal::plan
+                    : flags.emit == "costs"      ? Goal::costs
+                    : flags.emit == "hypergraph" ? Goal::hypergraph
+                                                 : Goal::program;
   FailureOr<CompiledModel> model = compileModel(flags, *context, watch, goal);
   if (failed(model))
     return 1;
   if (goal != Goal::program) {
     (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
-    return printText(goal == Goal::plan ? toJson(*model->plan) : model->costs,
+    return printText(goal == Goal::plan    ? toJson(*model->plan)
+                     : goal == Goal::costs ? model->costs
+                                           : model->hypergraph,
                      flags);
   }
   if (flags.verbose && model->program) {

@@ -5,8 +5,9 @@
 // candidates that fit into memory, `auto` takes the one whose program has the
 // shortest step. That need not be what the chain found, since the simulator
 // knows less than ../price/ProgramTime.h. Where making programs would take too
-// long, the simulator decides alone. Last comes the best pipeline: the
-// simulator knows nothing of micro-batches, so only its program is compared.
+// long, the simulator decides alone. Last come plans with micro-batches, the
+// best pipeline among them: the simulator knows nothing of these, so only their
+// programs are compared.
 //
 // So what `auto` finds is never predicted to be slower than any fixed strategy
 // that fits. Data parallelism is the first candidate: others must be quicker
@@ -29,10 +30,12 @@ struct Candidate {
 };
 } // namespace
 
-/// The plan whose program has the shortest step, of all candidates and
-/// pipelines; the first of equals.
+/// The plan whose program has the shortest step, of all candidates, plans with
+/// micro-batches and pipelines; the first of equals.
 static Plan quickest(const Problem &problem,
-                     llvm::ArrayRef<Candidate> candidates) {
+                     llvm::ArrayRef<Candidate> candidates,
+                     llvm::ArrayRef<Plan> inMicroBatches,
+                     Simulator &simulator) {
   const Candidate *best = nullptr;
   double least = 0;
   auto planFor = [&](const Candidate &candidate) {
@@ -45,6 +48,17 @@ static Plan quickest(const Problem &problem,
       least = step;
     }
   }
+  const Plan *bestOfThese = nullptr;
+  for (const Plan &plan : inMicroBatches) {
+    simulator.simulate(tilingsOf(problem.graph, plan));
+    if (!problem.canTime(plan) ||
+        simulator.memory() > problem.machine.device.memory)
+      continue;
+    if (double step = problem.programStep(plan); step < least) {
+      bestOfThese = &plan;
+      least = step;
+    }
+  }
   const bool mayPipeline =
       problem.search.seconds > 0 && problem.machine.devices() > 1 &&
       llvm::StringRef(problem.search.dimensions).contains('n');
@@ -53,6 +67,11 @@ static Plan quickest(const Problem &problem,
     pipeline->strategy = "auto: " + pipeline->strategy;
     return *pipeline;
   }
+  if (bestOfThese) {
+    Plan plan = *bestOfThese;
+    plan.strategy = "auto: " + plan.strategy;
+    return plan;
+  }
   return planFor(*best);
 }
 
@@ -60,7 +79,8 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   Simulator simulator(problem);
   Chain chain(problem, simulator);
   std::vector<Candidate> candidates; ///< that fit into memory
-  Candidate simulated;               ///< the quickest in simulation
+  std::vector<Plan> inMicroBatches;
+  Candidate simulated; ///< the quickest in simulation
   auto run = [&](const Candidate &start, int64_t proposals) {
     bool ended = chain.run(start.tilings, proposals);
     if (simulated.tilings != chain.best())
@@ -78,6 +98,10 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
     if (!isCutAlong(problem.graph, candidate.tilings,
                     problem.search.dimensions))
       return;
+    if (!plan.order.empty()) {
+      inMicroBatches.push_back(plan);
+      return;
+    }
     run(candidate, 0);
     if (simulator.memory() <= problem.machine.device.memory)
       add(candidate);
@@ -101,7 +125,7 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   }
   Plan plan =
       problem.programStep && !candidates.empty()
-          ? quickest(problem, candidates)
+          ? quickest(problem, candidates, inMicroBatches, simulator)
           : planOf(problem, simulated.tilings, "auto: " + simulated.origin);
   if (!ended)
     plan.warning = outOfTime(problem);

@@ -102,10 +102,12 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
          simulator.bytes(), simulator.memory(), sum.total(), searched});
   };
   Tilings data;
+  std::string leftOut;
   // Searches take long: most run only on demand, without a budget none does.
   auto isQuick = [&](const Solver &solver) {
     return !solver.searches ||
-           ((solver.name == "layerwise" || solver.name == "pipeline") &&
+           ((solver.name == "layerwise" || solver.name == "pipeline" ||
+             solver.name == "hypergraph") &&
             problem.search.seconds > 0);
   };
   for (const Solver &solver : solvers()) {
@@ -115,9 +117,16 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     lwcc::plan::Plan made = solver.solve(problem);
     std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - start;
-    // A pipeline of one micro-batch leaves all devices but one idle.
-    if (solver.name != "pipeline" || !made.order.empty())
-      add(solver.name, made, took.count());
+    // One pass, or one micro-batch, is a strategy that is there already, or
+    // leaves all devices but one idle.
+    if (solver.inMicroBatches && made.order.empty())
+      continue;
+    // The simulator does not know such plans, nor can their programs be timed.
+    if (!made.order.empty() && !problem.canTime(made)) {
+      leftOut += (leftOut.empty() ? "" : ", ") + solver.name.str();
+      continue;
+    }
+    add(solver.name, made, took.count());
     if (solver.name == "data")
       data = tilingsOf(graph, made);
   }
@@ -151,6 +160,9 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
                                                       : "\n");
   }
+  if (!leftOut.empty())
+    os << "  left out, since their programs are too large to be made here: "
+       << leftOut << "\n";
   if (!plan.groups.empty())
     os << describePipeline(problem, plan);
   else if (plan.order.empty())

@@ -10,6 +10,14 @@
 using namespace lwcc;
 using namespace lwcc::plan;
 
+bool Problem::canTime(const Plan &plan) const {
+  constexpr int64_t mostTiles = 2500;
+  int64_t tiles = 0;
+  for (const LayerPlan &layer : plan.layers)
+    tiles += layer.tiling.tiles();
+  return programStep && tiles <= mostTiles;
+}
+
 Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {
   Plan plan;
   plan.model = problem.graph.model;
@@ -37,14 +45,12 @@ static Plan solveSingle(const Problem &problem) {
   return plan;
 }
 
-static constexpr size_t samples = 0, channels = 1;
-
 /// Every layer's samples over all GPUs.
 static Plan solveData(const Problem &problem) {
   Plan plan = planFor(problem, "data");
   for (const LayerGraph::Layer &layer : problem.graph.layers)
     plan.layers.push_back(
-        {layer.name, spread(samples, layer.extents, problem.machine)});
+        {layer.name, spread(alongSamples, layer.extents, problem.machine)});
   return plan;
 }
 
@@ -55,7 +61,7 @@ static Plan solveModel(const Problem &problem) {
   Plan plan = planFor(problem, "model");
   std::vector<double> load(machine.devices(), 0);
   for (const LayerGraph::Layer &layer : problem.graph.layers) {
-    Tiling tiling = spread(channels, layer.extents, machine);
+    Tiling tiling = spread(alongChannels, layer.extents, machine);
     // Fewer tiles than GPUs go to those with the smallest loads.
     std::vector<int64_t> order(load.size());
     std::iota(order.begin(), order.end(), 0);
@@ -74,34 +80,15 @@ static Plan solveModel(const Problem &problem) {
   return plan;
 }
 
-/// Krizhevsky 2014, "One weird trick for parallelizing convolutional neural
-/// networks", scheme (a): layers of images by samples, fully connected layers,
-/// which hold most parameters, by channels. What stands between features goes
-/// with its producer, as far as it can be cut like that.
-static Plan solveOneWeirdTrick(const Problem &problem) {
-  Plan plan = planFor(problem, "owt");
-  for (const LayerGraph::Layer &layer : problem.graph.layers) {
-    Tiling tiling = spread(samples, layer.extents, problem.machine);
-    if (layer.rank != 4 && layer.hasParameters)
-      tiling = spread(channels, layer.extents, problem.machine);
-    else if (layer.rank != 4 && layer.producer >= 0) {
-      const Tiling &before = plan.layers[layer.producer].tiling;
-      bool fits = true;
-      for (size_t d = 0; d < dimensions.size(); ++d)
-        fits &= before.degrees[d] <= layer.extents[d];
-      if (fits)
-        tiling = before;
-    }
-    plan.layers.push_back({layer.name, tiling});
-  }
-  return plan;
-}
-
 static const Solver table[] = {
     {"single", "every layer whole, on the first GPU", solveSingle},
     {"data", "every layer's samples spread over all GPUs", solveData},
     {"model", "every layer's channels spread over all GPUs", solveModel},
     {"owt", "samples of images, channels of features", solveOneWeirdTrick},
+    {"owt-b", "the same, features in passes of one GPU's samples each",
+     solveOneWeirdTrickByDevice, false, false, /*inMicroBatches=*/true},
+    {"owt-c", "the same, features in passes of some samples of each GPU",
+     solveOneWeirdTrickBySlice, false, false, /*inMicroBatches=*/true},
     {"layerwise", "per layer, the least sum of all costs", solveLayerwise,
      /*searches=*/true},
     {"dfs", "the same by depth-first search, for small models", solveDepthFirst,
@@ -109,7 +96,9 @@ static const Solver table[] = {
     {"mcmc", "by chance, the quickest simulated step", solveMcmc,
      /*searches=*/true, /*heedsMemory=*/true},
     {"pipeline", "parts of the model on GPUs of their own, in micro-batches",
-     solvePipeline, /*searches=*/true},
+     solvePipeline, /*searches=*/true, false, /*inMicroBatches=*/true},
+    {"hypergraph", "parts of layers, the least sent between GPUs",
+     solveHypergraph, /*searches=*/true, false, /*inMicroBatches=*/true},
     {"auto", "the best of all, as predicted", solveAuto,
      /*searches=*/true, /*heedsMemory=*/true},
 };

@@ -29,7 +29,7 @@ struct SearchOptions {
   uint64_t seed = 0;
   /// The dimensions that layers may be cut along.
   std::string dimensions = lwcc::dimensions.str();
-  int64_t microBatches = 0; ///< of a pipeline; 0: what is quickest
+  int64_t microBatches = 0; ///< 0: what the strategy finds best
   std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
   int64_t stages = 0;       ///< of a pipeline; 0: likewise
 };
@@ -40,14 +40,17 @@ struct Problem : Setting {
   /// Compiles a plan and tells how many seconds a step of that program takes
   /// (ProgramTime.h). Null where making programs would take too long.
   llvm::function_ref<double(const Plan &plan)> programStep = nullptr;
+  /// Whether that would not take long. Micro-batches make programs larger.
+  bool canTime(const Plan &plan) const;
 };
 
 struct Solver {
   llvm::StringRef name;
   llvm::StringRef summary;
   Plan (*solve)(const Problem &problem);
-  bool searches = false;    ///< takes time, and asks for prices
-  bool heedsMemory = false; ///< looks for a plan that fits into memory
+  bool searches = false;       ///< takes time, and asks for prices
+  bool heedsMemory = false;    ///< looks for a plan that fits into memory
+  bool inMicroBatches = false; ///< heeds SearchOptions::microBatches
 };
 
 /// A plan without layers yet, which says what it is made for.
@@ -56,6 +59,10 @@ Plan planFor(const Problem &problem, llvm::StringRef strategy);
 Plan planOf(const Problem &problem, const Tilings &tilings,
             llvm::StringRef strategy);
 
+/// Krizhevsky's schemes (a), (b) and (c) (OneWeirdTrick.cpp).
+Plan solveOneWeirdTrick(const Problem &problem);
+Plan solveOneWeirdTrickByDevice(const Problem &problem);
+Plan solveOneWeirdTrickBySlice(const Problem &problem);
 /// Exact minimum of OptCNN's sum (Layerwise.cpp).
 Plan solveLayerwise(const Problem &problem);
 /// The same with a `limit` for MinSum.h's solve().
@@ -73,6 +80,12 @@ std::optional<Plan> solvePipeline(const Problem &problem, double atMost);
 /// The same with one micro-batch: what branches and parts of the model run on
 /// which devices. None if nothing fits into memory.
 std::optional<Plan> solveBranches(const Problem &problem);
+/// Blocks of layers on the devices between which they send the least
+/// (HypergraphStrategy.cpp).
+Plan solveHypergraph(const Problem &problem);
+/// The hypergraph that it partitions, as a file of hMETIS, and in comments what
+/// came of it.
+std::string hypergraphOf(const Problem &problem);
 /// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
 

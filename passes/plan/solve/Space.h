@@ -11,6 +11,9 @@
 
 namespace lwcc::plan {
 
+/// The numbers of two dimensions.
+inline constexpr size_t alongSamples = 0, alongChannels = 1;
+
 /// A leader and the layers that follow it.
 using LayerGroup = std::vector<int>;
 std::vector<LayerGroup> groupsOf(const LayerGraph &graph);

@@ -85,10 +85,11 @@ TEST(PipelineOrder, equalStagesHaveThePublishedLengthsAndStashes) {
         for (int64_t w = 0; w < workers; ++w) {
           int64_t most = std::min(row.stashes(w, workers, batches),
                                   batches * schedule->chunks);
-          if (schedule->weightApart)
+          if (schedule->weightApart) {
             EXPECT_LE(step.stashes[w], most);
-          else
+          } else {
             EXPECT_EQ(step.stashes[w], most);
+          }
         }
         if (row.name == std::string("zb-h2") && batches >= 2 * workers - 1)
           EXPECT_EQ(largest(step.bubbles), 0);
