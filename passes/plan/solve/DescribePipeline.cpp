@@ -139,6 +139,8 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
         "  stage         lane      turns     forward    backward      weight"
         "  stashes  layers\n";
   size_t number = 0;
+  // Played below: that all stages take as many forward turns is assumed there.
+  bool areAlike = true;
   for (const Group &group : plan.groups) {
     int64_t count = 0;
     if (!orderOf(plan, group, count))
@@ -147,6 +149,10 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
     const LaneOrder &lane = *described.lanes[stage.worker];
     const auto turns = llvm::count_if(
         lane.tasks, [&](const Task &task) { return task.layer == group.name; });
+    areAlike &=
+        llvm::count_if(lane.tasks, [&](const Task &task) {
+          return task.layer == group.name && task.phase == Phase::forward;
+        }) == described.pipeline.batches;
     os << "  " << llvm::left_justify(group.name, 12) << "  "
        << llvm::left_justify(lane.lane.text(), 8)
        << llvm::format("%7lld%12.3f%12.3f%12.3f%9lld",
@@ -161,7 +167,7 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
     os << "\n";
     ++number;
   }
-  if (step.length <= 0)
+  if (step.length <= 0 || !areAlike)
     return text;
   os << "bubbles, of a step of" << llvm::format(" %.3f ms:", step.length * 1e3);
   for (auto [lane, bubble] : llvm::zip_equal(described.lanes, step.bubbles))
