@@ -9,8 +9,8 @@
 // programs of, and that with the shortest step is taken. Where making programs
 // would take too long, the bound decides.
 //
-// A layer that needs all samples at once, such as batch normalization, has one
-// micro-batch, and then so has the model.
+// A layer that normalizes groups of samples needs each of them at once: a
+// micro-batch has whole groups. One group, of all samples, is one micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,16 +69,37 @@ public:
     }
   }
 
-  /// How many micro-batches there may be.
+  /// How many micro-batches there may be at most.
   int64_t most() const {
     int64_t most = std::numeric_limits<int64_t>::max();
     for (const LayerGraph::Layer &layer : layers) {
-      if (layer.needsAllSamples)
-        return 1;
+      if (layer.sampleGroups > 0)
+        most = std::min(most, layer.sampleGroups);
       if (layer.extents[sampleDimension] > 1)
         most = std::min(most, layer.extents[sampleDimension]);
     }
     return most;
+  }
+  /// Whether so many micro-batches have whole groups of samples.
+  bool haveWholeGroups(int64_t batches) const {
+    return llvm::all_of(layers, [&](const LayerGraph::Layer &layer) {
+      return layer.sampleGroups % batches == 0;
+    });
+  }
+  /// The numbers of micro-batches that are worth a try: powers of two up to 32,
+  /// and one group each.
+  std::vector<int64_t> counts() const {
+    constexpr int64_t limit = 32;
+    std::vector<int64_t> counts;
+    for (int64_t count = 1; count <= std::min(most(), limit); count *= 2)
+      counts.push_back(count);
+    const bool grouped = llvm::any_of(
+        layers, [](const auto &layer) { return layer.sampleGroups > 0; });
+    if (grouped && most() <= limit && most() != counts.back())
+      counts.push_back(most());
+    llvm::erase_if(counts,
+                   [&](int64_t count) { return !haveWholeGroups(count); });
+    return counts;
   }
 
   /// The model in stages, for so many micro-batches.
@@ -193,7 +214,7 @@ quickestOf(const Problem &problem, double atMost, bool needsBatches,
   if (problem.search.microBatches > 0)
     cuts.push_back(stages.cut(std::min(most, problem.search.microBatches)));
   else
-    for (int64_t count = 1; count <= std::min<int64_t>(most, 32); count *= 2)
+    for (int64_t count : stages.counts())
       cuts.push_back(stages.cut(count));
   const PipelineSchedule *asked = findPipelineSchedule(problem.search.schedule);
   std::vector<Way> ways;
@@ -235,10 +256,12 @@ Plan lwcc::plan::solvePipeline(const Problem &problem) {
   Plan best = *quickestOf(problem, never, /*needsBatches=*/false, nullptr);
   auto normalized =
       llvm::find_if(problem.graph.layers, [](const LayerGraph::Layer &layer) {
-        return layer.needsAllSamples;
+        return layer.sampleGroups == 1;
       });
   if (normalized != problem.graph.layers.end())
     best.warning = "the pipeline has one micro-batch: layer '" +
-                   normalized->name + "' needs statistics of all samples";
+                   normalized->name +
+                   "' needs statistics of all samples; --bn=group:G "
+                   "normalizes groups of G samples";
   return best;
 }
