@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: func.func @train_step(
 // CHECK-NOT: train.transfer
-// CHECK: %[[MEAN0:.*]], %{{.*}}, %{{.*}} = train.batch_norm_stats({{.*}}skip = 0 : i64{{.*}} -> (tensor<2x4xf32, #train.place<"0.0.0">>,
+// CHECK: %[[MEAN0:.*]], %{{.*}}, %{{.*}} = train.batch_norm_stats({{.*}}group = 2 : i64, train{{.*}} -> (tensor<2x4xf32, #train.place<"0.0.0">>,
 // CHECK-NOT: train.transfer
 // CHECK: %[[MEAN1:.*]], %{{.*}}, %{{.*}} = train.batch_norm_stats({{.*}} -> (tensor<2x4xf32, #train.place<"0.1.0">>,
 // CHECK-NOT: train.transfer
@@ -30,7 +30,7 @@ func.func @train_step(%x: tensor<8x4xf32> {train.name = "x"}) -> tensor<8x4xf32>
 #n2 = #train.tiling<n = 2 c = 1 h = 1 w = 1 k = 1 on [<"0.0.0">, <"0.1.0">]>
 
 // CHECK-LABEL: func.func @train_step(
-// CHECK: %[[MEAN0:.*]], %[[VAR0:.*]], %{{.*}} = train.batch_norm_stats({{.*}}skip = 0 : i64{{.*}} -> (tensor<2x4xf32,
+// CHECK: %[[MEAN0:.*]], %[[VAR0:.*]], %{{.*}} = train.batch_norm_stats({{.*}}group = 2 : i64, train{{.*}} -> (tensor<2x4xf32,
 // CHECK: %[[MEAN1:.*]], %[[VAR1:.*]], %{{.*}} = train.batch_norm_stats({{.*}}skip = 1 : i64{{.*}} -> (tensor<2x4xf32,
 // CHECK: train.slice(%[[MEAN0]]) {{.*}}start = array<i64: 0, 0>
 // CHECK: %[[A:.*]] = train.slice(%[[MEAN0]]) {{.*}}start = array<i64: 1, 0>{{.*}} -> tensor<1x4xf32,
