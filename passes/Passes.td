@@ -33,6 +33,9 @@ def SplitModes : LwccPass<"train-split-modes"> {
     In @train_step batch normalization uses the batch's statistics and writes
     the running ones; in @evaluate it uses the running ones, and dropout is gone.
   }];
+  let options = [
+    Option<"group", "group", "int64_t", "0",
+           "samples that have batch statistics of their own, 0: all together">];
 }
 
 def Autodiff : LwccPass<"train-autodiff"> {
@@ -92,8 +95,6 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"target", "target", "std::string", "\"\"", "that these must be of">,
     Option<"memory", "memory", "int64_t", "0", "bytes of a device, 0: the machine's">,
     Option<"searchSeconds", "search-seconds", "double", "10", "how long a search by chance may take">,
-    Option<"localStatistics", "local-statistics", "bool", "false",
-           "price batch normalization as train-shard cuts it with this">,
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
            "along which searches may cut">,
@@ -108,9 +109,6 @@ def TrainPlan : LwccPass<"train-plan"> {
 
 def Shard : LwccPass<"train-shard"> {
   let summary = "makes one op per tile and writes every value's place on its type";
-  let options = [
-    Option<"localStatistics", "local-statistics", "bool", "false",
-           "batch normalization of each part of the samples by its own statistics">];
 }
 
 //===----------------------------------------------------------------------===//

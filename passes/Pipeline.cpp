@@ -42,9 +42,9 @@ static LogicalResult runPasses(PassList passes, ModuleOp module) {
   return manager.run(module);
 }
 
-static PassList sharding(const PipelineOptions &options) {
+static PassList sharding() {
   // Tiles and what moves between them are new ops, with phases of their own.
-  return listOf(createShard({options.localStatistics}), createPhases());
+  return listOf(createShard(), createPhases());
 }
 
 /// What planning has told of how long ops take; empty before.
@@ -65,7 +65,7 @@ static PassList scheduling(const PipelineOptions &options,
 static LogicalResult lowerPlanned(ModuleOp module,
                                   const PipelineOptions &options,
                                   const KnownTicks &known) {
-  PassList passes = sharding(options);
+  PassList passes = sharding();
   for (std::unique_ptr<Pass> &pass : scheduling(options, known))
     passes.push_back(std::move(pass));
   passes.push_back(createToExec());
@@ -84,7 +84,6 @@ static PassList planning(const PipelineOptions &options,
   plan.target = options.target;
   plan.memory = options.memory;
   plan.searchSeconds = options.searchSeconds;
-  plan.localStatistics = options.localStatistics;
   plan.searchSeed = options.searchSeed;
   plan.searchDimensions = options.searchDimensions;
   plan.microBatches = options.microBatches;
@@ -112,7 +111,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createAddLoss(),
           // Training and evaluation part here, while batch_norm and dropout
           // are still single ops that know both of their modes.
-          createSplitModes(),
+          createSplitModes({options.group}),
           // Gradients of whole layers, before they are taken apart: a layer's
           // gradient is cheaper than that of its pieces.
           createAutodiff({options.optimizer}),
@@ -125,7 +124,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           // Last: what fusion has left shows what only updates wait for.
           createPhases()));
   add("planned", planning(options, hooks, known));
-  add("sharded", sharding(options));
+  add("sharded", sharding());
   add("scheduled", scheduling(options, known));
   add("exec",
       listOf(

@@ -216,9 +216,12 @@ for section in "${sections[@]}"; do
         --compile="--gpus=8 --machine=p100-4x4 --strategy=mcmc" \
         --compile="--gpus=4 --plan=mixed" \
         "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
-      counted "local-statistics" "$oracle" "$root/test/parity/parity.py" \
-        --data="$data/train" --steps=3 --batch=8 --lr=0.001 --bn-parts=3 \
-        --compile="--gpus=3 --strategy=data --bn=local" "$models"/{resnet18,vgg16_bn}.legacy.onnx
+      counted "group-statistics" "$oracle" "$root/test/parity/parity.py" \
+        --data="$data/train" --steps=3 --batch=8 --lr=0.001 --bn-group=4 \
+        --compile="--bn=group:4" --compile="--gpus=3 --strategy=data --bn=group:4" \
+        --compile="--gpus=4 --strategy=layerwise --bn=group:4" \
+        --compile="--gpus=2 --strategy=pipeline --micro-batches=2 --bn=group:4" \
+        "$models"/{resnet18,vgg16_bn}.legacy.onnx
       ;;
     parity)
       mapfile -t files < <(one_of_each)

@@ -334,6 +334,11 @@ def AvgPoolGradOp : PoolKernel<"avg_pool_grad", [Gradient]> {
 // Normalization
 //===----------------------------------------------------------------------===//
 
+/// How many consecutive samples are normalized by themselves; 0: all together.
+def Group : DefaultValuedAttr<I64Attr, "0">;
+/// How many samples of a tile's first group lie before the tile.
+def Skip : DefaultValuedAttr<I64Attr, "0">;
+
 def BatchNormOp : PureOp<"batch_norm", [Differentiable]> {
   let summary = "batch normalization with the batch's statistics";
   let description = [{
@@ -341,10 +346,14 @@ def BatchNormOp : PureOp<"batch_norm", [Differentiable]> {
     variance takes PyTorch's unbiased batch variance. In the form `imported`
     only y is used and the op stands for either mode. Decomposes into
     batch_norm_stats and maps after differentiation.
+
+    With a `group`, so many consecutive samples have statistics of their own:
+    mean and invstd are [groups, c], and the running statistics take the mean
+    over the groups. train-split-modes sets it.
   }];
   let arguments = (ins FloatTensor:$x, FloatTensor:$scale, FloatTensor:$bias,
                        FloatTensor:$running_mean, FloatTensor:$running_variance,
-                       F32Attr:$epsilon, F32Attr:$momentum);
+                       F32Attr:$epsilon, F32Attr:$momentum, Group:$group);
   let results = (outs FloatTensor:$y, FloatTensor:$mean, FloatTensor:$invstd,
                       FloatTensor:$new_mean, FloatTensor:$new_variance);
   let hasVerifier = 1;
@@ -353,18 +362,33 @@ def BatchNormGradOp : PureOp<"batch_norm_grad", [Gradient]> {
   let summary = "gradient of batch_norm";
   let description = "Decomposes into batch_norm_grad_stats and a map.";
   let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$scale,
-                       FloatTensor:$mean, FloatTensor:$invstd);
+                       FloatTensor:$mean, FloatTensor:$invstd, Group:$group);
   let results = (outs FloatTensor:$dx, FloatTensor:$dscale, FloatTensor:$dbias);
 }
 def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable, Following]> {
   let summary = "mean, biased variance and 1/sqrt(variance + epsilon) per channel";
-  let arguments = (ins FloatTensor:$x, F32Attr:$epsilon);
+  let description = [{
+    Each is [c], of all samples; with a `group`, [groups, c], of so many
+    consecutive samples each. A tile has the groups that its samples meet; `skip`
+    samples of the first of them lie before it.
+  }];
+  let arguments = (ins FloatTensor:$x, F32Attr:$epsilon, Group:$group, Skip:$skip);
   let results = (outs FloatTensor:$mean, FloatTensor:$variance, FloatTensor:$invstd);
+  let hasVerifier = 1;
 }
 def BatchNormGradStatsOp : Kernel<"batch_norm_grad_stats", [Gradient, Tileable, Following]> {
   let summary = "the two sums of the gradient of batch normalization";
-  let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$mean, FloatTensor:$invstd);
+  let description = "In groups as batch_norm_stats; mean and invstd have the shape of the results.";
+  let arguments = (ins FloatTensor:$dy, FloatTensor:$x, FloatTensor:$mean, FloatTensor:$invstd,
+                       Group:$group, Skip:$skip);
   let results = (outs FloatTensor:$dscale, FloatTensor:$dbias);
+  let hasVerifier = 1;
+}
+def RepeatOp : Kernel<"repeat", [Tileable, Following]> {
+  let summary = "y[i] = x[(skip + i) / group]: what groups have, for each of their samples";
+  let arguments = (ins FloatTensor:$x, I64Attr:$group, Skip:$skip);
+  let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
 }
 
 class LrnAttrs {

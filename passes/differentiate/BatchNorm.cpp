@@ -7,40 +7,54 @@
 
 #include "passes/differentiate/BatchNorm.h"
 
-#include "llvm/ADT/SmallString.h"
-
 using namespace mlir;
 using namespace lwcc::train;
 
-Value lwcc::train::perChannel(OpBuilder &builder, Value value, int64_t rank,
-                              Operation *layer) {
-  if (rank == 2)
-    return value;
-  SmallVector<int64_t> shape(rank - 1, 1);
-  shape[0] = cast<RankedTensorType>(value.getType()).getDimSize(0);
-  RankedTensorType type = tensorOf(builder.getContext(), shape);
+/// An op that makes another tensor of a value, behind the value's definition; the
+/// one that stands there if it was made before.
+template <typename OpT, typename... Args>
+static Value onceFrom(OpBuilder &builder, Value value, RankedTensorType type,
+                      StringRef suffix, Operation *layer, Args... attributes) {
   Operation *user = &*builder.getInsertionPoint();
   for (Operation *other : value.getUsers())
-    if (isa<ReshapeOp>(other) && other->getResult(0).getType() == type &&
+    if (isa<OpT>(other) && other->getResult(0).getType() == type &&
         other->isBeforeInBlock(user))
       return other->getResult(0);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(value);
-  auto view = ReshapeOp::create(builder, value.getLoc(), type, value);
-  inheritWork(view, layer, phaseOf(layer));
-  SmallString<64> name(nameOf(value));
-  if (!name.empty())
-    setNames(view, {(name += ".per_channel").str()});
-  return view;
+  auto made = OpT::create(builder, value.getLoc(), type, value, attributes...);
+  inheritWork(made, layer, phaseOf(layer));
+  if (StringRef name = nameOf(value); !name.empty())
+    setNames(made, {(name + suffix).str()});
+  return made;
+}
+
+Value lwcc::train::perChannel(OpBuilder &builder, Value value, Value images,
+                              int64_t group, Operation *layer) {
+  SmallVector<int64_t> shape(typeOf(value).getShape());
+  if (shape.size() == 2) {
+    shape[0] = typeOf(images).getDimSize(0);
+    value = onceFrom<RepeatOp>(
+        builder, value, tensorOf(builder.getContext(), shape), ".per_sample",
+        layer, builder.getI64IntegerAttr(group), builder.getI64IntegerAttr(0));
+  }
+  // Trailing axes of extent 1, so that it broadcasts over the images.
+  size_t trailing = typeOf(images).getRank() - 2;
+  if (trailing == 0)
+    return value;
+  shape.append(trailing, 1);
+  return onceFrom<ReshapeOp>(builder, value,
+                             tensorOf(builder.getContext(), shape),
+                             ".per_channel", layer);
 }
 
 MapOp lwcc::train::applyBatchNorm(OpBuilder &builder, BatchNormOp op,
                                   Value mean, Value invstd) {
-  int64_t rank = cast<RankedTensorType>(op.getX().getType()).getRank();
   SmallVector<Value> inputs{op.getX()};
   const Value channels[] = {mean, invstd, op.getScale(), op.getBias()};
   for (Value value : channels)
-    inputs.push_back(perChannel(builder, value, rank, op));
+    inputs.push_back(
+        perChannel(builder, value, op.getX(), op.getGroup(), op));
   MapOp map = buildMap(builder, op.getLoc(), "batch_norm_apply", inputs,
                        builder.getDictionaryAttr({}));
   inheritWork(map, op, phaseOf(op));

@@ -11,11 +11,13 @@
 
 namespace lwcc::train {
 
-/// A tensor [c] reshaped to [c, 1, ...], so that it broadcasts along dimension
-/// 1 of a tensor of this rank; the tensor itself for rank 2. The reshape stands
-/// behind the definition of `value`; later calls return the same one.
+/// A tensor [c], or [groups, c] of statistics of groups of so many samples,
+/// such that it broadcasts over images [n, c, ...]: [c, 1, ...], or the group's
+/// row for each sample, [n, c, 1, ...]. The ops that make it stand behind the
+/// definition of `value`; later calls return the same ones.
 mlir::Value perChannel(mlir::OpBuilder &builder, mlir::Value value,
-                       int64_t rank, mlir::Operation *layerOf);
+                       mlir::Value images, int64_t group,
+                       mlir::Operation *layerOf);
 
 /// y of `op` from the given statistics [c], with the op's layer and name.
 MapOp applyBatchNorm(mlir::OpBuilder &builder, BatchNormOp op, mlir::Value mean,

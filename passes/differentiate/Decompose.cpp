@@ -29,9 +29,30 @@ std::string derivedName(Value value, StringRef suffix) {
   return name.empty() ? "" : (name + "." + suffix).str();
 }
 
-/// The number of elements of each channel.
-int64_t countOf(Value x) {
-  return typeOf(x).getNumElements() / typeOf(x).getDimSize(1);
+/// The number of elements that a statistic of a channel is made of; `group` is
+/// the number of samples, 0 for all.
+int64_t countOf(Value x, int64_t group) {
+  RankedTensorType type = typeOf(x);
+  int64_t samples = group ? group : type.getDimSize(0);
+  return type.getNumElements() / type.getDimSize(0) / type.getDimSize(1) *
+         samples;
+}
+
+/// The sum over the groups of what each has per channel; the value itself if
+/// there are no groups.
+Value sumOfGroups(OpBuilder &builder, Value value, StringRef name,
+                  Operation *layer) {
+  RankedTensorType type = typeOf(value);
+  if (type.getRank() == 1)
+    return value;
+  auto sum = ReduceOp::create(
+      builder, layer->getLoc(),
+      tensorOf(builder.getContext(), {type.getDimSize(1)}), value,
+      ArrayRef<int64_t>{0}, /*mean=*/false);
+  inheritWork(sum, layer, phaseOf(layer));
+  if (!name.empty())
+    setNames(sum, {name});
+  return sum;
 }
 
 /// The decimal number that a float was written as: 0.9 for the float next to
@@ -41,12 +62,18 @@ double decimalOf(const APFloat &value) {
   return std::strtod(text.c_str(), nullptr);
 }
 
-/// running = keep * running + take * batch.
+/// running = keep * running + take * batch, where the batch's is the mean over
+/// its groups.
 void replaceAverage(OpBuilder &builder, BatchNormOp op, Value updated,
                     Value running, Value batch, double unbiased) {
   if (updated.use_empty())
     return;
   double momentum = decimalOf(op.getMomentum());
+  if (op.getGroup())
+    unbiased /= static_cast<double>(typeOf(batch).getDimSize(0));
+  StringRef batchName = nameOf(batch);
+  batch = sumOfGroups(builder, batch,
+                      batchName.empty() ? "" : (batchName + ".sum").str(), op);
   MapOp map = buildMap(
       builder, op.getLoc(), "running_average", {running, batch},
       floatParams(op.getContext(),
@@ -58,16 +85,21 @@ void replaceAverage(OpBuilder &builder, BatchNormOp op, Value updated,
 }
 
 LogicalResult decompose(BatchNormOp op) {
-  double count = countOf(op.getX());
-  if (count < 2)
-    return op.emitError("batch normalization needs more than one value per "
-                        "channel to train; found an input of ")
-           << op.getX().getType() << " (use a larger batch)";
+  double count = countOf(op.getX(), op.getGroup());
+  if (count < 2) {
+    InFlightDiagnostic error =
+        op.emitError("batch normalization needs more than one value per "
+                     "channel to train; found an input of ");
+    error << op.getX().getType();
+    if (op.getGroup())
+      return error << " in groups of one sample (use larger groups)";
+    return error << " (use a larger batch)";
+  }
   OpBuilder builder(op);
-  Type perChannelType = op.getScale().getType();
-  auto stats = BatchNormStatsOp::create(builder, op.getLoc(), perChannelType,
-                                        perChannelType, perChannelType,
-                                        op.getX(), op.getEpsilonAttr());
+  Type type = op.getMean().getType();
+  auto stats = BatchNormStatsOp::create(
+      builder, op.getLoc(), type, type, type, op.getX(), op.getEpsilonAttr(),
+      op.getGroupAttr(), builder.getI64IntegerAttr(0));
   inheritWork(stats, op, phaseOf(op));
   std::string names[] = {derivedName(op.getY(), "mean"),
                          derivedName(op.getY(), "variance"),
@@ -87,30 +119,38 @@ LogicalResult decompose(BatchNormOp op) {
 
 LogicalResult decompose(BatchNormGradOp op) {
   OpBuilder builder(op);
+  Type type = op.getMean().getType();
   auto stats = BatchNormGradStatsOp::create(
-      builder, op.getLoc(), op.getDscale().getType(), op.getDbias().getType(),
-      op.getDy(), op.getX(), op.getMean(), op.getInvstd());
+      builder, op.getLoc(), type, type, op.getDy(), op.getX(), op.getMean(),
+      op.getInvstd(), op.getGroupAttr(), builder.getI64IntegerAttr(0));
   inheritWork(stats, op, phaseOf(op));
   std::string dscale(nameOf(op.getDscale())), dbias(nameOf(op.getDbias()));
-  setNames(stats, {dscale, dbias});
+  std::string suffix = op.getGroup() ? ".groups" : "";
+  setNames(stats, {dscale.empty() ? "" : dscale + suffix,
+                   dbias.empty() ? "" : dbias + suffix});
   if (!op.getDx().use_empty()) {
-    int64_t rank = typeOf(op.getX()).getRank();
     SmallVector<Value> inputs{op.getDy(), op.getX()};
     const Value channels[] = {op.getMean(), op.getInvstd(), op.getScale(),
                               stats.getDscale(), stats.getDbias()};
     for (Value value : channels)
-      inputs.push_back(perChannel(builder, value, rank, op));
+      inputs.push_back(
+          perChannel(builder, value, op.getX(), op.getGroup(), op));
     MapOp map =
         buildMap(builder, op.getLoc(), "batch_norm_grad_input", inputs,
                  floatParams(op.getContext(),
-                             {{"inv_count", 1.0 / countOf(op.getX())}}));
+                             {{"inv_count",
+                               1.0 / countOf(op.getX(), op.getGroup())}}));
     inheritWork(map, op, phaseOf(op));
     if (StringRef name = nameOf(op.getDx()); !name.empty())
       setNames(map, {name});
     op.getDx().replaceAllUsesWith(map);
   }
-  op.getDscale().replaceAllUsesWith(stats.getDscale());
-  op.getDbias().replaceAllUsesWith(stats.getDbias());
+  const std::pair<Value, Value> parameters[] = {
+      {op.getDscale(), stats.getDscale()}, {op.getDbias(), stats.getDbias()}};
+  for (auto [gradient, groups] : parameters)
+    if (!gradient.use_empty())
+      gradient.replaceAllUsesWith(
+          sumOfGroups(builder, groups, nameOf(gradient), op));
   op.erase();
   return success();
 }

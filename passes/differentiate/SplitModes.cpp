@@ -1,8 +1,8 @@
 //===- SplitModes.cpp - Make @train_step and @evaluate from @model --------===//
 //
 // Takes `imported` with a loss, and makes @train_step and @evaluate of @model,
-// both with its signature. @train_step normalizes with the batch's statistics
-// and updates the running ones. @evaluate normalizes with the running ones; it
+// both with its signature. @train_step normalizes with the batch's statistics,
+// or each group of samples with its own, and updates the running ones. @evaluate normalizes with the running ones; it
 // drops no elements and writes no parameter.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,53 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
+/// The divisors of `number` that are nearest to `near`, which is none: "4 or 8".
+static std::string divisorsNear(int64_t number, int64_t near) {
+  int64_t below = std::min(near - 1, number), above = near + 1;
+  while (number % below)
+    --below;
+  if (above > number)
+    return std::to_string(below);
+  while (number % above)
+    ++above;
+  return std::to_string(below) + " or " + std::to_string(above);
+}
+
 namespace {
+
+/// Gives groups of so many samples statistics of their own. One group is the
+/// whole batch, as without groups.
+LogicalResult normalizeGroups(func::FuncOp func, int64_t group) {
+  auto norms = llvm::to_vector(func.getBody().getOps<BatchNormOp>());
+  if (norms.empty() || group == 0)
+    return success();
+  int64_t batch = typeOf(func.getArgument(0)).getDimSize(0);
+  if (batch % group)
+    return func.emitError("--bn=group:")
+           << group << ": the batch of " << batch
+           << " samples has no whole groups of " << group << "; use "
+           << divisorsNear(batch, group);
+  if (batch == group)
+    return success();
+  LogicalResult result = success();
+  for (BatchNormOp op : norms) {
+    int64_t samples = typeOf(op.getX()).getDimSize(0);
+    if (samples != batch) {
+      result = op.emitError("--bn=group:")
+               << group << ": layer '" << layerOf(op) << "' normalizes "
+               << samples << " rows, not one for each of the " << batch
+               << " samples; use --bn=global";
+      continue;
+    }
+    op.setGroup(group);
+    RankedTensorType type = tensorOf(
+        func.getContext(),
+        {samples / group, typeOf(op.getX()).getDimSize(1)});
+    op.getMean().setType(type);
+    op.getInvstd().setType(type);
+  }
+  return result;
+}
 
 /// Writes the running statistics at the end of each step. A normalization that
 /// is applied twice in a step continues from where its first use left them.
@@ -81,6 +127,8 @@ void useRunningStatistics(BatchNormOp op) {
 }
 
 struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
+  using SplitModesBase::SplitModesBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -94,6 +142,7 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
     symbols.insert(evaluate, std::next(model->getIterator()));
     func::FuncOp train = model;
     if (failed(symbols.rename(train, trainStepFunc)) ||
+        failed(normalizeGroups(train, group)) ||
         failed(writeStatistics(train, symbols)))
       return signalPassFailure();
 

@@ -91,8 +91,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (!unread.empty())
       return;
     plan::LayerGraph graph =
-        plan::buildGraph(module, {.keys = !costsFile.empty(),
-                                  .localStatistics = localStatistics});
+        plan::buildGraph(module, {.keys = !costsFile.empty()});
     if (memory > 0)
       machine.device.memory = memory;
     plan::CostModel costs(machine, precision,
@@ -187,14 +186,26 @@ private:
                    << microBatches.getValue() << " micro-batches";
       result = failure();
     }
-    for (const plan::LayerGraph::Layer &layer : graph.layers)
-      if (microBatches > 1 && layer.needsAllSamples) {
-        fail("layer '") << layer.name
-                        << "' needs statistics of all samples, so that there "
-                           "can be no micro-batches";
-        result = failure();
-      }
-    return result;
+    if (microBatches <= 1)
+      return result;
+    auto cut = llvm::find_if(graph.layers, [&](const auto &layer) {
+      return layer.sampleGroups > 0 && layer.sampleGroups % microBatches != 0;
+    });
+    if (cut == graph.layers.end())
+      return result;
+    if (cut->sampleGroups == 1)
+      fail("layer '") << cut->name
+                      << "' needs statistics of all samples, so that there can "
+                         "be no micro-batches; --bn=group:G normalizes groups "
+                         "of G samples";
+    else
+      fail("layer '") << cut->name << "' normalizes " << cut->sampleGroups
+                      << " groups of samples, of which "
+                      << microBatches.getValue()
+                      << " micro-batches would not have whole ones; expected a "
+                         "divisor of "
+                      << cut->sampleGroups;
+    return failure();
   }
 
   /// Whether anything asks for prices, and thereby for what the machine can do.

@@ -86,5 +86,5 @@ void FunctionSharder::accumulate(Operation *op, Tiles &tiles) {
   }
   builder.setInsertionPointToEnd(body);
   for (const Sum &sum : sums)
-    addPiece(sum.whole, sum.region, sum.value, sum.kept);
+    pieces.add(sum.whole, sum.region, sum.value, sum.kept);
 }

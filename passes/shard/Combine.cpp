@@ -2,7 +2,7 @@
 //
 // Combines results of an op's tiles that are not contributions to a sum: maxima
 // along a cut axis, and batch statistics (mean, variance, inverse deviation) of
-// a cut batch. The devices of the tiles take turns in combining (`combined`,
+// a cut batch or a group of samples that is cut. The devices of the tiles take turns in combining (`combined`,
 // Sharder.h). Sums need nothing here: tiles that overlap are added by Pieces.h.
 //
 // Does not decide what is cut.
@@ -41,67 +41,103 @@ void FunctionSharder::combineMaxima(ReduceMaxOp op, Tiles &tiles) {
   }
 }
 
-/// Batch statistics of all samples and pixels from those of the tiles, weighted
-/// by their numbers of elements. The variance is the mean of each tile's
-/// variance plus the squared distance of its mean from the common mean (Chan,
-/// Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing
-/// sample variances", 1979).
+/// The statistics [c] of all samples, or [groups, c]. Where several tiles hold a
+/// part of them, these are combined.
 void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
-  std::map<Interval, SmallVector<BatchNormStatsOp>> channels;
+  std::map<Interval, std::vector<StatisticsPart>> channels;
   for (auto &[made, tile] : tiles)
-    channels[(*tile.results[0])[0]].push_back(cast<BatchNormStatsOp>(made));
+    channels[tile.results[0]->back()].push_back({cast<BatchNormStatsOp>(made),
+                                                 *tile.results[0],
+                                                 (*tile.operands[0])[0]});
   for (auto &[range, parts] : channels) {
-    // Round-robin over the devices of the tiles.
-    PlaceAttr place = placeOf(parts[combined++ % parts.size()].getMean());
-    Value mean = parts.front().getMean(),
-          variance = parts.front().getVariance(),
-          invstd = parts.front().getInvstd();
-    if (parts.size() > 1) {
-      auto elements = [](Value x) {
-        return static_cast<double>(
-            cast<RankedTensorType>(x.getType()).getNumElements());
-      };
-      double all = 0;
-      for (BatchNormStatsOp part : parts)
-        all += elements(part.getX());
-      // The maps' inputs: all means, then all variances, then the common mean.
-      SmallVector<Value> inputs;
-      for (BatchNormStatsOp part : parts)
-        inputs.push_back(pieces.bring(part.getMean(), place, purposeOf(op)));
-      std::string meanText, varianceText;
-      for (auto [i, part] : llvm::enumerate(parts)) {
-        std::string share =
-            floatLiteral(static_cast<float>(elements(part.getX()) / all));
-        std::string m = "x" + std::to_string(i),
-                    v = "x" + std::to_string(parts.size() + i),
-                    d = "(" + m + " - x" + std::to_string(2 * parts.size()) +
-                        ")";
-        StringRef plus = i ? " + " : "";
-        meanText += (plus + share + " * " + m).str();
-        varianceText +=
-            (plus + share + " * (" + v + " + " + d + " * " + d + ")").str();
-      }
-      auto map = [&](const std::string &text, ArrayRef<Value> of,
-                     unsigned result) {
-        Value whole = op->getResult(result);
-        MapOp made = buildMap(builder, op.getLoc(),
-                              typeAt(whole.getType(), {range}, place),
-                              llvm::cantFail(Expression::parse(text)), of);
-        describe(made, place, purposeOf(op), nameOf(whole));
-        return made.getY();
-      };
-      mean = map(meanText, inputs, 0);
-      for (BatchNormStatsOp part : parts)
-        inputs.push_back(
-            pieces.bring(part.getVariance(), place, purposeOf(op)));
-      inputs.push_back(mean);
-      variance = map(varianceText, inputs, 1);
-      invstd = map("1.0f / sqrt(x0 + " +
-                       floatLiteral(op.getEpsilon().convertToFloat()) + ")",
-                   {variance}, 2);
+    if (op.getGroup() == 0) {
+      combineStatistics(op, {range}, parts);
+      continue;
     }
-    addPiece(cast<OpResult>(op.getMean()), {range}, mean);
-    addPiece(cast<OpResult>(op.getVariance()), {range}, variance);
-    addPiece(cast<OpResult>(op.getInvstd()), {range}, invstd);
+    // Between these rows, all groups have the same tiles.
+    std::vector<int64_t> rows;
+    for (const StatisticsPart &part : parts)
+      rows.insert(rows.end(), {part.region[0].begin, part.region[0].end});
+    llvm::sort(rows);
+    rows.erase(llvm::unique(rows), rows.end());
+    for (size_t i = 0; i + 1 < rows.size(); ++i) {
+      Interval run = {rows[i], rows[i + 1]};
+      std::vector<StatisticsPart> meeting;
+      llvm::copy_if(parts, std::back_inserter(meeting),
+                    [&](const StatisticsPart &part) {
+                      return part.region[0].contains(run);
+                    });
+      combineStatistics(op, {run, range}, meeting);
+    }
   }
+}
+
+/// A region of the statistics from those of tiles, weighted by the numbers of
+/// elements. The variance is the mean of each tile's variance plus the squared
+/// distance of its mean from the common mean (Chan, Golub, LeVeque, "Updating
+/// formulae and a pairwise algorithm for computing sample variances", 1979).
+void FunctionSharder::combineStatistics(BatchNormStatsOp op, const Box &region,
+                                        ArrayRef<StatisticsPart> parts) {
+  // Round-robin over the devices of the tiles.
+  PlaceAttr place =
+      placeOf(parts[combined++ % parts.size()].op->getResult(0));
+  if (parts.size() == 1) {
+    const StatisticsPart &only = parts.front();
+    for (auto [whole, own] :
+         llvm::zip_equal(op->getResults(), only.op->getResults()))
+      pieces.add(whole, only.region, own, region);
+    return;
+  }
+  // Of a group, a tile has the samples that lie in it.
+  auto elements = [&](const StatisticsPart &part) {
+    Shape x = shapeOf(part.op->getOperand(0));
+    int64_t count = part.samples.size();
+    if (int64_t group = op.getGroup())
+      count = intersect(part.samples, {region[0].begin * group,
+                                       (region[0].begin + 1) * group})
+                  .size();
+    for (int64_t extent : ArrayRef(x).drop_front(2))
+      count *= extent;
+    return static_cast<double>(count);
+  };
+  auto partOf = [&](const StatisticsPart &part, unsigned result) {
+    return pieces.bring(pieces.cut(part.op->getResult(result), part.region,
+                                   region, purposeOf(op)),
+                        place, purposeOf(op));
+  };
+  double all = 0;
+  for (const StatisticsPart &part : parts)
+    all += elements(part);
+  // The maps' inputs: all means, then all variances, then the common mean.
+  SmallVector<Value> inputs;
+  for (const StatisticsPart &part : parts)
+    inputs.push_back(partOf(part, 0));
+  std::string meanText, varianceText;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    std::string share = floatLiteral(static_cast<float>(elements(part) / all));
+    std::string m = "x" + std::to_string(i),
+                v = "x" + std::to_string(parts.size() + i),
+                d = "(" + m + " - x" + std::to_string(2 * parts.size()) + ")";
+    StringRef plus = i ? " + " : "";
+    meanText += (plus + share + " * " + m).str();
+    varianceText +=
+        (plus + share + " * (" + v + " + " + d + " * " + d + ")").str();
+  }
+  auto map = [&](const std::string &text, ArrayRef<Value> of, unsigned result) {
+    Value whole = op->getResult(result);
+    MapOp made = buildMap(builder, op.getLoc(),
+                          typeAt(whole.getType(), region, place),
+                          llvm::cantFail(Expression::parse(text)), of);
+    describe(made, place, purposeOf(op), nameOf(whole));
+    pieces.add(whole, region, made.getY());
+    return made.getY();
+  };
+  Value mean = map(meanText, inputs, 0);
+  for (const StatisticsPart &part : parts)
+    inputs.push_back(partOf(part, 1));
+  inputs.push_back(mean);
+  Value variance = map(varianceText, inputs, 1);
+  map("1.0f / sqrt(x0 + " + floatLiteral(op.getEpsilon().convertToFloat()) +
+          ")",
+      {variance}, 2);
 }

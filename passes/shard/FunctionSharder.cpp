@@ -88,8 +88,6 @@ static TileAttr positionOf(MLIRContext *context, const Cuts &cuts,
 }
 
 void FunctionSharder::tileOp(Operation *op) {
-  if (partial.replaced.contains(op))
-    return;
   Tiles tiles = makeTiles(op);
   if (auto stats = dyn_cast<BatchNormStatsOp>(op))
     return combineStatistics(stats, tiles);
@@ -107,18 +105,7 @@ void FunctionSharder::addPieces(Operation *op, Operation *made,
   auto result = made->result_begin();
   for (auto [whole, box] : llvm::zip_equal(op->getResults(), tile.results))
     if (box)
-      addPiece(whole, *box, *result++, tile.kept);
-}
-
-void FunctionSharder::addPiece(OpResult whole, const Box &region, Value made,
-                               const std::optional<Box> &kept) {
-  pieces.add(whole, region, made, kept);
-  auto part = partial.ops.find(whole.getOwner());
-  if (part == partial.ops.end() ||
-      part->second.also.size() <= whole.getResultNumber())
-    return;
-  if (Value also = part->second.also[whole.getResultNumber()])
-    pieces.add(also, region, made, kept);
+      pieces.add(whole, *box, *result++, tile.kept);
 }
 
 /// Makes the tiles of an op at their places. Their operands are requested from
@@ -127,28 +114,18 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
   Tiles tiles;
   auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
   Cuts layer = cutsOf(tiling), cuts = cutsOf(op, layer);
-  auto part = partial.ops.find(op);
-  bool isPart = part != partial.ops.end();
   // Tiles of op and layer are both numbered row-major, n outermost.
   for (Grid index = {}; index[0] < cuts.degrees[0];) {
-    // An op of one part of the samples that has no sample dimension runs where
-    // the part's tiles run.
-    Grid layerIndex = index;
-    if (isPart && cuts.degrees[n] == 1)
-      layerIndex[n] = part->second.part;
     int64_t number = 0;
     for (size_t d = 0; d < index.size(); ++d)
-      number = number * layer.degrees[d] + layerIndex[d];
-    if (!isPart || layerIndex[n] == part->second.part) {
-      Tile tile = tileOf(op, cuts, index);
-      Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
-                                 positionOf(op->getContext(), cuts, index));
-      // An op that is not cut wherever its layer is stands for several tiles.
-      if (tiling.getPlaces().size() > 1 &&
-          (isPart || cuts.degrees == layer.degrees))
-        setWork(made, layerOf(op), phaseOf(op), number);
-      tiles.push_back({made, std::move(tile)});
-    }
+      number = number * layer.degrees[d] + index[d];
+    Tile tile = tileOf(op, cuts, index);
+    Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
+                               positionOf(op->getContext(), cuts, index));
+    // An op that is not cut wherever its layer is stands for several tiles.
+    if (tiling.getPlaces().size() > 1 && cuts.degrees == layer.degrees)
+      setWork(made, layerOf(op), phaseOf(op), number);
+    tiles.push_back({made, std::move(tile)});
     for (size_t d = index.size(); d-- > 0;) {
       if (++index[d] < cuts.degrees[d] || d == 0)
         break;
@@ -210,8 +187,6 @@ static UpdateOpInterface partedUpdate(Operation *op) {
 }
 
 LogicalResult FunctionSharder::run() {
-  if (shared.localStatistics && failed(localizeStatistics(old, partial)))
-    return failure();
   takeApart(old);
   body = new Block();
   func.getBody().push_back(body);

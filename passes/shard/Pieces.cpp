@@ -239,6 +239,12 @@ std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
 // Cutting, moving, joining, summing
 //===----------------------------------------------------------------------===//
 
+Value Pieces::cut(Value tile, const Box &region, const Box &part,
+                  Purpose wanted) {
+  serve(tile, wanted);
+  return cut({region, tile}, part).value;
+}
+
 Pieces::Piece Pieces::cut(const Piece &piece, const Box &region) {
   if (piece.region == region)
     return piece;

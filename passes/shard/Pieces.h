@@ -109,6 +109,10 @@ public:
   void addCopy(mlir::Value original, const Box &region, train::PlaceAttr place,
                Purpose purpose);
 
+  /// A part of `tile`, which holds `region` of a tensor.
+  mlir::Value cut(mlir::Value tile, const Box &region, const Box &part,
+                  Purpose purpose);
+
   /// `tile` itself, on the device of `place`: a transfer if it lies elsewhere.
   mlir::Value bring(mlir::Value tile, train::PlaceAttr place, Purpose purpose);
 

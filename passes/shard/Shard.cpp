@@ -124,7 +124,7 @@ struct Shard : lwcc::impl::ShardBase<Shard> {
   using ShardBase::ShardBase;
 
   void runOnOperation() override {
-    if (failed(ModuleSharder(getOperation(), localStatistics).run()))
+    if (failed(ModuleSharder(getOperation()).run()))
       signalPassFailure();
   }
 };

@@ -35,8 +35,8 @@ struct Part {
 /// arguments.
 class ModuleSharder {
 public:
-  ModuleSharder(mlir::ModuleOp module, bool localStatistics)
-      : module(module), localStatistics(localStatistics), symbols(module) {}
+  explicit ModuleSharder(mlir::ModuleOp module)
+      : module(module), symbols(module) {}
   mlir::LogicalResult run();
 
 private:
@@ -46,7 +46,6 @@ private:
                                    train::PlaceAttr place);
 
   mlir::ModuleOp module;
-  bool localStatistics; ///< batch statistics per part of the samples
   mlir::SymbolTable symbols;
   llvm::MapVector<llvm::StringRef, std::vector<Part>> parameters;
   /// The parts of all arguments with the number of the unsharded argument, in
@@ -54,25 +53,6 @@ private:
   std::vector<std::pair<unsigned, Part>> arguments;
   std::map<DeviceId, int64_t> ownedBytes;
 };
-
-/// Clones of ops that compute with the batch statistics of one part of the
-/// samples (LocalStatistics.cpp). makeTiles makes only the tiles of that part
-/// from a clone.
-struct PartialOps {
-  struct Part {
-    int64_t part = 0;
-    /// For each result of the clone, the original value of which it is a piece,
-    /// too; null where there is none. The list may be shorter than the results.
-    llvm::SmallVector<mlir::Value> also;
-  };
-  llvm::DenseMap<mlir::Operation *, Part> ops;
-  /// Originals that have clones: tileOp makes no tiles of them.
-  llvm::SmallPtrSet<mlir::Operation *, 16> replaced;
-};
-
-/// Clones the ops of each batch normalization, once per part of the samples
-/// (--bn=local).
-mlir::LogicalResult localizeStatistics(mlir::Block &body, PartialOps &partial);
 
 /// A part of a parameter that is updated at one place, and the devices of other
 /// nodes that exchange it for theirs (Updates.h, isTwoLevel).
@@ -103,11 +83,17 @@ private:
   mlir::Operation *makeTile(mlir::Operation *op, const Tile &tile,
                             train::PlaceAttr place, train::TileAttr position);
   void addPieces(mlir::Operation *op, mlir::Operation *made, const Tile &tile);
-  void addPiece(mlir::OpResult whole, const Box &region, mlir::Value made,
-                const std::optional<Box> &kept = std::nullopt);
   void combineMaxima(train::ReduceMaxOp op, Tiles &tiles);
   void accumulate(mlir::Operation *op, Tiles &tiles);
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
+  /// A tile of a statistics op, and what it holds of the statistics.
+  struct StatisticsPart {
+    train::BatchNormStatsOp op;
+    Box region;
+    Interval samples;
+  };
+  void combineStatistics(train::BatchNormStatsOp op, const Box &region,
+                         llvm::ArrayRef<StatisticsPart> parts);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
   void update(train::UpdateOpInterface op,
@@ -126,7 +112,6 @@ private:
   bool mayAddCopies;
   mlir::OpBuilder builder;
   Pieces pieces;
-  PartialOps partial;
   llvm::DenseMap<llvm::StringRef, train::ReadOp> reads;
   /// Round-robin counter: which device performs the next combine.
   size_t combined = 0;

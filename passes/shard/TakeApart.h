@@ -1,11 +1,10 @@
 //===- TakeApart.h - New ops in place of one --------------------*- C++ -*-===//
 //
-// Shared by TakeApart.cpp, TakeClassesApart.cpp and LocalStatistics.cpp, which
-// replace one op by several: creates ops that carry the layer, phase and tiling
-// of the op that they replace, and the divisor of a mean loss.
+// Shared by TakeApart.cpp and TakeClassesApart.cpp, which replace one op by
+// several: creates ops that carry the layer, phase and tiling of the op that
+// they replace, and the divisor of a mean loss.
 //
-// Does not decide which ops are replaced (`takeApart` in TakeApart.cpp,
-// `localizeStatistics` in LocalStatistics.cpp).
+// Does not decide which ops are replaced (`takeApart` in TakeApart.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_SHARD_TAKEAPART_H

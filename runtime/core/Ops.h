@@ -118,14 +118,26 @@ void avg_pool_grad(Lane &lane, Tensor dx, Tensor dy,
 
 struct BatchNormParams {
   float epsilon = 1e-5f;
+  int64_t group = 0; ///< consecutive samples with own statistics; 0: all
+  int64_t skip = 0;  ///< samples of the first group that x lacks
 };
 /// Over all dimensions of x but the second: mean, biased variance and
-/// 1/sqrt(variance + epsilon), each [c].
+/// 1/sqrt(variance + epsilon), each [c]; with a group, [groups, c].
 void batch_norm_stats(Lane &lane, Tensor mean, Tensor variance, Tensor invstd,
                       Tensor x, const BatchNormParams &params);
-/// dbias[c] = sum dy, dscale[c] = sum dy * (x - mean) * invstd.
+
+struct GroupParams {
+  int64_t group = 0; ///< consecutive samples that belong together; 0: all
+  int64_t skip = 0;  ///< samples of the first group that are not there
+};
+/// dbias[c] = sum dy, dscale[c] = sum dy * (x - mean) * invstd; with a group,
+/// these, mean and invstd are [groups, c].
 void batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias, Tensor dy,
-                           Tensor x, Tensor mean, Tensor invstd);
+                           Tensor x, Tensor mean, Tensor invstd,
+                           const GroupParams &params);
+
+/// y[i] = x[(skip + i) / group] along the first dimension.
+void repeat(Lane &lane, Tensor y, Tensor x, const GroupParams &params);
 
 struct LrnParams {
   float alpha = 1e-4f;

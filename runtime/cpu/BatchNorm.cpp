@@ -5,10 +5,13 @@
 // values is subtracted, so that no large numbers cancel. The blocks' moments
 // are combined in double (Chan, Golub and LeVeque, "Algorithms for computing
 // the sample variance", 1983). The rows are cut into chunks by the shape alone,
-// so that the result does not depend on the number of threads.
+// so that the result does not depend on the number of threads. Groups of samples
+// come one after the other.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"
+#include "runtime/core/SampleGroups.h"
+#include "runtime/core/StridedCopy.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
@@ -122,38 +125,74 @@ static void momentsOf(const Rows &r, const float *x, int64_t row, int64_t end,
   }
 }
 
+namespace {
+/// One group of samples, and where it lies.
+struct Group {
+  Rows rows;
+  int64_t offset;     ///< of its first sample in the images
+  int64_t statistics; ///< of its first channel in the statistics
+};
+} // namespace
+
+/// The groups of images; gives the lane the workspace that one group needs.
+static std::vector<Group> groupsOf(CpuLane &on, const Tensor &x, int64_t group,
+                                   int64_t skip) {
+  std::vector<Group> groups;
+  for (const GroupRun &run : groupRuns(x.dim[0], group, skip))
+    for (int64_t i = 0; i < run.count; ++i) {
+      int64_t begin = run.begin + i * run.samples;
+      Rows rows(alongAxis(x, 0, begin, run.samples));
+      on.needWorkspace(rows.workspaceBytes());
+      groups.push_back(
+          {rows, begin * x.stride[0], (run.first + i) * rows.channels});
+    }
+  return groups;
+}
+
+static float *at(const Tensor &t, int64_t offset) {
+  return t ? t.as<float>() + offset : nullptr;
+}
+
+/// Mean, variance and inverse deviation of the images of one group.
+static void statisticsOf(CpuLane &on, const Rows &r, const float *x,
+                         float *mean, float *variance, float *invstd,
+                         float epsilon) {
+  double *partial = reinterpret_cast<double *>(on.workspace());
+  r.forEachPart(on.threads, [&](int64_t chunk, int64_t row, int64_t end,
+                                int64_t c, int64_t channels) {
+    momentsOf(r, x + c * r.channelStride, row, end, channels,
+              partial + (chunk * r.channels + c) * 2);
+  });
+  for (int64_t c = 0; c < r.channels; ++c) {
+    double m = 0, m2 = 0;
+    for (int64_t chunk = 0; chunk < r.chunks; ++chunk) {
+      const double *p = partial + (chunk * r.channels + c) * 2;
+      double before = static_cast<double>(chunk * r.rowsPerChunk);
+      double n = static_cast<double>(
+          std::min(r.rowsPerChunk, r.rows - chunk * r.rowsPerChunk));
+      double delta = p[0] - m;
+      m += delta * n / (before + n);
+      m2 += p[1] + delta * delta * before * n / (before + n);
+    }
+    double v = m2 / static_cast<double>(r.rows);
+    if (mean)
+      mean[c] = static_cast<float>(m);
+    if (variance)
+      variance[c] = static_cast<float>(v);
+    if (invstd)
+      invstd[c] = static_cast<float>(1.0 / std::sqrt(v + epsilon));
+  }
+}
+
 void batch_norm_stats(Lane &lane, Tensor mean, Tensor variance, Tensor invstd,
                       Tensor x, const BatchNormParams &params) {
   CpuLane &on = cpuLane(lane);
-  Rows r(x);
-  on.needWorkspace(r.workspaceBytes());
+  std::vector<Group> groups = groupsOf(on, x, params.group, params.skip);
   on.append("batch_norm_stats", {mean, variance, invstd}, [=, &on] {
-    double *partial = reinterpret_cast<double *>(on.workspace());
-    r.forEachPart(on.threads, [&](int64_t chunk, int64_t row, int64_t end,
-                                  int64_t c, int64_t channels) {
-      momentsOf(r, x.as<float>() + c * r.channelStride, row, end, channels,
-                partial + (chunk * r.channels + c) * 2);
-    });
-    for (int64_t c = 0; c < r.channels; ++c) {
-      double m = 0, m2 = 0;
-      for (int64_t chunk = 0; chunk < r.chunks; ++chunk) {
-        const double *p = partial + (chunk * r.channels + c) * 2;
-        double before = static_cast<double>(chunk * r.rowsPerChunk);
-        double n = static_cast<double>(
-            std::min(r.rowsPerChunk, r.rows - chunk * r.rowsPerChunk));
-        double delta = p[0] - m;
-        m += delta * n / (before + n);
-        m2 += p[1] + delta * delta * before * n / (before + n);
-      }
-      double v = m2 / static_cast<double>(r.rows);
-      if (mean)
-        mean.as<float>()[c] = static_cast<float>(m);
-      if (variance)
-        variance.as<float>()[c] = static_cast<float>(v);
-      if (invstd)
-        invstd.as<float>()[c] =
-            static_cast<float>(1.0 / std::sqrt(v + params.epsilon));
-    }
+    for (const Group &g : groups)
+      statisticsOf(on, g.rows, x.as<float>() + g.offset,
+                   at(mean, g.statistics), at(variance, g.statistics),
+                   at(invstd, g.statistics), params.epsilon);
   });
 }
 
@@ -198,32 +237,42 @@ static void gradientsOf(const Rows &r, const float *dy, const float *x,
   }
 }
 
+/// The two sums of the gradient over the images of one group.
+static void gradientSums(CpuLane &on, const Rows &r, const float *dy,
+                         const float *x, const float *mean,
+                         const float *invstd, float *dscale, float *dbias) {
+  double *partial = reinterpret_cast<double *>(on.workspace());
+  r.forEachPart(on.threads, [&](int64_t chunk, int64_t row, int64_t end,
+                                int64_t c, int64_t channels) {
+    gradientsOf(r, dy + c * r.channelStride, x + c * r.channelStride, mean + c,
+                row, end, channels, partial + (chunk * r.channels + c) * 2);
+  });
+  for (int64_t c = 0; c < r.channels; ++c) {
+    double sum = 0, dot = 0;
+    for (int64_t chunk = 0; chunk < r.chunks; ++chunk) {
+      const double *p = partial + (chunk * r.channels + c) * 2;
+      sum += p[0];
+      dot += p[1];
+    }
+    if (dbias)
+      dbias[c] = static_cast<float>(sum);
+    if (dscale)
+      dscale[c] = static_cast<float>(dot * invstd[c]);
+  }
+}
+
 void batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias, Tensor dy,
-                           Tensor x, Tensor mean, Tensor invstd) {
+                           Tensor x, Tensor mean, Tensor invstd,
+                           const GroupParams &params) {
   assert(dy.stride == x.stride && "dy and x lie alike");
   CpuLane &on = cpuLane(lane);
-  Rows r(x);
-  on.needWorkspace(r.workspaceBytes());
+  std::vector<Group> groups = groupsOf(on, x, params.group, params.skip);
   on.append("batch_norm_grad_stats", {dscale, dbias}, [=, &on] {
-    double *partial = reinterpret_cast<double *>(on.workspace());
-    r.forEachPart(on.threads, [&](int64_t chunk, int64_t row, int64_t end,
-                                  int64_t c, int64_t channels) {
-      gradientsOf(r, dy.as<float>() + c * r.channelStride,
-                  x.as<float>() + c * r.channelStride, mean.as<float>() + c,
-                  row, end, channels, partial + (chunk * r.channels + c) * 2);
-    });
-    for (int64_t c = 0; c < r.channels; ++c) {
-      double sum = 0, dot = 0;
-      for (int64_t chunk = 0; chunk < r.chunks; ++chunk) {
-        const double *p = partial + (chunk * r.channels + c) * 2;
-        sum += p[0];
-        dot += p[1];
-      }
-      if (dbias)
-        dbias.as<float>()[c] = static_cast<float>(sum);
-      if (dscale)
-        dscale.as<float>()[c] = static_cast<float>(dot * invstd.as<float>()[c]);
-    }
+    for (const Group &g : groups)
+      gradientSums(on, g.rows, dy.as<float>() + g.offset,
+                   x.as<float>() + g.offset, at(mean, g.statistics),
+                   at(invstd, g.statistics), at(dscale, g.statistics),
+                   at(dbias, g.statistics));
   });
 }
 

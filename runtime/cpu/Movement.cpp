@@ -1,10 +1,11 @@
 //===- Movement.cpp - Operators that only move data -------------*- C++ -*-===//
 //
-// Transpose, concat, split, slice, pad and reshape. Each becomes copies and
+// Transpose, concat, split, slice, pad, repeat and reshape. Each becomes copies and
 // fills of boxes (core/StridedCopy.h), which are determined when it is
 // recorded.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/SampleGroups.h"
 #include "runtime/cpu/Copy.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
@@ -138,6 +139,16 @@ void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params) {
   Moves moves;
   moves.copy(y, sliced(x, y, params.start.data(), params.step.data()));
   std::move(moves).appendTo(lane, "slice", {y});
+}
+
+void repeat(Lane &lane, Tensor y, Tensor x, const GroupParams &params) {
+  Moves moves;
+  for (const GroupRun &run : groupRuns(y.dim[0], params.group, params.skip))
+    moves.copies.push_back(
+        {repeatNest(y, x, run),
+         alongAxis(y, 0, run.begin, run.count * run.samples),
+         alongAxis(x, 0, run.first, run.count)});
+  std::move(moves).appendTo(lane, "repeat", {y});
 }
 
 void slice_grad(Lane &lane, Tensor dx, Tensor dy, const SliceParams &params) {

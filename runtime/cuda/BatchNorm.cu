@@ -21,11 +21,14 @@ struct BatchStats {
     float shift;
   };
   const float *x;
-  int64_t channelStride;           ///< of x; the results are dense
+  /// Of x; the results are dense, [groups, channels].
+  int64_t channels, groupStride, channelStride;
   float *mean, *variance, *invstd; ///< each may be null
   double count, epsilon;
 
-  __device__ State begin(int64_t c) const { return {x[c * channelStride]}; }
+  __device__ State begin(int64_t y) const {
+    return {x[y / channels * groupStride + y % channels * channelStride]};
+  }
   __device__ void add(const State &s, int64_t at, float (&sum)[2]) const {
     float d = x[at] - s.shift;
     sum[0] += d;
@@ -68,23 +71,44 @@ struct BatchGradStats {
 
 } // namespace
 
+/// The statistics from an element on; null of an absent tensor.
+static float *from(const Tensor &statistics, int64_t element) {
+  return statistics ? statistics.as<float>() + element : nullptr;
+}
+
 void rt::batch_norm_stats(Lane &lane, Tensor mean, Tensor variance,
                           Tensor invstd, Tensor x,
                           const BatchNormParams &params) {
-  ReduceLoops loops = channelLoops(x);
-  appendReduction(lane, "batch_norm_stats", {mean, variance, invstd},
-                  BatchStats{x.as<float>(), x.stride[1], mean.as<float>(),
-                             variance.as<float>(), invstd.as<float>(),
-                             static_cast<double>(loops.terms), params.epsilon},
-                  loops);
+  const int64_t channels = x.dim[1],
+                pixels = x.elements() / x.dim[0] / channels;
+  appendGroupReduction(
+      lane, "batch_norm_stats", {mean, variance, invstd}, x, params.group,
+      params.skip, [&](const GroupRun &run) {
+        const int64_t at = run.first * channels;
+        return BatchStats{x.as<float>() + run.begin * x.stride[0],
+                          channels,
+                          run.samples * x.stride[0],
+                          x.stride[1],
+                          from(mean, at),
+                          from(variance, at),
+                          from(invstd, at),
+                          static_cast<double>(run.samples * pixels),
+                          params.epsilon};
+      });
 }
 
 void rt::batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias,
-                               Tensor dy, Tensor x, Tensor mean,
-                               Tensor invstd) {
-  appendReduction(lane, "batch_norm_grad_stats", {dscale, dbias},
-                  BatchGradStats{dy.as<float>(), x.as<float>(),
-                                 mean.as<float>(), invstd.as<float>(),
-                                 dscale.as<float>(), dbias.as<float>()},
-                  channelLoops(x));
+                               Tensor dy, Tensor x, Tensor mean, Tensor invstd,
+                               const GroupParams &params) {
+  appendGroupReduction(lane, "batch_norm_grad_stats", {dscale, dbias}, x,
+                       params.group, params.skip, [&](const GroupRun &run) {
+                         const int64_t at = run.first * x.dim[1],
+                                       sample = run.begin * x.stride[0];
+                         return BatchGradStats{dy.as<float>() + sample,
+                                               x.as<float>() + sample,
+                                               from(mean, at),
+                                               from(invstd, at),
+                                               from(dscale, at),
+                                               from(dbias, at)};
+                       });
 }

@@ -1,12 +1,13 @@
 //===- Movement.cu - Data movement and fills ------------------------------===//
 //
-// Transpose, concat, split, slice, pad and reshape as strided copies
+// Transpose, concat, split, slice, pad, repeat and reshape as strided copies
 // (StridedCopy.h), and fill. Copies move 16 bytes at a time where both sides
 // allow. Not run on a GPU by the tests of the build machine; see
 // tools/gpu-test.sh.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/SampleGroups.h"
 #include "runtime/core/StridedCopy.h"
 #include "runtime/cuda/CudaMachine.h"
 
@@ -210,6 +211,16 @@ void rt::pad(Lane &base, Tensor y, Tensor x, const PadParams &params) {
 void rt::slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params) {
   appendCopy(lane, "slice", y, y,
              sliced(x, y, params.start.data(), params.step.data()));
+}
+
+void rt::repeat(Lane &base, Tensor y, Tensor x, const GroupParams &params) {
+  CudaLane &lane = cudaLane(base);
+  lane.append("repeat", {y}, [=, &lane] {
+    for (const GroupRun &run : groupRuns(y.dim[0], params.group, params.skip))
+      launchCopy(lane, repeatNest(y, x, run),
+                 alongAxis(y, 0, run.begin, run.count * run.samples),
+                 alongAxis(x, 0, run.first, run.count));
+  });
 }
 
 void rt::slice_grad(Lane &base, Tensor dx, Tensor dy,

@@ -24,6 +24,7 @@
 #define LWCC_RUNTIME_CUDA_REDUCTION_CUH
 
 #include "runtime/core/LoopNest.h"
+#include "runtime/core/SampleGroups.h"
 #include "runtime/cuda/BlockReduce.cuh"
 #include "runtime/cuda/CudaMachine.h"
 
@@ -70,6 +71,30 @@ inline ReduceLoops channelLoops(const Tensor &x) {
     isReduced[d] = d != 1;
   return reduceLoops(Tensor(nullptr, DType::f32, {x.dim[1]}, Layout::dense), x,
                      isReduced);
+}
+
+/// Loops over x, which begins with the run's first sample, for each group of
+/// the run and each channel. The result is [groups, c], from the run's first
+/// group on.
+inline ReduceLoops groupLoops(const Tensor &x, const GroupRun &run) {
+  ReduceLoops loops;
+  auto keep = [&](int64_t extent, int64_t from, int64_t to) {
+    loops.kept.extent[loops.kept.rank] = extent;
+    loops.kept.stride[0][loops.kept.rank] = from;
+    loops.kept.stride[1][loops.kept.rank++] = to;
+  };
+  keep(run.count, run.samples * x.stride[0], x.dim[1]);
+  keep(x.dim[1], x.stride[1], 1);
+  for (int d = 0; d < x.rank; ++d)
+    if (d != 1) {
+      loops.reduced.extent[loops.reduced.rank] = d ? x.dim[d] : run.samples;
+      loops.reduced.stride[0][loops.reduced.rank++] = x.stride[d];
+    }
+  collapse(loops.kept);
+  collapse(loops.reduced);
+  loops.keptCount = iterations(loops.kept);
+  loops.terms = iterations(loops.reduced);
+  return loops;
 }
 
 inline constexpr int columnWidth = 32, columnHeight = 8;
@@ -213,6 +238,26 @@ void appendReduction(Lane &base, const char *op, Tensors results, const F &f,
   CudaLane &lane = cudaLane(base);
   Work work = reductionWork(lane, f, loops);
   lane.append(op, std::move(results), std::move(work.run), work.workspaceBytes);
+}
+
+/// A reduction per channel of x and of each group of its samples. `make(run)`
+/// is the functor of a run of groups.
+template <typename Make>
+void appendGroupReduction(Lane &base, const char *op, Tensors results,
+                          const Tensor &x, int64_t group, int64_t skip,
+                          const Make &make) {
+  CudaLane &lane = cudaLane(base);
+  std::vector<Work> works;
+  int64_t bytes = 0;
+  for (const GroupRun &run : groupRuns(x.dim[0], group, skip)) {
+    works.push_back(reductionWork(lane, make(run), groupLoops(x, run)));
+    bytes = std::max(bytes, works.back().workspaceBytes);
+  }
+  auto run = [works = std::move(works)] {
+    for (const Work &work : works)
+      work.run();
+  };
+  lane.append(op, std::move(results), std::move(run), bytes);
 }
 
 /// The sum, or the sum times `scale`, of x.

@@ -138,14 +138,19 @@ def average_by_sums(window, x, include):
 
 def batch_normalization(call, x, scale, bias, mean, variance):
     momentum = 1.0 - call.get("momentum", 0.9)
-    # Each part of the samples has its own statistics (--bn=local); the running statistics are those
-    # of the first part.
-    parts = call.run.bn_parts if call.run.training else 1
-    y = torch.cat([
-        F.batch_norm(part, None if i else mean, None if i else variance, scale,
-                     bias, call.run.training, momentum, call.get("epsilon", 1e-5))
-        for i, part in enumerate(torch.tensor_split(x, parts))])
-    return y, mean, variance
+    # With --bn=group each group of samples has its own statistics; the running ones become the
+    # mean of what each group would make of them.
+    group = call.run.bn_group if call.run.training and call.run.bn_group else len(x)
+    results, running = [], []
+    for samples in torch.split(x, group):
+        running.append((mean.clone(), variance.clone()))
+        results.append(F.batch_norm(samples, *running[-1], scale, bias,
+                                    call.run.training, momentum,
+                                    call.get("epsilon", 1e-5)))
+    with torch.no_grad():
+        for whole, own in zip((mean, variance), zip(*running)):
+            whole.copy_(torch.stack(own).mean(0))
+    return torch.cat(results), mean, variance
 
 
 def lrn(call, x):

@@ -46,15 +46,15 @@ class Call:
 
 class Oracle:
     def __init__(self, model, dtype=torch.float64, seed=0, dropout=True,
-                 bn_parts=1):
+                 bn_group=0):
         """`model` is a path or a ModelProto; `seed` and the step's number key
-        the random draws, as in the trainer; `bn_parts` is how many parts of
-        the samples are normalized by statistics of their own."""
+        the random draws, as in the trainer; `bn_group` is how many samples
+        are normalized together, 0: all."""
         if isinstance(model, (str, os.PathLike)):
             model = onnx.load(model)
         graph = model.graph
         self.dtype, self.seed, self.dropout = dtype, seed, dropout
-        self.bn_parts = bn_parts
+        self.bn_group = bn_group
         self.training, self.step = True, 0
         self.opset = max(o.version for o in model.opset_import if not o.domain)
         self.calls = restore_dropout([Call(node, self) for node in graph.node])

@@ -70,10 +70,10 @@ def worst_tensors(state, reference, count=3):
     return ", ".join(f"{name} {distances[name]:.1e}" for name in worst)
 
 
-def run_single(path, data, settings, bn_parts, seed):
+def run_single(path, data, settings, bn_group, seed):
     """Losses and state of PyTorch in single precision. With a seed above 0 it starts
     from weights that are each moved by one unit in the last place, up or down."""
-    oracle = Oracle(path, torch.float32, settings.seed, bn_parts=bn_parts)
+    oracle = Oracle(path, torch.float32, settings.seed, bn_group=bn_group)
     random = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for w in oracle.parameters.values() if seed else ():
@@ -107,10 +107,10 @@ class Reference:
     as many runs as are asked for."""
 
     def __init__(self, path, args, settings):
-        self.path, self.settings, self.bn_parts = path, settings, args.bn_parts
+        self.path, self.settings, self.bn_group = path, settings, args.bn_group
         self.data = Data(args.data, image_shape(path))
         double = Oracle(path, torch.float64, settings.seed,
-                        bn_parts=args.bn_parts)
+                        bn_group=args.bn_group)
         self.losses = run_oracle(double, self.data, settings)
         self.state = double.state()
         self.parts = [{name: self.state[name] for name in names}
@@ -120,7 +120,7 @@ class Reference:
     def single(self, number):
         while number >= len(self.known):
             self.known.append(run_single(self.path, self.data, self.settings,
-                                         self.bn_parts, seed=len(self.known)))
+                                         self.bn_group, seed=len(self.known)))
         return self.known[number]
 
 
@@ -140,7 +140,7 @@ def compare(reference, flags, args):
     path, settings = reference.path, reference.settings
     if args.against_itself:
         losses, state = run_single(path, reference.data, settings,
-                                   args.bn_parts, seed=99)
+                                   args.bn_group, seed=99)
     else:
         with tempfile.TemporaryDirectory(prefix="lwcc-plan-") as folder:
             command = ([args.trainer] if args.trainer else
@@ -199,9 +199,9 @@ def main():
                         metavar="FLAGS", help="more flags for the compiler "
                         "(--gpus=4 ..., --plan=mixed for a plan of its own per "
                         "model); several: a row for each")
-    parser.add_argument("--bn-parts", type=int, default=1, metavar="N",
-                        help="PyTorch normalizes N parts of the samples each by "
-                        "its own statistics, as --bn=local on N devices does")
+    parser.add_argument("--bn-group", type=int, default=0, metavar="G",
+                        help="PyTorch normalizes each G samples by themselves, as "
+                        "--bn=group:G does")
     parser.add_argument("--flags", type=str.split, default=[],
                         help="more flags for the trainer")
     parser.add_argument("--table", help="also write the table to this file")

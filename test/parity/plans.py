@@ -161,10 +161,19 @@ def build(flags, folder, args):
     return program
 
 
-def random_pipeline(rng, batch):
+def random_groups(rng, batch):
+    """How many groups of samples are normalized by themselves, often one: groups of
+    at least two samples."""
+    return rng.choice([1] + [n for n in range(1, batch // 2 + 1) if batch % n == 0])
+
+
+def random_pipeline(rng, batch, groups):
+    """The flags of a pipeline; none if there can be no micro-batches. Each has whole
+    groups of samples; without batch normalization, a sample is a group."""
     schedule = rng.choice(["gpipe", "1f1b", "1f1b-eager", "zb-h1", "zb-h2"])
-    return ["--strategy=pipeline", f"--schedule={schedule}",
-            f"--micro-batches={rng.randint(2, batch)}"]
+    counts = [n for n in range(2, groups + 1) if groups % n == 0 or groups == batch]
+    return counts and ["--strategy=pipeline", f"--schedule={schedule}",
+                       f"--micro-batches={rng.choice(counts)}"]
 
 
 def check(seed, args, emitted):
@@ -178,14 +187,16 @@ def check(seed, args, emitted):
     batch, devices = rng.randint(3, 8), rng.randint(1, args.max_devices)
     with open(plan, "w") as file:
         json.dump(random_plan(rng, net, batch, devices), file, indent=1)
+    groups = batch
+    flags = [model, f"--batch={batch}"]
+    if any(node.op_type == "BatchNormalization" for node in net.nodes):
+        groups = random_groups(rng, batch)
+        flags += [f"--bn=group:{batch // groups}"] if groups > 1 else []
     try:
-        whole = train(["lwcc-run", model, f"--batch={batch}", "--"], folder,
-                      "whole")
-        flags = [model, f"--batch={batch}", f"--gpus={devices}"]
-        pipeline = random_pipeline(rng, batch)
-        # Batch normalization needs all samples at once.
-        if rng.random() < 0.25 and all(
-                node.op_type != "BatchNormalization" for node in net.nodes):
+        whole = train(["lwcc-run", *flags, "--"], folder, "whole")
+        flags += [f"--gpus={devices}"]
+        pipeline = random_pipeline(rng, batch, groups)
+        if rng.random() < 0.25 and pipeline:
             flags += pipeline
         else:
             flags += [f"--plan={plan}"]

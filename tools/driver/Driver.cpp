@@ -117,8 +117,17 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--micro-batches: --strategy=" + strategy +
          " has none; these have: " + names);
   }
-  if (bn != "global" && bn != "local")
-    fail("--bn=" + bn + ": expected global or local");
+  if (StringRef size = bn; size.consume_front("group:")) {
+    if (size.getAsInteger(10, group) || group < 1)
+      fail("--bn=" + bn +
+           ": expected group: and a number of samples, such as "
+           "group:8");
+  } else if (bn == "local") {
+    fail("--bn=local: what is normalized together would depend on the plan; "
+         "--bn=group:G normalizes each G consecutive samples by themselves");
+  } else if (bn != "global") {
+    fail("--bn=" + bn + ": expected global or group:G");
+  }
   if (precision != "fp32" && precision != "tf32")
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && loss != "cross-entropy")
@@ -238,7 +247,9 @@ static void describe(exec::ProgramOp program, StringRef planner,
   set("exec.plan",
       llvm::formatv("{0}: {1} device{2}, {3} lane{4}{5}", planner, devices,
                     devices == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s",
-                    flags.bn == "local" ? ", local batch statistics" : ""));
+                    flags.group ? ", batch statistics of groups of " +
+                                      std::to_string(flags.group)
+                                : ""));
   set("exec.memory", mebibytes(arena) +
                          " per device, and the workspaces that the libraries "
                          "ask for at start");
@@ -298,7 +309,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   PipelineOptions options;
   options.stopAfter = flags.stopAfter;
   options.gpus = flags.gpus;
-  options.localStatistics = flags.bn == "local";
+  options.group = flags.group;
   if (flags.gpus > 1)
     options.strategy = flags.strategy;
   options.plan = flags.plan;

@@ -112,10 +112,11 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("Measured times to price plans by (lwcc profile)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> bn{
-      "bn", llvm::cl::init("global"), llvm::cl::value_desc("global|local"),
+      "bn", llvm::cl::init("global"), llvm::cl::value_desc("global|group:G"),
       llvm::cl::desc("Whose statistics batch normalization uses: those of the "
-                     "whole batch, which makes plans give equal results, or "
-                     "of each part of it, which saves their exchange"),
+                     "whole batch, or of each G consecutive samples of it, "
+                     "which a pipeline can cut into micro-batches. No plan "
+                     "changes results with either"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> plan{
       "plan", llvm::cl::value_desc("FILE"),
@@ -142,6 +143,8 @@ struct CompileFlags : private ForgetLibraryOptions {
   bool explains() const { return explain.getNumOccurrences() > 0; }
   /// `memory` in bytes, 0 without it.
   int64_t memoryBytes = 0;
+  /// The G of `bn` if that is group:G, else 0.
+  int64_t group = 0;
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 

@@ -70,8 +70,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "lwcc: error: " << mistake << "\n";
     return 1;
   }
-  LayerGraph graph =
-      buildGraph(*model->module, {.localStatistics = flags.bn == "local"});
+  LayerGraph graph = buildGraph(*model->module);
   CostModel costs(machine, flags.precision);
   Problem problem{
       graph,

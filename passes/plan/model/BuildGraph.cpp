@@ -110,6 +110,13 @@ struct LayerCollector {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// Whether an op adds up what groups of samples have per channel.
+static bool addsStatistics(Operation *op) {
+  auto sum = dyn_cast<ReduceOp>(op);
+  return sum && isa_and_nonnull<BatchNormStatsOp, BatchNormGradStatsOp>(
+                    sum.getX().getDefiningOp());
+}
+
 namespace {
 /// The tensors of a graph, and the tiles of its layers.
 class TileBuilder {
@@ -122,10 +129,11 @@ public:
   /// Whether a layer follows the one that it reads, and is cut like it. That is
   /// so of maps, views and batch normalization. A normalization computes little
   /// beside moving its images. Exchanging its statistics, a few numbers per
-  /// channel, is priced with the layer.
+  /// channel, is priced with the layer, and so is adding up those of groups.
   bool follows(int layer) const {
     return llvm::all_of(layers[layer].ops, [](Operation *op) {
-      return phaseOf(op) == Phase::update || op->hasTrait<FollowingOp>();
+      return phaseOf(op) == Phase::update || op->hasTrait<FollowingOp>() ||
+             addsStatistics(op);
     });
   }
 
@@ -135,15 +143,6 @@ private:
     SmallVector<Value> made, read, params;
   };
   void sign(const Layer &layer, plan::LayerGraph::Layer &known);
-  /// Whether each part of the samples has a value of its own here: batch
-  /// statistics under --bn=local, or a view of them.
-  bool isLocal(Value value) const {
-    while (auto view = value.getDefiningOp<ReshapeOp>())
-      value = view.getX();
-    return options.localStatistics &&
-           isa_and_nonnull<BatchNormStatsOp, BatchNormGradStatsOp>(
-               value.getDefiningOp());
-  }
 
   const plan::GraphOptions options;
   std::vector<Layer> layers;
@@ -170,8 +169,9 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
     int number = layerOf(&op);
     Layer &layer = layers[number];
     layer.ops.push_back(&op);
-    graph.layers[number].needsAllSamples |=
-        isa<BatchNormStatsOp>(op) && !options.localStatistics;
+    if (auto stats = dyn_cast<BatchNormStatsOp>(op))
+      graph.layers[number].sampleGroups =
+          stats.getGroup() ? typeOf(stats.getMean()).getDimSize(0) : 1;
     for (Value operand : op.getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || producer->getNumOperands() == 0) {
@@ -251,15 +251,11 @@ plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
   tiles.read = regions(layer.read);
   tiles.params = regions(layer.params);
   auto note = [&](const SmallVector<Value> &values, Value value, size_t tile,
-                  int64_t part, std::optional<Box> box,
+                  const std::optional<Box> &box,
                   std::vector<plan::LayerTiles::Regions> &list) {
     auto found = llvm::find(values, value);
     if (found == values.end() || !box)
       return;
-    // Each part of the samples has a value of its own: the tensor gets one more
-    // dimension, which counts these parts.
-    if (isLocal(value))
-      box->insert(box->begin(), {part, part + 1});
     std::optional<Box> &known = list[found - values.begin()][tile];
     known = known ? tiling::hullOf(*known, *box) : *box;
   };
@@ -271,21 +267,13 @@ plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
     if (phaseOf(op) == Phase::update || op->getNumOperands() == 0)
       continue;
     tiling::Cuts cuts = shard::cutsOf(op, whole);
-    auto isLocalValue = [&](Value value) { return isLocal(value); };
     for (size_t t = 0; t < count; ++t) {
       tiling::Grid index;
-      int64_t part = 0; // of the samples
       bool runs = true;
       for (size_t d = index.size(), rest = t; d-- > 0;
            rest /= tiling.degrees[d]) {
         index[d] = static_cast<int64_t>(rest % tiling.degrees[d]);
-        if (d == 0)
-          part = index[d];
-        if (cuts.degrees[d] > 1 || index[d] == 0)
-          continue;
-        // A view of local statistics runs once for each part of the samples.
-        runs &= d == 0 && llvm::any_of(op->getResults(), isLocalValue);
-        index[d] = 0;
+        runs &= cuts.degrees[d] > 1 || index[d] == 0;
       }
       if (!runs)
         continue;
@@ -296,11 +284,11 @@ plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
         work.key = plan::keyOf(op, tile);
       for (auto [operand, box] :
            llvm::zip_equal(op->getOperands(), tile.operands)) {
-        note(layer.read, operand, t, part, box, tiles.read);
-        note(layer.params, operand, t, part, box, tiles.params);
+        note(layer.read, operand, t, box, tiles.read);
+        note(layer.params, operand, t, box, tiles.params);
       }
       for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
-        note(layer.made, result, t, part, tile.kept ? tile.kept : box,
+        note(layer.made, result, t, tile.kept ? tile.kept : box,
              tiles.made);
     }
   }

@@ -20,9 +20,6 @@ llvm::StringRef servedLayer(mlir::Operation *op);
 struct GraphOptions {
   /// Whether each kernel call gets its key, by which a profile is asked.
   bool keys = false;
-  /// Whether each part of the samples has batch statistics of its own
-  /// (--bn=local): then none are exchanged between these parts.
-  bool localStatistics = false;
 };
 
 /// All layers, in the model's order. The graph's `tiles` function looks at the

@@ -80,7 +80,9 @@ struct LayerGraph {
     /// The layer's ops with their shapes, as text. Layers with equal signatures
     /// have equal tiles under equal tilings.
     std::string signature;
-    bool needsAllSamples = false; ///< at once: statistics of the whole batch
+    /// Of how many groups of samples it has statistics (1: of the whole batch),
+    /// each of which it needs at once; 0 if it normalizes no batch.
+    int64_t sampleGroups = 0;
   };
   std::string model, hash;
   int64_t batch = 0;

@@ -29,9 +29,7 @@ using namespace lwcc::plan;
 static int64_t mostBatches(const LayerGraph &graph) {
   int64_t most = std::max<int64_t>(1, graph.batch);
   for (const LayerGraph::Layer &layer : graph.layers)
-    if (layer.needsAllSamples)
-      return 1;
-    else if (layer.extents[alongSamples] > 1)
+    if (layer.extents[alongSamples] > 1)
       most = std::min(most, layer.extents[alongSamples]);
   return most;
 }
@@ -122,6 +120,15 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
       counts.push_back(count);
   else
     counts.push_back(std::min(most, 4 * problem.machine.devices()));
+  // A micro-batch has whole groups of samples that are normalized together.
+  llvm::erase_if(counts, [&](int64_t count) {
+    return llvm::any_of(problem.graph.layers,
+                        [&](const LayerGraph::Layer &layer) {
+                          return layer.sampleGroups % count != 0;
+                        });
+  });
+  if (counts.empty())
+    counts.push_back(1);
 
   const bool forward = goesForward(problem, blocks.tilings(parts, 1));
   std::vector<Way> ways;

@@ -67,7 +67,7 @@ static Division divide(const Problem &problem) {
         tiling = before;
       features = division.ofFeatures[layer.producer];
     }
-    if (features && layer.needsAllSamples)
+    if (features && layer.sampleGroups > 0)
       division.wantsAllSamples = layer.name;
     division.tilings.push_back(tiling);
     division.ofFeatures.push_back(features);
@@ -143,7 +143,7 @@ static Plan solve(const Problem &problem, Scheme scheme, llvm::StringRef name) {
       }
       if (tiling.degrees[alongSamples] == wanted)
         images.layers.push_back(layer.name);
-      imagesHaveOrder &= parts == 1 || !layer.needsAllSamples;
+      imagesHaveOrder &= parts == 1 || layer.sampleGroups == 0;
     }
     plan.layers.push_back({layer.name, tiling});
   }

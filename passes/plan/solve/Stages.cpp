@@ -10,8 +10,8 @@
 // PipelineOrder.h's step are made programs of, and that with the shortest step
 // is taken. Where making programs would take too long, that step decides.
 //
-// A layer that needs all samples at once, such as batch normalization, has one
-// micro-batch, and then so has the model.
+// A layer that normalizes groups of samples needs each of them at once: a
+// micro-batch has whole groups. One group, of all samples, is one micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,14 +54,34 @@ public:
     makeBlocks();
   }
 
-  /// How many micro-batches there may be.
+  /// How many micro-batches there may be at most.
   int64_t most() const {
-    return llvm::any_of(layers,
-                        [](const LayerGraph::Layer &layer) {
-                          return layer.needsAllSamples;
-                        })
-               ? 1
-               : samples();
+    int64_t most = samples();
+    for (const LayerGraph::Layer &layer : layers)
+      if (layer.sampleGroups > 0)
+        most = std::min(most, layer.sampleGroups);
+    return most;
+  }
+  /// Whether so many micro-batches have whole groups of samples.
+  bool haveWholeGroups(int64_t batches) const {
+    return llvm::all_of(layers, [&](const LayerGraph::Layer &layer) {
+      return layer.sampleGroups % batches == 0;
+    });
+  }
+  /// The numbers of micro-batches that are worth a try: powers of two up to 32,
+  /// and one group each.
+  std::vector<int64_t> counts() const {
+    constexpr int64_t limit = 32;
+    std::vector<int64_t> counts;
+    for (int64_t count = 1; count <= std::min(most(), limit); count *= 2)
+      counts.push_back(count);
+    const bool grouped = llvm::any_of(
+        layers, [](const auto &layer) { return layer.sampleGroups > 0; });
+    if (grouped && most() <= limit && most() != counts.back())
+      counts.push_back(most());
+    llvm::erase_if(counts,
+                   [&](int64_t count) { return !haveWholeGroups(count); });
+    return counts;
   }
 
   /// The model in stages, for so many micro-batches.
@@ -392,16 +412,6 @@ struct Way {
 };
 } // namespace
 
-/// Numbers of micro-batches that are tried.
-static std::vector<int64_t> countsOf(const Problem &problem, int64_t most) {
-  if (problem.search.microBatches > 0)
-    return {std::min(most, problem.search.microBatches)};
-  std::vector<int64_t> counts;
-  for (int64_t count = 1; count <= std::min<int64_t>(most, 32); count *= 2)
-    counts.push_back(count);
-  return counts;
-}
-
 /// The quickest pipeline whose step takes less than `atMost` seconds and whose
 /// stages fit into `memory` bytes. Programs are made of the `finalists` that
 /// promise most, as long as there is hope.
@@ -415,7 +425,9 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
     return std::nullopt;
   const PipelineSchedule *asked = findPipelineSchedule(problem.search.schedule);
   std::vector<Way> ways;
-  for (int64_t count : countsOf(problem, most))
+  const int64_t asks = problem.search.microBatches;
+  for (int64_t count :
+       asks > 0 ? std::vector<int64_t>{std::min(most, asks)} : stages.counts())
     for (const PipelineSchedule &schedule :
          asked ? llvm::ArrayRef(*asked) : pipelineSchedules()) {
       if (std::optional<Stages::Cut> cut = stages.cut(count, schedule, memory))
@@ -479,10 +491,12 @@ Plan lwcc::plan::solvePipeline(const Problem &problem) {
   }
   auto normalized =
       llvm::find_if(problem.graph.layers, [](const LayerGraph::Layer &layer) {
-        return layer.needsAllSamples;
+        return layer.sampleGroups == 1;
       });
   if (normalized != problem.graph.layers.end())
     best->warning = "the pipeline has one micro-batch: layer '" +
-                    normalized->name + "' needs statistics of all samples";
+                    normalized->name +
+                    "' needs statistics of all samples; --bn=group:G "
+                    "normalizes groups of G samples";
   return *best;
 }

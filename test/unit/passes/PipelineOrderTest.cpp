@@ -85,14 +85,12 @@ TEST(PipelineOrder, equalStagesHaveThePublishedLengthsAndStashes) {
         for (int64_t w = 0; w < workers; ++w) {
           int64_t most = std::min(row.stashes(w, workers, batches),
                                   batches * schedule->chunks);
-          if (schedule->weightApart) {
-            EXPECT_LE(step.stashes[w], most);
-          } else {
-            EXPECT_EQ(step.stashes[w], most);
-          }
+          EXPECT_LE(step.stashes[w], most);
+          EXPECT_TRUE(schedule->weightApart || step.stashes[w] == most);
         }
-        if (row.name == std::string("zb-h2") && batches >= 2 * workers - 1)
-          EXPECT_EQ(largest(step.bubbles), 0);
+        const bool hasNone =
+            row.name == std::string("zb-h2") && batches >= 2 * workers - 1;
+        EXPECT_TRUE(!hasNone || largest(step.bubbles) == 0);
       }
 }
 

@@ -68,7 +68,7 @@ TEST_P(BatchNormTest, GradientSums) {
     bench.run([&](Lane &lane) {
       batch_norm_grad_stats(lane, dscale, dbias, bench.tensor(p.dims, dy),
                             bench.tensor(p.dims, x), bench.tensor({c}, mean),
-                            bench.tensor({c}, invstd));
+                            bench.tensor({c}, invstd), {});
     });
     Doubles scale(c), bias(c);
     for (size_t i = 0; i < x.size(); ++i) {

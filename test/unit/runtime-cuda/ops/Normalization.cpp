@@ -14,39 +14,68 @@ using namespace lwcc;
 using namespace lwcc::check;
 using rt::Tensor;
 
-static void checkBatchNorm(Bench &bench, const Dims &dims, double center) {
+/// Statistics of all samples, or of groups of so many; `skip` samples of the
+/// first group lie before the tensor.
+static void checkBatchNorm(Bench &bench, const Dims &dims, double center,
+                           int64_t group = 0, int64_t skip = 0) {
   bench.clear();
   const int64_t channels = dims[1];
+  Dims per = {channels};
+  if (group)
+    per.insert(per.begin(), (skip + dims[0] - 1) / group + 1);
+  auto of = [&](const Dims &i) {
+    return group ? (skip + i[0]) / group * channels + i[1] : i[1];
+  };
   Host x = random(dims, center - 1, center + 1), dy = random(dims);
-  Host mean({channels}), variance({channels}), invstd({channels}),
-      dscale({channels}), dbias({channels});
-  const double count = static_cast<double>(x.elements() / channels);
-  forEach(dims, [&](const Dims &i) { mean.v[i[1]] += x.at(i) / count; });
+  Host mean(per), variance(per), invstd(per), dscale(per), dbias(per),
+      count(per);
+  forEach(dims, [&](const Dims &i) { count.v[of(i)] += 1; });
+  forEach(dims,
+          [&](const Dims &i) { mean.v[of(i)] += x.at(i) / count.v[of(i)]; });
   forEach(dims, [&](const Dims &i) {
-    double d = x.at(i) - mean.v[i[1]];
-    variance.v[i[1]] += d * d / count;
+    double d = x.at(i) - mean.v[of(i)];
+    variance.v[of(i)] += d * d / count.v[of(i)];
   });
   const double epsilon = 1e-3;
-  for (int64_t c = 0; c < channels; ++c)
-    invstd.v[c] = 1 / std::sqrt(variance.v[c] + epsilon);
+  for (size_t k = 0; k < mean.v.size(); ++k)
+    invstd.v[k] = 1 / std::sqrt(variance.v[k] + epsilon);
   forEach(dims, [&](const Dims &i) {
-    dbias.v[i[1]] += dy.at(i);
-    dscale.v[i[1]] += dy.at(i) * (x.at(i) - mean.v[i[1]]) * invstd.v[i[1]];
+    dbias.v[of(i)] += dy.at(i);
+    dscale.v[of(i)] += dy.at(i) * (x.at(i) - mean.v[of(i)]) * invstd.v[of(i)];
   });
   Tensor tx = bench.input(x), tdy = bench.input(dy);
-  Tensor tMean = bench.output({channels}), tVariance = bench.output({channels}),
-         tInvstd = bench.output({channels}), tScale = bench.output({channels}),
-         tBias = bench.output({channels});
+  Tensor tMean = bench.output(per), tVariance = bench.output(per),
+         tInvstd = bench.output(per), tScale = bench.output(per),
+         tBias = bench.output(per);
   bench.run([&](rt::Lane &lane) {
     batch_norm_stats(lane, tMean, tVariance, tInvstd, tx,
-                     {.epsilon = static_cast<float>(epsilon)});
-    batch_norm_grad_stats(lane, tScale, tBias, tdy, tx, tMean, tInvstd);
+                     {.epsilon = static_cast<float>(epsilon),
+                      .group = group,
+                      .skip = skip});
+    batch_norm_grad_stats(lane, tScale, tBias, tdy, tx, tMean, tInvstd,
+                          {.group = group, .skip = skip});
   });
   bench.expect("batch_norm_stats: mean", tMean, mean);
   bench.expect("batch_norm_stats: variance", tVariance, variance);
   bench.expect("batch_norm_stats: invstd", tInvstd, invstd);
   bench.expect("batch_norm_grad_stats: dscale", tScale, dscale, 1e-4);
   bench.expect("batch_norm_grad_stats: dbias", tBias, dbias, 1e-4);
+}
+
+/// Each sample's row is that of its group.
+static void checkRepeat(Bench &bench, int64_t samples, int64_t channels,
+                        int64_t group, int64_t skip) {
+  bench.clear();
+  Host x = random({(skip + samples - 1) / group + 1, channels}),
+       y({samples, channels});
+  forEach(y.dims, [&](const Dims &i) {
+    y.at(i) = x.at({(skip + i[0]) / group, i[1]});
+  });
+  Tensor tx = bench.input(x), ty = bench.output(y.dims);
+  bench.run([&](rt::Lane &lane) {
+    repeat(lane, ty, tx, {.group = group, .skip = skip});
+  });
+  bench.expect("repeat", ty, y, 0);
 }
 
 static void checkLrn(Bench &bench, const Dims &dims, int64_t size, float beta) {
@@ -120,6 +149,15 @@ void check::checkNormalization(Bench &bench) {
   checkBatchNorm(bench, {64, 24, 24, 24}, 3);
   checkBatchNorm(bench, {50, 13}, -4);
   checkBatchNorm(bench, {6, 10, 19}, 1);
+  // Groups: whole ones; one that is all; a tile that begins and ends in one.
+  checkBatchNorm(bench, {8, 16, 7, 9}, 2, 4);
+  checkBatchNorm(bench, {6, 40}, 1, 6);
+  checkBatchNorm(bench, {9, 5, 33, 31}, 3, 4, 3);
+  checkBatchNorm(bench, {3, 5, 6, 6}, 0, 8, 2);
+  checkBatchNorm(bench, {4, 3, 2, 2, 2, 3}, 0, 2);
+  checkRepeat(bench, 8, 16, 4, 0);
+  checkRepeat(bench, 9, 5, 4, 3);
+  checkRepeat(bench, 3, 7, 8, 2);
   for (float beta : {0.75f, 0.5f})
     for (int64_t size : {1, 2, 5})
       checkLrn(bench, {2, 7, 5, 4}, size, beta);
@@ -139,6 +177,10 @@ void check::drawNormalization(Bench &bench) {
   Dims dims = drawDims(2, 5);
   dims[0] += 1; // one element a channel has no variance to compare
   checkBatchNorm(bench, dims, static_cast<double>(draw(-3, 3)));
+  const int64_t group = draw(2, 6);
+  checkBatchNorm(bench, dims, static_cast<double>(draw(-3, 3)), group,
+                 draw(0, group - 1));
+  checkRepeat(bench, draw(1, 20), draw(1, 20), group, draw(0, group - 1));
   const int64_t window = draw(1, 9);
   checkLrn(bench, {draw(1, 3), draw(1, 20), draw(1, 6), draw(1, 6)}, window,
            static_cast<float>(window) / 8);
