@@ -47,7 +47,18 @@ def merged(net):
             for each in (node, before)}
 
 
-def random_plan(rng, net, batch, devices):
+def random_machine(rng, devices, path):
+    """Writes a machine of so many devices, often on several nodes; returns how many
+    each node has."""
+    nodes = rng.choice([1] + [n for n in range(1, devices + 1) if devices % n == 0])
+    machine = json.loads(run(["lwcc", "machine", "p100-4x4"]))
+    machine.update(name="random", nodes=nodes, gpus=devices // nodes)
+    with open(path, "w") as file:
+        json.dump(machine, file)
+    return devices // nodes
+
+
+def random_plan(rng, net, batch, devices, of_node):
     layers, left_out = {}, merged(net)
     for name, extents in [*net.layers, ("loss", {"c": 10})]:
         if rng.random() < 0.2 or name in left_out:
@@ -66,8 +77,8 @@ def random_plan(rng, net, batch, devices):
                 cuts[dim] = [b - a for a, b in zip([0] + ends, ends)]
         layers[name] = {
             **cuts,
-            "places": [f"0.{rng.randrange(devices)}.{rng.randrange(2)}"
-                       for _ in range(tiles)]}
+            "places": [f"{device // of_node}.{device % of_node}.{rng.randrange(2)}"
+                       for device in rng.choices(range(devices), k=tiles)]}
         if rng.random() < 0.2:
             layers[name]["lane"] = {"weight": rng.randrange(3)}
     return {"version": 2, "layers": layers, "order": random_order(rng, layers)}
@@ -122,15 +133,15 @@ def check_traffic(flags, folder):
     log = f"{folder}/benchmark.jsonl"
     text = run(["lwcc-run", *flags, "--explain", "--", "--benchmark=1",
                 "--threads=2", f"--log={log}"])
+    name = r"(?:node\d+\.)?gpu\d+"
+    # The compiler names devices; the runtime numbers those in use.
+    used = re.findall(rf"^memory of ({name})", text, re.M)
     predicted = {
-        f"{a}->{b}": int(count.replace(",", "")) for a, b, count in re.findall(
-            r"^  from gpu(\d+) to gpu(\d+): ([\d,]+) bytes", text, re.M)}
+        f"{used.index(a)}->{used.index(b)}": int(count.replace(",", ""))
+        for a, b, count in re.findall(
+            rf"^  from ({name}) to ({name}): ([\d,]+) bytes", text, re.M)}
     with open(log) as lines:
         counted = json.loads(lines.readline())["moved"]
-    # The compiler numbers GPUs; the runtime numbers the devices in use.
-    used = sorted({int(g) for g in re.findall(r"^memory of gpu(\d+)", text, re.M)})
-    counted = {"->".join(str(used[int(d)]) for d in pair.split("->")): count
-               for pair, count in counted.items()}
     if counted != predicted:
         raise RuntimeError(f"bytes predicted {predicted}, counted {counted}")
 
@@ -185,8 +196,10 @@ def check(seed, args, emitted):
     model, plan = f"{folder}/net.onnx", f"{folder}/plan.json"
     net.build(model)
     batch, devices = rng.randint(3, 8), rng.randint(1, args.max_devices)
+    machine = f"{folder}/machine.json"
+    of_node = random_machine(rng, devices, machine)
     with open(plan, "w") as file:
-        json.dump(random_plan(rng, net, batch, devices), file, indent=1)
+        json.dump(random_plan(rng, net, batch, devices, of_node), file, indent=1)
     groups = batch
     flags = [model, f"--batch={batch}"]
     if any(node.op_type == "BatchNormalization" for node in net.nodes):
@@ -194,7 +207,7 @@ def check(seed, args, emitted):
         flags += [f"--bn=group:{batch // groups}"] if groups > 1 else []
     try:
         whole = train(["lwcc-run", *flags, "--"], folder, "whole")
-        flags += [f"--gpus={devices}"]
+        flags += [f"--gpus={devices}", f"--machine={machine}"]
         pipeline = random_pipeline(rng, batch, groups)
         if rng.random() < 0.25 and pipeline:
             flags += pipeline

@@ -124,6 +124,10 @@ class Net(Movements):
         for _ in range(rng.randrange(2)):
             self.linear(rng.randrange(6, 20), rng.choice(["Gemm", "MatMul"]))
             self.op("Relu")
+        if rng.random() < 0.1:  # weights that nodes exchange in parts
+            self.linear(rng.randrange(250, 400), "MatMul")
+            self.op("Relu")
+            self.linear(rng.randrange(250, 400))
         self.linear(10)
         if rng.random() < 0.1:
             self.op("LogSoftmax", axis=1)

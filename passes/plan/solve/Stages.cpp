@@ -291,8 +291,14 @@ Stages::cut(int64_t batches, const PipelineSchedule &schedule, double memory) {
     key.push_back(static_cast<int64_t>(asked.stashes(depth) *
                                        static_cast<double>(chunks)));
   auto [known, isNew] = solved.try_emplace(key);
-  if (isNew)
+  if (isNew) {
     known->second = solveStages(asked);
+    // Branches beside each other may be all there is.
+    if (!known->second && chunks == 1 && asked.leastStages > 1) {
+      asked.leastStages = 1;
+      known->second = solveStages(asked);
+    }
+  }
   if (!known->second)
     return std::nullopt;
 
@@ -483,6 +489,7 @@ Plan lwcc::plan::solvePipeline(const Problem &problem) {
     Problem other = problem;
     other.search.schedule.clear();
     best = quickestOf(other, never, /*needsBatches=*/false, never);
+    assert(best && "with memory enough, one stage is always possible");
     best->warning = "the model has too few layers for schedule '" +
                     problem.search.schedule + "' on " +
                     std::to_string(problem.machine.devices()) +
