@@ -108,7 +108,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
          "--strategy=pipeline");
   if (StringRef size = bn; size.consume_front("group:")) {
     if (size.getAsInteger(10, group) || group < 1)
-      fail("--bn=" + bn + ": expected group: and a number of samples, such as "
+      fail("--bn=" + bn +
+           ": expected group: and a number of samples, such as "
            "group:8");
   } else if (bn == "local") {
     fail("--bn=local: what is normalized together would depend on the plan; "
