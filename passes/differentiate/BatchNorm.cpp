@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace lwcc::train;
 
-/// An op that makes another tensor of a value, behind the value's definition; the
-/// one that stands there if it was made before.
+/// An op that makes another tensor of a value, behind the value's definition;
+/// the one that stands there if it was made before.
 template <typename OpT, typename... Args>
 static Value onceFrom(OpBuilder &builder, Value value, RankedTensorType type,
                       StringRef suffix, Operation *layer, Args... attributes) {
@@ -53,8 +53,7 @@ MapOp lwcc::train::applyBatchNorm(OpBuilder &builder, BatchNormOp op,
   SmallVector<Value> inputs{op.getX()};
   const Value channels[] = {mean, invstd, op.getScale(), op.getBias()};
   for (Value value : channels)
-    inputs.push_back(
-        perChannel(builder, value, op.getX(), op.getGroup(), op));
+    inputs.push_back(perChannel(builder, value, op.getX(), op.getGroup(), op));
   MapOp map = buildMap(builder, op.getLoc(), "batch_norm_apply", inputs,
                        builder.getDictionaryAttr({}));
   inheritWork(map, op, phaseOf(op));

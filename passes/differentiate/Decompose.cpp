@@ -45,10 +45,10 @@ Value sumOfGroups(OpBuilder &builder, Value value, StringRef name,
   RankedTensorType type = typeOf(value);
   if (type.getRank() == 1)
     return value;
-  auto sum = ReduceOp::create(
-      builder, layer->getLoc(),
-      tensorOf(builder.getContext(), {type.getDimSize(1)}), value,
-      ArrayRef<int64_t>{0}, /*mean=*/false);
+  auto sum =
+      ReduceOp::create(builder, layer->getLoc(),
+                       tensorOf(builder.getContext(), {type.getDimSize(1)}),
+                       value, ArrayRef<int64_t>{0}, /*mean=*/false);
   inheritWork(sum, layer, phaseOf(layer));
   if (!name.empty())
     setNames(sum, {name});
@@ -135,11 +135,10 @@ LogicalResult decompose(BatchNormGradOp op) {
     for (Value value : channels)
       inputs.push_back(
           perChannel(builder, value, op.getX(), op.getGroup(), op));
-    MapOp map =
-        buildMap(builder, op.getLoc(), "batch_norm_grad_input", inputs,
-                 floatParams(op.getContext(),
-                             {{"inv_count",
-                               1.0 / countOf(op.getX(), op.getGroup())}}));
+    MapOp map = buildMap(
+        builder, op.getLoc(), "batch_norm_grad_input", inputs,
+        floatParams(op.getContext(),
+                    {{"inv_count", 1.0 / countOf(op.getX(), op.getGroup())}}));
     inheritWork(map, op, phaseOf(op));
     if (StringRef name = nameOf(op.getDx()); !name.empty())
       setNames(map, {name});

@@ -2,8 +2,9 @@
 //
 // Takes `imported` with a loss, and makes @train_step and @evaluate of @model,
 // both with its signature. @train_step normalizes with the batch's statistics,
-// or each group of samples with its own, and updates the running ones. @evaluate normalizes with the running ones; it
-// drops no elements and writes no parameter.
+// or each group of samples with its own, and updates the running ones.
+// @evaluate normalizes with the running ones; it drops no elements and writes
+// no parameter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,8 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
-/// The divisors of `number` that are nearest to `near`, which is none: "4 or 8".
+/// The divisors of `number` that are nearest to `near`, which is none: "4 or
+/// 8".
 static std::string divisorsNear(int64_t number, int64_t near) {
   int64_t below = std::min(near - 1, number), above = near + 1;
   while (number % below)
@@ -61,8 +63,7 @@ LogicalResult normalizeGroups(func::FuncOp func, int64_t group) {
     }
     op.setGroup(group);
     RankedTensorType type = tensorOf(
-        func.getContext(),
-        {samples / group, typeOf(op.getX()).getDimSize(1)});
+        func.getContext(), {samples / group, typeOf(op.getX()).getDimSize(1)});
     op.getMean().setType(type);
     op.getInvstd().setType(type);
   }

@@ -2,8 +2,9 @@
 //
 // Combines results of an op's tiles that are not contributions to a sum: maxima
 // along a cut axis, and batch statistics (mean, variance, inverse deviation) of
-// a cut batch or a group of samples that is cut. The devices of the tiles take turns in combining (`combined`,
-// Sharder.h). Sums need nothing here: tiles that overlap are added by Pieces.h.
+// a cut batch or a group of samples that is cut. The devices of the tiles take
+// turns in combining (`combined`, Sharder.h). Sums need nothing here: tiles
+// that overlap are added by Pieces.h.
 //
 // Does not decide what is cut.
 //
@@ -41,8 +42,8 @@ void FunctionSharder::combineMaxima(ReduceMaxOp op, Tiles &tiles) {
   }
 }
 
-/// The statistics [c] of all samples, or [groups, c]. Where several tiles hold a
-/// part of them, these are combined.
+/// The statistics [c] of all samples, or [groups, c]. Where several tiles hold
+/// a part of them, these are combined.
 void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
   std::map<Interval, std::vector<StatisticsPart>> channels;
   for (auto &[made, tile] : tiles)
@@ -79,8 +80,7 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
 void FunctionSharder::combineStatistics(BatchNormStatsOp op, const Box &region,
                                         ArrayRef<StatisticsPart> parts) {
   // Round-robin over the devices of the tiles.
-  PlaceAttr place =
-      placeOf(parts[combined++ % parts.size()].op->getResult(0));
+  PlaceAttr place = placeOf(parts[combined++ % parts.size()].op->getResult(0));
   if (parts.size() == 1) {
     const StatisticsPart &only = parts.front();
     for (auto [whole, own] :
@@ -125,9 +125,9 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, const Box &region,
   }
   auto map = [&](const std::string &text, ArrayRef<Value> of, unsigned result) {
     Value whole = op->getResult(result);
-    MapOp made = buildMap(builder, op.getLoc(),
-                          typeAt(whole.getType(), region, place),
-                          llvm::cantFail(Expression::parse(text)), of);
+    MapOp made =
+        buildMap(builder, op.getLoc(), typeAt(whole.getType(), region, place),
+                 llvm::cantFail(Expression::parse(text)), of);
     describe(made, place, purposeOf(op), nameOf(whole));
     pieces.add(whole, region, made.getY());
     return made.getY();

@@ -22,7 +22,7 @@ namespace lwcc::rt {
 
 /// Neighbouring groups with equally many samples each.
 struct GroupRun {
-  int64_t first, count;  ///< groups
+  int64_t first, count;   ///< groups
   int64_t begin, samples; ///< the first group's first sample; samples per group
 };
 

@@ -5,8 +5,8 @@
 // values is subtracted, so that no large numbers cancel. The blocks' moments
 // are combined in double (Chan, Golub and LeVeque, "Algorithms for computing
 // the sample variance", 1983). The rows are cut into chunks by the shape alone,
-// so that the result does not depend on the number of threads. Groups of samples
-// come one after the other.
+// so that the result does not depend on the number of threads. Groups of
+// samples come one after the other.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"
@@ -190,9 +190,9 @@ void batch_norm_stats(Lane &lane, Tensor mean, Tensor variance, Tensor invstd,
   std::vector<Group> groups = groupsOf(on, x, params.group, params.skip);
   on.append("batch_norm_stats", {mean, variance, invstd}, [=, &on] {
     for (const Group &g : groups)
-      statisticsOf(on, g.rows, x.as<float>() + g.offset,
-                   at(mean, g.statistics), at(variance, g.statistics),
-                   at(invstd, g.statistics), params.epsilon);
+      statisticsOf(on, g.rows, x.as<float>() + g.offset, at(mean, g.statistics),
+                   at(variance, g.statistics), at(invstd, g.statistics),
+                   params.epsilon);
   });
 }
 
@@ -239,8 +239,8 @@ static void gradientsOf(const Rows &r, const float *dy, const float *x,
 
 /// The two sums of the gradient over the images of one group.
 static void gradientSums(CpuLane &on, const Rows &r, const float *dy,
-                         const float *x, const float *mean,
-                         const float *invstd, float *dscale, float *dbias) {
+                         const float *x, const float *mean, const float *invstd,
+                         float *dscale, float *dbias) {
   double *partial = reinterpret_cast<double *>(on.workspace());
   r.forEachPart(on.threads, [&](int64_t chunk, int64_t row, int64_t end,
                                 int64_t c, int64_t channels) {

@@ -1,7 +1,7 @@
 //===- Movement.cpp - Operators that only move data -------------*- C++ -*-===//
 //
-// Transpose, concat, split, slice, pad, repeat and reshape. Each becomes copies and
-// fills of boxes (core/StridedCopy.h), which are determined when it is
+// Transpose, concat, split, slice, pad, repeat and reshape. Each becomes copies
+// and fills of boxes (core/StridedCopy.h), which are determined when it is
 // recorded.
 //
 //===----------------------------------------------------------------------===//
@@ -144,10 +144,9 @@ void slice(Lane &lane, Tensor y, Tensor x, const SliceParams &params) {
 void repeat(Lane &lane, Tensor y, Tensor x, const GroupParams &params) {
   Moves moves;
   for (const GroupRun &run : groupRuns(y.dim[0], params.group, params.skip))
-    moves.copies.push_back(
-        {repeatNest(y, x, run),
-         alongAxis(y, 0, run.begin, run.count * run.samples),
-         alongAxis(x, 0, run.first, run.count)});
+    moves.copies.push_back({repeatNest(y, x, run),
+                            alongAxis(y, 0, run.begin, run.count * run.samples),
+                            alongAxis(x, 0, run.first, run.count)});
   std::move(moves).appendTo(lane, "repeat", {y});
 }
 

@@ -81,20 +81,20 @@ void rt::batch_norm_stats(Lane &lane, Tensor mean, Tensor variance,
                           const BatchNormParams &params) {
   const int64_t channels = x.dim[1],
                 pixels = x.elements() / x.dim[0] / channels;
-  appendGroupReduction(
-      lane, "batch_norm_stats", {mean, variance, invstd}, x, params.group,
-      params.skip, [&](const GroupRun &run) {
-        const int64_t at = run.first * channels;
-        return BatchStats{x.as<float>() + run.begin * x.stride[0],
-                          channels,
-                          run.samples * x.stride[0],
-                          x.stride[1],
-                          from(mean, at),
-                          from(variance, at),
-                          from(invstd, at),
-                          static_cast<double>(run.samples * pixels),
-                          params.epsilon};
-      });
+  appendGroupReduction(lane, "batch_norm_stats", {mean, variance, invstd}, x,
+                       params.group, params.skip, [&](const GroupRun &run) {
+                         const int64_t at = run.first * channels;
+                         return BatchStats{
+                             x.as<float>() + run.begin * x.stride[0],
+                             channels,
+                             run.samples * x.stride[0],
+                             x.stride[1],
+                             from(mean, at),
+                             from(variance, at),
+                             from(invstd, at),
+                             static_cast<double>(run.samples * pixels),
+                             params.epsilon};
+                       });
 }
 
 void rt::batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias,
@@ -104,11 +104,9 @@ void rt::batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias,
                        params.group, params.skip, [&](const GroupRun &run) {
                          const int64_t at = run.first * x.dim[1],
                                        sample = run.begin * x.stride[0];
-                         return BatchGradStats{dy.as<float>() + sample,
-                                               x.as<float>() + sample,
-                                               from(mean, at),
-                                               from(invstd, at),
-                                               from(dscale, at),
-                                               from(dbias, at)};
+                         return BatchGradStats{
+                             dy.as<float>() + sample, x.as<float>() + sample,
+                             from(mean, at),          from(invstd, at),
+                             from(dscale, at),        from(dbias, at)};
                        });
 }

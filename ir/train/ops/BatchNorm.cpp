@@ -5,9 +5,9 @@
 // The reductions are kernels and are cut here; combining statistics of tiles is
 // passes/shard/Combine.cpp.
 //
-// Statistics of groups of samples are tensors [groups, c], cut like the samples:
-// a tile has the groups that its samples meet. Where tiles meet in a group, both
-// have a contribution to it.
+// Statistics of groups of samples are tensors [groups, c], cut like the
+// samples: a tile has the groups that its samples meet. Where tiles meet in a
+// group, both have a contribution to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ static Interval groupsOf(int64_t begin, int64_t end, int64_t group,
   return {(skip + begin) / group, (skip + end - 1) / group + 1};
 }
 
-static LogicalResult expectGroups(Operation *op, int64_t samples,
-                                  int64_t group, int64_t skip) {
+static LogicalResult expectGroups(Operation *op, int64_t samples, int64_t group,
+                                  int64_t skip) {
   if (group < 0 || skip < 0 || group > maxElements ||
       skip >= std::max<int64_t>(group, 1) || samples < 1)
     return op->emitOpError()
@@ -42,8 +42,8 @@ static LogicalResult expectStatistics(Operation *op, Value x, int64_t group,
                                       int64_t skip, ValueRange statistics) {
   ArrayRef<int64_t> images = shapeOf(x);
   if (images.size() < 2)
-    return op->emitOpError() << "input has rank " << images.size()
-                             << "; expected at least 2";
+    return op->emitOpError()
+           << "input has rank " << images.size() << "; expected at least 2";
   if (failed(expectGroups(op, images[0], group, skip)))
     return failure();
   Dims expected{images[1]};
@@ -133,8 +133,7 @@ static Grid statisticsExtents(Value images) {
 }
 
 /// Says which samples of its first group a tile lacks that begins at `sample`.
-static void noteSkip(Operation *op, Tile &tile, int64_t sample,
-                     int64_t group) {
+static void noteSkip(Operation *op, Tile &tile, int64_t sample, int64_t group) {
   Builder builder(op->getContext());
   tile.attributes.set("skip", builder.getI64IntegerAttr(sample % group));
 }

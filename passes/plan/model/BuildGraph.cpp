@@ -288,8 +288,7 @@ plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
         note(layer.params, operand, t, box, tiles.params);
       }
       for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
-        note(layer.made, result, t, tile.kept ? tile.kept : box,
-             tiles.made);
+        note(layer.made, result, t, tile.kept ? tile.kept : box, tiles.made);
     }
   }
   return tiles;

@@ -14,6 +14,7 @@ def main():
     for path in sys.argv[1:]:
         with open(path) as file:
             groups.append(json.load(file)["groups"][0])
+    assert groups[0]["layers"] == groups[1]["layers"]
     print(*groups[0]["layers"])
     saved = {tuple(tiling): 1e6 * (before - after)
              for tiling, before, after in zip(groups[0]["tilings"],

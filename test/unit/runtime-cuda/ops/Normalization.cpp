@@ -48,10 +48,9 @@ static void checkBatchNorm(Bench &bench, const Dims &dims, double center,
          tInvstd = bench.output(per), tScale = bench.output(per),
          tBias = bench.output(per);
   bench.run([&](rt::Lane &lane) {
-    batch_norm_stats(lane, tMean, tVariance, tInvstd, tx,
-                     {.epsilon = static_cast<float>(epsilon),
-                      .group = group,
-                      .skip = skip});
+    batch_norm_stats(
+        lane, tMean, tVariance, tInvstd, tx,
+        {.epsilon = static_cast<float>(epsilon), .group = group, .skip = skip});
     batch_norm_grad_stats(lane, tScale, tBias, tdy, tx, tMean, tInvstd,
                           {.group = group, .skip = skip});
   });
