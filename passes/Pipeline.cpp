@@ -55,8 +55,11 @@ static PassList scheduling(const PipelineOptions &options,
   auto ticksOf = [known](Operation *op) { return *known ? (*known)(op) : 0; };
   // Now that each gradient has its place, and before ops have an order. Not for
   // GPUs: there a product's speed is the library's, which has no such kernel.
+  // A fused op makes a data gradient, too: what it reads is no longer read for
+  // parameters alone.
   if (options.target == "cpu")
-    return listOf(createFuseUpdates(), createTrainSchedule(ticksOf));
+    return listOf(createFuseUpdates(), createPhases(),
+                  createTrainSchedule(ticksOf));
   return listOf(createTrainSchedule(ticksOf));
 }
 
