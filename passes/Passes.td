@@ -98,6 +98,8 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
            "along which searches may cut">,
     Option<"microBatches", "micro-batches", "int64_t", "0", "of a pipeline, 0: by search">,
+    Option<"lanes", "lanes", "int64_t", "-1",
+           "compute lanes of each device, 0: by search, -1: by search where they were measured and the strategy is auto">,
     Option<"schedule", "schedule", "std::string", "\"\"", "of a pipeline, empty: by search">];
 }
 

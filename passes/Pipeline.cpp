@@ -89,6 +89,7 @@ static PassList planning(const PipelineOptions &options,
   plan.searchDimensions = options.searchDimensions;
   plan.microBatches = options.microBatches;
   plan.schedule = options.schedule;
+  plan.lanes = options.lanes;
   auto lower = [options, known](ModuleOp planned) {
     return lowerPlanned(planned, options, known);
   };

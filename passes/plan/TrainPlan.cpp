@@ -20,6 +20,7 @@
 #include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/price/Simulator.h"
+#include "passes/plan/solve/Lanes.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -105,7 +106,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                           machine,
                           costs,
                           {searchSeconds, static_cast<uint64_t>(searchSeed),
-                           searchDimensions, microBatches, schedule}};
+                           searchDimensions, microBatches, lanesFor(costs),
+                           schedule}};
     if (failed(checkPipeline(graph)))
       return;
     // Remembers answers: the table of strategies asks again for plans that a
@@ -115,7 +117,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       auto same = llvm::find_if(known, [&](const auto &entry) {
         return entry.first.layers == made.layers &&
                entry.first.order == made.order &&
-               entry.first.groups == made.groups;
+               entry.first.groups == made.groups &&
+               entry.first.widths == made.widths;
       });
       if (same != known.end())
         return same->second;
@@ -177,6 +180,14 @@ private:
   InFlightDiagnostic fail(const Twine &message) {
     signalPassFailure();
     return getOperation().emitError(message);
+  }
+
+  /// Lanes of each device. By itself `auto` asks for what is quickest only
+  /// where lanes were measured: what they win is less than a roofline errs by.
+  int64_t lanesFor(const plan::CostModel &costs) const {
+    if (lanes >= 0)
+      return lanes;
+    return strategy == "auto" && costs.lanesAreMeasured(2) ? 0 : 1;
   }
 
   /// Whether what was asked of a pipeline can be had.
@@ -277,7 +288,8 @@ private:
         plan::Plan found = solver->solve(problem);
         if (solver->searches && !fits(problem, *solver, found))
           return std::nullopt;
-        return found;
+        return problem.search.lanes == 1 ? found
+                                         : plan::addLanes(problem, found);
       }
       InFlightDiagnostic diagnostic = fail("unknown strategy '");
       diagnostic << strategy << "'; known:";
@@ -320,6 +332,17 @@ private:
       module->setAttr(orderAttr, builder.getArrayAttr(lanes));
   }
 
+  void attachWidths(const plan::Plan &made, ModuleOp module) {
+    module->removeAttr(lanesAttr); // of a plan that was attached before
+    SmallVector<Attribute> widths;
+    for (const plan::LaneWidth &width : made.widths)
+      widths.push_back(LaneWidthAttr::get(
+          &getContext(), PlaceAttr::get(&getContext(), width.lane),
+          width.threads));
+    if (!widths.empty())
+      module->setAttr(lanesAttr, Builder(&getContext()).getArrayAttr(widths));
+  }
+
   /// The tiling of a layer's ops of one phase.
   TilingAttr tilingOf(const plan::LayerPlan &layer, Phase phase) {
     MLIRContext *context = &getContext();
@@ -347,6 +370,7 @@ private:
         op.setAttr(tilingAttr,
                    tilings.at({plan::servedLayer(&op), phaseOf(&op)}));
     attachOrder(made, module);
+    attachWidths(made, module);
   }
 };
 } // namespace

@@ -106,6 +106,20 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
       strategy != "pipeline")
     fail("--micro-batches and --schedule are of pipelines: add "
          "--strategy=pipeline");
+  if (!lanes.empty()) {
+    laneCount = 0;
+    if (lanes != "auto" &&
+        (StringRef(lanes).getAsInteger(10, laneCount) || laneCount < 1 ||
+         laneCount > plan::computeLanes))
+      fail("--lanes=" + lanes + ": expected auto, or 1 to " +
+           llvm::Twine(plan::computeLanes));
+    if (!plan.empty())
+      fail("--lanes and --plan: a plan file says itself on which lanes layers "
+           "run");
+    if (gpus > 1 && strategy == "pipeline")
+      fail("--lanes: the order of a pipeline names the lanes that it has; take "
+           "another --strategy");
+  }
   if (bn != "global" && bn != "local")
     fail("--bn=" + bn + ": expected global or local");
   if (precision != "fp32" && precision != "tf32")
@@ -300,6 +314,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.searchDimensions = flags.searchDimensions;
   options.microBatches = flags.microBatches;
   options.schedule = flags.schedule;
+  options.lanes = flags.laneCount;
   options.precision = flags.precision;
   if (goal != Goal::program)
     options.stopAfter = "planned";

@@ -75,6 +75,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("With --strategy=pipeline: gpipe, 1f1b, 1f1b-eager, zb-h1 "
                      "or zb-h2 (default: what should be quickest)"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> lanes{
+      "lanes", llvm::cl::value_desc("N|auto"),
+      llvm::cl::desc("Compute lanes of each device, which work at once; auto: "
+                     "as many as should be quickest (default: 1, and auto with "
+                     "--strategy=auto if --costs were measured of lanes)"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),
       llvm::cl::desc("How long a search by chance may take; 0: only the fixed "
@@ -132,6 +138,7 @@ struct CompileFlags : private ForgetLibraryOptions {
   bool explains() const { return explain.getNumOccurrences() > 0; }
   /// `memory` in bytes, 0 without it.
   int64_t memoryBytes = 0;
+  int64_t laneCount = -1; ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 

@@ -201,6 +201,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
     os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
                                                       : "\n");
   }
+  if (!plan.remark.empty())
+    os << plan.remark << "\n";
   if (!plan.groups.empty())
     printStages(problem, plan, os);
   else if (plan.order.empty())
