@@ -127,7 +127,7 @@ void FunctionSharder::updatePart(UpdateOpInterface op, const Box &part,
   if (exchanges)
     place = PlaceAttr::get(op.getContext(),
                            place.getValue().on(Lane::of(LaneKind::sync)));
-  else if (terms.size() == 1)
+  else if (terms.size() == 1 && !placeOf(terms[0]).getValue().lane.isCopy())
     place = placeOf(terms[0]); // the lane that made it, off other lanes' ways
   Tile tile;
   for (Value operand : op->getOperands())

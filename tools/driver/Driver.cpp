@@ -340,6 +340,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
       result.comparison = plan::compareStrategies(
           problem, plan, flags.plan.empty() ? options.strategy : "this plan",
           seconds);
+    else if (flags.explains() && !plan.remark.empty())
+      result.comparison = plan.remark + "\n";
   };
   if (failed(runPipeline(*imported->module, options, hooks)))
     return failure();

@@ -166,10 +166,8 @@ LaneBound lwcc::plan::boundOf(const LaneProblem &problem) {
     bound.path = std::max(bound.path, ends[i]);
     LaneBound &device = devices[task.device];
     device.sum += task.whole;
-    bool divides = task.use.processors == 0 && task.use.memory == 0;
-    device.processors += divides ? task.alone / problem.lanes
-                                 : task.whole * task.use.processors;
-    device.memory += task.whole * task.use.memory;
+    device.processors += task.processors;
+    device.memory += task.memory;
   }
   for (const LaneBound &device : devices) {
     bound.sum = std::max(bound.sum, device.sum);

@@ -38,6 +38,9 @@ struct LaneTask {
   double whole = 0; ///< seconds if the device has but one lane
   double alone = 0; ///< seconds on a lane if the other lanes are idle
   DeviceUse use;    ///< while it runs; nothing on CPUs
+  /// Seconds of all processors and of all bandwidth that it takes, however it
+  /// runs: what no choice saves.
+  double processors = 0, memory = 0;
   std::vector<int> after; ///< earlier tasks that it needs
 };
 
@@ -62,8 +65,7 @@ LaneChoice solve(const LaneProblem &problem);
 struct LaneBound {
   double sum = 0;        ///< of all tasks, one behind the other
   double path = 0;       ///< the longest, each task with its device to itself
-  double processors = 0; ///< the parts that tasks use, times their seconds
-  double memory = 0;     ///< the same of the memory's bandwidth
+  double processors = 0, memory = 0; ///< sums of the tasks'
   /// How many times as quick as one lane it may be at best.
   double gain() const;
 };

@@ -112,13 +112,15 @@ void LanePlan::addTasks() {
       task.device = static_cast<int>(problem.machine.deviceOf(place));
       task.unit = units[layer][phase];
       task.shift = static_cast<int>(place.lane.number);
-      double processors = 0, memory = 0; // seconds of all of them
       auto count = [&](const Work &work) {
-        task.whole += problem.costs.seconds(work);
-        CostModel::Answer answer = costs.answer(work);
-        task.alone += answer.seconds;
-        processors += answer.seconds * answer.processors;
-        memory += answer.seconds * answer.memory;
+        CostModel::Answer whole = problem.costs.answer(work);
+        CostModel::Answer alone = costs.answer(work);
+        task.whole += whole.seconds;
+        task.alone += alone.seconds;
+        task.processors += divides
+                               ? alone.seconds / static_cast<double>(lanes.lanes)
+                               : alone.seconds * alone.processors;
+        task.memory += whole.seconds * whole.memory;
       };
       for (const Work &work : tiles[layer].work[t])
         if (work.phase == computedPhases[phase])
@@ -137,7 +139,7 @@ void LanePlan::addTasks() {
             count(update);
           }
       if (!divides && task.alone > 0)
-        task.use = {processors / task.alone, memory / task.alone};
+        task.use = {task.processors / task.alone, task.memory / task.alone};
       taskOf[layer][phase].push_back(static_cast<int>(lanes.tasks.size()));
       lanes.tasks.push_back(std::move(task));
     }
@@ -234,9 +236,13 @@ Plan LanePlan::planOf(const LaneChoice &choice) const {
     const int64_t forward = choice[units[i][0]];
     for (Place &place : layer.tiling.places)
       place.lane.number = forward;
-    for (size_t phase : {1, 2})
-      if (int64_t lane = choice[units[i][phase]]; lane != forward)
+    for (size_t phase : {1, 2}) {
+      bool works = llvm::any_of(taskOf[i][phase], [&](int task) {
+        return lanes.tasks[task].alone > 0;
+      });
+      if (int64_t lane = choice[units[i][phase]]; works && lane != forward)
         layer.lanes[computedPhases[phase]] = lane;
+    }
   }
   return made;
 }
