@@ -176,14 +176,14 @@ TEST(Plan, everyMistakeAboutLanesIsReportedWithItsPlace) {
       "layers": {"conv1": {"places": ["0.0.in"]}},
       "order": {"0.0.back": ["conv1"]}})"),
             (std::vector<std::string>{
-                "lanes: 0.0.sync is a copy lane, on which nothing is computed; "
-                "lanes of that device are 0.0.0 and up",
                 "lanes: expected a place \"node.gpu.lane\", found \"0.0\"",
-                "\"lanes.0.0.1.threads\" must be a whole number from 1 to "
-                "1024",
+                "expected a number of at most 1024 for "
+                "\"lanes.0.0.1.threads\", found 2000",
                 "lanes: expected an object for 0.0.2, such as "
                 "{\"threads\": 2}",
                 "unknown field \"lanes.0.0.3.cores\"",
+                "lanes: 0.0.sync is a copy lane, on which nothing is computed; "
+                "lanes of that device are 0.0.0 and up",
                 "order: 0.0.back is a copy lane, on which nothing is computed; "
                 "lanes of that device are 0.0.0 and up",
                 "layer \"conv1\": 0.0.in is a copy lane, on which nothing is "
