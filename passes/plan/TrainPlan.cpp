@@ -106,8 +106,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                           machine,
                           costs,
                           {searchSeconds, static_cast<uint64_t>(searchSeed),
-                           searchDimensions, microBatches, lanesFor(costs),
-                           schedule}};
+                           searchDimensions, microBatches, lanes, schedule}};
     if (failed(checkPipeline(graph)))
       return;
     // Remembers answers: the table of strategies asks again for plans that a
@@ -180,14 +179,6 @@ private:
   InFlightDiagnostic fail(const Twine &message) {
     signalPassFailure();
     return getOperation().emitError(message);
-  }
-
-  /// Lanes of each device. By itself `auto` asks for what is quickest only
-  /// where lanes were measured: what they win is less than a roofline errs by.
-  int64_t lanesFor(const plan::CostModel &costs) const {
-    if (lanes >= 0)
-      return lanes;
-    return strategy == "auto" && costs.lanesAreMeasured(2) ? 0 : 1;
   }
 
   /// Whether what was asked of a pipeline can be had.
@@ -288,8 +279,9 @@ private:
         plan::Plan found = solver->solve(problem);
         if (solver->searches && !fits(problem, *solver, found))
           return std::nullopt;
-        return problem.search.lanes == 1 ? found
-                                         : plan::addLanes(problem, found);
+        // By itself only `auto` asks for what is quickest.
+        const bool hasOne = lanes == 1 || (lanes < 0 && strategy != "auto");
+        return hasOne ? found : plan::addLanes(problem, found);
       }
       InFlightDiagnostic diagnostic = fail("unknown strategy '");
       diagnostic << strategy << "'; known:";

@@ -26,15 +26,16 @@ enum class Fragments { none, ofImages, ofAll };
 /// A plan's layers on some lanes, as a problem and back.
 class LanePlan {
 public:
-  LanePlan(const Problem &problem, const Plan &plan, int lanes,
-           Fragments fragments);
+  /// `costs` are those of a device that has one lane.
+  LanePlan(const Problem &problem, const CostModel &costs, const Plan &plan,
+           int lanes, Fragments fragments);
 
   LaneProblem lanes;
   Plan planOf(const LaneChoice &choice) const;
 
 private:
   void cut(Fragments fragments);
-  void addTasks();
+  void addTasks(const CostModel &ofDevice);
   void addDependences();
   void addMoves();
 
@@ -50,13 +51,13 @@ private:
 };
 } // namespace
 
-LanePlan::LanePlan(const Problem &problem, const Plan &plan, int lanes,
-                   Fragments fragments)
+LanePlan::LanePlan(const Problem &problem, const CostModel &costs,
+                   const Plan &plan, int lanes, Fragments fragments)
     : problem(problem), plan(plan) {
   this->lanes.lanes = lanes;
   this->lanes.devices = static_cast<int>(problem.machine.devices());
   cut(fragments);
-  addTasks();
+  addTasks(costs);
   addDependences();
   addMoves();
 }
@@ -90,10 +91,10 @@ void LanePlan::cut(Fragments fragments) {
   }
 }
 
-void LanePlan::addTasks() {
+void LanePlan::addTasks(const CostModel &ofDevice) {
   const size_t layers = problem.graph.layers.size();
   const CostModel costs =
-      problem.costs.forLane(1.0 / static_cast<double>(lanes.lanes));
+      ofDevice.forLane(1.0 / static_cast<double>(lanes.lanes));
   const bool divides = problem.machine.oneProcessor;
   units.resize(layers);
   taskOf.resize(layers);
@@ -113,7 +114,7 @@ void LanePlan::addTasks() {
       task.unit = units[layer][phase];
       task.shift = static_cast<int>(place.lane.number);
       auto count = [&](const Work &work) {
-        CostModel::Answer whole = problem.costs.answer(work);
+        CostModel::Answer whole = ofDevice.answer(work);
         CostModel::Answer alone = costs.answer(work);
         task.whole += whole.seconds;
         task.alone += alone.seconds;
@@ -267,21 +268,31 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
     declined.remark = "lanes: none, since the plan orders those it has";
     return declined;
   }
-  const bool mayDecline = problem.search.lanes == 0;
-  LaneBound bound;
-  double before = 0; // seconds of a step on one lane
+  // Devices of one processor are larger where the plan has fewer of them.
+  std::set<int64_t> devices;
+  for (const LayerPlan &layer : plan.layers)
+    for (const Place &place : layer.tiling.places)
+      devices.insert(problem.machine.deviceOf(place));
+  const CostModel costs =
+      problem.costs.forDevices(static_cast<int64_t>(devices.size()));
+  auto isMeasured = [&](int64_t lanes) { return costs.lanesAreMeasured(lanes); };
   std::vector<int> counts = {2, 3, 4};
+  const bool mayDecline = problem.search.lanes <= 0;
   if (!mayDecline)
     counts = {static_cast<int>(problem.search.lanes)};
+  if (problem.search.lanes < 0)
+    llvm::erase_if(counts, [&](int count) { return !isMeasured(count); });
+  if (counts.empty())
+    return plan;
+  LaneBound bound;
+  LanePlan one(problem, costs, plan, 1, Fragments::none);
+  // Seconds of a step on one lane.
+  double before = stepOf(one.lanes, LaneChoice(one.lanes.units, 0));
   for (int count : counts)
     for (Fragments fragments :
          {Fragments::none, Fragments::ofImages, Fragments::ofAll}) {
-      LanePlan lanes(problem, plan, count, fragments);
+      LanePlan lanes(problem, costs, plan, count, fragments);
       LaneBound own = boundOf(lanes.lanes);
-      if (fragments == Fragments::none) {
-        LanePlan one(problem, plan, 1, fragments);
-        before = stepOf(one.lanes, LaneChoice(one.lanes.units, 0));
-      }
       own.sum = before; // without what cutting costs
       if (own.gain() > bound.gain() || bound.sum == 0)
         bound = own;
@@ -297,8 +308,7 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
   };
   if (mayDecline && bound.gain() < leastGain)
     return decline("the bound leaves less than 3 %");
-  if (mayDecline && !problem.machine.oneProcessor &&
-      !problem.costs.lanesAreMeasured(2))
+  if (mayDecline && !problem.machine.oneProcessor && !isMeasured(2))
     return decline("no costs say how much of a GPU calls use");
   // Programs take time to make: only of what looks best.
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {

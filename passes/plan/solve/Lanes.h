@@ -22,8 +22,9 @@
 
 namespace lwcc::plan {
 
-/// The plan with problem.search.lanes lanes on each of its devices, or with 0
-/// as many as should be quickest, perhaps one. Its remark says why.
+/// The plan with problem.search.lanes lanes on each of its devices. With 0 it
+/// has as many as should be quickest, perhaps one; with -1 too, but only where
+/// lanes were measured. The plan's remark says why.
 Plan addLanes(const Problem &problem, const Plan &plan);
 
 } // namespace lwcc::plan

@@ -30,7 +30,7 @@ struct SearchOptions {
   /// The dimensions that layers may be cut along.
   std::string dimensions = lwcc::dimensions.str();
   int64_t microBatches = 0; ///< of a pipeline; 0: what is quickest
-  int64_t lanes = 1;        ///< of each device; 0: what is quickest (Lanes.h)
+  int64_t lanes = 1;        ///< of each device (Lanes.h)
   std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
 };
 
