@@ -183,6 +183,8 @@ void TableEmitter::describe() {
         ".name = " + quoted(lane.getSymName())};
     if (lane.isCopy())
       fields.push_back(".use = LaneUse::" + useName(lane).str());
+    if (std::optional<uint64_t> threads = lane.getThreads())
+      fields.push_back(".threads = " + std::to_string(*threads));
     out.call("program.machine.lanes.push_back", {CppArgument(fields)});
   }
   out.assignment("program.machine.events", std::to_string(names.events.size()));

@@ -100,6 +100,8 @@ def TrainPlan : LwccPass<"train-plan"> {
            "along which searches may cut">,
     Option<"microBatches", "micro-batches", "int64_t", "0", "of a pipeline, 0: by search">,
     Option<"stages", "stages", "int64_t", "0", "of a pipeline, 0: by search">,
+    Option<"lanes", "lanes", "int64_t", "-1",
+           "compute lanes of each device, 0: by search, -1: by search where they were measured and the strategy is auto">,
     Option<"schedule", "schedule", "std::string", "\"\"", "of a pipeline, empty: by search">];
 }
 

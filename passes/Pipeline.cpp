@@ -92,6 +92,7 @@ static PassList planning(const PipelineOptions &options,
   plan.microBatches = options.microBatches;
   plan.stages = options.stages;
   plan.schedule = options.schedule;
+  plan.lanes = options.lanes;
   auto lower = [options, known](ModuleOp planned) {
     return lowerPlanned(planned, options, known);
   };

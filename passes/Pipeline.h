@@ -32,6 +32,9 @@ struct PipelineOptions {
   int64_t microBatches = 0;               ///< of a pipeline, 0: by search
   int64_t stages = 0;                     ///< of a pipeline, 0: by search
   std::string schedule;                   ///< of a pipeline, empty: by search
+  int64_t lanes = -1; ///< compute lanes of each device, 0: by search; -1: by
+                      ///< search where the strategy is auto and they were
+                      ///< measured
 };
 
 /// All forms, in order.

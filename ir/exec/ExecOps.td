@@ -71,8 +71,17 @@ def DeviceOp : ExecOp<"device", [Symbol, HasParent<"ProgramOp">]> {
 
 def LaneOp : ExecOp<"lane", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "an in-order queue on a device";
-  let arguments = (ins LaneKindAttr:$kind, SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device);
-  let assemblyFormat = "custom<LaneKind>($kind) $sym_name `on` $device attr-dict";
+  let description = [{
+    `threads`: of a compute lane of a CPU device, how many it has of those of
+    all the device's compute lanes. Absent: 1.
+  }];
+  let arguments = (ins LaneKindAttr:$kind, SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$device,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$threads);
+  let assemblyFormat = "custom<LaneKind>($kind) $sym_name `on` $device (`threads` $threads^)? attr-dict";
+  let builders = [OpBuilder<(ins "LaneKindAttr":$kind, "::llvm::StringRef":$name,
+                                 "::llvm::StringRef":$device), [{
+    build($_builder, $_state, kind, name, device, ::mlir::IntegerAttr());
+  }]>];
   let extraClassDeclaration = "bool isCopy() { return getKind().getValue() != LaneKind::compute; }";
 }
 

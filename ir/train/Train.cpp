@@ -45,6 +45,12 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError("has train.order ")
              << attr.getValue() << "; expected a list of #train.lane_order";
   }
+  if (name == lanesAttr) {
+    auto lanes = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!lanes || !llvm::all_of(lanes, llvm::IsaPred<LaneWidthAttr>))
+      return op->emitOpError("has train.lanes ")
+             << attr.getValue() << "; expected a list of #train.lane_width";
+  }
   if (name == tileAttr && !isa<TileAttr>(attr.getValue()))
     return op->emitOpError("has train.tile ")
            << attr.getValue() << "; expected #train.tile<n I of N>";

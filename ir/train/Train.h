@@ -67,6 +67,9 @@ inline constexpr llvm::StringLiteral classesAttr = "train.classes";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose
 /// order the plan says something about.
 inline constexpr llvm::StringLiteral orderAttr = "train.order";
+/// Of a module, from the form planned on: a #train.lane_width for each lane
+/// whose width the plan gives.
+inline constexpr llvm::StringLiteral lanesAttr = "train.lanes";
 /// #train.tile of an op that makes a part of a larger op's results (form
 /// sharded on); its train.names are those of the whole.
 inline constexpr llvm::StringLiteral tileAttr = "train.tile";

@@ -75,6 +75,16 @@ def LaneOrderAttr : TrainAttr<"LaneOrder", "lane_order"> {
   let assemblyFormat = "`<` $lane `:` $tasks `>`";
 }
 
+def LaneWidthAttr : TrainAttr<"LaneWidth", "lane_width"> {
+  let summary = "how many of its device's threads a compute lane has";
+  let description = [{
+    `#train.lane_width<<"0.0.1">: 2>`: 2 of those of all lanes of the device,
+    where a lane without a width counts as 1 (CPU only).
+  }];
+  let parameters = (ins "PlaceAttr":$lane, "int64_t":$threads);
+  let assemblyFormat = "`<` $lane `:` $threads `>`";
+}
+
 def TileAttr : TrainAttr<"Tile", "tile"> {
   let summary = "which part of an op's results a tile of it makes";
   let description = [{

@@ -20,6 +20,7 @@
 #include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/price/Simulator.h"
+#include "passes/plan/solve/Lanes.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,7 +105,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                           machine,
                           costs,
                           {searchSeconds, static_cast<uint64_t>(searchSeed),
-                           searchDimensions, microBatches, schedule, stages}};
+                           searchDimensions, microBatches, lanes, schedule,
+                           stages}};
     if (failed(checkPipeline(graph)))
       return;
     // Remembers answers: the table of strategies asks again for plans that a
@@ -114,7 +116,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       auto same = llvm::find_if(known, [&](const auto &entry) {
         return entry.first.layers == made.layers &&
                entry.first.order == made.order &&
-               entry.first.groups == made.groups;
+               entry.first.groups == made.groups &&
+               entry.first.widths == made.widths;
       });
       if (same != known.end())
         return same->second;
@@ -288,7 +291,9 @@ private:
         plan::Plan found = solver->solve(problem);
         if (solver->searches && !fits(problem, *solver, found))
           return std::nullopt;
-        return found;
+        // By itself only `auto` asks for what is quickest.
+        const bool hasOne = lanes == 1 || (lanes < 0 && strategy != "auto");
+        return hasOne ? found : plan::addLanes(problem, found);
       }
       InFlightDiagnostic diagnostic = fail("unknown strategy '");
       diagnostic << strategy << "'; known:";
@@ -331,6 +336,17 @@ private:
       module->setAttr(orderAttr, builder.getArrayAttr(lanes));
   }
 
+  void attachWidths(const plan::Plan &made, ModuleOp module) {
+    module->removeAttr(lanesAttr); // of a plan that was attached before
+    SmallVector<Attribute> widths;
+    for (const plan::LaneWidth &width : made.widths)
+      widths.push_back(LaneWidthAttr::get(
+          &getContext(), PlaceAttr::get(&getContext(), width.lane),
+          width.threads));
+    if (!widths.empty())
+      module->setAttr(lanesAttr, Builder(&getContext()).getArrayAttr(widths));
+  }
+
   /// The tiling of a layer's ops of one phase.
   TilingAttr tilingOf(const plan::LayerPlan &layer, Phase phase) {
     MLIRContext *context = &getContext();
@@ -358,6 +374,7 @@ private:
         op.setAttr(tilingAttr,
                    tilings.at({plan::servedLayer(&op), phaseOf(&op)}));
     attachOrder(made, module);
+    attachWidths(made, module);
   }
 };
 } // namespace

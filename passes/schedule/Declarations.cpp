@@ -48,7 +48,8 @@ void Declarations::createProgram() {
                                     name.empty() ? "program" : name);
   for (NamedAttribute attr : llvm::to_vector(module->getDiscardableAttrs())) {
     StringRef field = attr.getName();
-    if (!field.consume_front("train."))
+    if (attr.getName() == train::lanesAttr ||
+        !field.consume_front("train."))
       continue;
     program->setAttr(("exec." + field).str(), attr.getValue());
     module->removeAttr(attr.getName());
@@ -67,6 +68,11 @@ void Declarations::createProgram() {
 
 void Declarations::createDevicesAndLanes() {
   lanes[Place()];
+  std::map<Place, int64_t> threads;
+  if (auto widths = module->getAttrOfType<ArrayAttr>(train::lanesAttr))
+    for (auto width : widths.getAsRange<train::LaneWidthAttr>())
+      threads[valueOf(width.getLane())] = width.getThreads();
+  module->removeAttr(train::lanesAttr);
   for (func::FuncOp func : funcs)
     func.walk([&](Operation *op) {
       if (auto tiling = op->getAttrOfType<train::TilingAttr>(train::tilingAttr))
@@ -89,10 +95,13 @@ void Declarations::createDevicesAndLanes() {
                                  ? laneKindName(place.lane.kind).str()
                                  : "lane" + place.lane.text()));
   }
-  for (auto &[place, laneName] : lanes)
-    exec::LaneOp::create(declarations, loc,
-                         exec::LaneKindAttr::get(context, place.lane.kind),
-                         laneName, deviceOf(place));
+  for (auto &[place, laneName] : lanes) {
+    auto lane = exec::LaneOp::create(
+        declarations, loc, exec::LaneKindAttr::get(context, place.lane.kind),
+        laneName, deviceOf(place));
+    if (auto width = threads.find(place); width != threads.end())
+      lane.setThreads(width->second);
+  }
 }
 
 BufferOp Declarations::createBuffer(Value value, Role role, StringRef tensor,

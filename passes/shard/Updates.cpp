@@ -155,6 +155,8 @@ void FunctionSharder::updatePart(UpdateOpInterface op,
   if (exchanges)
     place = PlaceAttr::get(op.getContext(),
                            place.getValue().on(Lane::of(LaneKind::sync)));
+  else if (terms.size() == 1 && !placeOf(terms[0]).getValue().lane.isCopy())
+    place = placeOf(terms[0]); // the lane that made it, off other lanes' ways
   Tile tile;
   for (Value operand : op->getOperands())
     tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)

@@ -37,6 +37,10 @@ struct LaneSpec {
   int device = 0;
   const char *name = "";
   LaneUse use = LaneUse::compute;
+  /// Of a compute lane on the CPU: how many threads it has of those of all the
+  /// device's compute lanes. A device with another number divides it in
+  /// proportion.
+  int threads = 1;
 };
 
 /// What moved from one device to another.

@@ -17,23 +17,36 @@
 namespace lwcc::rt {
 
 /// The threads of a lane: cores are divided among the devices, and a device's
-/// among the lanes that compute. A lane that exchanges with other devices
-/// has as many as one of those: what it does is bound by memory.
+/// among the lanes that compute, by the widths that the plan gives these: all
+/// whole threads first, then one each to those that lack most. Each has at
+/// least one. A lane that exchanges with other devices has as many as the
+/// device's first: what it does is bound by memory.
 static int threadsOf(const MachineSpec &spec, int lane, int threads) {
-  auto share = [](int whole, int parts, int index) {
-    return std::max(whole / parts + (index < whole % parts ? 1 : 0), 1);
-  };
-  int device = spec.lanes[lane].device, lanes = 0, index = 0;
+  int devices = static_cast<int>(spec.devices.size());
+  int device = spec.lanes[lane].device;
+  int64_t whole =
+      threads / devices + (device < threads % devices ? 1 : 0), width = 0;
+  whole = std::max<int64_t>(whole, 1);
+  std::vector<int64_t> widths;
+  size_t index = 0; // of the lane among those that compute
   for (int i = 0; i < static_cast<int>(spec.lanes.size()); ++i)
     if (spec.lanes[i].device == device &&
         spec.lanes[i].use == LaneUse::compute) {
-      index += i < lane;
-      ++lanes;
+      if (i == lane)
+        index = widths.size();
+      widths.push_back(spec.lanes[i].threads);
+      width += widths.back();
     }
-  int devices = static_cast<int>(spec.devices.size());
-  if (spec.lanes[lane].use != LaneUse::compute)
-    index = 0;
-  return share(share(threads, devices, device), std::max(lanes, 1), index);
+  if (widths.empty())
+    return static_cast<int>(whole);
+  int64_t left = whole, before = 0; // lanes that get what is left earlier
+  for (int64_t each : widths)
+    left -= whole * each / width;
+  auto lack = [&](size_t i) { return whole * widths[i] % width; };
+  for (size_t i = 0; i < widths.size(); ++i)
+    before += lack(i) > lack(index) || (lack(i) == lack(index) && i < index);
+  return static_cast<int>(std::max<int64_t>(
+      whole * widths[index] / width + (before < left ? 1 : 0), 1));
 }
 
 CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)

@@ -2,6 +2,8 @@
 
   speed.py [NAME:BATCH ...] [--rounds=N] [--steps=N] [--threads=N]
   (default: alexnet:64 resnet50:16 alexnet:8 lenet5:64)
+  speed.py --lanes [NAME:BATCH ...]
+  (default: eight networks at batches 1 to 256)
 
 Run it with the oracle's Python and lwcc on the PATH, on an otherwise idle
 machine. Each round runs the trainer (--benchmark), PyTorch in NCHW and PyTorch
@@ -13,6 +15,12 @@ round's median step; the ratio is the better PyTorch's time to the trainer's
 (above 1: the trainer is faster), its spread the least and the largest ratio of
 a round. Memory is the trainer's peak resident size over that of the better
 PyTorch's process, and over the same less what importing PyTorch takes.
+
+With --lanes each round runs our own program of one lane and that of
+`lwcc --lanes=auto`, in turns; where auto declines lanes, that of --lanes=2. The
+costs that auto goes by are measured first (`lwcc profile` for one and for two
+devices). The ratio is one lane's time to that of lanes (above 1: lanes are
+faster). No Python beside the standard library's runs.
 """
 
 import argparse
@@ -85,12 +93,18 @@ def run_trainer(trainer, args):
         return json.loads(lines.readlines()[-1])
 
 
-def compile_trainer(name, batch, folder):
+def compile_trainer(name, batch, folder, *flags):
+    """The trainer, and what lwcc says about it (--explain)."""
     model = model_file(name, folder)
-    trainer = os.path.join(folder, f"{name}-b{batch}")
-    subprocess.run(["lwcc", model, "--target=cpu", f"--batch={batch}", "-o",
-                    trainer], check=True)
-    return trainer
+    stem = os.path.splitext(os.path.basename(name))[0]
+    trainer = os.path.join(folder, "-".join(
+        [f"{stem}-b{batch}", *(flag.strip("-").replace("=", "")
+                               for flag in flags if "/" not in flag)]))
+    said = subprocess.run(
+        ["lwcc", model, "--target=cpu", f"--batch={batch}", *flags, "-o",
+         trainer], check=True, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
+    return trainer, said.stdout + said.stderr
 
 
 def milliseconds(runs):
@@ -101,7 +115,7 @@ def milliseconds(runs):
 
 def measure(name, batch, args):
     """One row of the table."""
-    trainer = compile_trainer(name, batch, args.work)
+    trainer, _ = compile_trainer(name, batch, args.work)
     ours, theirs = [], {layout: [] for layout in LAYOUTS}
     for _ in range(args.rounds):
         ours.append(run_trainer(trainer, args))
@@ -122,10 +136,52 @@ def measure(name, batch, args):
             f"{memory / whole:.2f}", f"{memory / net:.2f}"]
 
 
+def profile(name, batch, args):
+    """Measures the model's calls with all threads, and with half of them."""
+    costs = os.path.join(args.work, "lanes-costs.json")
+    for devices in (1, 2):
+        subprocess.run(["lwcc", "profile", model_file(name, args.work),
+                        "--target=cpu", f"--batch={batch}", f"--gpus={devices}",
+                        "-o", costs], check=True, stdout=subprocess.DEVNULL)
+    return costs
+
+
+def measure_lanes(name, batch, args):
+    """One row of the table of --lanes."""
+    costs = args.costs or profile(name, batch, args)
+    one, _ = compile_trainer(name, batch, args.work, "--lanes=1")
+    several, said = compile_trainer(name, batch, args.work, "--lanes=auto",
+                                    f"--costs={costs}", "--explain")
+    lines = said.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("lanes: "))
+    why = lines[at].removeprefix("lanes: ")
+    bound = lines[at + 1].split(":")[0].strip()
+    if why.startswith("none"):
+        several, _ = compile_trainer(name, batch, args.work, "--lanes=2")
+    runs = {one: [], several: []}
+    for _ in range(args.rounds):
+        for trainer, done in runs.items():
+            done.append(run_trainer(trainer, args))
+    ratios = [a["median_s"] / b["median_s"]
+              for a, b in zip(runs[one], runs[several])]
+    return [name, str(batch), milliseconds(runs[one]),
+            milliseconds(runs[several]),
+            f"**{statistics.median(ratios):.3f}** "
+            f"({min(ratios):.3f}..{max(ratios):.3f})", why, bound]
+
+
+LANE_NETWORKS = ("lenet5", "mlp", "alexnet", "vgg11", "resnet18", "googlenet",
+                 "squeezenet1_1", "mobilenet_v2")
+LANE_BATCHES = (1, 4, 16, 64, 256)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="*", metavar="NAME:BATCH", default=[
-        "alexnet:64", "resnet50:16", "alexnet:8", "lenet5:64"])
+    parser.add_argument("what", nargs="*", metavar="NAME:BATCH")
+    parser.add_argument("--lanes", action="store_true",
+                        help="compare with our own program of several lanes")
+    parser.add_argument("--costs", help="measured costs for --lanes, instead "
+                        "of measuring them")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--threads", type=int,
@@ -135,20 +191,27 @@ def main():
         help="folder for models and trainers")
     parser.add_argument("--worker", choices=LAYOUTS, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    default = (["alexnet:64", "resnet50:16", "alexnet:8", "lenet5:64"]
+               if not args.lanes else
+               [f"{name}:{batch}" for name in LANE_NETWORKS
+                for batch in LANE_BATCHES])
     what = [(name, int(batch)) for name, batch in
-            (item.split(":") for item in args.what)]
+            (item.rsplit(":", 1) for item in args.what or default)]
     if args.worker:
         (name, batch), = what
         return pytorch(name, batch, args.worker, args.steps, args.threads)
     os.makedirs(args.work, exist_ok=True)
-    columns = ("model", "batch", "lwcc, ms a step", "PyTorch NCHW",
-               "PyTorch channels-last", "ratio to the better one",
-               "peak memory", "without PyTorch's import")
+    columns = (("model", "batch", "one lane, ms a step", "lanes", "ratio",
+                "--lanes=auto", "bound") if args.lanes else
+               ("model", "batch", "lwcc, ms a step", "PyTorch NCHW",
+                "PyTorch channels-last", "ratio to the better one",
+                "peak memory", "without PyTorch's import"))
+    row = measure_lanes if args.lanes else measure
     print(f"{args.threads} threads, {args.rounds} rounds of {args.steps} steps; "
           "median (least..largest)")
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     for name, batch in what:
-        print("| " + " | ".join(measure(name, batch, args)) + " |", flush=True)
+        print("| " + " | ".join(row(name, batch, args)) + " |", flush=True)
 
 
 if __name__ == "__main__":

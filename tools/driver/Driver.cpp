@@ -128,6 +128,19 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   } else if (bn != "global") {
     fail("--bn=" + bn + ": expected global or group:G");
   }
+  if (!lanes.empty()) {
+    laneCount = 0;
+    if (lanes != "auto" && (StringRef(lanes).getAsInteger(10, laneCount) ||
+                            laneCount < 1 || laneCount > plan::computeLanes))
+      fail("--lanes=" + lanes + ": expected auto, or 1 to " +
+           llvm::Twine(plan::computeLanes));
+    if (!plan.empty())
+      fail("--lanes and --plan: a plan file says itself on which lanes layers "
+           "run");
+    if (gpus > 1 && solver && solver->inMicroBatches)
+      fail("--lanes: the order of --strategy=" + strategy +
+           " names the lanes that it has; take another strategy");
+  }
   if (precision != "fp32" && precision != "tf32")
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && loss != "cross-entropy")
@@ -323,6 +336,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.microBatches = flags.microBatches;
   options.stages = flags.stages;
   options.schedule = flags.schedule;
+  options.lanes = flags.laneCount;
   options.precision = flags.precision;
   if (goal != Goal::program)
     options.stopAfter = "planned";
@@ -350,6 +364,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
       result.comparison = plan::compareStrategies(
           problem, plan, flags.plan.empty() ? options.strategy : "this plan",
           seconds);
+    else if (flags.explains() && !plan.remark.empty())
+      result.comparison = plan.remark + "\n";
   };
   if (failed(runPipeline(*imported->module, options, hooks)))
     return failure();

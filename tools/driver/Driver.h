@@ -85,6 +85,12 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "interleaved, zb-h1, zb-h2, zb-v or v-half (default: what "
                      "should be quickest)"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> lanes{
+      "lanes", llvm::cl::value_desc("N|auto"),
+      llvm::cl::desc("Compute lanes of each device, which work at once; auto: "
+                     "as many as should be quickest (default: 1, and auto with "
+                     "--strategy=auto if --costs were measured of lanes)"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<double> searchSeconds{
       "search-seconds", llvm::cl::init(10), llvm::cl::value_desc("SECONDS"),
       llvm::cl::desc("How long a search by chance may take; 0: only the fixed "
@@ -145,6 +151,7 @@ struct CompileFlags : private ForgetLibraryOptions {
   int64_t memoryBytes = 0;
   /// The G of `bn` if that is group:G, else 0.
   int64_t group = 0;
+  int64_t laneCount = -1; ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 

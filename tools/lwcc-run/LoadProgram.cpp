@@ -158,7 +158,8 @@ LogicalResult Loader::load(rt::Program &program) {
                           .Case("copies", rt::LaneUse::copies)
                           .Case("urgent", rt::LaneUse::urgent);
     program.machine.lanes.push_back(
-        {names.deviceOf(lane.getDevice()), lane.getSymName().data(), use});
+        {names.deviceOf(lane.getDevice()), lane.getSymName().data(), use,
+         static_cast<int>(lane.getThreads().value_or(1))});
   }
   program.machine.events = static_cast<int>(names.events.size());
   program.machine.tf32 = program.precision == "tf32";

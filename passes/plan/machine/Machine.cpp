@@ -67,6 +67,9 @@ const std::vector<Machine> &lwcc::plan::knownMachines() {
     Device p100 = gpuOf(10.6 * tera, 10.6 * tera, 732 * giga, 16, 6e-6);
     Device k80 = gpuOf(2.8 * tera, 2.8 * tera, 240 * giga, 12, 8e-6);
     Device h200 = gpuOf(67 * tera, 494 * tera, 4.8 * tera, 139, 3e-6);
+    p100.processors = 56;
+    k80.processors = 13;
+    h200.processors = 132;
     Link nvlink1{40 * giga, 10e-6}, nvlink4{450 * giga, 4e-6};
     Link pcie{10 * giga, 15e-6};
     Link edr{12.5 * giga, 20e-6}, fdr{7 * giga, 20e-6};
@@ -127,6 +130,8 @@ std::string lwcc::plan::toJson(const Machine &m) {
       json.numberMember("bandwidth", m.device.bandwidth);
       json.member("memory", m.device.memory);
       json.numberMember("launch", m.device.launch);
+      if (m.device.processors > 0)
+        json.member("processors", m.device.processors);
     });
     if (m.link.bandwidth > 0)
       line("link", [&] { writeLink(json, m.link); });
@@ -168,6 +173,7 @@ static void readMachine(JsonFields &fields, Machine &machine,
     machine.device.memory = static_cast<int64_t>(
         std::min(device->positive("memory"), 1e18)); // more is as good as none
     machine.device.launch = device->notNegative("launch", 0);
+    machine.device.processors = device->count("processors", 0, /*least=*/0);
     device->finish();
   }
   // Devices that no link joins could exchange nothing.

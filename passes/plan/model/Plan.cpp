@@ -244,6 +244,27 @@ std::vector<std::string> lwcc::plan::check(const Plan &plan,
     }
     names.push_back(group.name);
   }
+  for (auto [i, width] : llvm::enumerate(plan.widths)) {
+    auto runsHere = [&, lane = width.lane](const LayerPlan &layer) {
+      const auto tiles = static_cast<int64_t>(layer.tiling.places.size());
+      for (int64_t tile = 0; tile < tiles; ++tile)
+        for (Phase phase : allPhases)
+          if (layer.place(tile, phase) == lane)
+            return true;
+      return false;
+    };
+    std::string lane = width.lane.text();
+    if (width.lane.lane.number >= computeLanes)
+      object("\"lanes\" gives {0} threads, but a device's lanes are 0 to {1}",
+             lane, computeLanes - 1);
+    else if (llvm::none_of(plan.layers, runsHere))
+      object("\"lanes\" gives {0} threads, but no layer runs there", lane);
+    if (llvm::any_of(llvm::ArrayRef(plan.widths).take_front(i),
+                     [&, lane = width.lane](const LaneWidth &other) {
+                       return other.lane == lane;
+                     }))
+      object("\"lanes\" names {0} twice", lane);
+  }
   for (const LaneOrder &order : plan.order)
     for (auto [i, task] : llvm::enumerate(order.tasks)) {
       std::string lane = order.lane.text();

@@ -8,6 +8,7 @@
 //   layer plan  the tiling of one layer
 //   lane order  in which order a lane does some of its tasks
 //               (../../../ir/place/Work.h)
+//   lane width  how many of its device's threads a lane has
 //   group       layers that a lane order names together: a stage of a pipeline
 //
 // A plan as a file is JSON that a person can read and edit. ../README.md
@@ -34,6 +35,8 @@ namespace lwcc::plan {
 
 /// Compute lanes that a device may have.
 inline constexpr int64_t computeLanes = 16;
+/// Threads that a plan may give a lane.
+inline constexpr int64_t mostThreads = 1024;
 /// Of a layer: 64 on each of 64 devices.
 inline constexpr int64_t mostTiles = 4096;
 
@@ -63,6 +66,15 @@ struct LaneOrder {
   bool operator==(const LaneOrder &) const = default;
 };
 
+/// How wide a compute lane of a CPU device is: `threads` of those of all lanes
+/// of its device. A device with more or fewer threads divides them in
+/// proportion; a lane that the plan does not name counts as 1.
+struct LaneWidth {
+  Place lane;
+  int64_t threads = 1;
+  bool operator==(const LaneWidth &) const = default;
+};
+
 struct Plan {
   std::string model, hash; ///< what it was made for
   int64_t batch = 0;
@@ -71,8 +83,10 @@ struct Plan {
   std::vector<LayerPlan> layers; ///< in the model's order
   std::vector<LaneOrder> order;  ///< of some lanes
   std::vector<Group> groups;     ///< that `order` names
+  std::vector<LaneWidth> widths; ///< of some lanes
   std::string costs;             ///< what it was priced by, if by anything
   std::string warning;           ///< for whoever asked for it; not in files
+  std::string remark;            ///< for --explain; not in files
   bool operator==(const Plan &) const = default;
 };
 

@@ -18,8 +18,8 @@ using namespace lwcc;
 using namespace lwcc::plan;
 namespace json = llvm::json;
 
-/// Version 2 has groups, lanes of phases, and places that repeat. What version
-/// 1 has means the same there.
+/// Version 2 has groups, lanes of phases, widths of lanes, and places that
+/// repeat. What version 1 has means the same there.
 static constexpr int64_t version = 2;
 
 //===----------------------------------------------------------------------===//
@@ -91,6 +91,13 @@ std::string lwcc::plan::toJson(const Plan &plan) {
               json.value(jsonText(layer));
           });
       });
+    if (!plan.widths.empty())
+      json.objectMember("lanes", JsonWriter::lines, [&] {
+        for (const LaneWidth &width : plan.widths)
+          json.objectMember(width.lane.text(), JsonWriter::oneLine, [&] {
+            json.member("threads", width.threads);
+          });
+      });
     if (plan.order.empty())
       return;
     json.objectMember("order", JsonWriter::lines, [&] {
@@ -129,6 +136,9 @@ private:
   void readOrder(const json::Object &lanes, Plan &plan);
   void readLanes(const json::Value &field, LayerPlan &plan);
   void readGroups(const json::Object &groups, Plan &plan);
+  void readWidths(const json::Object &lanes, Plan &plan);
+  std::optional<Place> readPlace(llvm::StringRef text,
+                                 const std::string &where);
   LayerPlan readLayer(const json::Value &value);
 
   std::vector<std::string> &mistakes;
@@ -167,9 +177,19 @@ void Reader::readDegree(const json::Value &field, int dim, Tiling &tiling) {
 }
 
 /// Plans name compute lanes; what goes over the others follows from them.
-static std::optional<Place> placeOf(llvm::StringRef text) {
+std::optional<Place> Reader::readPlace(llvm::StringRef text,
+                                       const std::string &where) {
   std::optional<Place> place = parsePlace(text);
-  return place && place->lane.kind == LaneKind::compute ? place : std::nullopt;
+  if (place && !place->lane.isCopy())
+    return place;
+  if (place)
+    mistake("{0}: {1} is a copy lane, on which nothing is computed; lanes of "
+            "that device are {2} and up",
+            where, text, place->on(Lane()).text());
+  else
+    mistake("{0}: expected a place \"node.gpu.lane\", found {1}", where,
+            json::Value(text));
+  return std::nullopt;
 }
 
 void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
@@ -178,8 +198,11 @@ void Reader::readPlaces(const json::Value &field, Tiling &tiling) {
     return mistake("layer \"{0}\": expected a list of places", layer);
   bool good = true;
   for (const json::Value &entry : *places) {
-    std::optional<Place> place = placeOf(entry.getAsString().value_or(""));
-    if (!place)
+    std::optional<llvm::StringRef> text = entry.getAsString();
+    std::optional<Place> place;
+    if (text)
+      place = readPlace(*text, "layer \"" + layer + "\"");
+    else
       mistake("layer \"{0}\": expected a place \"node.gpu.lane\", found {1}",
               layer, entry);
     good &= place.has_value();
@@ -251,16 +274,31 @@ void Reader::readGroups(const json::Object &groups, Plan &plan) {
   }
 }
 
-void Reader::readOrder(const json::Object &lanes, Plan &plan) {
+void Reader::readWidths(const json::Object &lanes, Plan &plan) {
   for (llvm::StringRef name : namesOf(lanes)) {
-    const json::Array *list = lanes.getArray(name);
-    std::optional<Place> lane = placeOf(name);
-    if (!lane || !list) {
-      mistake("order: expected a list of layers for a place "
-              "\"node.gpu.lane\", found \"{0}\"",
+    std::optional<Place> lane = readPlace(name, "lanes");
+    const json::Object *object = lanes.getObject(name);
+    if (!object) {
+      mistake("lanes: expected an object for {0}, such as {{\"threads\": 2}",
               name);
       continue;
     }
+    JsonFields fields(*object, "lanes." + name.str() + ".", mistakes);
+    int64_t threads = fields.count("threads", 1, /*least=*/1, mostThreads);
+    fields.finish();
+    if (lane)
+      plan.widths.push_back({*lane, threads});
+  }
+}
+
+void Reader::readOrder(const json::Object &lanes, Plan &plan) {
+  for (llvm::StringRef name : namesOf(lanes)) {
+    const json::Array *list = lanes.getArray(name);
+    std::optional<Place> lane = readPlace(name, "order");
+    if (!list)
+      mistake("order of {0}: expected a list of layers", name);
+    if (!lane || !list)
+      continue;
     LaneOrder order{*lane, {}};
     for (const json::Value &entry : *list)
       if (std::optional<llvm::StringRef> text = entry.getAsString())
@@ -289,10 +327,13 @@ void Reader::read(JsonFields &fields, Plan &plan) {
   }
   const json::Object *layers = fields.members("layers", /*needed=*/true);
   const json::Object *groups = fields.members("groups", /*needed=*/false);
+  const json::Object *lanes = fields.members("lanes", /*needed=*/false);
   const json::Object *order = fields.members("order", /*needed=*/false);
   fields.finish();
   if (groups)
     readGroups(*groups, plan);
+  if (lanes)
+    readWidths(*lanes, plan);
   if (order)
     readOrder(*order, plan);
   if (!layers)

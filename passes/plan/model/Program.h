@@ -34,6 +34,7 @@ struct Program {
   struct Lane {
     std::string name, device;
     bool copies = false; ///< it exchanges with other devices
+    int64_t threads = 1; ///< of those of all compute lanes of the device
   };
   struct Call {
     std::string callee, layer, phase;

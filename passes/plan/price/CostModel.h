@@ -28,6 +28,9 @@ public:
     double seconds;
     enum { measured, interpolated, analytic } from;
     double deviation = 0; ///< of seconds: a standard one
+    /// The parts of the device's processors and of its memory's bandwidth that
+    /// the kernel uses when it runs alone (LaneSharing.h).
+    double processors = 1, memory = 1;
   };
   Answer answer(const Work &work) const;
   double seconds(const Work &work) const { return answer(work).seconds; }
@@ -43,6 +46,14 @@ public:
   /// of one processor are then larger. Not where only all devices were
   /// measured, since a roofline does not compare with measured times.
   CostModel forDevices(int64_t devices) const;
+  /// The same for a lane of a device that several compute lanes share. A lane
+  /// of a CPU has this part of the device's threads. Where the profile does not
+  /// know parts that large, the nearest ones are taken in proportion. Lanes of
+  /// a GPU have all of it, and slow each other down (LaneSharing.h).
+  CostModel forLane(double part) const;
+  /// Whether lanes of one device have times that were measured: of parts of the
+  /// processor, or how much of the GPU calls use.
+  bool lanesAreMeasured(int64_t lanes) const;
   /// The part of the machine's rate that a product of this shape reaches.
   static double reached(double m, double n, double k);
   /// What the times come from, for people and for plan files.
@@ -53,7 +64,10 @@ private:
 
   const Profile *profile;
   int64_t share; ///< which times of the profile count (Profile.h)
+  bool divides;         ///< whether lanes divide the device's threads
+  double stretch = 1;   ///< of the profile's times
   double flops, bandwidth, launch;
+  int64_t processors; ///< of the device; 0: unknown
   std::string name;
 };
 

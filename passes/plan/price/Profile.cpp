@@ -33,7 +33,8 @@ std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
     return std::nullopt;
   auto entry = known->second.entries.find(key);
   if (entry != known->second.entries.end())
-    return Answer{entry->second.seconds, entry->second.deviation, true};
+    return Answer{entry->second.seconds, entry->second.deviation, true,
+                  entry->second.processors};
   auto kernel = known->second.kernels.find(kernelOf(key));
   if (kernel == known->second.kernels.end())
     return std::nullopt;
@@ -49,7 +50,25 @@ std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
       nearest = below;
   double scale = nearest->first > 0 ? work / nearest->first : 1;
   return Answer{nearest->second.seconds * scale,
-                nearest->second.deviation * scale, false};
+                nearest->second.deviation * scale, false, /*processors=*/0};
+}
+
+int64_t Profile::nearest(double share) const {
+  assert(!shares.empty() && "a profile without times");
+  auto distance = [&](const auto &known) {
+    return std::abs(std::log(share / static_cast<double>(known.first)));
+  };
+  return llvm::min_element(shares, [&](const auto &a, const auto &b) {
+           return distance(a) < distance(b);
+         })->first;
+}
+
+bool Profile::knowsProcessors() const {
+  for (const auto &[share, known] : shares)
+    for (const auto &entry : known.entries)
+      if (entry.second.processors > 0)
+        return true;
+  return false;
 }
 
 size_t Profile::size() const {
@@ -68,6 +87,8 @@ std::string Profile::toJson() const {
     json.member("deviation", entry.deviation);
     json.member("work", entry.work);
     json.member("samples", entry.samples);
+    if (entry.processors > 0)
+      json.member("processors", entry.processors);
   };
   // Sorted, a line each: files can be compared.
   auto writeShare = [&](const Share &share) {
@@ -128,6 +149,7 @@ static void readAll(JsonFields &fields, Profile &profile,
       read.work = entry.notNegative("work", 0);
       read.samples = entry.count("samples", 1, /*least=*/1,
                                  std::numeric_limits<int64_t>::max());
+      read.processors = std::min(entry.notNegative("processors", 0), 1.0);
       entry.finish();
       profile.add(share, key, read);
     }

@@ -40,17 +40,26 @@ public:
     double deviation = 0; ///< of seconds: a standard one
     double work = 0;      ///< Work::amount: operations of a product, else bytes
     int64_t samples = 0;
+    /// The part of the device's processors that the call uses when it runs
+    /// alone: what it leaves to other lanes. 0: not measured.
+    double processors = 0;
   };
 
   void add(int64_t share, llvm::StringRef key, const Entry &entry);
   struct Answer {
     double seconds, deviation;
     bool measured; ///< else interpolated
+    double processors; ///< as in Entry
   };
   /// Nothing if no call of this kernel was measured.
   std::optional<Answer> find(int64_t share, llvm::StringRef key,
                              double work) const;
   bool knows(int64_t share) const { return shares.count(share); }
+  bool isEmpty() const { return shares.empty(); }
+  /// Of the shares that are known, the nearest by ratio. There is one.
+  int64_t nearest(double share) const;
+  /// Whether any entry says which part of the device its call uses.
+  bool knowsProcessors() const;
   size_t size() const;
 
   std::string toJson() const;

@@ -2,10 +2,14 @@
 
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/machine/Links.h"
+#include "passes/plan/price/LaneSharing.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -51,46 +55,59 @@ namespace {
 /// A step on its way.
 class Player {
 public:
-  Player(ProgramTime &time, const Machine &machine, const CostModel &costs)
-      : time(time), machine(machine), costs(costs), links(machine),
-        free(time.program.lanes.size()), recorded(time.program.events) {}
+  Player(ProgramTime &time, const Machine &machine, const CostModel &costs);
 
-  void play(const Program::Item &item);
+  /// Plays all items.
+  void play();
   /// When the last lane is done.
   double end() const;
 
 private:
-  void call(int number, int lane);
+  void playInOrder();
+  void playByTime();
+  CostModel::Answer begin(int number, int lane);
+  void finish(int number, int lane, double seconds, double deviation);
 
   ProgramTime &time;
   const Machine &machine;
   const CostModel &costs;
+  std::vector<CostModel> costsOf; ///< of each lane
   BusyLinks links;
   std::vector<Moment> free;     ///< of each lane: when it can go on
   std::vector<Moment> recorded; ///< of each event
   /// Of each device: what its next kernel loses to transfers beside it.
   llvm::StringMap<double> lost;
+  /// Of each device: its compute lanes, and their threads.
+  struct Compute {
+    int lanes = 0;
+    int64_t threads = 0;
+  };
+  llvm::StringMap<Compute> compute;
 };
 } // namespace
 
-void Player::play(const Program::Item &item) {
-  Moment &lane = free[item.lane];
-  switch (item.kind) {
-  case Program::Item::record:
-    recorded[item.number] = lane;
-    return;
-  case Program::Item::wait:
-    lane = afterWait(lane, recorded[item.number], costs.waking());
-    return;
-  case Program::Item::call:
-    call(item.number, item.lane);
-  }
+Player::Player(ProgramTime &time, const Machine &machine,
+               const CostModel &costs)
+    : time(time), machine(machine), costs(costs), links(machine),
+      free(time.program.lanes.size()), recorded(time.program.events) {
+  for (const Program::Lane &lane : time.program.lanes)
+    if (!lane.copies) {
+      compute[lane.device].lanes += 1;
+      compute[lane.device].threads += lane.threads;
+    }
+  for (const Program::Lane &lane : time.program.lanes)
+    costsOf.push_back(
+        lane.copies
+            ? costs
+            : costs.forLane(static_cast<double>(lane.threads) /
+                            static_cast<double>(compute[lane.device].threads)));
 }
 
-void Player::call(int number, int at) {
+/// Starts a call: what it takes if no other lane of the device slows it down.
+CostModel::Answer Player::begin(int number, int at) {
   const Program::Lane &lane = time.program.lanes[at];
   const PricedCall &priced = time.program.calls[number].priced;
-  CostModel::Answer answer = costs.answer(priced.work);
+  CostModel::Answer answer = costsOf[at].answer(priced.work);
   // Measured times are those of calls that read elsewhere, beside others.
   if (answer.from == CostModel::Answer::analytic)
     answer.seconds =
@@ -109,9 +126,122 @@ void Player::call(int number, int at) {
     owed += machine.transferSlowdown * answer.seconds;
   else if (!lane.copies)
     answer.seconds += std::exchange(owed, 0);
-  time.calls.push_back({number, at, free[at].mean, answer.seconds});
-  free[at].mean += answer.seconds;
-  free[at].variance += answer.deviation * answer.deviation;
+  return answer;
+}
+
+void Player::finish(int number, int lane, double seconds, double deviation) {
+  time.calls.push_back({number, lane, free[lane].mean, seconds});
+  free[lane].mean += seconds;
+  free[lane].variance += deviation * deviation;
+}
+
+/// In the order of appending, which tells all that a lane waits for before it
+/// does: enough where no call's time depends on what other lanes do meanwhile.
+void Player::playInOrder() {
+  for (const Program::Item &item : time.program.items) {
+    Moment &lane = free[item.lane];
+    switch (item.kind) {
+    case Program::Item::record:
+      recorded[item.number] = lane;
+      break;
+    case Program::Item::wait:
+      lane = afterWait(lane, recorded[item.number], costs.waking());
+      break;
+    case Program::Item::call: {
+      CostModel::Answer answer = begin(item.number, item.lane);
+      finish(item.number, item.lane, answer.seconds, answer.deviation);
+    }
+    }
+  }
+}
+
+/// From event to event, for devices whose lanes share them (LaneSharing.h).
+void Player::playByTime() {
+  const size_t lanes = free.size();
+  std::map<llvm::StringRef, int> devices;
+  std::vector<int> deviceOf;
+  for (const Program::Lane &lane : time.program.lanes)
+    deviceOf.push_back(
+        devices.try_emplace(lane.device, static_cast<int>(devices.size()))
+            .first->second);
+  LaneSharing sharing(deviceOf);
+  std::vector<std::vector<Program::Item>> items(lanes);
+  for (const Program::Item &item : time.program.items)
+    items[item.lane].push_back(item);
+  std::vector<size_t> at(lanes, 0);
+  std::vector<double> deviations(lanes, 0);
+  std::vector<bool> isRecorded(time.program.events, false);
+  std::vector<std::vector<int>> waiting(time.program.events);
+  std::vector<bool> isWaiting(lanes, false);
+  // Lets a lane, and those that it sets free, go as far as they can now.
+  auto go = [&](int first) {
+    llvm::SmallVector<int> ready = {first};
+    while (!ready.empty()) {
+      int lane = ready.pop_back_val();
+      isWaiting[lane] = false;
+      while (at[lane] < items[lane].size() &&
+             free[lane].mean <= sharing.now()) {
+        const Program::Item &item = items[lane][at[lane]];
+        if (item.kind == Program::Item::call) {
+          CostModel::Answer answer = begin(item.number, lane);
+          deviations[lane] = answer.deviation;
+          sharing.start(lane, answer.seconds,
+                        time.program.lanes[lane].copies
+                            ? DeviceUse()
+                            : DeviceUse{answer.processors, answer.memory});
+          break;
+        }
+        if (item.kind == Program::Item::wait && !isRecorded[item.number]) {
+          waiting[item.number].push_back(lane);
+          isWaiting[lane] = true;
+          break;
+        }
+        ++at[lane];
+        if (item.kind == Program::Item::wait) {
+          free[lane] =
+              afterWait(free[lane], recorded[item.number], costs.waking());
+          continue;
+        }
+        recorded[item.number] = free[lane];
+        isRecorded[item.number] = true;
+        ready.append(waiting[item.number].begin(), waiting[item.number].end());
+        waiting[item.number].clear();
+      }
+    }
+  };
+  for (size_t lane = 0; lane < lanes; ++lane)
+    if (!sharing.isRunning(lane) && !isWaiting[lane])
+      go(static_cast<int>(lane));
+  while (true) {
+    // What comes next: the end of a call, or a lane that has woken up.
+    std::optional<std::pair<int, double>> next = sharing.nextEnd();
+    for (size_t lane = 0; lane < lanes; ++lane)
+      if (at[lane] < items[lane].size() && !isWaiting[lane] &&
+          !sharing.isRunning(lane) && (!next || free[lane].mean < next->second))
+        next = {static_cast<int>(lane), free[lane].mean};
+    if (!next)
+      break;
+    auto [lane, then] = *next;
+    sharing.advance(std::max(then, sharing.now()));
+    if (sharing.isRunning(lane)) {
+      sharing.finish(lane);
+      finish(items[lane][at[lane]++].number, lane, then - free[lane].mean,
+             deviations[lane]);
+    }
+    go(lane);
+  }
+  llvm::sort(time.calls, [](const ProgramTime::TimedCall &a,
+                            const ProgramTime::TimedCall &b) {
+    return a.call < b.call;
+  });
+}
+
+void Player::play() {
+  bool shared = !machine.oneProcessor &&
+                llvm::any_of(compute, [](const auto &device) {
+                  return device.second.lanes > 1;
+                });
+  shared ? playByTime() : playInOrder();
 }
 
 double Player::end() const {
@@ -142,8 +272,7 @@ ProgramTime plan::timeOf(Program program, const Machine &machine,
   const CostModel own = costs.forDevices(
       static_cast<int64_t>(std::max<size_t>(1, devices.size())));
   Player player(time, machine, own);
-  for (const Program::Item &item : time.program.items)
-    player.play(item);
+  player.play();
   time.step = player.end() + own.starting();
   return time;
 }

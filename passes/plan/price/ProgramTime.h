@@ -2,7 +2,9 @@
 //
 // How long a step of a program takes. Lanes run their calls in order and wait
 // for events, as in the runtime. A call takes as long as the cost model says;
-// what it reads on other devices also takes links (../machine/Links.h).
+// what it reads on other devices also takes links (../machine/Links.h). Compute
+// lanes of a CPU device have a part of its threads each; those of a GPU share
+// it (LaneSharing.h).
 //
 // Measured times vary, and of two lanes that wait for each other the later one
 // counts each time. So a wait ends at the expected maximum of two random times

@@ -163,6 +163,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   if (!leftOut.empty())
     os << "  left out, since their programs are too large to be made here: "
        << leftOut << "\n";
+  if (!plan.remark.empty())
+    os << plan.remark << "\n";
   if (!plan.groups.empty())
     os << describePipeline(problem, plan);
   else if (plan.order.empty())

@@ -104,8 +104,8 @@ static Described describe(const Setting &setting, const Plan &plan) {
 
 /// Two lines for each worker: F, B or W, and below it the last digit of the
 /// micro-batch.
-static void printTimeline(const Described &described, const PipelineStep &step,
-                          llvm::raw_ostream &os) {
+static void printTurns(const Described &described, const PipelineStep &step,
+                       llvm::raw_ostream &os) {
   constexpr int columns = 96;
   os << llvm::format("timeline by micro-batch, %.4f ms a column:\n",
                      step.length * 1e3 / columns);
@@ -174,6 +174,6 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
     os << " " << lane->lane.text()
        << llvm::format(" %.1f %%", bubble / step.length * 100);
   os << "\n";
-  printTimeline(described, step, os);
+  printTurns(described, step, os);
   return text;
 }

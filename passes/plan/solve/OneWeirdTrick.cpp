@@ -104,7 +104,8 @@ static std::string freeName(const LayerGraph &graph, std::string name) {
   return name;
 }
 
-static Plan solve(const Problem &problem, Scheme scheme, llvm::StringRef name) {
+static Plan solveScheme(const Problem &problem, Scheme scheme,
+                        llvm::StringRef name) {
   const LayerGraph &graph = problem.graph;
   const Machine &machine = problem.machine;
   Division division = divide(problem);
@@ -182,13 +183,13 @@ static Plan solve(const Problem &problem, Scheme scheme, llvm::StringRef name) {
 }
 
 Plan lwcc::plan::solveOneWeirdTrick(const Problem &problem) {
-  return solve(problem, Scheme::a, "owt");
+  return solveScheme(problem, Scheme::a, "owt");
 }
 
 Plan lwcc::plan::solveOneWeirdTrickByDevice(const Problem &problem) {
-  return solve(problem, Scheme::b, "owt-b");
+  return solveScheme(problem, Scheme::b, "owt-b");
 }
 
 Plan lwcc::plan::solveOneWeirdTrickBySlice(const Problem &problem) {
-  return solve(problem, Scheme::c, "owt-c");
+  return solveScheme(problem, Scheme::c, "owt-c");
 }

@@ -30,6 +30,7 @@ struct SearchOptions {
   /// The dimensions that layers may be cut along.
   std::string dimensions = lwcc::dimensions.str();
   int64_t microBatches = 0; ///< 0: what the strategy finds best
+  int64_t lanes = 1;        ///< of each device (Lanes.h)
   std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
   int64_t stages = 0;       ///< of a pipeline; 0: likewise
 };

@@ -140,10 +140,8 @@ TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
   EXPECT_EQ(mistakesInPlan(R"({"version": 1, "layers": {}, "order":
       {"0.0": ["a"], "0.0.0": 3, "0.0.1": [4]}})"),
             (std::vector<std::string>{
-                "order: expected a list of layers for a place "
-                "\"node.gpu.lane\", found \"0.0\"",
-                "order: expected a list of layers for a place "
-                "\"node.gpu.lane\", found \"0.0.0\"",
+                "order: expected a place \"node.gpu.lane\", found \"0.0\"",
+                "order of 0.0.0: expected a list of layers",
                 "order of 0.0.1: expected a layer's name, found 4"}));
   plan = read(R"({"version": 1, "layers": {"conv1": {"n": 2}},
       "order": {"0.0.0": ["cnv1", "conv1[2]", "conv1[1]", "fc", "fc"]}})");
@@ -156,6 +154,49 @@ TEST(Plan, theOrderOfALaneNamesLayersTilesAndPhases) {
                 "tiles",
                 "the order of 0.0.0 names \"conv1[1]\", which runs elsewhere",
                 "the order of 0.0.0 names \"fc\" twice"}));
+}
+
+TEST(Plan, lanesHaveWidths) {
+  Plan plan = read(R"({"version": 2,
+      "lanes": {"0.0.0": {"threads": 2}, "0.0.1": {"threads": 1}},
+      "layers": {"conv1": {"n": 2, "places": ["0.0.0", "0.0.1"]}}})");
+  EXPECT_EQ(plan.widths, (std::vector<LaneWidth>{{{0, 0, {0}}, 2},
+                                                 {{0, 0, {1}}, 1}}));
+  Plan again;
+  EXPECT_EQ(fromJson(toJson(plan), again), std::vector<std::string>());
+  EXPECT_EQ(again.widths, plan.widths);
+  complete(plan, smallNet(), {1, 1});
+  EXPECT_EQ(check(plan, smallNet(), {1, 1}), std::vector<std::string>());
+}
+
+TEST(Plan, everyMistakeAboutLanesIsReportedWithItsPlace) {
+  EXPECT_EQ(mistakesInPlan(R"({"version": 2,
+      "lanes": {"0.0.sync": {"threads": 1}, "0.0": {"threads": 1},
+                "0.0.1": {"threads": 2000}, "0.0.2": 3, "0.0.3": {"cores": 1}},
+      "layers": {"conv1": {"places": ["0.0.in"]}},
+      "order": {"0.0.back": ["conv1"]}})"),
+            (std::vector<std::string>{
+                "lanes: expected a place \"node.gpu.lane\", found \"0.0\"",
+                "expected a number of at most 1024 for "
+                "\"lanes.0.0.1.threads\", found 2000",
+                "lanes: expected an object for 0.0.2, such as "
+                "{\"threads\": 2}",
+                "unknown field \"lanes.0.0.3.cores\"",
+                "lanes: 0.0.sync is a copy lane, on which nothing is computed; "
+                "lanes of that device are 0.0.0 and up",
+                "order: 0.0.back is a copy lane, on which nothing is computed; "
+                "lanes of that device are 0.0.0 and up",
+                "layer \"conv1\": 0.0.in is a copy lane, on which nothing is "
+                "computed; lanes of that device are 0.0.0 and up"}));
+  Plan plan = read(R"({"version": 2,
+      "lanes": {"0.0.16": {"threads": 1}, "0.0.3": {"threads": 2}},
+      "layers": {"conv1": {"n": 2, "places": ["0.0.0", "0.0.1"]}}})");
+  complete(plan, smallNet(), {1, 1});
+  EXPECT_EQ(check(plan, smallNet(), {1, 1}),
+            (std::vector<std::string>{
+                "\"lanes\" gives 0.0.16 threads, but a device's lanes are 0 to "
+                "15",
+                "\"lanes\" gives 0.0.3 threads, but no layer runs there"}));
 }
 
 TEST(Plan, aGroupStandsForItsLayersTilesOnTheLane) {

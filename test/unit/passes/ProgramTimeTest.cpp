@@ -121,6 +121,75 @@ exec.program @p {
   EXPECT_EQ(stepOf(2, &profile), 0.125);
 }
 
+/// Two lanes of one device with a fill each; a third call waits for the first.
+constexpr const char *oneDevice = R"(
+exec.program @p {
+  exec.device @d node 0 gpu 0 arena 0
+  exec.lane compute @l on @d threads 3
+  exec.lane compute @m on @d
+  exec.event @done
+  exec.buffer activation @a : tensor<256xf32> on @d at -1
+  exec.buffer activation @b : tensor<512xf32> on @d at -1
+  exec.buffer activation @c : tensor<64xf32> on @d at -1
+  exec.sequence @train_step {
+    exec.call "fill" [] -> [@a] on @l for "one" forward
+    exec.record @done on @l
+    exec.call "fill" [] -> [@b] on @m for "two" forward
+    exec.wait @done on @m
+    exec.call "fill" [] -> [@c] on @m for "three" forward
+  }
+})";
+
+// A lane has its part of the device's threads, 3 of 4 and 1 of 4 here, and what
+// was measured of another part counts in proportion.
+TEST_F(ProgramTimeTest, lanesOfACpuDeviceAreAsQuickAsTheyAreWide) {
+  parse(oneDevice);
+  machine.gpus = 1;
+  auto timeOfLanes = [&] {
+    return timeOf(readProgram(program, "train_step"), machine,
+                  CostModel(machine, "fp32", &profile));
+  };
+  double launch = machine.device.launch;
+  auto seconds = [&](double bytes, double part) {
+    return launch + bytes / (machine.device.bandwidth * part);
+  };
+  ProgramTime time = timeOfLanes();
+  EXPECT_DOUBLE_EQ(time.calls[0].seconds, seconds(1024, 0.75));
+  EXPECT_DOUBLE_EQ(time.calls[1].seconds, seconds(2048, 0.25));
+  SymbolTable symbols(program);
+  auto step = symbols.lookup<exec::SequenceOp>("train_step");
+  for (auto call : step.getBody().getOps<exec::CallOp>())
+    profile.add(1, describe(call, symbols).work.key, {3});
+  time = timeOfLanes();
+  EXPECT_DOUBLE_EQ(time.calls[0].seconds, 4);
+  EXPECT_DOUBLE_EQ(time.calls[1].seconds, 12);
+  // A quarter that was measured is not derived.
+  for (auto call : step.getBody().getOps<exec::CallOp>())
+    profile.add(4, describe(call, symbols).work.key, {5});
+  time = timeOfLanes();
+  EXPECT_DOUBLE_EQ(time.calls[0].seconds, 4);
+  EXPECT_DOUBLE_EQ(time.calls[1].seconds, 5);
+  EXPECT_DOUBLE_EQ(time.step, 10);
+}
+
+// Calls that run at once on a GPU are as much slower as they together use more
+// than all of it.
+TEST_F(ProgramTimeTest, lanesOfAGpuShareIt) {
+  parse(oneDevice);
+  machine = *findMachine("h200x1");
+  auto stepOf = [&](double first, double second) {
+    measured({{4, 0, 0, 1, first}, {4, 0, 0, 1, second}, {2, 0, 0, 1, 1}});
+    return step();
+  };
+  EXPECT_DOUBLE_EQ(stepOf(0.5, 0.5), 6);
+  EXPECT_DOUBLE_EQ(stepOf(0.25, 0.5), 6);
+  EXPECT_DOUBLE_EQ(stepOf(1, 1), 10);
+  EXPECT_DOUBLE_EQ(stepOf(1, 0.5), 8);
+  // The first call ends at 3 (2 alone); then the second is alone.
+  measured({{2, 0, 0, 1, 1}, {4, 0, 0, 1, 0.5}, {2, 0, 0, 1, 1}});
+  EXPECT_DOUBLE_EQ(step(), 3 + 2 + 2);
+}
+
 TEST_F(ProgramTimeTest, lanesWaitForTheLaterOne) {
   measured({{2}, {1}, {4}});
   EXPECT_DOUBLE_EQ(step(), 6);

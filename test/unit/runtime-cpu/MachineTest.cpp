@@ -64,6 +64,35 @@ TEST(MachineTest, ArenasAreAlignedAndZeroed) {
   EXPECT_NE(machine->describe().find("oneDNN 3"), std::string::npos);
 }
 
+#ifndef __SANITIZE_THREAD__
+TEST(MachineTest, LanesDivideTheThreadsOfTheirDeviceByWidth) {
+  auto threads = [](int all, int devices, std::vector<int> widths) {
+    MachineSpec spec;
+    for (int d = 0; d < devices; ++d) {
+      spec.devices.push_back({1024});
+      for (int width : widths)
+        spec.lanes.push_back({d, "lane", LaneUse::compute, width});
+      spec.lanes.push_back({d, "copies", LaneUse::copies});
+    }
+    MachineOptions options;
+    options.threads = all;
+    auto machine = Machine::create(spec, options);
+    std::vector<int> found;
+    for (size_t i = 0; i < spec.lanes.size(); ++i)
+      found.push_back(machine->threads(static_cast<int>(i)));
+    return found;
+  };
+  using Threads = std::vector<int>;
+  EXPECT_EQ(threads(3, 1, {2, 1}), (Threads{2, 1, 2}));
+  EXPECT_EQ(threads(6, 1, {2, 1}), (Threads{4, 2, 4}));
+  EXPECT_EQ(threads(6, 2, {2, 1}), (Threads{2, 1, 2, 2, 1, 2}));
+  EXPECT_EQ(threads(7, 1, {1, 3}), (Threads{2, 5, 2}));
+  EXPECT_EQ(threads(1, 1, {2, 1}), (Threads{1, 1, 1})); // each has one
+  // Without widths: in equal parts, larger ones first.
+  EXPECT_EQ(threads(7, 1, {1, 1, 1, 1, 1}), (Threads{2, 2, 1, 1, 1, 2}));
+}
+#endif
+
 TEST(MachineTest, TooLittleMemoryIsAnError) {
   MachineSpec spec;
   spec.devices = {{int64_t(1) << 50}};
