@@ -48,8 +48,7 @@ void Declarations::createProgram() {
                                     name.empty() ? "program" : name);
   for (NamedAttribute attr : llvm::to_vector(module->getDiscardableAttrs())) {
     StringRef field = attr.getName();
-    if (attr.getName() == train::lanesAttr ||
-        !field.consume_front("train."))
+    if (attr.getName() == train::lanesAttr || !field.consume_front("train."))
       continue;
     program->setAttr(("exec." + field).str(), attr.getValue());
     module->removeAttr(attr.getName());

@@ -24,8 +24,8 @@ namespace lwcc::rt {
 static int threadsOf(const MachineSpec &spec, int lane, int threads) {
   int devices = static_cast<int>(spec.devices.size());
   int device = spec.lanes[lane].device;
-  int64_t whole =
-      threads / devices + (device < threads % devices ? 1 : 0), width = 0;
+  int64_t whole = threads / devices + (device < threads % devices ? 1 : 0),
+          width = 0;
   whole = std::max<int64_t>(whole, 1);
   std::vector<int64_t> widths;
   size_t index = 0; // of the lane among those that compute

@@ -31,7 +31,7 @@ struct Device {
   double bandwidth = 0;      ///< of its memory, bytes per second
   int64_t memory = 0;        ///< bytes
   double launch = 0;         ///< seconds that a kernel takes at least
-  int64_t processors = 0;    ///< that tiles of a kernel run on (SMs); 0: unknown
+  int64_t processors = 0; ///< that tiles of a kernel run on (SMs); 0: unknown
   bool operator==(const Device &) const = default;
 };
 

@@ -94,9 +94,8 @@ std::string lwcc::plan::toJson(const Plan &plan) {
     if (!plan.widths.empty())
       json.objectMember("lanes", JsonWriter::lines, [&] {
         for (const LaneWidth &width : plan.widths)
-          json.objectMember(width.lane.text(), JsonWriter::oneLine, [&] {
-            json.member("threads", width.threads);
-          });
+          json.objectMember(width.lane.text(), JsonWriter::oneLine,
+                            [&] { json.member("threads", width.threads); });
       });
     if (plan.order.empty())
       return;

@@ -20,9 +20,9 @@ Program plan::readProgram(exec::ProgramOp program, StringRef sequence) {
   llvm::DenseMap<StringAttr, int> lanes, events;
   for (auto lane : program.getBody().getOps<exec::LaneOp>()) {
     lanes[lane.getSymNameAttr()] = static_cast<int>(read.lanes.size());
-    read.lanes.push_back(
-        {lane.getSymName().str(), lane.getDevice().str(), lane.isCopy(),
-         static_cast<int64_t>(lane.getThreads().value_or(1))});
+    read.lanes.push_back({lane.getSymName().str(), lane.getDevice().str(),
+                          lane.isCopy(),
+                          static_cast<int64_t>(lane.getThreads().value_or(1))});
   }
   auto add = [&](Program::Item::Kind kind, FlatSymbolRefAttr lane, size_t at) {
     read.items.push_back(

@@ -63,9 +63,9 @@ private:
   double measured(llvm::StringRef key) const;
 
   const Profile *profile;
-  int64_t share; ///< which times of the profile count (Profile.h)
-  bool divides;         ///< whether lanes divide the device's threads
-  double stretch = 1;   ///< of the profile's times
+  int64_t share;      ///< which times of the profile count (Profile.h)
+  bool divides;       ///< whether lanes divide the device's threads
+  double stretch = 1; ///< of the profile's times
   double flops, bandwidth, launch;
   int64_t processors; ///< of the device; 0: unknown
   std::string name;

@@ -58,9 +58,11 @@ int64_t Profile::nearest(double share) const {
   auto distance = [&](const auto &known) {
     return std::abs(std::log(share / static_cast<double>(known.first)));
   };
-  return llvm::min_element(shares, [&](const auto &a, const auto &b) {
-           return distance(a) < distance(b);
-         })->first;
+  return llvm::min_element(shares,
+                           [&](const auto &a, const auto &b) {
+                             return distance(a) < distance(b);
+                           })
+      ->first;
 }
 
 bool Profile::knowsProcessors() const {

@@ -48,7 +48,7 @@ public:
   void add(int64_t share, llvm::StringRef key, const Entry &entry);
   struct Answer {
     double seconds, deviation;
-    bool measured; ///< else interpolated
+    bool measured;     ///< else interpolated
     double processors; ///< as in Entry
   };
   /// Nothing if no call of this kernel was measured.

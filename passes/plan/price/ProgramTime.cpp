@@ -230,17 +230,16 @@ void Player::playByTime() {
     }
     go(lane);
   }
-  llvm::sort(time.calls, [](const ProgramTime::TimedCall &a,
-                            const ProgramTime::TimedCall &b) {
-    return a.call < b.call;
-  });
+  llvm::sort(time.calls,
+             [](const ProgramTime::TimedCall &a,
+                const ProgramTime::TimedCall &b) { return a.call < b.call; });
 }
 
 void Player::play() {
-  bool shared = !machine.oneProcessor &&
-                llvm::any_of(compute, [](const auto &device) {
-                  return device.second.lanes > 1;
-                });
+  bool shared =
+      !machine.oneProcessor && llvm::any_of(compute, [](const auto &device) {
+        return device.second.lanes > 1;
+      });
   shared ? playByTime() : playInOrder();
 }
 

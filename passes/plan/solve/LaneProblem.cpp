@@ -43,8 +43,7 @@ static double stepOf(const LaneProblem &problem, const LaneChoice &choice,
   auto isLater = [&](int a, int b) {
     return tails[a] != tails[b] ? tails[a] < tails[b] : a > b;
   };
-  using Ready =
-      std::priority_queue<int, std::vector<int>, decltype(isLater)>;
+  using Ready = std::priority_queue<int, std::vector<int>, decltype(isLater)>;
   std::vector<Ready> ready(deviceOf.size(), Ready(isLater));
   std::vector<int> running(deviceOf.size(), -1);
   auto add = [&](int task) {
@@ -130,8 +129,8 @@ LaneChoice lwcc::plan::solve(const LaneProblem &problem) {
     moves.push_back({unit});
   // Of large problems fewer are simulated: a second is enough for a polish.
   constexpr double mostSteps = 4e6; // of tasks
-  double budget =
-      mostSteps / static_cast<double>(std::max<size_t>(1, problem.tasks.size()));
+  double budget = mostSteps / static_cast<double>(
+                                  std::max<size_t>(1, problem.tasks.size()));
   bool improved = true;
   while (improved && budget > 0) {
     improved = false;

@@ -63,8 +63,8 @@ LaneChoice solve(const LaneProblem &problem);
 
 /// What no choice can beat, in seconds: of the device where they are largest.
 struct LaneBound {
-  double sum = 0;        ///< of all tasks, one behind the other
-  double path = 0;       ///< the longest, each task with its device to itself
+  double sum = 0;  ///< of all tasks, one behind the other
+  double path = 0; ///< the longest, each task with its device to itself
   double processors = 0, memory = 0; ///< sums of the tasks'
   /// How many times as quick as one lane it may be at best.
   double gain() const;

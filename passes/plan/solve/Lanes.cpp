@@ -76,8 +76,8 @@ void LanePlan::cut(Fragments fragments) {
     isCut.push_back(cuts);
     if (cuts) {
       const std::vector<Place> places = tiling.places;
-      const auto inner = static_cast<int64_t>(places.size()) /
-                         tiling.degrees[sampleDimension];
+      const auto inner =
+          static_cast<int64_t>(places.size()) / tiling.degrees[sampleDimension];
       tiling.degrees[sampleDimension] = parts;
       tiling.places.clear();
       for (int64_t n = 0; n < parts; ++n)
@@ -99,8 +99,7 @@ void LanePlan::addTasks(const CostModel &ofDevice) {
   units.resize(layers);
   taskOf.resize(layers);
   for (size_t i = 0; i < layers; ++i) {
-    tiles.push_back(
-        problem.graph.tiles(static_cast<int>(i), tilings[i]));
+    tiles.push_back(problem.graph.tiles(static_cast<int>(i), tilings[i]));
     for (int &unit : units[i])
       unit = lanes.units++;
     if (isCut[i])
@@ -118,9 +117,9 @@ void LanePlan::addTasks(const CostModel &ofDevice) {
         CostModel::Answer alone = costs.answer(work);
         task.whole += whole.seconds;
         task.alone += alone.seconds;
-        task.processors += divides
-                               ? alone.seconds / static_cast<double>(lanes.lanes)
-                               : alone.seconds * alone.processors;
+        task.processors +=
+            divides ? alone.seconds / static_cast<double>(lanes.lanes)
+                    : alone.seconds * alone.processors;
         task.memory += whole.seconds * whole.memory;
       };
       for (const Work &work : tiles[layer].work[t])
@@ -132,10 +131,9 @@ void LanePlan::addTasks(const CostModel &ofDevice) {
                  problem.graph.layers[layer].params, tiles[layer].params))
           if (regions[0]) {
             Work update;
-            update.bytes =
-                tiling::volume(*regions[0]) *
-                static_cast<double>(3 * parameter.elementBytes +
-                                    2 * parameter.stateBytes);
+            update.bytes = tiling::volume(*regions[0]) *
+                           static_cast<double>(3 * parameter.elementBytes +
+                                               2 * parameter.stateBytes);
             update.key = parameter.update;
             count(update);
           }
@@ -275,7 +273,9 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
       devices.insert(problem.machine.deviceOf(place));
   const CostModel costs =
       problem.costs.forDevices(static_cast<int64_t>(devices.size()));
-  auto isMeasured = [&](int64_t lanes) { return costs.lanesAreMeasured(lanes); };
+  auto isMeasured = [&](int64_t lanes) {
+    return costs.lanesAreMeasured(lanes);
+  };
   std::vector<int> counts = {2, 3, 4};
   const bool mayDecline = problem.search.lanes <= 0;
   if (!mayDecline)
@@ -299,8 +299,7 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
       if (mayDecline && own.gain() < leastGain)
         continue;
       LaneChoice choice = solve(lanes.lanes);
-      candidates.push_back(
-          {lanes.planOf(choice), stepOf(lanes.lanes, choice)});
+      candidates.push_back({lanes.planOf(choice), stepOf(lanes.lanes, choice)});
     }
   auto decline = [&](const std::string &why) {
     declined.remark = "lanes: none; " + why + "\n  " + textOf(bound);
@@ -321,8 +320,8 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
     for (Candidate &candidate : candidates)
       candidate.step = problem.programStep(candidate.plan);
   }
-  auto best = llvm::min_element(
-      candidates, [](const Candidate &a, const Candidate &b) {
+  auto best =
+      llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) {
         return a.step < b.step;
       });
   const double gain = before / best->step;

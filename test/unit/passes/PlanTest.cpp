@@ -160,8 +160,8 @@ TEST(Plan, lanesHaveWidths) {
   Plan plan = read(R"({"version": 2,
       "lanes": {"0.0.0": {"threads": 2}, "0.0.1": {"threads": 1}},
       "layers": {"conv1": {"n": 2, "places": ["0.0.0", "0.0.1"]}}})");
-  EXPECT_EQ(plan.widths, (std::vector<LaneWidth>{{{0, 0, {0}}, 2},
-                                                 {{0, 0, {1}}, 1}}));
+  EXPECT_EQ(plan.widths,
+            (std::vector<LaneWidth>{{{0, 0, {0}}, 2}, {{0, 0, {1}}, 1}}));
   Plan again;
   EXPECT_EQ(fromJson(toJson(plan), again), std::vector<std::string>());
   EXPECT_EQ(again.widths, plan.widths);
