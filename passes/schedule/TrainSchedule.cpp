@@ -44,7 +44,7 @@ namespace {
 class Function {
 public:
   Function(func::FuncOp func, ArrayAttr lanes, const TicksOf &ticksOf)
-      : body(func.getBody().front()), ticksOf(ticksOf) {
+      : body(func.getBody().front()) {
     for (Operation &op : body.without_terminator())
       if (op.getNumOperands() > 0 || op.use_empty()) {
         number[&op] = ops.size();
@@ -392,7 +392,6 @@ private:
   }
 
   Block &body;
-  const TicksOf &ticksOf;
   std::map<Place, int> lanesOf; ///< the numbers of lanes
   std::vector<Wish> wanted;     ///< the plan's order, in its order
   llvm::SmallVector<Operation *> ops;

@@ -15,9 +15,10 @@
 
 // A function with this attribute is compiled for AVX2 as well and chosen when
 // the program starts. Contraction is off, so all versions round alike. Not with
-// sanitizers: their run time is not up yet when the choice is made.
+// sanitizers: their run time is not up yet when the choice is made. Nor with
+// clang, which does not inline what clones call.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) &&                    \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
 #define LWCC_CLONES __attribute__((target_clones("default", "avx2"), flatten))
 // The same with AVX-512 and fused multiply-adds for what is bound by
 // arithmetic; such a function rounds as its clone does.

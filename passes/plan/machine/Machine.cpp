@@ -11,7 +11,6 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
-namespace json = llvm::json;
 
 Place Machine::place(int64_t i) const {
   int64_t device = i % devices();

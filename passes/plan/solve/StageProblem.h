@@ -2,7 +2,7 @@
 //
 // Which parts of a graph of blocks become the stages of a pipeline, and on how
 // many devices each runs: a plain problem and its exact solver, without layers
-// and plans. Stages.cpp states the problem for a model.
+// and plans. ModelStages.h states the problem for a model.
 //
 // A *block* runs as one. A *tensor* goes from one block to others. Blocks form
 // a series-parallel tree: a series of blocks and of branches, whose branches

@@ -233,15 +233,14 @@ private:
                                   sum.left);
   }
   Sum priceOf(const Piece &piece, Sum sum) {
-    for (auto member = piece.members.rbegin(); member != piece.members.rend();
-         ++member) {
-      if (member->branches.empty()) {
-        sum = priceOf(*member, sum);
+    for (const auto &member : llvm::reverse(piece.members)) {
+      if (member.branches.empty()) {
+        sum = priceOf(member, sum);
         continue;
       }
       Sum all = sum;
       double longest = 0;
-      for (const Piece &branch : member->branches) {
+      for (const Piece &branch : member.branches) {
         Sum one = priceOf(branch, {sum.depth, 0, 0});
         all.depth = std::max(all.depth, one.depth);
         all.left = std::max(all.left, one.left);
