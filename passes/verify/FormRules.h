@@ -59,7 +59,7 @@ private:
   void checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others);
   void checkUpdates(func::FuncOp func);
   void checkPhases(func::FuncOp func);
-  void checkOrder(func::FuncOp func, LaneOrderAttr order);
+  void checkOrder(func::FuncOp func, ArrayAttr lanes);
 
   /// The ops of a function, its terminator left out.
   static auto opsOf(func::FuncOp func) {

@@ -12,8 +12,11 @@
 
 #include "passes/verify/FormRules.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace lwcc;
@@ -33,22 +36,23 @@ public:
                         : roleOf(cast<BlockArgument>(value)) == Role::labels;
       });
       if (isOwn(&op))
-        ops.push_back(&op);
+        if (std::optional<Place> lane = placeOf(&op))
+          ops[{*lane, layerOf(&op), phaseOf(&op)}].push_back(&op);
     }
   }
 
-  /// Whether an op belongs to a task of a lane.
-  static bool isOf(Operation *op, TaskAttr task, Place lane, bool withWeight) {
-    Phase phase = phaseOf(op);
-    if (withWeight && phase == Phase::weight)
-      phase = Phase::backward;
-    return layerOf(op) == task.getLayer() && phase == task.getPhase() &&
-           placeOf(op) == lane &&
-           (!task.getTile() || workOf(op).getTile() == task.getTile());
+  /// Calls `visit` with the ops of a phase that belong to a task of a lane.
+  void forEach(TaskAttr task, Phase phase, Place lane,
+               llvm::function_ref<void(Operation *)> visit) const {
+    auto found = ops.find({lane, task.getLayer(), phase});
+    if (found == ops.end())
+      return;
+    for (Operation *op : found->second)
+      if (!task.getTile() || workOf(op).getTile() == task.getTile())
+        visit(op);
   }
 
   llvm::DenseMap<Operation *, size_t> position;
-  SmallVector<Operation *> ops;
 
 private:
   static std::optional<Place> placeOf(Operation *op) {
@@ -80,41 +84,52 @@ private:
   /// What each op needs of its layer and phase, itself included.
   std::map<Operation *, std::set<Maker>> makers;
   llvm::DenseMap<Operation *, bool> ofLabels;
+  std::map<std::tuple<Place, StringRef, Phase>, SmallVector<Operation *>> ops;
 };
 } // namespace
 
-/// Checks one lane: each task's ops stand behind all of the tasks before it.
+/// The layers of which a lane has tasks of the phase `weight`, with the tiles
+/// that these name.
+using Apart = llvm::StringMap<std::set<std::optional<int64_t>>>;
+
+static bool isApart(const Apart &weights, TaskAttr task) {
+  auto found = weights.find(task.getLayer());
+  return found != weights.end() &&
+         (!task.getTile() || found->second.contains(std::nullopt) ||
+          found->second.contains(task.getTile()));
+}
+
+/// Checks each lane: each task's ops stand behind all of the tasks before it.
 /// Neighbours of one group are one task.
-void FormRules::checkOrder(func::FuncOp func, LaneOrderAttr order) {
+void FormRules::checkOrder(func::FuncOp func, ArrayAttr lanes) {
   OwnOps known(func);
-  ArrayRef<TaskAttr> tasks = order.getTasks();
-  auto isApart = [&](TaskAttr task) {
-    return llvm::any_of(tasks, [&](TaskAttr other) {
-      return other.getPhase() == Phase::weight &&
-             other.getLayer() == task.getLayer() &&
-             (!other.getTile() || !task.getTile() ||
-              other.getTile() == task.getTile());
-    });
-  };
-  Operation *last = nullptr;      // of all tasks so far
-  Operation *lastOfNow = nullptr; // of these and the present group
-  for (auto [i, task] : llvm::enumerate(tasks)) {
-    bool joins = i > 0 && !task.getGroup().empty() &&
-                 tasks[i - 1].getGroup() == task.getGroup();
-    if (!joins)
-      last = lastOfNow;
-    bool withWeight = task.getPhase() == Phase::backward && !isApart(task);
-    for (Operation *op : known.ops) {
-      if (!OwnOps::isOf(op, task, order.getLane().getValue(), withWeight))
-        continue;
+  for (auto order : lanes.getAsRange<LaneOrderAttr>()) {
+    ArrayRef<TaskAttr> tasks = order.getTasks();
+    const Place lane = order.getLane().getValue();
+    Apart weights;
+    for (TaskAttr task : tasks)
+      if (task.getPhase() == Phase::weight)
+        weights[task.getLayer()].insert(task.getTile());
+    Operation *last = nullptr;      // of all tasks so far
+    Operation *lastOfNow = nullptr; // of these and the present group
+    auto check = [&](Operation *op) {
       if (last && known.position[op] < known.position[last])
         broken(op, "C2")
                 .append("the plan has work of '", layerOf(last),
-                        "' before it on ", order.getLane().getValue().text())
+                        "' before it on ", lane.text())
                 .attachNote(last->getLoc())
             << "which is here";
       if (!lastOfNow || known.position[lastOfNow] < known.position[op])
         lastOfNow = op;
+    };
+    for (auto [i, task] : llvm::enumerate(tasks)) {
+      bool joins = i > 0 && !task.getGroup().empty() &&
+                   tasks[i - 1].getGroup() == task.getGroup();
+      if (!joins)
+        last = lastOfNow;
+      known.forEach(task, task.getPhase(), lane, check);
+      if (task.getPhase() == Phase::backward && !isApart(weights, task))
+        known.forEach(task, Phase::weight, lane, check);
     }
   }
 }

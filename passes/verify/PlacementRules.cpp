@@ -85,8 +85,7 @@ void FormRules::scheduled() {
   auto lanes = module->getAttrOfType<ArrayAttr>(orderAttr);
   for (func::FuncOp func : both()) {
     if (lanes)
-      for (auto order : lanes.getAsRange<LaneOrderAttr>())
-        checkOrder(func, order);
+      checkOrder(func, lanes);
     // C1, for the two kinds of op that overwrite a parameter: its train.write,
     // and an op that works in place on it.
     auto after = [&](Value old, Operation *overwriter,

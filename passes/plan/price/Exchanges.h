@@ -148,8 +148,9 @@ struct SyncHop {
   double bytes;
   bool reduces; ///< gradients; else new values
 };
-/// Everything that is sent to keep some copies equal, as train-shard has it
-/// (../../shard/Updates.cpp).
+/// Everything that is sent to keep some copies equal, on the ways that
+/// train-shard takes (../../shard/Updates.cpp); as if each device owned an
+/// equal part, which is so in the mean where there are fewer owners.
 std::vector<SyncHop> hopsOf(const ParameterCopies &copies,
                             const Machine &machine);
 

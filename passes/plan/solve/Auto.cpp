@@ -20,6 +20,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <set>
+
 using namespace lwcc;
 using namespace lwcc::plan;
 
@@ -29,6 +31,31 @@ struct Candidate {
   Tilings tilings;
 };
 } // namespace
+
+/// Bytes that the fullest device needs with micro-batches, at most: as if all
+/// micro-batches were held, and with a second set of gradients, since those of
+/// a micro-batch stand beside the sum of those before.
+static int64_t memoryOf(const Problem &problem, const Tilings &tilings,
+                        Simulator &simulator) {
+  std::vector<double> gradients(problem.machine.devices(), 0);
+  for (auto [i, tiling] : llvm::enumerate(tilings)) {
+    // A tile of each device is enough: micro-batches share parameters.
+    std::set<std::pair<int64_t, size_t>> counted;
+    LayerTiles tiles = problem.graph.tiles(static_cast<int>(i), tiling);
+    for (auto [p, regions] : llvm::enumerate(tiles.params))
+      for (auto [region, place] : llvm::zip_equal(regions, tiling.places)) {
+        int64_t device = problem.machine.deviceOf(place);
+        if (region && counted.insert({device, p}).second)
+          gradients[device] +=
+              tiling::volume(*region) *
+              static_cast<double>(
+                  problem.graph.layers[i].params[p].elementBytes);
+      }
+  }
+  simulator.simulate(tilings);
+  return simulator.memory() +
+         static_cast<int64_t>(*llvm::max_element(gradients));
+}
 
 /// The plan whose program has the shortest step, of all candidates, plans with
 /// micro-batches and pipelines; the first of equals.
@@ -50,9 +77,9 @@ static Plan quickest(const Problem &problem,
   }
   const Plan *bestOfThese = nullptr;
   for (const Plan &plan : inMicroBatches) {
-    simulator.simulate(tilingsOf(problem.graph, plan));
     if (!problem.canTime(plan) ||
-        simulator.memory() > problem.machine.device.memory)
+        memoryOf(problem, tilingsOf(problem.graph, plan), simulator) >
+            problem.machine.device.memory)
       continue;
     if (double step = problem.programStep(plan); step < least) {
       bestOfThese = &plan;
