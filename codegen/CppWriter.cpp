@@ -101,6 +101,17 @@ void CppWriter::call(StringRef callee, ArrayRef<CppArgument> arguments) {
 }
 
 void CppWriter::signature(StringRef head, ArrayRef<CppArgument> arguments) {
+  // Behind a long name not even one argument fits. Then the type gets a line.
+  auto [type, name] = head.rsplit(' ');
+  auto isTooWide = [&](const auto &entry) {
+    unsigned close = entry.index() + 1 == arguments.size() ? 3 : 1;
+    return depth + head.size() + 1 + entry.value().flat().size() + close >
+           width;
+  };
+  if (!name.empty() && llvm::any_of(llvm::enumerate(arguments), isTooWide)) {
+    line(type);
+    head = name;
+  }
   list(head, arguments, ") {");
 }
 
@@ -114,6 +125,20 @@ void CppWriter::assignment(StringRef name, StringRef value) {
     return line(flat);
   line(name.str() + " =");
   line("    " + value.str() + ";");
+}
+
+void CppWriter::initialization(StringRef name, StringRef callee,
+                               ArrayRef<CppArgument> arguments) {
+  std::string flat = callee.str() + "(";
+  for (auto [n, argument] : llvm::enumerate(arguments))
+    flat += (n ? ", " : "") + argument.flat();
+  flat += ")";
+  if (depth + 4 + flat.size() + 1 <= width)
+    return assignment(name, flat);
+  line(name.str() + " =");
+  depth += 4;
+  call(callee, arguments);
+  depth -= 4;
 }
 
 void CppWriter::returns(StringRef expression) {
@@ -135,9 +160,17 @@ void CppWriter::lambda(StringRef name, StringRef head, StringRef expression) {
   std::string flat = head.str() + " { return " + expression.str() + "; })";
   if (depth + 4 + flat.size() + 1 <= width)
     return assignment(name, flat);
+  // The head's last argument is the lambda; the others may go with it.
+  auto [callee, arguments] = head.split('(');
+  flat = flat.substr(callee.size() + 1);
+  if (depth + 4 + flat.size() + 1 <= width) {
+    line((name + " = " + callee + "(").str());
+    line("    " + flat + ";");
+    return;
+  }
   line(name.str() + " = " + head.str() + " {");
   indent();
-  StringRef callee = expression.take_until([](char c) { return c == '('; });
+  callee = expression.take_until([](char c) { return c == '('; });
   if (depth + expression.size() + 8 <= width || callee == expression) {
     returns(expression);
   } else {

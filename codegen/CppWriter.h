@@ -49,6 +49,10 @@ public:
   void row(llvm::ArrayRef<std::string> items);
   /// Writes `name = value;`, the value on a line of its own if it does not fit.
   void assignment(llvm::StringRef name, llvm::StringRef value);
+  /// Writes `name = callee(arguments);`, the call on lines of its own if it
+  /// does not fit.
+  void initialization(llvm::StringRef name, llvm::StringRef callee,
+                      llvm::ArrayRef<CppArgument> arguments);
   /// Writes `name = head { return expression; });`, in two or more lines if it
   /// does not fit.
   void lambda(llvm::StringRef name, llvm::StringRef head,

@@ -45,40 +45,136 @@ static StringRef titleOf(Role role) {
   llvm_unreachable("covered switch");
 }
 
-/// An expression of `i` with the value of(d) on every device d that has the
-/// member.
-static std::string memberNumber(const DeviceMember &member,
-                                NumberTables &tables,
-                                llvm::function_ref<int64_t(size_t)> of) {
-  std::vector<int64_t> at, values;
-  size_t count = std::max(member.buffers.size(), member.lanes.size());
-  auto has = [&](size_t d) {
-    return member.lanes.empty() ? bool(member.buffers[d])
-                                : bool(member.lanes[d]);
-  };
-  size_t first = 0; // device that has it
-  while (!has(first))
-    ++first;
-  for (size_t d = 0; d < count; ++d) {
-    // Devices without the member get a value, too, behind the first that has
-    // it, so that a table is long enough. Lanes are looked up on every device;
-    // the address of a missing tensor does not matter.
-    bool needed = !member.lanes.empty() || d > first;
-    if (!has(d) && !needed)
-      continue;
-    at.push_back(d);
-    values.push_back(has(d)           ? of(d)
-                     : values.empty() ? of(first)
-                                      : values.back());
+/// An expression of `i` with the value of(d) on every device d that has a lane.
+static std::string laneNumber(const DeviceMember &member, NumberTables &tables,
+                              llvm::function_ref<int64_t(LaneOp)> of) {
+  Variable i{"i", int64_t(member.lanes.size()), {}};
+  std::vector<int64_t> values;
+  LaneOp last = *llvm::find_if(member.lanes, [](LaneOp lane) { return lane; });
+  for (auto [d, lane] : llvm::enumerate(member.lanes)) {
+    // Lanes are looked up on every device, so that one without it gets the
+    // value of another.
+    last = lane ? lane : last;
+    i.at.push_back(d);
+    values.push_back(of(last));
   }
-  return expressionFor("i", at, values, tables);
+  return expressionFor({i}, values, tables);
 }
 
-static BufferOp firstOf(const DeviceMember &member) {
-  for (BufferOp buffer : member.buffers)
-    if (buffer)
-      return buffer;
-  return {};
+namespace {
+/// Where the tensors of a member lie: an expression for each number.
+class TensorMember {
+public:
+  TensorMember(const DeviceMember &member, ProgramNames &names,
+               NumberTables &tables)
+      : member(member), names(names), tables(tables) {
+    for (const auto &own : member.buffers)
+      count = std::max(count, own.size());
+    collect();
+  }
+  void print(CppWriter &out);
+  BufferOp first() const { return filled.front(); }
+
+private:
+  void collect();
+  std::string number(llvm::function_ref<int64_t(BufferOp)> of);
+  bool places(CppWriter &out, const std::string &dims);
+
+  const DeviceMember &member;
+  ProgramNames &names;
+  NumberTables &tables;
+  size_t count = 0;             ///< of tensors on a device
+  Variable i{"i", 0, {}};       ///< the device of each of `filled`
+  Variable m{"m", 0, {}};       ///< its number there
+  std::vector<BufferOp> filled; ///< by device and number, without holes
+};
+} // namespace
+
+/// Lists the member's buffers. A device or number without one gets that of the
+/// device before, or the number before, so that a table is long enough; its
+/// address is never used.
+void TensorMember::collect() {
+  i.count = member.buffers.size();
+  m.count = count;
+  std::vector<BufferOp> before(count); // on the device before
+  for (auto [d, own] : llvm::enumerate(member.buffers)) {
+    BufferOp last;
+    for (size_t n = 0; n < count; ++n) {
+      BufferOp buffer = n < own.size() ? own[n] : BufferOp();
+      if (!buffer)
+        buffer = before[n] ? before[n] : last;
+      last = before[n] = buffer;
+      if (!buffer)
+        continue;
+      i.at.push_back(d);
+      m.at.push_back(n);
+      filled.push_back(buffer);
+    }
+  }
+}
+
+std::string TensorMember::number(llvm::function_ref<int64_t(BufferOp)> of) {
+  std::vector<int64_t> values;
+  for (BufferOp buffer : filled)
+    values.push_back(of(buffer));
+  if (member.isArray())
+    return expressionFor({i, m}, values, tables);
+  return expressionFor({i}, values, tables);
+}
+
+/// Prints an array whose tensors are at a few places, the same on every device;
+/// false if it is none.
+bool TensorMember::places(CppWriter &out, const std::string &dims) {
+  const StringRef digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::vector<int64_t> offsets;
+  std::string pattern(count, ' ');
+  for (auto [n, buffer] : llvm::enumerate(filled)) {
+    int64_t offset = names.offsetOf(buffer);
+    size_t place = llvm::find(offsets, offset) - offsets.begin();
+    if (place == digits.size())
+      return false;
+    if (place == offsets.size())
+      offsets.push_back(offset);
+    char &digit = pattern[m.at[n]];
+    if (digit != ' ' && digit != digits[place])
+      return false;
+    digit = digits[place];
+  }
+  out.initialization("Tensors " + member.name, elementName(first()),
+                     {CppArgument(tables.nameOf(offsets)),
+                      CppArgument(quoted(pattern)), CppArgument(dims)});
+  return true;
+}
+
+void TensorMember::print(CppWriter &out) {
+  RankedTensorType type = first().getTensorType();
+  std::string make = elementName(first()).str(), dims;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    dims += (axis ? ", " : "") + number([&](BufferOp buffer) {
+              return buffer.getTensorType().getDimSize(axis);
+            });
+  dims = "{" + dims + "}";
+  auto offsetOf = [&](BufferOp buffer) { return names.offsetOf(buffer); };
+  if (!member.isArray()) {
+    out.assignment("Tensor " + member.name,
+                   make + "(" + number(offsetOf) + ", " + dims + ")");
+    return;
+  }
+  bool isUniform = llvm::all_of(filled, [&](BufferOp buffer) {
+    return buffer.getTensorType().getShape() == type.getShape();
+  });
+  // A look-up would need a table beside the list of places.
+  NumberTables trial;
+  std::vector<int64_t> offsets;
+  for (BufferOp buffer : filled)
+    offsets.push_back(names.offsetOf(buffer));
+  bool needsTable =
+      StringRef(expressionFor({i, m}, offsets, trial)).contains("table");
+  if (isUniform && needsTable && places(out, dims))
+    return;
+  out.lambda("Tensors " + member.name,
+             "each(upTo(" + std::to_string(count) + "), [&](int64_t m)",
+             make + "(" + number(offsetOf) + ", " + dims + ")");
 }
 
 void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
@@ -99,8 +195,8 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
       continue;
     std::string next =
         llvm::formatv("{0}(machine.lane({1}))", member.name,
-                      memberNumber(member, tables, [&](size_t d) {
-                        return names.indexOf(member.lanes[d]);
+                      laneNumber(member, tables, [&](LaneOp lane) {
+                        return names.indexOf(lane);
                       }));
     if (initializers.size() + 2 + next.size() + 4 > 78) {
       out.line(initializers + ",");
@@ -117,31 +213,21 @@ void lwcc::emitDevice(ProgramNames &names, NumberTables &tables,
     if (!member.lanes.empty())
       out.line("Lane &" + member.name + ";");
 
+  std::vector<TensorMember> members;
+  for (DeviceMember &member : names.members)
+    if (member.lanes.empty())
+      members.emplace_back(member, names, tables);
   StringRef title;
   for (Role role : allRoles)
-    for (DeviceMember &member : names.members) {
-      BufferOp first = firstOf(member);
-      if (!first || first.getRole() != role)
+    for (TensorMember &tensors : members) {
+      if (tensors.first().getRole() != role)
         continue;
       if (title != titleOf(role)) {
         title = titleOf(role);
         out.line();
         out.comment(title);
       }
-      RankedTensorType type = first.getTensorType();
-      StringRef make = elementName(first);
-      std::string dims;
-      for (int64_t axis = 0; axis < type.getRank(); ++axis)
-        dims +=
-            (axis ? ", " : "") + memberNumber(member, tables, [&](size_t d) {
-              return member.buffers[d].getTensorType().getDimSize(axis);
-            });
-      std::string offset = memberNumber(member, tables, [&](size_t d) {
-        return names.offsetOf(member.buffers[d]);
-      });
-      out.assignment(
-          "Tensor " + member.name,
-          llvm::formatv("{0}({1}, {{{2}})", make, offset, dims).str());
+      tensors.print(out);
     }
   out.dedent();
   out.line("};");

@@ -1,12 +1,14 @@
-//===- EmitFunction.cpp - One function for a group of devices -------------===//
+//===- EmitFunction.cpp - One function for a group ------------------------===//
 
 #include "codegen/EmitFunction.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace mlir;
 using namespace lwcc;
@@ -23,17 +25,26 @@ public:
                 bool usesMachine);
 
 private:
+  /// Some members of the group, by their numbers.
+  using Members = std::vector<size_t>;
+
+  Members all() const {
+    auto numbers = llvm::seq(group.members.size());
+    return {numbers.begin(), numbers.end()};
+  }
   void gap(size_t number);
-  /// Prints one statement of several devices; at(d) is that of devices[d].
-  void statement(const std::vector<int64_t> &devices,
+  /// Prints one statement of several members; at(n) is that of members[n].
+  void statement(const Members &members,
                  llvm::function_ref<const Statement &(size_t)> at,
                  bool isFirst);
 
-  std::string valueOf(const std::vector<int64_t> &devices,
+  std::vector<Variable> variablesOf(const Members &members) const;
+  std::string valueOf(const Members &members,
                       llvm::function_ref<const Phrase &(size_t)> phrase);
-  std::string itemOf(const std::vector<int64_t> &devices,
+  std::string itemOf(const Members &members,
                      llvm::function_ref<const ItemList &(size_t)> list);
-  std::string rangeOf(ItemList::Range range);
+  std::string conditionOf(const Members &members);
+  std::string rangeOf(const ItemList &list);
   std::string listVariable(StringRef callee, size_t argument);
 
   const Group &group;
@@ -46,46 +57,67 @@ private:
 
 } // namespace
 
+/// `i` and, where the group has several micro-batches, `m`.
+std::vector<Variable>
+FunctionEmitter::variablesOf(const Members &members) const {
+  Variable i{"i", int64_t(names.devices.size()), {}};
+  Variable m{"m", group.microBatches(), {}};
+  for (size_t member : members) {
+    i.at.push_back(group.members[member].device);
+    m.at.push_back(group.members[member].microBatch);
+  }
+  if (!group.hasMicroBatches())
+    return {i};
+  return {i, m};
+}
+
 std::string
-FunctionEmitter::valueOf(const std::vector<int64_t> &devices,
+FunctionEmitter::valueOf(const Members &members,
                          llvm::function_ref<const Phrase &(size_t)> phrase) {
+  std::vector<Variable> variables = variablesOf(members);
   std::vector<std::string> expressions;
   for (size_t n = 0; n < phrase(0).numbers().size(); ++n) {
     std::vector<int64_t> values;
-    for (size_t d = 0; d < devices.size(); ++d)
-      values.push_back(phrase(d).numbers()[n]);
-    expressions.push_back(expressionFor("i", devices, values, tables));
+    for (size_t at = 0; at < members.size(); ++at)
+      values.push_back(phrase(at).numbers()[n]);
+    expressions.push_back(expressionFor(variables, values, tables));
   }
   return phrase(0).with(expressions);
 }
 
-/// The one item that stands for the items of all devices of a list (range
-/// `everybody` or `others`), as an expression of the device `i` and the item's
-/// owner `k`.
+/// The one item that stands for all items of a list with a range, as an
+/// expression of the members' variables and of `k`.
 std::string
-FunctionEmitter::itemOf(const std::vector<int64_t> &devices,
+FunctionEmitter::itemOf(const Members &members,
                         llvm::function_ref<const ItemList &(size_t)> list) {
-  std::vector<std::string> expressions;
   const Phrase &first = list(0).items[0];
+  Variable k{"k", int64_t(list(0).items.size()), {}};
+  Members repeated;
+  for (size_t at = 0; at < members.size(); ++at)
+    for (int64_t number : list(at).numbers()) {
+      repeated.push_back(members[at]);
+      k.at.push_back(number);
+      k.count = std::max(k.count, number + 1);
+    }
+  std::vector<Variable> variables = variablesOf(repeated);
+  variables.push_back(k);
+  std::vector<std::string> expressions;
   for (size_t n = 0; n < first.numbers().size(); ++n) {
-    std::vector<int64_t> atI, atK, values;
-    for (auto [d, device] : llvm::enumerate(devices))
-      for (auto [item, owner] :
-           llvm::zip_equal(list(d).items, list(d).devices)) {
-        atI.push_back(device);
-        atK.push_back(owner);
+    std::vector<int64_t> values;
+    for (size_t at = 0; at < members.size(); ++at)
+      for (const Phrase &item : list(at).items)
         values.push_back(item.numbers()[n]);
-      }
-    expressions.push_back(
-        expressionFor(atI, atK, values, names.devices.size(), tables));
+    expressions.push_back(expressionFor(variables, values, tables));
   }
   return first.with(expressions);
 }
 
-std::string FunctionEmitter::rangeOf(ItemList::Range range) {
-  return range == ItemList::everybody
-             ? llvm::formatv("everybody({0})", names.devices.size()).str()
-             : llvm::formatv("others({0}, i)", names.devices.size()).str();
+std::string FunctionEmitter::rangeOf(const ItemList &list) {
+  if (list.range == ItemList::others)
+    return llvm::formatv("others({0}, i)", names.devices.size()).str();
+  if (list.range == ItemList::everybody)
+    return llvm::formatv("everybody({0})", names.devices.size()).str();
+  return llvm::formatv("upTo({0})", list.items.size()).str();
 }
 
 /// The name of the variable for a list of many tensors, declared in front of
@@ -99,28 +131,28 @@ std::string FunctionEmitter::listVariable(StringRef callee, size_t argument) {
 }
 
 void FunctionEmitter::statement(
-    const std::vector<int64_t> &devices,
-    llvm::function_ref<const Statement &(size_t)> at, bool isFirst) {
+    const Members &members, llvm::function_ref<const Statement &(size_t)> at,
+    bool isFirst) {
   const Statement &first = at(0);
   const std::string &lane = first.lane.shape(); // it has no numbers
   switch (first.kind) {
   case Statement::record:
     out.line("machine.event(" +
-             valueOf(devices,
+             valueOf(members,
                      [&](size_t d) -> const Phrase & { return at(d).event; }) +
              ").record(" + lane + ");");
     return;
   case Statement::wait: {
     auto events = [&](size_t d) -> const ItemList & { return at(d).events; };
     if (first.events.range != ItemList::few) {
-      out.line("for (int64_t k : " + rangeOf(first.events.range) + ")");
-      out.line("  machine.event(" + itemOf(devices, events) + ").wait(" + lane +
+      out.line("for (int64_t k : " + rangeOf(first.events) + ")");
+      out.line("  machine.event(" + itemOf(members, events) + ").wait(" + lane +
                ");");
       return;
     }
     for (size_t n = 0; n < first.events.items.size(); ++n)
       out.line("machine.event(" +
-               valueOf(devices,
+               valueOf(members,
                        [&](size_t d) -> const Phrase & {
                          return events(d).items[n];
                        }) +
@@ -143,7 +175,7 @@ void FunctionEmitter::statement(
     };
     if (!first.arguments[a].isList) {
       arguments.push_back(
-          CppArgument(valueOf(devices, [&](size_t d) -> const Phrase & {
+          CppArgument(valueOf(members, [&](size_t d) -> const Phrase & {
             return argument(d).phrase;
           })));
       continue;
@@ -152,14 +184,14 @@ void FunctionEmitter::statement(
     if (list(0).range != ItemList::few) {
       std::string variable = listVariable(first.callee, a);
       out.lambda("Tensors " + variable,
-                 "each(" + rangeOf(list(0).range) + ", [&](int64_t k)",
-                 itemOf(devices, list));
+                 "each(" + rangeOf(list(0)) + ", [&](int64_t k)",
+                 itemOf(members, list));
       arguments.push_back(CppArgument(variable));
       continue;
     }
     std::vector<std::string> items;
     for (size_t n = 0; n < list(0).items.size(); ++n)
-      items.push_back(valueOf(devices, [&](size_t d) -> const Phrase & {
+      items.push_back(valueOf(members, [&](size_t d) -> const Phrase & {
         return list(d).items[n];
       }));
     arguments.push_back(CppArgument(items));
@@ -167,60 +199,77 @@ void FunctionEmitter::statement(
   out.call(first.callee, arguments);
 }
 
-/// A C++ condition: `i` is one of `some`, a proper subset of `devices`.
-static std::string isOneOf(const std::vector<int64_t> &some,
-                           const std::vector<int64_t> &devices,
-                           NumberTables &tables) {
-  auto text = [](StringRef relation, int64_t device) {
-    return ("i " + relation + " " + Twine(device)).str();
+/// A C++ condition: `variable` is one of `some`, a proper subset of `all`; both
+/// ascend. Empty if no comparison says it.
+static std::string isOneOf(StringRef variable, ArrayRef<int64_t> some,
+                           ArrayRef<int64_t> all) {
+  auto text = [&](StringRef relation, int64_t value) {
+    return (variable + " " + relation + " " + Twine(value)).str();
   };
   if (some.size() == 1)
     return text("==", some[0]);
-  auto first = llvm::find(devices, some.front());
-  bool inRow = size_t(devices.end() - first) >= some.size() &&
-               std::equal(some.begin(), some.end(), first);
-  if (inRow && first == devices.begin())
+  size_t first = llvm::find(all, some.front()) - all.begin();
+  bool inRow = all.size() - first >= some.size() &&
+               all.slice(first, some.size()) == some;
+  if (inRow && first == 0)
     return text("<=", some.back());
-  if (inRow && some.back() == devices.back())
+  if (inRow && some.back() == all.back())
     return text(">=", some.front());
-  if (some.size() + 1 == devices.size())
-    for (int64_t device : devices)
-      if (!llvm::is_contained(some, device))
-        return text("!=", device);
-  std::vector<int64_t> flags;
-  for (int64_t device : devices)
-    flags.push_back(llvm::is_contained(some, device));
-  return expressionFor("i", devices, flags, tables);
+  if (some.size() + 1 == all.size())
+    for (int64_t value : all)
+      if (!llvm::is_contained(some, value))
+        return text("!=", value);
+  return inRow ? text(">=", some.front()) + " && " + text("<=", some.back())
+               : "";
+}
+
+/// A C++ condition that holds for these members of the group only.
+std::string FunctionEmitter::conditionOf(const Members &members) {
+  const Members everyone = all();
+  for (const auto &[some, all] :
+       llvm::zip_equal(variablesOf(members), variablesOf(everyone))) {
+    std::set<int64_t> has(some.at.begin(), some.at.end()),
+        had(all.at.begin(), all.at.end());
+    // The variable alone decides if its values are had by these members only.
+    size_t count = llvm::count_if(
+        all.at, [&](int64_t value) { return has.contains(value); });
+    if (count != members.size())
+      continue;
+    std::string text =
+        isOneOf(some.name, std::vector<int64_t>(has.begin(), has.end()),
+                std::vector<int64_t>(had.begin(), had.end()));
+    if (!text.empty())
+      return text;
+  }
+  std::vector<int64_t> flags(group.members.size(), 0);
+  for (size_t member : members)
+    flags[member] = 1;
+  return expressionFor(variablesOf(everyone), flags, tables);
 }
 
 /// Prints the waits and records in front of a call, under a condition if only
 /// some devices have them.
 void FunctionEmitter::gap(size_t number) {
-  llvm::MapVector<std::string, std::vector<size_t>,
-                  std::map<std::string, unsigned>>
-      alike;
-  for (size_t d = 0; d < group.devices.size(); ++d) {
+  llvm::MapVector<std::string, Members, std::map<std::string, unsigned>> alike;
+  for (auto [n, member] : llvm::enumerate(group.members)) {
     std::string shape;
-    for (const Statement &each : group.gaps[d][number])
+    for (const Statement &each : member.gaps[number])
       shape += each.shape();
     if (!shape.empty())
-      alike[shape].push_back(d);
+      alike[shape].push_back(n);
   }
   for (auto &[shape, members] : alike) {
-    std::vector<int64_t> devices;
-    for (size_t d : members)
-      devices.push_back(group.devices[d]);
-    const Gap &first = group.gaps[members[0]][number];
-    bool isConditional = devices.size() < group.devices.size();
+    const Gap &first = group.members[members[0]].gaps[number];
+    bool isConditional = members.size() < group.members.size();
     if (isConditional) {
-      out.line("if (" + isOneOf(devices, group.devices, tables) + ") {");
+      out.line("if (" + conditionOf(members) + ") {");
       out.indent();
     }
     for (size_t n = 0; n < first.size(); ++n)
       statement(
-          devices,
-          [&](size_t d) -> const Statement & {
-            return group.gaps[members[d]][number][n];
+          members,
+          [&, &members = members](size_t at) -> const Statement & {
+            return group.members[members[at]].gaps[number][n];
           },
           /*isFirst=*/false);
     if (isConditional) {
@@ -246,18 +295,23 @@ void FunctionEmitter::function(const std::string &name,
   } else {
     arguments.push_back(CppArgument("Device &d"));
   }
+  if (group.hasMicroBatches())
+    arguments.push_back(CppArgument("int64_t m"));
   out.signature("LWCC_ONCE void " + name, arguments);
   out.indent();
   if (isMulti)
     out.line("Device &d = gpu[i];");
-  size_t count = group.calls[0].size();
+  const Members everyone = all();
+  size_t count = group.members[0].calls.size();
   for (size_t n = 0; n < count; ++n) {
     gap(n);
     statement(
-        group.devices,
-        [&](size_t d) -> const Statement & { return group.calls[d][n]; },
-        /*isFirst=*/n == 0 && llvm::all_of(group.gaps, [](const auto &gaps) {
-          return gaps[0].empty();
+        everyone,
+        [&](size_t at) -> const Statement & {
+          return group.members[at].calls[n];
+        },
+        /*isFirst=*/n == 0 && llvm::all_of(group.members, [](const auto &each) {
+          return each.gaps[0].empty();
         }));
   }
   gap(count);

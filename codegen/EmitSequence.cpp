@@ -2,11 +2,10 @@
 
 #include "codegen/EmitSequence.h"
 #include "codegen/EmitFunction.h"
-#include "codegen/Segments.h"
+#include "codegen/Loops.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <set>
@@ -22,95 +21,63 @@ public:
   SequenceEmitter(SequenceOp sequence, ProgramNames &names,
                   NumberTables &tables, CppWriter &out)
       : sequence(sequence), names(names), tables(tables), out(out),
-        isMulti(names.devices.size() > 1) {}
+        isMulti(names.devices.size() > 1), usesMachine(!names.events.empty()) {}
   LogicalResult run(StringRef cppName);
 
 private:
   void numberEvents();
-  FailureOr<std::vector<Group>> groupsOf(const Segment &segment);
-  std::string nameOf(const Segment &segment, const Group &group, bool only);
+  std::string nameOf(const Group &group, bool only);
+  void step(const Step &step, const std::string &function, bool hasMicroBatches,
+            const std::string &microBatch);
+  void loop(const Loop &loop, ArrayRef<std::string> functions,
+            ArrayRef<Group> groups);
 
   SequenceOp sequence;
   ProgramNames &names;
   NumberTables &tables;
   CppWriter &out;
-  const bool isMulti;
-  llvm::DenseMap<StringAttr, int> recorder; ///< device that records an event
+  const bool isMulti, usesMachine;
   NameTable functions;
 };
 
 } // namespace
 
 /// Numbers events so that those recorded behind counterpart calls are
-/// consecutive, by device: then an event's number is a linear function of the
-/// device.
+/// consecutive, by device and micro-batch: then an event's number is a linear
+/// function of these.
 void SequenceEmitter::numberEvents() {
-  llvm::MapVector<StringRef, std::map<int, std::vector<EventOp>>> made;
+  using OfDevice = std::multimap<int64_t, EventOp>; // by number in the series
+  llvm::MapVector<StringRef, std::map<int, OfDevice>> made;
   for (auto record : sequence.getBody().getOps<RecordOp>()) {
-    StringRef tensor;
+    BufferOp tensor;
     if (auto call = dyn_cast_or_null<CallOp>(record->getPrevNode()))
       for (Attribute out : call.getOuts())
-        if (auto name = dyn_cast<FlatSymbolRefAttr>(out);
-            name && tensor.empty())
-          tensor = names.counterparts.nameOf(
-              names.symbols.lookup<BufferOp>(name.getValue()));
-    recorder[record.getEventAttr().getAttr()] = deviceOf(record, names);
-    made[tensor][deviceOf(record, names)].push_back(
-        names.symbols.lookup<EventOp>(record.getEvent()));
+        if (auto name = dyn_cast<FlatSymbolRefAttr>(out); name && !tensor)
+          tensor = names.symbols.lookup<BufferOp>(name.getValue());
+    StringRef series;
+    int64_t number = 0;
+    if (tensor) {
+      series = names.counterparts.seriesOf(tensor).name;
+      number = names.counterparts.seriesOf(tensor).number;
+    }
+    made[series][deviceOf(record, names)].insert(
+        {number, names.symbols.lookup<EventOp>(record.getEvent())});
   }
-  for (auto &[tensor, devices] : made)
+  for (auto &[series, devices] : made)
     for (auto &[device, events] : devices)
-      for (EventOp event : events)
+      for (auto [number, event] : events)
         names.numberEvent(event);
 }
 
-FailureOr<std::vector<Group>>
-SequenceEmitter::groupsOf(const Segment &segment) {
-  llvm::MapVector<std::string, Group, std::map<std::string, unsigned>> groups;
-  for (auto [device, ops] : llvm::enumerate(segment.ops)) {
-    if (ops.empty())
-      continue;
-    StatementBuilder builder(names, device);
-    for (Operation *op : ops) {
-      int64_t number = 0, by = 0;
-      TypeSwitch<Operation *>(op).Case<RecordOp, WaitOp>([&](auto sync) {
-        number =
-            names.eventNumber(names.symbols.lookup<EventOp>(sync.getEvent()));
-        by = recorder.lookup(sync.getEventAttr().getAttr());
-      });
-      if (failed(builder.add(op, number, by)))
-        return failure();
-    }
-    std::vector<Statement> calls;
-    std::vector<Gap> gaps(1);
-    std::string shape;
-    for (Statement &each : builder.take())
-      if (each.kind == Statement::record || each.kind == Statement::wait) {
-        gaps.back().push_back(std::move(each));
-      } else {
-        shape += each.shape();
-        calls.push_back(std::move(each));
-        gaps.emplace_back();
-      }
-    Group &group = groups[shape];
-    group.devices.push_back(device);
-    group.calls.push_back(std::move(calls));
-    group.gaps.push_back(std::move(gaps));
-  }
-  std::vector<Group> found;
-  for (auto &[shape, group] : groups)
-    found.push_back(std::move(group));
-  return found;
-}
-
-/// The first and last layer of the calls of a group.
+/// The first layer of the calls of a group, and the last that is another.
 static std::pair<StringRef, StringRef> layersOf(const Group &group) {
   StringRef first, last;
-  for (const Statement &statement : group.calls[0])
+  for (const Statement &statement : group.members[0].calls)
     if (statement.kind == Statement::layer) {
-      last = statement.callee;
       if (first.empty())
-        first = last;
+        first = statement.callee;
+      if (last.empty() || first != statement.callee)
+        last = statement.callee;
     }
   return {first, last};
 }
@@ -145,45 +112,116 @@ static StringRef commentOf(Section section, bool isTraining) {
 
 /// The name of a group's function: "train_step_forward" if it is the only one
 /// of its section, else with its layers, "train_step_forward_conv1_to_conv5".
-std::string SequenceEmitter::nameOf(const Segment &segment, const Group &group,
-                                    bool only) {
+std::string SequenceEmitter::nameOf(const Group &group, bool only) {
   std::string name =
-      (sequence.getSymName() + "_" + ::nameOf(segment.section)).str();
+      (sequence.getSymName() + "_" + ::nameOf(group.section)).str();
   auto [first, last] = layersOf(group);
   if (!only && !first.empty())
     name += ("_" + first + (first == last ? "" : "_to_" + last)).str();
   return functions.fresh(name);
 }
 
-LogicalResult SequenceEmitter::run(StringRef cppName) {
-  const bool usesMachine = !names.events.empty();
-  numberEvents();
-  std::vector<Segment> segments = segmentsOf(sequence, names);
-  bool isTraining = llvm::any_of(segments, [](const Segment &segment) {
-    return segment.section != Section::forward;
-  });
-  std::vector<std::pair<Segment *, Group>> groups;
-  std::map<Section, int> counts;
-  for (Segment &segment : segments) {
-    FailureOr<std::vector<Group>> found = groupsOf(segment);
-    if (failed(found))
-      return failure();
-    counts[segment.section] += found->size();
-    for (Group &group : *found)
-      groups.push_back({&segment, std::move(group)});
+/// Prints the call of a function on the devices of a step.
+void SequenceEmitter::step(const Step &step, const std::string &function,
+                           bool hasMicroBatches,
+                           const std::string &microBatch) {
+  int64_t first = step.devices.front(), end = step.devices.back() + 1;
+  bool isLoop = step.devices.size() > 1;
+  bool inRow = end - first == static_cast<int64_t>(step.devices.size());
+  if (isLoop)
+    out.line(
+        "for (" +
+        (inRow
+             ? llvm::formatv("int64_t i = {0}; i < {1}; ++i", first, end).str()
+             : "int64_t i : " + braced(step.devices)) +
+        ")");
+  std::vector<CppArgument> arguments;
+  if (usesMachine)
+    arguments.push_back(CppArgument("machine"));
+  if (isMulti) {
+    arguments.push_back(CppArgument("gpu"));
+    arguments.push_back(CppArgument(isLoop ? "i" : std::to_string(first)));
+  } else {
+    arguments.push_back(CppArgument("d"));
   }
-  std::vector<std::pair<std::string, std::vector<int64_t>>> calls;
+  if (hasMicroBatches)
+    arguments.push_back(CppArgument(microBatch));
+  if (isLoop)
+    out.indent();
+  out.call(function, arguments);
+  if (isLoop)
+    out.dedent();
+}
+
+void SequenceEmitter::loop(const Loop &loop, ArrayRef<std::string> functions,
+                           ArrayRef<Group> groups) {
+  int64_t first = loop.steps[0].microBatch;
+  bool isLoop = loop.times > 1;
+  bool isBraced = loop.steps.size() > 1 || loop.steps[0].devices.size() > 1;
+  if (isLoop) {
+    std::string next =
+        loop.advance == 1 ? "++m" : "m += " + std::to_string(loop.advance);
+    out.line(llvm::formatv("for (int64_t m = {0}; m < {1}; {2}){3}", first,
+                           first + loop.times * loop.advance, next,
+                           isBraced ? " {" : "")
+                 .str());
+    out.indent();
+  }
+  for (const Step &each : loop.steps) {
+    int64_t ahead = each.microBatch - first;
+    std::string microBatch = !isLoop      ? std::to_string(each.microBatch)
+                             : ahead == 0 ? "m"
+                             : ahead > 0  ? "m + " + std::to_string(ahead)
+                                          : "m - " + std::to_string(-ahead);
+    step(each, functions[each.group], groups[each.group].hasMicroBatches(),
+         microBatch);
+  }
+  if (isLoop) {
+    out.dedent();
+    if (isBraced)
+      out.line("}");
+  }
+}
+
+/// About how many lines a text has: functions and their calls.
+static size_t linesOf(const Grouping &grouping) {
+  constexpr size_t frame = 6; // of a function
+  size_t lines = 0;
+  for (const Group &group : grouping.groups)
+    lines += frame + group.members[0].calls.size();
+  for (const Loop &loop : rollUp(grouping.steps))
+    lines += loop.steps.size() + (loop.times > 1 ? 2 : 0);
+  return lines;
+}
+
+LogicalResult SequenceEmitter::run(StringRef cppName) {
+  numberEvents();
+  FailureOr<Grouping> plain = groupsOf(sequence, names, /*byMicroBatch=*/false);
+  FailureOr<Grouping> folded = groupsOf(sequence, names, /*byMicroBatch=*/true);
+  if (failed(plain) || failed(folded))
+    return failure();
+  // Micro-batches get functions of their own where that makes the text shorter:
+  // not where each layer does all of them before the next begins.
+  const Grouping &grouping =
+      linesOf(*folded) < linesOf(*plain) ? *folded : *plain;
+
+  bool isTraining = false;
+  std::map<Section, int> counts;
+  for (const Group &group : grouping.groups) {
+    isTraining |= group.section != Section::forward;
+    ++counts[group.section];
+  }
   std::set<Section> begun;
-  for (auto &[segment, group] : groups) {
-    std::string name =
-        nameOf(*segment, group, /*only=*/counts[segment->section] == 1);
+  std::vector<std::string> functionNames;
+  for (const Group &group : grouping.groups) {
+    functionNames.push_back(nameOf(group, /*only=*/counts[group.section] == 1));
     auto [first, last] = layersOf(group);
     std::string comment =
-        begun.insert(segment->section).second
-            ? commentOf(segment->section, isTraining).str()
+        begun.insert(group.section).second
+            ? commentOf(group.section, isTraining).str()
             : (first + (first == last ? "" : " to " + last) + ".").str();
-    emitFunction(name, comment, group, usesMachine, names, tables, out);
-    calls.push_back({name, group.devices});
+    emitFunction(functionNames.back(), comment, group, usesMachine, names,
+                 tables, out);
   }
 
   out.line(("void " + cppName + "(Machine &machine) {").str());
@@ -194,23 +232,8 @@ LogicalResult SequenceEmitter::run(StringRef cppName) {
                  .str());
   else
     out.line("Device d(machine);");
-  const std::string machine = usesMachine ? "machine, " : "";
-  for (auto &[name, devices] : calls) {
-    int64_t first = devices.front(), end = devices.back() + 1;
-    bool inRow = end - first == static_cast<int64_t>(devices.size());
-    if (!isMulti) {
-      out.line(name + "(" + machine + "d);");
-    } else if (devices.size() == 1) {
-      out.line(name + "(" + machine + "gpu, " + std::to_string(first) + ");");
-    } else {
-      std::string range =
-          inRow
-              ? llvm::formatv("int64_t i = {0}; i < {1}; ++i", first, end).str()
-              : "int64_t i : " + braced(devices);
-      out.line("for (" + range + ")");
-      out.line("  " + name + "(" + machine + "gpu, i);");
-    }
-  }
+  for (const Loop &each : rollUp(grouping.steps))
+    loop(each, functionNames, grouping.groups);
   out.dedent();
   out.line("}");
   out.line();

@@ -1,10 +1,12 @@
 //===- EmitSequence.h - The functions of a sequence -------------*- C++ -*-===//
 //
-// Prints a sequence as functions that devices share, and the function that
-// calls these. The sequence is cut into segments (Segments.h). Within a segment
-// no device waits for another, so that it may be printed device by device;
-// devices of a segment whose statements differ in numbers only (offsets, peers,
-// events) are a group and share one function of the device's number `i`.
+// Prints a sequence as functions that devices and micro-batches share, and the
+// function that calls these. What shares a function is a group (Groups.h): it
+// differs in numbers only (offsets, peers, events), which become expressions of
+// the device's number `i` and the micro-batch's `m`.
+//
+// Decides whether micro-batches get functions of their own: where that makes
+// the text shorter.
 //
 // Does not decide what a statement says (Statements.h), nor the layout of a
 // function (EmitFunction.h).

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Phrase.h"
 #include "codegen/ProgramNames.h"
 #include "codegen/ProgramTables.h"
 #include "ir/train/Expression.h"
@@ -62,14 +63,17 @@ private:
     std::vector<int64_t> zeros(buffer.getTensorType().getRank(), 0);
     return arrayOf(buffer, "exec.begin", zeros).vec();
   }
+  std::string refOf(BufferOp buffer, const std::string &offset) {
+    return llvm::formatv(
+        "refOf({0}, {1}, DType::{2}, {3})", names.deviceOf(buffer.getDevice()),
+        offset, elementName(buffer), braced(buffer.getTensorType().getShape()));
+  }
   std::string refOf(BufferOp buffer) {
-    return llvm::formatv("refOf({0}, {1}, DType::{2}, {3})",
-                         names.deviceOf(buffer.getDevice()),
-                         names.offsetOf(buffer), elementName(buffer),
-                         braced(buffer.getTensorType().getShape()));
+    return refOf(buffer, std::to_string(names.offsetOf(buffer)));
   }
   void exportTable();
   void globalTensor(StringRef field, Role role);
+  void addTiles(StringRef field, ArrayRef<BufferOp> tiles);
 
   ProgramNames &names;
   CppWriter &out;
@@ -144,6 +148,61 @@ void TableEmitter::exportTable() {
   out.line();
 }
 
+/// Prints where the tiles of a global tensor lie. Many tiles in a row that
+/// differ in offset and first element only, each by a linear function, become a
+/// loop.
+void TableEmitter::addTiles(StringRef field, ArrayRef<BufferOp> tiles) {
+  constexpr size_t worthIt = 4;
+  while (!tiles.empty()) {
+    size_t count = 1;
+    auto stepOf = [&](size_t n, auto of) {
+      return of(tiles[n]) - of(tiles[n - 1]);
+    };
+    auto offset = [&](BufferOp tile) { return names.offsetOf(tile); };
+    auto begin = [&](BufferOp tile) {
+      std::vector<int64_t> all = beginOf(tile);
+      return all.empty() ? 0 : all[0];
+    };
+    auto rest = [&](BufferOp tile) {
+      std::vector<int64_t> all = beginOf(tile);
+      if (!all.empty())
+        all[0] = 0;
+      return std::tuple(tile.getDevice(), tile.getTensorType(), all);
+    };
+    while (count < tiles.size() && rest(tiles[count]) == rest(tiles[0]) &&
+           stepOf(count, offset) == stepOf(1, offset) &&
+           stepOf(count, begin) == stepOf(1, begin))
+      ++count;
+    bool isLoop = count >= worthIt;
+    if (!isLoop)
+      count = 1;
+    Variable m{"m", int64_t(count), {}};
+    std::vector<int64_t> offsets, begins;
+    for (BufferOp tile : tiles.take_front(count)) {
+      m.at.push_back(m.at.size());
+      offsets.push_back(offset(tile));
+      begins.push_back(begin(tile));
+    }
+    NumberTables none;
+    std::vector<std::string> first;
+    for (int64_t index : beginOf(tiles[0]))
+      first.push_back(std::to_string(index));
+    if (!first.empty())
+      first[0] = expressionFor({m}, begins, none);
+    if (isLoop) {
+      out.line("for (int64_t m = 0; m < " + std::to_string(count) + "; ++m)");
+      out.indent();
+    }
+    out.call("addTile",
+             {CppArgument(("program." + field).str()),
+              CppArgument(refOf(tiles[0], expressionFor({m}, offsets, none))),
+              CppArgument(first)});
+    if (isLoop)
+      out.dedent();
+    tiles = tiles.drop_front(count);
+  }
+}
+
 void TableEmitter::globalTensor(StringRef field, Role role) {
   for (auto &[name, global] : io) {
     BufferOp first = global.tiles.front();
@@ -152,10 +211,7 @@ void TableEmitter::globalTensor(StringRef field, Role role) {
     ArrayRef<int64_t> dims = globalDims(first);
     out.assignment(("program." + field + ".name").str(), quoted(name));
     out.assignment(("program." + field + ".dims").str(), braced(dims));
-    for (BufferOp tile : global.tiles)
-      out.call("addTile",
-               {CppArgument(("program." + field).str()),
-                CppArgument(refOf(tile)), CppArgument(braced(beginOf(tile)))});
+    addTiles(field, global.tiles);
   }
 }
 

@@ -27,7 +27,7 @@ static const StringRef keywords[] = {
     // The struct of a device and the functions over it.
     "Device", "DeviceMemory", "Dims", "Gpus", "Lane", "Machine", "Program",
     "StepScalars", "Tensor", "Tensors", "arena", "each", "everybody",
-    "everyDevice", "f32", "i", "i32", "int64_t", "k", "kernels", "lwcc",
+    "everyDevice", "f32", "i", "i32", "int64_t", "k", "kernels", "lwcc", "m",
     "machine", "main", "others", "part", "rows", "rt", "std", "u8", "uint64_t",
     "view",
     // Macros.

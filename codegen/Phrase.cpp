@@ -1,4 +1,4 @@
-//===- Phrase.cpp - Text with numbers that devices differ in --------------===//
+//===- Phrase.cpp - Text whose numbers are kept apart ---------------------===//
 
 #include "codegen/Phrase.h"
 
@@ -69,9 +69,10 @@ static std::string linear(ArrayRef<std::pair<int64_t, StringRef>> terms,
   return text;
 }
 
-std::string lwcc::expressionFor(StringRef variable, ArrayRef<int64_t> at,
-                                ArrayRef<int64_t> values,
-                                NumberTables &tables) {
+/// An expression of one variable, whose values `at` ascend.
+static std::string ofOneVariable(StringRef variable, ArrayRef<int64_t> at,
+                                 ArrayRef<int64_t> values,
+                                 NumberTables &tables) {
   auto text = [&](const Line &line) {
     return linear({{line.slope, variable}}, line.start);
   };
@@ -87,6 +88,22 @@ std::string lwcc::expressionFor(StringRef variable, ArrayRef<int64_t> at,
     if (means(low, split) && means(high, at.size() - split))
       return "(" + variable.str() + " < " + std::to_string(at[split]) + " ? " +
              text(*low) + " : " + text(*high) + ")";
+  }
+  // A table of one period, if that comes back often enough to be meant.
+  constexpr size_t periods = 4;
+  for (size_t period = 2; period * periods <= at.size(); ++period) {
+    std::vector<int64_t> table(period, 0);
+    std::vector<bool> isKnown(period, false);
+    bool fits = true;
+    for (auto [x, value] : llvm::zip_equal(at, values)) {
+      size_t place = x % period;
+      fits &= !isKnown[place] || table[place] == value;
+      table[place] = value;
+      isKnown[place] = true;
+    }
+    if (fits)
+      return tables.nameOf(table) + "[" + variable.str() + " % " +
+             std::to_string(period) + "]";
   }
   std::vector<int64_t> table(at.back() + 1, 0);
   for (auto [x, value] : llvm::zip_equal(at, values))
@@ -104,49 +121,99 @@ functionOf(ArrayRef<int64_t> at, ArrayRef<int64_t> values) {
   return function;
 }
 
-std::string lwcc::expressionFor(ArrayRef<int64_t> atI, ArrayRef<int64_t> atK,
-                                ArrayRef<int64_t> values, int64_t count,
-                                NumberTables &tables) {
-  auto split = [](const std::map<int64_t, int64_t> &function) {
-    std::vector<int64_t> at, values;
-    for (auto [x, value] : function) {
-      at.push_back(x);
-      values.push_back(value);
-    }
-    return std::pair(at, values);
-  };
-  for (auto [variable, at] : {std::pair("k", atK), std::pair("i", atI)})
-    if (auto function = functionOf(at, values)) {
-      auto [xs, ys] = split(*function);
-      return expressionFor(variable, xs, ys, tables);
-    }
-  // The plane through the first point and one that differs from it in each
-  // variable.
-  int64_t slopeI = 0, slopeK = 0;
-  for (size_t n = 1; n < values.size(); ++n) {
-    int64_t di = atI[n] - atI[0], dk = atK[n] - atK[0];
-    int64_t rise = values[n] - values[0];
-    if (di == 0 && dk != 0 && slopeK == 0)
-      slopeK = rise / dk;
-  }
-  for (size_t n = 1; n < values.size(); ++n)
-    if (int64_t di = atI[n] - atI[0]; di != 0) {
-      slopeI = (values[n] - values[0] - slopeK * (atK[n] - atK[0])) / di;
+/// The plane through all points, if there is one: the slope of each variable,
+/// then the constant.
+static std::optional<std::vector<int64_t>>
+planeThrough(ArrayRef<Variable> variables, ArrayRef<int64_t> values) {
+  std::vector<int64_t> slopes(variables.size(), 0);
+  // The slope of the last variable shows where only it differs from the first
+  // point, that of the one before where they two do, and so on.
+  for (size_t v = variables.size(); v-- > 0;)
+    for (size_t n = 1; n < values.size(); ++n) {
+      int64_t run = variables[v].at[n] - variables[v].at[0];
+      bool isAlone = run != 0;
+      for (size_t w = 0; w < v; ++w)
+        isAlone &= variables[w].at[n] == variables[w].at[0];
+      if (!isAlone)
+        continue;
+      int64_t rise = values[n] - values[0];
+      for (size_t w = v + 1; w < variables.size(); ++w)
+        rise -= slopes[w] * (variables[w].at[n] - variables[w].at[0]);
+      slopes[v] = rise / run;
       break;
     }
-  int64_t rest = values[0] - slopeI * atI[0] - slopeK * atK[0];
-  bool isPlane = true;
+  auto at = [&](size_t n) {
+    int64_t sum = 0;
+    for (auto [variable, slope] : llvm::zip_equal(variables, slopes))
+      sum += slope * variable.at[n];
+    return sum;
+  };
+  int64_t rest = values[0] - at(0);
   for (size_t n = 0; n < values.size(); ++n)
-    isPlane &= slopeI * atI[n] + slopeK * atK[n] + rest == values[n];
-  if (isPlane)
-    return linear({{slopeI, "i"}, {slopeK, "k"}}, rest);
-  std::vector<int64_t> table;
-  for (size_t n = 0; n < values.size(); ++n) {
-    size_t index = atI[n] * count + atK[n];
-    table.resize(std::max(table.size(), index + 1), 0);
-    table[index] = values[n];
+    if (at(n) + rest != values[n])
+      return std::nullopt;
+  slopes.push_back(rest);
+  return slopes;
+}
+
+/// A look-up in a table over some variables, if these determine the values.
+static std::optional<std::string> lookUp(ArrayRef<const Variable *> variables,
+                                         ArrayRef<int64_t> values,
+                                         NumberTables &tables) {
+  std::vector<int64_t> strides(variables.size(), 1);
+  for (size_t v = variables.size() - 1; v-- > 0;)
+    strides[v] = strides[v + 1] * variables[v + 1]->count;
+  std::map<int64_t, int64_t> table;
+  for (auto [n, value] : llvm::enumerate(values)) {
+    int64_t index = 0;
+    for (auto [variable, stride] : llvm::zip_equal(variables, strides))
+      index += stride * variable->at[n];
+    if (table.try_emplace(index, value).first->second != value)
+      return std::nullopt;
   }
-  return tables.nameOf(table) + "[" + linear({{count, "i"}, {1, "k"}}, 0) + "]";
+  std::vector<int64_t> numbers(table.rbegin()->first + 1, 0);
+  for (auto [index, value] : table)
+    numbers[index] = value;
+  std::vector<std::pair<int64_t, StringRef>> terms;
+  for (auto [variable, stride] : llvm::zip_equal(variables, strides))
+    terms.push_back({stride, variable->name});
+  return tables.nameOf(numbers) + "[" + linear(terms, 0) + "]";
+}
+
+std::string lwcc::expressionFor(ArrayRef<Variable> variables,
+                                ArrayRef<int64_t> values,
+                                NumberTables &tables) {
+  for (const Variable &variable : llvm::reverse(variables))
+    if (auto function = functionOf(variable.at, values)) {
+      std::vector<int64_t> at, of;
+      for (auto [x, value] : *function) {
+        at.push_back(x);
+        of.push_back(value);
+      }
+      return ofOneVariable(variable.name, at, of, tables);
+    }
+  if (auto plane = planeThrough(variables, values)) {
+    std::vector<std::pair<int64_t, StringRef>> terms;
+    for (auto [n, variable] : llvm::enumerate(variables))
+      terms.push_back({(*plane)[n], variable.name});
+    return linear(terms, plane->back());
+  }
+  // The fewest variables that determine the values.
+  for (size_t left = 0; left < variables.size() && variables.size() > 2;
+       ++left) {
+    llvm::SmallVector<const Variable *> some;
+    for (auto [v, variable] : llvm::enumerate(variables))
+      if (v != left)
+        some.push_back(&variable);
+    if (auto text = lookUp(some, values, tables))
+      return *text;
+  }
+  llvm::SmallVector<const Variable *> all;
+  for (const Variable &variable : variables)
+    all.push_back(&variable);
+  auto text = lookUp(all, values, tables);
+  assert(text && "points differ in a variable");
+  return *text;
 }
 
 //===----------------------------------------------------------------------===//

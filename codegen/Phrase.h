@@ -2,9 +2,9 @@
 //
 // A Phrase is the text of a statement without its numbers, and the numbers.
 // Statements.h makes the phrases of every device. If those of several devices
-// have the same shape, EmitFunction.cpp prints the text once, with each number
-// as an expression of the device's index: a constant, a linear function, two
-// linear pieces, or a look-up in a table.
+// or micro-batches have the same shape, EmitFunction.cpp prints the text once,
+// with each number as an expression of the device's index and the micro-batch:
+// a constant, a linear function, two linear pieces, or a look-up in a table.
 //
 // Decides which of these expressions is taken: the first that fits. Does not
 // know what the numbers mean.
@@ -38,17 +38,17 @@ private:
   std::vector<std::pair<std::string, std::vector<int64_t>>> tables;
 };
 
-/// A C++ expression over `variable` that is values[n] where `variable` is
-/// at[n]. `at` is ascending.
-std::string expressionFor(llvm::StringRef variable, llvm::ArrayRef<int64_t> at,
-                          llvm::ArrayRef<int64_t> values, NumberTables &tables);
+/// A variable of the emitted text, and its value at each of some points.
+struct Variable {
+  llvm::StringRef name;
+  int64_t count; ///< all values are below it
+  std::vector<int64_t> at;
+};
 
-/// A C++ expression over the variables "i" and "k" that is values[n] where i is
-/// atI[n] and k is atK[n]. All k are below `count`.
-std::string expressionFor(llvm::ArrayRef<int64_t> atI,
-                          llvm::ArrayRef<int64_t> atK,
-                          llvm::ArrayRef<int64_t> values, int64_t count,
-                          NumberTables &tables);
+/// A C++ expression over the variables that is values[n] at point n. Tables are
+/// laid out with the first variable outermost.
+std::string expressionFor(llvm::ArrayRef<Variable> variables,
+                          llvm::ArrayRef<int64_t> values, NumberTables &tables);
 
 /// Text with numbers in it, kept apart.
 class Phrase {

@@ -37,32 +37,51 @@ ProgramNames::ProgramNames(ProgramOp program)
 void ProgramNames::nameMembers() {
   std::map<std::tuple<std::string, const void *, int64_t>, size_t> known;
   NameTable taken;
-  auto memberFor = [&](StringRef local, const void *type, int64_t rank) {
+  auto memberFor = [&](StringRef name, const void *type,
+                       int64_t rank) -> DeviceMember & {
     auto [entry, isNew] =
-        known.try_emplace({local.str(), type, rank}, members.size());
+        known.try_emplace({name.str(), type, rank}, members.size());
     if (isNew)
-      members.push_back({taken.fresh(local), {}, {}});
-    return entry->second;
+      members.push_back({taken.fresh(name), {}, {}});
+    return members[entry->second];
   };
   for (LaneOp lane : lanes) {
-    size_t m = memberFor(counterparts.nameOf(lane), this, 0);
-    members[m].lanes.resize(devices.size());
-    members[m].lanes[deviceOf(lane.getDevice())] = lane;
-    member[lane] = members[m].name;
+    DeviceMember &of = memberFor(counterparts.nameOf(lane), this, 0);
+    of.lanes.resize(devices.size());
+    of.lanes[deviceOf(lane.getDevice())] = lane;
+    member[lane] = of.name;
   }
   for (BufferOp buffer : buffers) {
     if (rowsOf(buffer) || buffer.getWindow())
       continue;
     RankedTensorType type = buffer.getTensorType();
-    StringRef device = buffer.getDevice();
-    size_t m =
-        memberFor(counterparts.nameOf(buffer),
-                  type.getElementType().getAsOpaquePointer(), type.getRank());
-    members[m].buffers.resize(devices.size());
-    assert(!members[m].buffers[deviceOf(device)] && "unique on a device");
-    members[m].buffers[deviceOf(device)] = buffer;
-    member[buffer] = members[m].name;
+    const OfSeries &series = counterparts.seriesOf(buffer);
+    DeviceMember &of =
+        memberFor(series.name, type.getElementType().getAsOpaquePointer(),
+                  type.getRank());
+    of.buffers.resize(devices.size());
+    auto &own = of.buffers[deviceOf(buffer.getDevice())];
+    // Times are counted anew, as some may be no members. Tiles keep their
+    // numbers: those of two tensors belong together.
+    size_t number = buffer.getTileAttr() ? series.number : own.size();
+    own.resize(std::max(own.size(), number + 1));
+    assert(!own[number] && "unique on a device");
+    own[number] = buffer;
+    member[buffer] = of.name;
+    elements[buffer] = number;
   }
+  for (const DeviceMember &of : members)
+    if (!of.isArray())
+      for (const auto &own : of.buffers)
+        for (BufferOp buffer : own)
+          elements.erase(buffer);
+}
+
+std::optional<int64_t> ProgramNames::elementOf(BufferOp buffer) const {
+  auto found = elements.find(buffer);
+  if (found == elements.end())
+    return std::nullopt;
+  return found->second;
 }
 
 std::optional<Rows> ProgramNames::rowsOf(BufferOp buffer) {

@@ -15,6 +15,9 @@
 #include "codegen/Names.h"
 #include "ir/exec/Counterparts.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
 #include <optional>
 #include <vector>
@@ -23,13 +26,18 @@ namespace lwcc {
 
 class NumberTables;
 
-/// A member of struct Device: counterparts, that is a buffer or lane of each
-/// device that has one. Counterparts that differ in element type or rank are
-/// different members.
+/// A member of struct Device: a lane of each device that has one, or a series
+/// of buffers of each (ir/exec/Counterparts.h). Series that differ in element
+/// type or rank are different members.
 struct DeviceMember {
   std::string name;
-  std::vector<exec::BufferOp> buffers; ///< by device, null if it has none
-  std::vector<exec::LaneOp> lanes;     ///< by device, null if it has none
+  std::vector<exec::LaneOp> lanes; ///< by device, null if it has none
+  /// By device and number; null where a device has none.
+  std::vector<std::vector<exec::BufferOp>> buffers;
+  /// Whether it is an array of tensors: a device has several of the series.
+  bool isArray() const {
+    return llvm::any_of(buffers, [](const auto &of) { return of.size() > 1; });
+  }
 };
 
 /// A buffer that is whole rows of another: elements [begin, end) of the other's
@@ -67,6 +75,8 @@ struct ProgramNames {
   /// makes the texts of devices more alike.
   std::optional<Rows> rowsOf(exec::BufferOp buffer);
   const std::string &memberOf(mlir::Operation *op) { return member.at(op); }
+  /// The index of a buffer in its member, if that is an array.
+  std::optional<int64_t> elementOf(exec::BufferOp buffer) const;
   /// Gives an event the next number. EmitSequence.cpp calls it in the order
   /// that makes the numbers of counterparts consecutive.
   void numberEvent(exec::EventOp event) {
@@ -85,6 +95,7 @@ private:
   std::map<mlir::Operation *, int64_t> eventNumbers;
   std::map<mlir::Operation *, int> index;
   std::map<mlir::Operation *, std::string> member;
+  llvm::DenseMap<mlir::Operation *, int64_t> elements;
 };
 
 /// The text of an attribute of the program, "" if it has none.

@@ -1,8 +1,9 @@
 //===- Segments.cpp - A sequence cut into segments ------------------------===//
 //
-// Gives each call a level; a segment is the calls of one level and section. A
-// lane's level rises where it waits for an event that another device, or
-// another section of its own device, has recorded.
+// Gives each unit a level; a segment is the units of one level and section, or
+// of a task. A lane's level rises where it waits for an event that another
+// device, or another section of its own device, has recorded, and where a task
+// begins or ends.
 //
 // Devices that do the same may rise at different calls: one adds what all of
 // them made, the others fetch the sum. So counterpart calls are put on one
@@ -14,8 +15,6 @@
 
 #include "codegen/Segments.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include <algorithm>
 #include <set>
 
@@ -23,38 +22,22 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
-static LaneOp laneOf(Operation *op, ProgramNames &names) {
-  FlatSymbolRefAttr lane = TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
-                               .Case<CallOp, RecordOp, WaitOp>(
-                                   [](auto o) { return o.getLaneAttr(); })
-                               .Default(FlatSymbolRefAttr());
-  return lane ? names.symbols.lookup<LaneOp>(lane.getAttr()) : LaneOp();
-}
-
-int lwcc::deviceOf(Operation *op, ProgramNames &names) {
-  LaneOp lane = laneOf(op, names);
-  return lane ? names.deviceOf(lane.getDevice()) : 0;
-}
-
 namespace {
-
-/// A call or record, with the waits in front of it on its lane.
-struct Unit {
-  std::vector<Operation *> ops;
-  int device = 0;
-  int lane = 0;
-  Section section = Section::forward;
-  int kind = -1;          ///< of a call: equal for counterparts
-  std::vector<int> waits; ///< units that record the events it waits for
-  size_t level = 0;
-};
 
 /// Finds the segments of one sequence.
 class Cutter {
 public:
-  Cutter(SequenceOp sequence, ProgramNames &names)
-      : sequence(sequence), names(names) {
-    collect();
+  Cutter(SequenceOp sequence, ProgramNames &names, bool byMicroBatch)
+      : names(names), units(unitsOf(sequence, names, byMicroBatch)),
+        levels(units.size(), 0) {
+    int kinds = 0;
+    for (const Unit &unit : units)
+      kinds = std::max(kinds, unit.kind + 1);
+    makers.resize(kinds);
+    for (const Unit &unit : units)
+      if (unit.kind >= 0)
+        makers[unit.kind].insert(unit.device);
+    leastLevel.assign(kinds, 0);
     // If devices do the same in different orders, levels need not settle. Then
     // each lane rises only where it has to.
     bool settled = names.devices.size() > 1 && settle();
@@ -65,10 +48,12 @@ public:
   }
 
   std::vector<Segment> segments() const {
-    std::map<std::pair<size_t, Section>, Segment> found;
-    for (const Unit &unit : units) {
-      Segment &segment = found[{unit.level, unit.section}];
+    assert(areOrdered() && "a segment waits for a later one");
+    std::map<Key, Segment> found;
+    for (auto [number, unit] : llvm::enumerate(units)) {
+      Segment &segment = found[keyOf(number)];
       segment.section = unit.section;
+      segment.microBatch = unit.microBatch;
       segment.ops.resize(names.devices.size());
       llvm::append_range(segment.ops[unit.device], unit.ops);
     }
@@ -79,6 +64,21 @@ public:
   }
 
 private:
+  /// Segments are printed in the order of their keys.
+  using Key = std::tuple<size_t, Section, int64_t, int>;
+  Key keyOf(int unit) const {
+    const Unit &of = units[unit];
+    return {levels[unit], of.section, of.microBatch, of.task};
+  }
+  bool areOrdered() const;
+
+  /// Where a lane stands while levels are computed.
+  struct LaneState {
+    size_t level = 0;
+    Section section = Section::forward;
+    int task = -1;
+  };
+
   /// Raises levels until counterparts agree; false if they do not after
   /// maxPasses. Real programs take a few passes.
   bool settle() {
@@ -89,83 +89,50 @@ private:
     return false;
   }
 
-  void collect();
-  Section sectionOf(CallOp call, LaneOp lane, Section before) const;
-  std::string kindOf(CallOp call);
   bool raise(bool together);
+  size_t leastOf(const Unit &unit, const LaneState &lane) const;
 
-  SequenceOp sequence;
   ProgramNames &names;
   std::vector<Unit> units;
-  size_t kinds = 0;
+  std::vector<size_t> levels;        ///< by unit
   std::vector<std::set<int>> makers; ///< by kind of call: its devices
   std::vector<size_t> leastLevel;    ///< by kind of call
 };
 
 } // namespace
 
-/// The forward section of a lane ends at its first call of another phase.
-Section Cutter::sectionOf(CallOp call, LaneOp lane, Section before) const {
-  if (lane.isCopy() && call.getPhase() == Phase::update)
-    return Section::update;
-  bool forward =
-      before == Section::forward && call.getPhase() == Phase::forward;
-  return forward ? Section::forward : Section::backward;
-}
-
-/// The text that a call has in common with its counterparts: function, layer,
-/// phase and first result.
-std::string Cutter::kindOf(CallOp call) {
-  std::string kind = (call.getCallee() + " " + call.getLayer() + " " +
-                      phaseName(call.getPhase()))
-                         .str();
-  for (Attribute out : call.getOuts())
-    if (auto name = dyn_cast<FlatSymbolRefAttr>(out))
-      return kind + " " +
-             names.counterparts
-                 .nameOf(names.symbols.lookup<BufferOp>(name.getValue()))
-                 .str();
-  return kind;
-}
-
-void Cutter::collect() {
-  std::map<std::string, int> numbers;                     // of kinds
-  std::map<std::pair<std::string, int>, int> occurrences; // on a device
-  llvm::DenseMap<StringAttr, int> recordedBy;
-  std::map<int, Section> sections; // by lane
-  Unit unit;
-  for (Operation &op : sequence.getBody().front()) {
-    unit.ops.push_back(&op);
-    if (auto wait = dyn_cast<WaitOp>(op)) {
-      auto recorded = recordedBy.find(wait.getEventAttr().getAttr());
-      assert(recorded != recordedBy.end() && "verified");
-      unit.waits.push_back(recorded->second);
-      continue;
-    }
-    LaneOp lane = laneOf(&op, names);
-    unit.device = names.deviceOf(lane.getDevice());
-    unit.lane = names.indexOf(lane);
-    auto section = sections.try_emplace(unit.lane, Section::forward).first;
-    if (auto call = dyn_cast<CallOp>(op)) {
-      section->second = sectionOf(call, lane, section->second);
-      std::string kind = kindOf(call);
-      kind += " " + std::to_string(occurrences[{kind, unit.device}]++);
-      unit.kind = numbers.try_emplace(kind, numbers.size()).first->second;
-    } else if (auto record = dyn_cast<RecordOp>(op)) {
-      recordedBy[record.getEventAttr().getAttr()] =
-          static_cast<int>(units.size());
-    }
-    unit.section = section->second;
-    units.push_back(std::move(unit));
-    unit = {};
+/// Whether no unit precedes what is before it on its lane or what it waits for.
+/// Units of one device and segment keep their order.
+bool Cutter::areOrdered() const {
+  std::map<int, int> lanes;
+  for (auto [number, unit] : llvm::enumerate(units)) {
+    auto [before, isFirst] = lanes.try_emplace(unit.lane, number);
+    if (keyOf(before->second) > keyOf(number))
+      return false;
+    before->second = number;
+    for (int by : unit.waits)
+      if (by >= int(number) || keyOf(by) > keyOf(number) ||
+          (keyOf(by) == keyOf(number) && units[by].device != unit.device))
+        return false;
   }
-  assert(unit.ops.empty() && "a wait is followed by what waits");
-  kinds = numbers.size();
-  makers.resize(kinds);
-  for (const Unit &each : units)
-    if (each.kind >= 0)
-      makers[each.kind].insert(each.device);
-  leastLevel.assign(kinds, 0);
+  return true;
+}
+
+/// The level that a unit has at least, for what is before it on its lane and
+/// for its waits.
+size_t Cutter::leastOf(const Unit &unit, const LaneState &lane) const {
+  // Sections of one level are printed in the order of the enum.
+  bool rises = unit.task != lane.task || unit.section < lane.section;
+  size_t level = lane.level + (rises ? 1 : 0);
+  for (int number : unit.waits) {
+    const Unit &by = units[number];
+    if (by.task >= 0 && by.task == unit.task)
+      continue;
+    bool elsewhere = by.device != unit.device || by.section != unit.section ||
+                     by.task != unit.task;
+    level = std::max(level, levels[number] + (elsewhere ? 1 : 0));
+  }
+  return level;
 }
 
 /// Computes the level of each unit. With `together` a unit is at least on the
@@ -173,37 +140,44 @@ void Cutter::collect() {
 /// found.
 bool Cutter::raise(bool together) {
   bool changed = false;
-  std::map<int, std::pair<size_t, Section>> lanes;
+  std::map<int, LaneState> lanes;
   std::map<std::pair<int, Section>, int> last; // kind of a section's call
-  for (Unit &unit : units) {
-    auto lane = lanes.try_emplace(unit.lane, 0, Section::forward).first;
-    auto &[level, section] = lane->second;
-    // Sections of one level are printed in the order of the enum.
-    level += unit.section < section;
-    section = unit.section;
-    for (int number : unit.waits) {
-      const Unit &by = units[number];
-      bool elsewhere = by.device != unit.device || by.section != unit.section;
-      level = std::max(level, by.level + (elsewhere ? 1 : 0));
-    }
-    if (together && unit.kind >= 0) {
+  for (size_t begin = 0, end; begin < units.size(); begin = end) {
+    // A unit, or all units of a task: they are side by side.
+    end = begin + 1;
+    while (end < units.size() && units[begin].task >= 0 &&
+           units[end].task == units[begin].task)
+      ++end;
+    size_t level = 0;
+    for (size_t n = begin; n < end; ++n)
+      level = std::max(level, leastOf(units[n], lanes[units[n].lane]));
+    for (size_t n = begin; n < end; ++n) {
+      const Unit &unit = units[n];
+      if (!together || unit.kind < 0)
+        continue;
       auto [before, isFirst] =
           last.try_emplace({unit.device, unit.section}, unit.kind);
       int previous = before->second;
       before->second = unit.kind;
       // Updates are excluded: each device owns other parameters.
-      if (!isFirst && unit.section != Section::update &&
+      if (!isFirst && unit.section != Section::update && unit.task < 0 &&
           makers[previous] != makers[unit.kind])
         level = std::max(level, leastLevel[previous] + 1);
-      changed |= level > leastLevel[unit.kind];
-      level = leastLevel[unit.kind] = std::max(level, leastLevel[unit.kind]);
+      level = std::max(level, leastLevel[unit.kind]);
     }
-    unit.level = level;
+    for (size_t n = begin; n < end; ++n) {
+      if (int kind = units[n].kind; together && kind >= 0) {
+        changed |= level > leastLevel[kind];
+        leastLevel[kind] = level;
+      }
+      levels[n] = level;
+      lanes[units[n].lane] = {level, units[n].section, units[n].task};
+    }
   }
   return changed;
 }
 
-std::vector<Segment> lwcc::segmentsOf(SequenceOp sequence,
-                                      ProgramNames &names) {
-  return Cutter(sequence, names).segments();
+std::vector<Segment> lwcc::segmentsOf(SequenceOp sequence, ProgramNames &names,
+                                      bool byMicroBatch) {
+  return Cutter(sequence, names, byMicroBatch).segments();
 }

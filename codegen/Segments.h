@@ -1,12 +1,9 @@
 //===- Segments.h - A sequence cut into segments ----------------*- C++ -*-===//
 //
 // Cuts a sequence into segments, which are printed one after the other, each as
-// functions that devices share.
-//
-//   section   the forward pass, the backward pass, or the updates that run on
-//             transfer lanes beside it
-//   segment   what each device does in one section between two waits for other
-//             devices or another section
+// functions that devices and micro-batches share: what each device does in one
+// section between two waits for other devices or another section, or one task
+// of a micro-batch (Units.h).
 //
 // In printed order every event is recorded in an earlier segment than that in
 // which another device waits for it. So a segment may be printed device by
@@ -19,25 +16,21 @@
 #ifndef LWCC_CODEGEN_SEGMENTS_H
 #define LWCC_CODEGEN_SEGMENTS_H
 
-#include "codegen/ProgramNames.h"
+#include "codegen/Units.h"
 
 namespace lwcc {
 
-/// The part of a step to which a segment belongs; it is in the names of
-/// functions.
-enum class Section { forward, backward, update };
-
-/// What every device does between two waits for the others.
+/// What every device does between two waits for the others, or a task.
 struct Segment {
   Section section = Section::forward;
+  int64_t microBatch = -1;                         ///< of a task, else -1
   std::vector<std::vector<mlir::Operation *>> ops; ///< by device
 };
 
-/// The segments of a sequence, in the order in which they are printed.
-std::vector<Segment> segmentsOf(exec::SequenceOp sequence, ProgramNames &names);
-
-/// The number of the device on whose lane an op runs.
-int deviceOf(mlir::Operation *op, ProgramNames &names);
+/// The segments of a sequence, in the order in which they are printed. With
+/// `byMicroBatch` each task is one, else there are no tasks.
+std::vector<Segment> segmentsOf(exec::SequenceOp sequence, ProgramNames &names,
+                                bool byMicroBatch);
 
 } // namespace lwcc
 

@@ -32,6 +32,8 @@ Phrase StatementBuilder::tensor(Attribute operand, bool inList) {
     else
       text << "d.";
     text << names.memberOf(of);
+    if (std::optional<int64_t> element = names.elementOf(of))
+      text << "[" << *element << "]";
   };
   auto rows = names.rowsOf(buffer);
   std::optional<ArrayRef<int64_t>> window = buffer.getWindow();
@@ -88,9 +90,11 @@ void StatementBuilder::setRange(ItemList &list) {
     if (d != device)
       peers.push_back(d);
   }
-  list.range = list.devices == all     ? ItemList::everybody
-               : list.devices == peers ? ItemList::others
-                                       : ItemList::few;
+  constexpr size_t tooLong = 8;
+  list.range = list.devices == all            ? ItemList::everybody
+               : list.devices == peers        ? ItemList::others
+               : list.items.size() >= tooLong ? ItemList::many
+                                              : ItemList::few;
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,9 +245,18 @@ std::vector<Statement> StatementBuilder::take() {
 // Shapes
 //===----------------------------------------------------------------------===//
 
+std::vector<int64_t> ItemList::numbers() const {
+  if (range != many)
+    return devices;
+  auto count = llvm::seq<int64_t>(items.size());
+  return {count.begin(), count.end()};
+}
+
 static std::string shapeOf(const ItemList &list) {
-  // An item that stands for many devices has no length.
+  // An item that stands for all devices has no length.
   std::string shape = std::to_string(list.range) + "[";
+  if (list.range == ItemList::many)
+    shape += std::to_string(list.items.size()) + " ";
   if (list.range != ItemList::few)
     return shape + list.items[0].shape() + "]";
   for (const Phrase &item : list.items)

@@ -21,9 +21,12 @@ namespace lwcc {
 struct ItemList {
   std::vector<Phrase> items;
   std::vector<int64_t> devices;
-  /// Whether the items have one shape and belong, in order, to every device or
-  /// to all but this one.
-  enum Range { few, everybody, others } range = few;
+  /// Whether the items have one shape: of every device in order, of all but
+  /// this one, or any number of them.
+  enum Range { few, everybody, others, many } range = few;
+  /// Of a list that is not `few`: for each item the value of the variable over
+  /// which the list is printed, the owner's number or that in the list.
+  std::vector<int64_t> numbers() const;
 };
 
 /// An argument of a call: a phrase or a list.

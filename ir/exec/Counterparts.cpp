@@ -29,6 +29,9 @@ Counterparts::Counterparts(ProgramOp program) {
   struct OfDevice {
     llvm::MapVector<Attribute, int> tiles; ///< how many buffers hold each tile
   };
+  /// What the buffers of one kind on one device have in common.
+  std::map<std::pair<StringRef, std::string>, BufferOp> firstOf;
+  llvm::StringSet<> unlike; ///< kinds with unlike buffers on a device
   std::map<std::pair<StringRef, std::string>, OfDevice> devices;
   llvm::StringMap<size_t> mostTiles; ///< by kind: the most on one device
   struct Entry {
@@ -49,6 +52,11 @@ Counterparts::Counterparts(ProgramOp program) {
       auto &tiles = devices[{buffer.getDevice(), kind}].tiles;
       auto tile = tiles.try_emplace(buffer.getTileAttr(), 0).first;
       mostTiles[kind] = std::max(mostTiles[kind], tiles.size());
+      BufferOp first =
+          firstOf.try_emplace({buffer.getDevice(), kind}, buffer).first->second;
+      if (first.getType() != buffer.getType() ||
+          first.getRole() != buffer.getRole())
+        unlike.insert(kind);
       entries.push_back(
           {buffer, kind, size_t(tile - tiles.begin()), tile->second++});
     }
@@ -67,5 +75,26 @@ Counterparts::Counterparts(ProgramOp program) {
         name = base + "_" + std::to_string(number);
     }
     names[entry.buffer] = name;
+  }
+  // Series: the tiles of a kind, each time that they are made; without tiles,
+  // all times, if these are alike.
+  std::map<std::pair<std::string, int>, std::string> seriesNames;
+  taken.clear();
+  for (Entry &entry : entries) {
+    bool tiles = mostTiles[entry.kind] > 1, times = false;
+    int time = entry.time;
+    if (!entry.buffer.getTileAttr() && !unlike.contains(entry.kind)) {
+      times = true;
+      time = 0;
+    }
+    std::string &name = seriesNames[{entry.kind, time}];
+    if (name.empty()) {
+      name = entry.kind;
+      for (int number = 2; !taken.insert(name).second; ++number)
+        name = entry.kind + "_" + std::to_string(number);
+    }
+    series[entry.buffer] = {name, tiles   ? int64_t(entry.tile)
+                                  : times ? int64_t(entry.time)
+                                          : 0};
   }
 }

@@ -21,6 +21,12 @@
 
 namespace lwcc::exec {
 
+/// One of the buffers that hold, on one device, the tiles of one tensor.
+struct OfSeries {
+  std::string name; ///< "relu1.n", unique among all series
+  int64_t number;   ///< of the buffer on its device, ascending
+};
+
 /// The counterparts of one program, by common names.
 class Counterparts {
 public:
@@ -32,8 +38,14 @@ public:
   /// "compute", "lane1", "transfer".
   llvm::StringRef nameOf(mlir::Operation *op) const { return names.at(op); }
 
+  /// The series to which a buffer belongs: the tiles of a tensor, or what a
+  /// device makes or fetches several times and what is alike (a micro-batch of
+  /// another device's result). Any other buffer is a series of its own.
+  const OfSeries &seriesOf(BufferOp buffer) const { return series.at(buffer); }
+
 private:
   llvm::DenseMap<mlir::Operation *, std::string> names;
+  llvm::DenseMap<mlir::Operation *, OfSeries> series;
 };
 
 } // namespace lwcc::exec

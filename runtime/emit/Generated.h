@@ -49,10 +49,31 @@ protected:
     return view(offset, DType::u8, dims);
   }
 
+  /// Tensors of micro-batches: the n-th lies where digit n of `places` says.
+  /// Digits are 0 to 9, then a to z.
+  Tensors f32(const int64_t *offsets, const char *places, Dims dims) const {
+    return views(offsets, DType::f32, places, dims);
+  }
+  Tensors i32(const int64_t *offsets, const char *places, Dims dims) const {
+    return views(offsets, DType::i32, places, dims);
+  }
+  Tensors u8(const int64_t *offsets, const char *places, Dims dims) const {
+    return views(offsets, DType::u8, places, dims);
+  }
+
 private:
   Tensor view(int64_t offset, DType type, Dims dims) const {
     return {arena + offset, type, dims,
             layoutOf(static_cast<int>(dims.size()))};
+  }
+  Tensors views(const int64_t *offsets, DType type, const char *places,
+                Dims dims) const {
+    Tensors tensors;
+    for (; *places; ++places) {
+      int place = *places <= '9' ? *places - '0' : *places - 'a' + 10;
+      tensors.push_back(view(offsets[place], type, dims));
+    }
+    return tensors;
   }
   char *arena;
 };
@@ -66,7 +87,7 @@ std::vector<Device> everyDevice(Machine &machine, int64_t count) {
   return devices;
 }
 
-/// The numbers of the devices, and of all but device i.
+/// The numbers of the devices but i.
 inline std::vector<int64_t> others(int64_t count, int64_t i) {
   std::vector<int64_t> numbers;
   for (int64_t k = 0; k < count; ++k)
@@ -74,15 +95,18 @@ inline std::vector<int64_t> others(int64_t count, int64_t i) {
       numbers.push_back(k);
   return numbers;
 }
+/// The numbers of all devices.
 inline std::vector<int64_t> everybody(int64_t count) {
   return others(count, -1);
 }
+/// The numbers below `count`.
+inline std::vector<int64_t> upTo(int64_t count) { return others(count, -1); }
 
-/// The tensors that `tensorOf` names on these devices.
+/// The tensors that `tensorOf` makes of these numbers.
 template <typename TensorOf>
-Tensors each(const std::vector<int64_t> &devices, TensorOf tensorOf) {
+Tensors each(const std::vector<int64_t> &numbers, TensorOf tensorOf) {
   Tensors tensors;
-  for (int64_t k : devices)
+  for (int64_t k : numbers)
     tensors.push_back(tensorOf(k));
   return tensors;
 }
