@@ -196,14 +196,20 @@ static size_t linesOf(const Grouping &grouping) {
 
 LogicalResult SequenceEmitter::run(StringRef cppName) {
   numberEvents();
-  FailureOr<Grouping> plain = groupsOf(sequence, names, /*byMicroBatch=*/false);
-  FailureOr<Grouping> folded = groupsOf(sequence, names, /*byMicroBatch=*/true);
-  if (failed(plain) || failed(folded))
+  FailureOr<Grouping> found = groupsOf(sequence, names, /*byMicroBatch=*/false);
+  if (failed(found))
     return failure();
   // Micro-batches get functions of their own where that makes the text shorter:
   // not where each layer does all of them before the next begins.
-  const Grouping &grouping =
-      linesOf(*folded) < linesOf(*plain) ? *folded : *plain;
+  if (hasMicroBatches(sequence, names)) {
+    FailureOr<Grouping> tasks =
+        groupsOf(sequence, names, /*byMicroBatch=*/true);
+    if (failed(tasks))
+      return failure();
+    if (linesOf(*tasks) < linesOf(*found))
+      found = std::move(tasks);
+  }
+  const Grouping &grouping = *found;
 
   bool isTraining = false;
   std::map<Section, int> counts;

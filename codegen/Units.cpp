@@ -71,10 +71,19 @@ public:
     return std::distance(found->second.begin(), found->second.find(*tile));
   }
 
+  bool areSeveral() const {
+    return llvm::any_of(made,
+                        [](const auto &of) { return of.second.size() > 1; });
+  }
+
 private:
   std::map<std::pair<StringRef, StringRef>, std::set<int64_t>> made;
 };
 } // namespace
+
+bool lwcc::hasMicroBatches(SequenceOp sequence, ProgramNames &names) {
+  return Tiles(sequence, names).areSeveral();
+}
 
 std::vector<Unit> lwcc::unitsOf(SequenceOp sequence, ProgramNames &names,
                                 bool byMicroBatch) {

@@ -47,6 +47,9 @@ struct Unit {
 std::vector<Unit> unitsOf(exec::SequenceOp sequence, ProgramNames &names,
                           bool byMicroBatch);
 
+/// Whether a lane makes several tiles of a layer.
+bool hasMicroBatches(exec::SequenceOp sequence, ProgramNames &names);
+
 /// The number of the device on whose lane an op runs.
 int deviceOf(mlir::Operation *op, ProgramNames &names);
 

@@ -77,15 +77,22 @@ Counterparts::Counterparts(ProgramOp program) {
     names[entry.buffer] = name;
   }
   // Series: the tiles of a kind, each time that they are made; without tiles,
-  // all times, if these are alike.
+  // all times, if these are alike. Without micro-batches nothing is done many
+  // times, and a name each says more.
+  bool hasMicroBatches =
+      llvm::any_of(mostTiles, [](const auto &of) { return of.second > 1; });
   std::map<std::pair<std::string, int>, std::string> seriesNames;
-  taken.clear();
   for (Entry &entry : entries) {
     bool tiles = mostTiles[entry.kind] > 1, times = false;
     int time = entry.time;
-    if (!entry.buffer.getTileAttr() && !unlike.contains(entry.kind)) {
+    if (hasMicroBatches && !entry.buffer.getTileAttr() &&
+        !unlike.contains(entry.kind)) {
       times = true;
       time = 0;
+    }
+    if (!tiles && !times) {
+      series[entry.buffer] = {names[entry.buffer], 0};
+      continue;
     }
     std::string &name = seriesNames[{entry.kind, time}];
     if (name.empty()) {
@@ -93,8 +100,6 @@ Counterparts::Counterparts(ProgramOp program) {
       for (int number = 2; !taken.insert(name).second; ++number)
         name = entry.kind + "_" + std::to_string(number);
     }
-    series[entry.buffer] = {name, tiles   ? int64_t(entry.tile)
-                                  : times ? int64_t(entry.time)
-                                          : 0};
+    series[entry.buffer] = {name, int64_t(tiles ? entry.tile : entry.time)};
   }
 }
