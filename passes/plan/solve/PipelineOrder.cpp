@@ -233,9 +233,11 @@ static Turns byRounds(const PipelineSchedule &schedule,
   return turns;
 }
 
+namespace {
 /// Of a backward and a forward turn that a worker could take at the same time,
 /// which goes first; `other` is the other one than last time.
 enum class First { other, backward, forward };
+} // namespace
 
 /// Takes turns in the order of time. A worker takes a backward or a forward
 /// turn as soon as there is one. In a gap that is long enough, or where the cap
