@@ -17,17 +17,19 @@ device:
   together, a turn may make all gradients that the stage before waits for first, and
   hand them on before the parameters' (B), or go layer by layer, and hand them on
   before those of its first layer's parameters only (BW). The program may do
-  either; the latter holds less, and the compiler takes it if that makes the step
-  at most 2 % longer;
+  either, or each in some turns; the latter holds less, and the compiler takes it if
+  that makes the step at most 2 % longer. The step between both that is nearest to
+  the program's stands here;
 - handed on: the formula of equal stages if gradients are handed on before W;
 - published: the formula as published, with B and W together where a schedule has
   them so. That of zb-v has as many turns as pass until the last device begins,
   and that of v-half is approximate.
-The last column is how much longer the program's step is than the one played, in
-per cent of it. Last comes the worst of each schedule, also against the formula.
+The last column is how much longer the program's step is than the one played, in per
+cent. Last comes the worst of each schedule, also against the formula.
 
 --measured: two CPU devices, 1f1b, eight micro-batches of an MLP of equal layers: the
-step as predicted by `lwcc profile`'s costs and as measured, in turns.
+step as predicted by costs that `lwcc profile` measures of one micro-batch, and as
+measured, in turns. Needs a machine that is idle, and Python's onnx.
 
 Needs lwcc on the PATH, no GPU, and some minutes (--quick), or an hour.
 """
@@ -134,12 +136,11 @@ def played(plan, turns, by_layer):
 
 
 def rows(batch_counts, device_counts, folder):
-    """Prints a row a pipeline. Of each schedule the per cent by which steps are
-    longer than played, and than by the formula of handing on, of equal stages."""
+    """Prints a row a pipeline. Of each schedule the per cent by which steps are off
+    those played, and longer than by the formula of handing on, of equal stages."""
     model, machine = f"{folder}/mlp.onnxtext", f"{folder}/machine.json"
     write_machine(machine)
-    print("| schedule | S | M | program | played | | handed on | published | longer than "
-          "played |\n|---|---|---|---|---|---|---|---|---|")
+    print("| schedule | S | M | program | played | | handed on | published | off |\n|---|---|---|---|---|---|---|---|---|")
     worst = {name: ([], []) for name in SCHEDULES}
     for batches in batch_counts:
         write_model(model, batches * WIDTH)
@@ -155,8 +156,9 @@ def rows(batch_counts, device_counts, folder):
                                  set(re.findall(r"stage(\d+)", " ".join(lane))))
                              for lane in plan["order"].values())
                 first, by_layer = played(plan, turns, False), played(plan, turns, True)
-                near = min(first, by_layer, key=lambda time: abs(time - step))
-                kind = ("" if first == by_layer else "B" if near == first else "BW")
+                near = min(max(step, first), by_layer)
+                kind = ("" if first == by_layer else "B" if step < first * 1.00001 else
+                        "BW" if step > by_layer * 0.99999 else "some BW")
                 off = 100 * (step / near - 1)
                 worst[schedule][0].append(abs(off))
                 known = ["", ""]
@@ -172,35 +174,31 @@ def rows(batch_counts, device_counts, folder):
     return worst
 
 
-def measured(rounds=6, width=1024, layers=8, batches=8, samples=64):
+def measured(rounds=4, width=512, layers=8, batches=8, samples=64):
     """A pipeline on two CPU devices: its step as predicted and as measured."""
     import predict  # which needs packages that the rest does without
     with tempfile.TemporaryDirectory(prefix="bubbles-") as folder:
         model, plan = f"{folder}/mlp.onnxtext", f"{folder}/plan.json"
-        batch, told, took = batches * samples, [], []
+        batch, told, errors = batches * samples, [], []
         write_model(model, batch, width, layers)
+        predict.lwcc(model, batch, 2, "", "--strategy=pipeline", "--schedule=1f1b",
+                     "--stages=2", f"--micro-batches={batches}", "--emit=plan", "-o", plan)
+        predict.lwcc(model, batch, 2, "", f"--plan={plan}", "-o", f"{folder}/trainer")
 
-        def lwcc(*more, program="lwcc"):
-            return subprocess.run(
-                [*program.split(), model, "--target=cpu", f"--batch={batch}", "--gpus=2",
-                 *more], check=True, text=True, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL).stdout
-
-        lwcc("--strategy=pipeline", "--schedule=1f1b", "--stages=2",
-             f"--micro-batches={batches}", "--emit=plan", "-o", plan)
-        lwcc(f"--plan={plan}", "-o", f"{folder}/plan")
-        for _ in range(rounds + 1):
-            costs = os.path.join(tempfile.mkdtemp(dir=folder), "costs.json")
-            lwcc("-o", costs, f"--plan={plan}", program="lwcc profile")
+        def tell():
+            costs = predict.profile(model, samples, 2, folder)
             told.append(predict.predicted_step(model, batch, 2, costs, plan))
-            if len(told) <= rounds:
-                took.append(predict.step_of(f"{folder}/plan", 20))
+
+        tell()
         print("| predicted, ms | of calls that were measured | measured, ms | error |\n"
               "|---|---|---|---|")
-        errors = []
-        for (a, share), (b, _), step in zip(told, told[1:], took):
-            errors.append((a + b) / 2 / step - 1)
-            print(f"| {(a + b) / 2:.2f} | {share} % | {step:.2f} | {errors[-1]:+.1%} |")
+        for _ in range(rounds):
+            took = predict.step_of(f"{folder}/trainer", 40)
+            tell()
+            (before, _), (behind, share) = told[-2:]
+            step = (before + behind) / 2
+            errors.append(step / took - 1)
+            print(f"| {step:.2f} | {share} % | {took:.2f} | {errors[-1]:+.1%} |", flush=True)
         print(f"\nmedian error {statistics.median(errors):+.1%}")
 
 
