@@ -60,8 +60,10 @@ static std::string bytesText(int64_t bytes) {
 static int64_t ticksOf(Operation *op, const plan::Machine &machine,
                        const plan::CostModel &costs) {
   std::optional<plan::PricedCall> call = plan::describe(op, costs.isMeasured());
-  return call ? std::llround(plan::secondsAlone(*call, machine, costs) *
-                             plan::ticksPerSecond)
+  // A call that takes no time waits in its lane all the same.
+  return call ? std::max<int64_t>(
+                    1, std::llround(plan::secondsAlone(*call, machine, costs) *
+                                    plan::ticksPerSecond))
               : 0;
 }
 

@@ -106,6 +106,8 @@ struct Rules {
   /// Of what a lane could begin, the op with the longest path to the end goes
   /// first.
   bool urgency = false;
+  /// Gradients of parameters, for which no other lane waits, go last.
+  bool weightLast = false;
 };
 
 /// List scheduling. Of the ops that a lane could begin, a ready update goes
@@ -140,7 +142,11 @@ private:
     return problem.ops[op].phase == Phase::update && !rules.urgency;
   }
   /// Ready ops go in the order of this key, then in program order.
-  int64_t keyOf(int op) const { return rules.urgency ? -tails[op] : 0; }
+  int64_t keyOf(int op) const {
+    if (rules.urgency)
+      return -tails[op];
+    return rules.weightLast && problem.ops[op].phase == Phase::weight;
+  }
   void noteChange(int op);
   void release(int op);
   void enqueue(int op);
@@ -317,12 +323,19 @@ static constexpr double tolerance = 1.02;
 
 Order schedule::solve(const ScheduleProblem &problem) {
   std::vector<Rules> tried = {{}, {.drawFreeing = true}};
-  if (problem.lanes > 1 &&
-      llvm::any_of(problem.ops, [](const Op &op) { return op.ticks > 0; }))
+  const bool isTimed =
+      problem.lanes > 1 &&
+      llvm::any_of(problem.ops, [](const Op &op) { return op.ticks > 0; });
+  if (isTimed)
     llvm::append_range(
         tried, std::vector<Rules>{{.byStart = true},
                                   {.byStart = true, .drawFreeing = true},
                                   {.byStart = true, .urgency = true}});
+  // Where tasks have no order, the exchange of parameters' gradients is what
+  // would wait.
+  if (isTimed &&
+      llvm::any_of(problem.ops, [](const Op &op) { return op.isBarrier; }))
+    tried.push_back({.byStart = true, .weightLast = true});
   struct Candidate {
     Order order;
     int64_t makespan, peak;

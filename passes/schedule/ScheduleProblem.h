@@ -29,13 +29,15 @@
 // Program order is deliberate: forward in the model's order, backward in its
 // reverse, a layer's data gradient before its weight gradient (the critical
 // path runs through the former, nothing waits for the latter). The solution
-// keeps to it, with two exceptions:
+// keeps to it, with three exceptions:
 // - An update runs as soon as its gradient is there, so that the gradient's
 //   memory is freed. Of several ready updates that with the smallest need goes
 //   first: transfers queue in this order, so new values arrive in the order in
 //   which the next step reads them.
 // - A ready backward op that frees memory goes before one that does not, if
 //   that lowers the peak of the whole step.
+// - Within the plan's tasks, gradients of parameters go after the gradients
+//   that other lanes wait for, if that shortens the step.
 //
 // Does not decide lanes (the plan) or events (Synchronize.h). Durations are
 // those of kernels alone: links that transfers share, and what waiting costs,

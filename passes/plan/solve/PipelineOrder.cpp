@@ -233,13 +233,18 @@ static Turns byRounds(const PipelineSchedule &schedule,
   return turns;
 }
 
+namespace {
+/// Of a backward and a forward turn that a worker could take at the same time,
+/// which goes first; `other` is the other one than last time.
+enum class First { other, backward, forward };
+} // namespace
+
 /// Takes turns in the order of time. A worker takes a backward or a forward
-/// turn as soon as there is one, of both the other one than last time. In a gap
-/// that is long enough, or where the cap leaves nothing else, it makes
-/// gradients of parameters. A stash is kept free for each later chunk that has
-/// none, so that micro-batches can always go on.
-static Turns byTime(const PipelineSchedule &schedule,
-                    const Pipeline &pipeline) {
+/// turn as soon as there is one. In a gap that is long enough, or where the cap
+/// leaves nothing else, it makes gradients of parameters. A stash is kept free
+/// for each later chunk that has none, so that micro-batches can always go on.
+static Turns byTime(const PipelineSchedule &schedule, const Pipeline &pipeline,
+                    First preferred) {
   Clock clock(pipeline, schedule.weightApart);
   Turns turns(pipeline.workers);
   std::vector<std::vector<int64_t>> chunks = chunksOf(pipeline);
@@ -263,10 +268,11 @@ static Turns byTime(const PipelineSchedule &schedule,
       for (Phase phase : {Phase::backward, Phase::forward}) {
         if (phase == Phase::forward && clock.stashes(worker) + empty >= cap)
           continue;
+        const bool isLast = preferred == First::other && phase == last[worker];
+        const bool isSecond =
+            (phase == Phase::forward) != (preferred == First::forward);
         best = std::min(best, Choice{clock.start(phase, stage),
-                                     2 * (phase == last[worker]) +
-                                         (phase == Phase::forward),
-                                     phase, stage});
+                                     2 * isLast + isSecond, phase, stage});
       }
       weight = std::min(weight, Choice{clock.start(Phase::weight, stage), 4,
                                        Phase::weight, stage});
@@ -289,6 +295,22 @@ static Turns byTime(const PipelineSchedule &schedule,
       last[worker] = first.phase;
     turns[worker].push_back(clock.take(first.phase, first.stage));
   }
+}
+
+/// Which turns should go first, the whole step tells.
+static Turns byTime(const PipelineSchedule &schedule,
+                    const Pipeline &pipeline) {
+  Turns best;
+  double least = notYet;
+  for (First preferred : {First::other, First::backward, First::forward}) {
+    Turns turns = byTime(schedule, pipeline, preferred);
+    double length = play(pipeline, turns, schedule.weightApart).length;
+    if (length < least) {
+      least = length;
+      best = std::move(turns);
+    }
+  }
+  return best;
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,7 +20,8 @@
 //   - The same over the chunks of a worker, micro-batches in rounds.
 //   - By time, for all workers at once, under a cap of stashes: backward and
 //     forward turns as soon as they can be, gradients of parameters in the gaps
-//     and where the cap wants them.
+//     and where the cap wants them. Of some ways to choose among turns that
+//     could begin at once, that with the shortest step.
 //
 // Does not decide which layers make a stage, nor how many micro-batches there
 // are (Stages.cpp).

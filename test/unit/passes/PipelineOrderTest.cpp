@@ -98,7 +98,7 @@ TEST(PipelineOrder, equalStagesHaveThePublishedLengthsAndStashes) {
 /// stages there and back a step has no bubbles but for its first forward turns
 /// and 1f1b's stashes, or half the bubble of 1f1b and about half its stashes.
 /// A stage here is half of one there. The generator is not told their patterns
-/// and may come out a turn behind.
+/// and comes out a turn behind with some odd numbers of workers.
 TEST(PipelineOrder, stagesThereAndBackWaitAsLittleAsPublished) {
   for (int64_t workers = 2; workers <= 8; ++workers)
     for (int64_t batches = 2 * workers; batches <= 32; ++batches) {
@@ -110,7 +110,9 @@ TEST(PipelineOrder, stagesThereAndBackWaitAsLittleAsPublished) {
         return stepOf(schedule, equalStages(schedule, workers, batches));
       };
       PipelineStep zero = stepBy("zb-v"), half = stepBy("v-half");
-      EXPECT_LE(zero.length, work + workers + 1);
+      EXPECT_LE(zero.length, work + workers);
+      if (workers <= 4 || workers % 2 == 0)
+        EXPECT_EQ(zero.length, work + workers - 1);
       EXPECT_LE(largest(zero.stashes), 2 * workers);
       EXPECT_LE(half.length, work + 6.0 * (workers + 2) / 2 + 1);
       EXPECT_LE(largest(half.stashes), workers + 2);

@@ -183,6 +183,24 @@ TEST(Schedule,
   EXPECT_EQ(makespanOf(problem, order), 130);
 }
 
+TEST(Schedule, whatAnotherLaneWaitsForGoesBeforeGradientsOfParameters) {
+  // The longest path to the end leads through the parameter's gradient. Only
+  // the other lane, which must take three ops, is busy for longer.
+  ScheduleProblem problem;
+  problem.lanes = 2;
+  problem.ops = {
+      {.name = "loss", .ticks = 1},
+      {.name = "wgrad", .phase = Phase::weight, .after = {0}, .ticks = 10},
+      {.name = "dgrad", .phase = B, .after = {0}, .ticks = 10},
+      {.name = "end of the task", .after = {1, 2}, .isBarrier = true},
+      {.name = "next", .phase = B, .after = {3}, .ticks = 41},
+      {.name = "dgrad", .lane = 1, .phase = B, .after = {2}, .ticks = 20},
+      {.name = "dgrad", .lane = 1, .phase = B, .after = {5}, .ticks = 20},
+      {.name = "dgrad", .lane = 1, .phase = B, .after = {5}, .ticks = 20}};
+  EXPECT_EQ(makespanOf(problem, {0, 1, 2, 3, 4, 5, 6, 7}), 81);
+  EXPECT_EQ(makespanOf(problem, solve(problem)), 71);
+}
+
 TEST(Schedule, aCycleHasNoOrder) {
   ScheduleProblem problem;
   problem.ops = {{"a", 0, F, 0, {1}, {}}, {"b", 0, F, 0, {0}, {}}};
