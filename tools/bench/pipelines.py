@@ -6,7 +6,8 @@ Three tables:
   pipelines of every schedule and number of micro-batches;
 - AlexNet, batch 256, and VGG-16, batch 128, there: the same with the best
   pipeline alone;
-- the arena of AlexNet's last stage of two, by the number of micro-batches.
+- the program of AlexNet, 1F1B on four devices, by the number of micro-batches:
+  its text, and how long lowering and printing take.
 
 Needs lwcc on the PATH, no GPU, and some minutes.
 """
@@ -93,14 +94,22 @@ def main():
             for name, step in sorted(rows.items(), key=lambda row: row[1]):
                 print(f"| {name} | {step:.1f} |")
 
-        print("\nAlexNet, batch 256, two devices, 1f1b\n\n"
-              "| micro-batches | arena of the last stage, MiB |\n|---|---|")
-        for m in 2, 4, 8, 16, 32:
-            text = run("lwcc", ALEXNET, "--batch=256", "--gpus=2", "--machine=h200x4",
-                       "--strategy=pipeline", "--schedule=1f1b", f"--micro-batches={m}",
-                       "--stop-after=exec", "-o", "-")
-            arena = int(re.search(r"@gpu1 .*arena (\d+)", text)[1])
-            print(f"| {m} | {arena / (1 << 20):.1f} |")
+        print("\nAlexNet, batch 256, four devices, 1f1b\n\n"
+              "| micro-batches | text, KB | functions | lowered in, s | printed in, s |\n"
+              "|---|---|---|---|---|")
+        for m in 1, 2, 4, 8, 16, 32, 64:
+            source = f"{folder}/source{m}"
+            text = run("lwcc", ALEXNET, "--batch=256", "--gpus=4", "--machine=h200x4",
+                       "--target=cuda", "--strategy=pipeline", "--stages=4",
+                       "--schedule=1f1b", f"--micro-batches={m}", "--emit=source", "-o",
+                       source, "-v")
+            seconds = {phase: float(re.search(rf"^{phase} +([\d.]+) s$", text, re.M)[1])
+                       for phase in ("sharded", "scheduled", "exec", "print")}
+            with open(f"{source}/alexnet.cu") as file:
+                program = file.read()
+            lowered = sum(seconds.values()) - seconds["print"]
+            print(f"| {m} | {len(program) / 1000:.1f} | {program.count('LWCC_ONCE void')} "
+                  f"| {lowered:.2f} | {seconds['print']:.2f} |")
 
 
 if __name__ == "__main__":
