@@ -81,25 +81,30 @@ Counterparts::Counterparts(ProgramOp program) {
   // times, and a name each says more.
   bool hasMicroBatches =
       llvm::any_of(mostTiles, [](const auto &of) { return of.second > 1; });
+  auto isTiled = [&](Entry &entry) { return mostTiles[entry.kind] > 1; };
+  auto isTimed = [&](Entry &entry) {
+    return hasMicroBatches && !entry.buffer.getTileAttr() &&
+           !unlike.contains(entry.kind);
+  };
+  taken.clear();
+  for (Entry &entry : entries)
+    if (!isTiled(entry) && !isTimed(entry)) {
+      series[entry.buffer] = {names[entry.buffer], 0};
+      taken.insert(names[entry.buffer]);
+    }
   std::map<std::pair<std::string, int>, std::string> seriesNames;
   for (Entry &entry : entries) {
-    bool tiles = mostTiles[entry.kind] > 1, times = false;
-    int time = entry.time;
-    if (hasMicroBatches && !entry.buffer.getTileAttr() &&
-        !unlike.contains(entry.kind)) {
-      times = true;
-      time = 0;
-    }
-    if (!tiles && !times) {
-      series[entry.buffer] = {names[entry.buffer], 0};
+    if (!isTiled(entry) && !isTimed(entry))
       continue;
-    }
-    std::string &name = seriesNames[{entry.kind, time}];
+    // Each time that tiles are made is a series, or all times are one.
+    std::string &name =
+        seriesNames[{entry.kind, isTiled(entry) ? entry.time : 0}];
     if (name.empty()) {
       name = entry.kind;
       for (int number = 2; !taken.insert(name).second; ++number)
         name = entry.kind + "_" + std::to_string(number);
     }
-    series[entry.buffer] = {name, int64_t(tiles ? entry.tile : entry.time)};
+    series[entry.buffer] = {name,
+                            int64_t(isTiled(entry) ? entry.tile : entry.time)};
   }
 }
