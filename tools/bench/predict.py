@@ -41,7 +41,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "test", "parity"))
 from mixed_plan import mixed_plan  # noqa: E402
 
-STRATEGIES = ["data", "model", "owt", "layerwise", "mixed", "auto"]
+STRATEGIES = ["single", "data", "model", "owt", "layerwise", "pipeline", "mixed",
+              "auto"]
 
 
 def list_gpus():
