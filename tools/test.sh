@@ -10,7 +10,8 @@
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
 #   operators   every operator's gradients over a grid, against the oracle
 #   plans       1,000 random networks under random plans on up to six devices,
-#               against one device; a few models on several against the oracle
+#               against one device; three models under every schedule of a pipeline;
+#               a few models on several devices against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh)
 #   emitted     every model's emitted CPU program, against lwcc-run
@@ -24,7 +25,7 @@
 #   emulation   on emulated GPUs: operators with ten seeds, every model's programs,
 #               100 random networks under random plans
 #   mutants     the CUDA runtime broken in 80 ways: does the emulation notice?
-#   more-plans  5,000 further random networks
+#   more-plans  5,000 further random networks; 16 models under every schedule
 #   faults      200 kills, full disks, signals and limits (tools/faults.py)
 #   sanitizers  tools/sanitize.sh, with ten minutes for each fuzzer
 #
@@ -209,6 +210,8 @@ for section in "${sections[@]}"; do
     plans)
       counted plans "$oracle" "$root/test/parity/plans.py" --cases=1000 --emitted=10 \
         --counted=300
+      counted schedules "$oracle" "$root/test/parity/schedules.py" --quick --models="$models" \
+        residual_mlp alexnet2012 residual_conv
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
         --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2 --strategy=data" --compile="--gpus=8 --strategy=data" \
         --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
@@ -268,6 +271,7 @@ for section in "${sections[@]}"; do
       ;;
     more-plans)
       counted more-plans "$oracle" "$root/test/parity/plans.py" --cases=5000 --first=20001
+      counted all-schedules "$oracle" "$root/test/parity/schedules.py" --models="$models"
       ;;
     faults) counted faults "$oracle" "$root/tools/faults.py" --kills=200 ;;
     sanitizers)

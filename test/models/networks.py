@@ -113,6 +113,72 @@ class CifarResNet(nn.Module):
         return self.fc(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1))
 
 
+class Sum(nn.Module):
+    """The sum of what goes through a body, scaled down, and what does not."""
+
+    def __init__(self, *body):
+        super().__init__()
+        self.body = nn.Sequential(*body)
+
+    def forward(self, x):
+        return x + 0.5 * self.body(x)
+
+
+class Join(nn.Module):
+    """Branches, their channels one behind the other."""
+
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+def _conv(inputs, outputs, kernel, stride=1):
+    conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2)
+    nn.init.kaiming_normal_(conv.weight)
+    return nn.Sequential(conv, nn.ReLU())
+
+
+def residual_mlp(blocks=6, width=64):
+    return nn.Sequential(nn.Flatten(), *(
+        Sum(nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(0.1),
+            nn.Linear(2 * width, width)) for _ in range(blocks)),
+        nn.Linear(width, 10))
+
+
+def residual_conv(widths=(16, 32, 64)):
+    """A residual network that normalizes nothing."""
+    layers, inputs = [], 3
+    for outputs in widths:
+        layers += [_conv(inputs, outputs, 3, 1 if inputs == 3 else 2)]
+        layers += [Sum(_conv(outputs, outputs, 3), nn.Conv2d(outputs, outputs, 3, 1, 1))
+                   for _ in range(2)]
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(inputs, 10))
+
+
+def inception_lrn():
+    """The beginning of GoogLeNet as it was published: branches of convolutions and
+    LRN, no batch normalization."""
+    def block(inputs, one, three, five, pool):
+        return Join(
+            _conv(inputs, one, 1),
+            nn.Sequential(_conv(inputs, three // 2, 1), _conv(three // 2, three, 3)),
+            nn.Sequential(_conv(inputs, five // 2, 1), _conv(five // 2, five, 5)),
+            nn.Sequential(nn.MaxPool2d(3, 1, 1), _conv(inputs, pool, 1)))
+
+    return nn.Sequential(
+        _conv(3, 64, 7, 2), nn.MaxPool2d(3, 2, ceil_mode=True), Lrn(),
+        _conv(64, 64, 1), _conv(64, 192, 3), Lrn(),
+        nn.MaxPool2d(3, 2, ceil_mode=True),
+        block(192, 64, 128, 32, 32), block(256, 128, 192, 96, 64),
+        nn.MaxPool2d(3, 2, ceil_mode=True), block(480, 192, 208, 48, 64),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.4), nn.Linear(512, 10))
+
+
 def _narrow(net, features, hidden=256, dropouts=(0.5, 0.5)):
     """torchvision's AlexNet or VGG with one averaged pixel per feature map."""
     net.avgpool = nn.AdaptiveAvgPool2d(1)
@@ -180,8 +246,15 @@ NETWORKS = {
     "mobilenet_v3_small": _torchvision(tv.mobilenet_v3_small, 64),
     "resnet_cifar": _same(CifarResNet, (3, 32, 32)),
 }
-# Made only on request: no test trains it, but plans are made for it.
-ALL = NETWORKS | {"resnet101": _torchvision(tv.resnet101, 64)}
+# Made only on request: plans are made for the first, and the others have no batch
+# normalization (test/parity/schedules.py).
+ALL = NETWORKS | {
+    "resnet101": _torchvision(tv.resnet101, 64),
+    "squeezenet1_0": _torchvision(tv.squeezenet1_0, 64),
+    "residual_mlp": _same(residual_mlp, (1, 8, 8)),
+    "residual_conv": _same(residual_conv, (3, 32, 32)),
+    "inception_lrn": _same(inception_lrn, (3, 64, 64)),
+}
 
 
 def build(name, size="small"):

@@ -9,8 +9,9 @@ uneven ones included, now and then with the sizes of the parts, and a random
 device and lane for every tile; lanes are told an order of some of their tiles.
 The planned program trains for three steps through lwcc-run (the first --emitted
 cases through an emitted program as well) and is compared with the program on one
-device: losses and weights within 1e-4, relatively, and the median over the cases
-below 1e-6. With --emulation the emitted programs are CUDA ones and run on
+device: losses and weights within 1e-6, relatively. The learning rate is one at which
+these networks learn; from steps that are too long for them any two programs part
+(docs/results.md, Accuracy). With --emulation the emitted programs are CUDA ones and run on
 emulated GPUs (test/cuda-emulation, built in DIR), a seed of theirs a case. In the
 first --counted cases the bytes that the compiler says each pair of devices
 exchanges must be those that the runtime counts. A failing case is printed with its
@@ -24,7 +25,6 @@ import os
 import random
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,6 +34,8 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from random_net import Net, undrawn
+
+GOAL = 1e-6
 
 
 def merged(net):
@@ -114,7 +116,7 @@ def run(command, **variables):
 
 def train(command, folder, name, **variables):
     log, out = f"{folder}/{name}.jsonl", f"{folder}/{name}"
-    run(command + ["--data=synthetic", "--steps=3", "--no-shuffle", "--lr=0.05",
+    run(command + ["--data=synthetic", "--steps=3", "--no-shuffle", "--lr=0.005",
                    "--weight-decay=1e-3", "--seed=7", "--deterministic",
                    f"--log={log}", f"--checkpoint-dir={out}",
                    "--checkpoint-every=3"],
@@ -127,12 +129,12 @@ def train(command, folder, name, **variables):
             [r["top1"] for r in steps])
 
 
-def check_traffic(flags, folder):
+def check_traffic(flags, folder, trainer=()):
     """Checks the bytes per step and pair of devices: predicted by the compiler against
-    counted by the runtime."""
+    counted by the runtime. Returns what was printed, and the losses of three steps."""
     log = f"{folder}/benchmark.jsonl"
     text = run(["lwcc-run", *flags, "--explain", "--", "--benchmark=1",
-                "--threads=2", f"--log={log}"])
+                "--threads=2", f"--log={log}", *trainer])
     name = r"(?:node\d+\.)?gpu\d+"
     # The compiler names devices; the runtime numbers those in use.
     used = re.findall(rf"^memory of ({name})", text, re.M)
@@ -141,23 +143,24 @@ def check_traffic(flags, folder):
         for a, b, count in re.findall(
             rf"^  from ({name}) to ({name}): ([\d,]+) bytes", text, re.M)}
     with open(log) as lines:
-        counted = json.loads(lines.readline())["moved"]
-    if counted != predicted:
-        raise RuntimeError(f"bytes predicted {predicted}, counted {counted}")
+        record = json.loads(lines.readline())
+    if record["moved"] != predicted:
+        raise RuntimeError(
+            f"bytes predicted {predicted}, counted {record['moved']}")
+    return text, record["losses"]
 
 
 def distance(one, other):
-    """The larger of the losses' (and accuracies') and the weights' relative
-    distance."""
+    """The relative distances of the losses and of the weights."""
     losses = max(abs(a - b) / max(abs(b), 1e-3)
                  for a, b in zip(one[0], other[0]))
     if set(one[1]) != set(other[1]):
-        return float("inf")
+        return losses, float("inf")
     square = sum(float(np.sum((one[1][k].astype(np.float64) - w) ** 2))
                  for k, w in other[1].items())
     norm = sum(float(np.sum(w.astype(np.float64) ** 2))
                for w in other[1].values())
-    return max(losses, (square / norm) ** 0.5)
+    return losses, (square / norm) ** 0.5
 
 
 def build(flags, folder, args):
@@ -188,7 +191,7 @@ def random_pipeline(rng, batch, groups):
 
 
 def check(seed, args, emitted):
-    """The distance of a case, and whether its accuracies are equal; raises
+    """The distances of a case, and whether its accuracies are equal; raises
     RuntimeError with what failed."""
     rng = random.Random(seed)
     folder = tempfile.mkdtemp(prefix=f"plan-{seed}-")
@@ -221,9 +224,10 @@ def check(seed, args, emitted):
                 "LWCC_EMULATED_GPUS": str(devices),
                 "LWCC_EMULATION_SEED": str(seed)}
             trained.append(train([program], folder, "trained", **variables))
-        result = max(distance(other, whole) for other in trained)
-        if not result <= 1e-4:
-            raise RuntimeError(f"distance {result:.1e}")
+        result = np.max([distance(other, whole) for other in trained], axis=0)
+        if not np.all(result <= GOAL):
+            raise RuntimeError("distance of losses {:.1e}, of weights {:.1e}"
+                               .format(*result))
         ranked = all(other[2] == whole[2] for other in trained)
     except RuntimeError as error:
         raise RuntimeError(f"seed {seed} ({folder}): {error}") from None
@@ -267,10 +271,9 @@ def main():
                 distances.append(result[0])
                 tied += not result[1]
     if distances:
-        median = statistics.median(distances)
-        print(f"{len(distances)} plans: distance from one device {median:.1e} "
-              f"in the median, {max(distances):.1e} at most")
-        failed += not median < 1e-6
+        for what, each in zip(("losses", "weights"), np.transpose(distances)):
+            print(f"{len(each)} plans: distance of {what} from one device's "
+                  f"{np.median(each):.1e} in the median, {max(each):.1e} at most")
         # Where a ReLU is dead, all samples have equal scores, up to rounding.
         if tied:
             print(f"accuracies differ in {tied}, where scores tie")

@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from safetensors.numpy import load_file
 
+import philox
+
 
 @dataclass
 class Settings:
@@ -89,6 +91,41 @@ class Data:
             images = images.expand(size, *self.shape)
         return (images.reshape(size, *self.shape).contiguous(),
                 torch.from_numpy(labels))
+
+
+class BenchmarkData:
+    """The synthetic images of a trainer's --benchmark, of a given shape: the first ones,
+    in every step (runtime/train/data/Synthetic.cpp)."""
+
+    def __init__(self, shape, classes):
+        self.shape, self.classes = shape, classes
+
+    def label(self, index):
+        blocks = np.array([index], dtype=np.uint64)
+        word = philox.philox(0, blocks, philox.stream_of("synthetic labels"), 0)[0, 0]
+        return int(word) * self.classes >> 32
+
+    def image(self, index):
+        """Noise in [0.25, 0.75], plus or minus 0.25 as the class's pattern says."""
+        count = int(np.prod(self.shape))
+        blocks = -(-count // 16)
+        words = philox.philox(
+            0, np.arange(index * blocks, (index + 1) * blocks, dtype=np.uint64),
+            philox.stream_of("synthetic images"), 0).reshape(-1)
+        shifts = 8 * np.arange(4, dtype=np.uint64)
+        noise = ((words[:, None] >> shifts) & np.uint64(255)).reshape(-1)[:count]
+        pattern = philox.philox(0, np.array([self.label(index)], dtype=np.uint64),
+                                philox.stream_of("synthetic class"), 0)[0]
+        signs = int(pattern[1]) << 32 | int(pattern[0])
+        cells = np.array([signs >> cell & 1 for cell in range(64)])
+        sign = np.where(cells[np.arange(count) * 64 // count], 0.25, -0.25)
+        values = (np.float32(0.25) + noise.astype(np.float32) / np.float32(510)
+                  + sign.astype(np.float32))
+        return values.reshape(self.shape)
+
+    def batch(self, step, size):
+        return (torch.from_numpy(np.stack([self.image(i) for i in range(size)])),
+                torch.tensor([self.label(i) for i in range(size)]))
 
 
 def run_oracle(oracle, data, settings):

@@ -63,7 +63,8 @@ namespace {
 struct LayerCollector {
   ModuleOp module;
   llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
-  llvm::StringMap<StringRef> producers = {};
+  llvm::StringMap<StringRef> producers = {}; ///< forward
+  llvm::StringMap<StringRef> gradients = {}; ///< who makes what it reads
 
   /// Adds the layers of some ops, unless they are known already.
   void collect(ArrayRef<Operation *> ops) {
@@ -83,9 +84,9 @@ struct LayerCollector {
       if (auto read = dyn_cast<ReadOp>(producer))
         layer.hasParameters |= isTrainable(module, read);
       else if (StringRef from = layerOf(producer);
-               phaseOf(producer) == Phase::forward && !from.empty() &&
-               from != name)
-        producers.try_emplace(name, from);
+               !from.empty() && from != name)
+        (phaseOf(producer) == Phase::forward ? producers : gradients)
+            .try_emplace(name, from);
     }
     // A layer can be cut as far as the op of it that can be cut furthest.
     auto tiles = [](const Extents &extents) {
@@ -316,8 +317,11 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
   llvm::StringMap<int> numbers;
   for (auto &[name, layer] : collector.layers) {
     // Only an earlier layer counts as producer: its tiling is known when this
-    // layer takes it over.
-    auto found = numbers.find(collector.producers.lookup(name));
+    // layer takes it over. A scale that is computed within a sum reads nothing
+    // but gradients.
+    StringRef from = collector.producers.lookup(name);
+    auto found =
+        numbers.find(from.empty() ? collector.gradients.lookup(name) : from);
     int producer = found == numbers.end() ? -1 : found->second;
     numbers[name] = graph.layers.size();
     layer.name = name.str();

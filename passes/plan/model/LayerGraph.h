@@ -69,7 +69,9 @@ struct LayerGraph {
     Extents extents = {1, 1, 1, 1, 1};
     int rank = 0; ///< of its result: 4 images, 2 features
     bool hasParameters = false;
-    int producer = -1; ///< the earlier layer whose result it reads, if any
+    /// The earlier layer whose result it reads, if any; of a layer that reads
+    /// gradients alone, the one that they come from.
+    int producer = -1;
     /// The earlier layer that this one is cut like, if it only goes over what
     /// that one makes: it is elementwise, a view, or normalizes by channel.
     /// Else -1. Searches cut both alike; a plan file may part them.

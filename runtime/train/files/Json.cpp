@@ -34,8 +34,12 @@ JsonObject &JsonObject::add(std::string_view name, uint64_t value) {
   return addRaw(name, std::to_string(value));
 }
 
+static std::string textOf(float value) {
+  return std::isfinite(value) ? format("%.9g", value) : "null";
+}
+
 JsonObject &JsonObject::add(std::string_view name, float value) {
-  return addRaw(name, std::isfinite(value) ? format("%.9g", value) : "null");
+  return addRaw(name, textOf(value));
 }
 
 JsonObject &JsonObject::add(std::string_view name, double value) {
@@ -47,6 +51,14 @@ JsonObject &JsonObject::add(std::string_view name,
   std::string list;
   for (int64_t value : values)
     list += (list.empty() ? "" : ", ") + std::to_string(value);
+  return addRaw(name, "[" + list + "]");
+}
+
+JsonObject &JsonObject::add(std::string_view name,
+                            std::span<const float> values) {
+  std::string list;
+  for (float value : values)
+    list += (list.empty() ? "" : ", ") + textOf(value);
   return addRaw(name, "[" + list + "]");
 }
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ public:
   JsonObject &add(std::string_view name, float value);
   JsonObject &add(std::string_view name, double value);
   JsonObject &add(std::string_view name, const std::vector<int64_t> &values);
+  JsonObject &add(std::string_view name, std::span<const float> values);
   JsonObject &addRaw(std::string_view name, std::string_view json);
   std::string str() const { return "{" + members + "}"; }
 

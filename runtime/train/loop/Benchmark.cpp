@@ -58,7 +58,7 @@ void runBenchmark(Machine &machine, const Program &program,
   int64_t total = warmup + options.benchmark;
   Trace trace(machine, program, options.trace, warmup + 1, options.benchmark);
   std::vector<Clock::time_point> ends;
-  float loss = 0;
+  std::vector<float> losses;
   for (int64_t i = 0; i < total || !queue.empty();) {
     if (i < total) {
       StepScalars scalars;
@@ -73,7 +73,7 @@ void runBenchmark(Machine &machine, const Program &program,
     while (queue.mustRetire() || (i == total && !queue.empty())) {
       StepResult result = queue.retire();
       ends.push_back(result.end);
-      loss = result.loss;
+      losses.push_back(result.loss);
       if (result.calls)
         trace.add(result.scalars.step, *result.calls);
     }
@@ -119,6 +119,7 @@ void runBenchmark(Machine &machine, const Program &program,
   }
   if (trace.write())
     std::printf("  trace       %s\n", options.trace.c_str());
+  float loss = losses.back();
   if (!std::isfinite(loss))
     std::printf("  note        the loss is %g; the time of a step does not "
                 "depend on it\n",
@@ -134,6 +135,7 @@ void runBenchmark(Machine &machine, const Program &program,
                 .add("first_step_s", first)
                 .add("peak_resident_bytes", resident)
                 .add("held_bytes", held)
+                .add("losses", losses)
                 .add("moved_bytes", movedBytes)
                 .addRaw("moved", pairs.str()));
 }
