@@ -59,7 +59,8 @@ thread() {
   mapfile -t targets < <(ninja -C "$build" -t targets all |
     sed -n 's#^unit/\(runtime-\(cpu\|train\)[-a-z]*\): .*EXECUTABLE.*#unit/\1#p')
   ((${#targets[@]})) || { echo "sanitize.sh: no runtime tests"; return 1; }
-  ninja -C "$build" lwcc-run "${targets[@]}" || return 1
+  # Plans are drawn with the help of lwcc itself.
+  ninja -C "$build" lwcc lwcc-run "${targets[@]}" || return 1
   for target in "${targets[@]}"; do
     if (cd "$build" && "$target" --gtest_brief=1); then
       passed=$((passed + 1))
