@@ -11,9 +11,9 @@ The planned program trains for three steps through lwcc-run (the first --emitted
 cases through an emitted program as well) and is compared with the program on one
 device: losses and weights within 1e-6, relatively. The learning rate is one at which
 these networks learn; from steps that are too long for them any two programs part
-(docs/results.md, Accuracy). With --emulation the emitted programs are CUDA ones and run on
-emulated GPUs (test/cuda-emulation, built in DIR), a seed of theirs a case. In the
-first --counted cases the bytes that the compiler says each pair of devices
+(docs/results.md, Losses of every plan). With --emulation the emitted programs are
+CUDA ones and run on emulated GPUs (test/cuda-emulation, built in DIR), a seed of
+theirs a case. In the first --counted cases the bytes that the compiler says each pair of devices
 exchanges must be those that the runtime counts. A failing case is printed with its
 seed and keeps its files, and so is an operator of the frontend that no network has.
 Prints a last line `N passed, M failed`.

@@ -138,9 +138,10 @@ def row(name, turn, args, folder):
             limits[samples] = max(GOAL, 2 * own)
         if not result[0] <= limits[samples]:
             failures.append(f"{what}: losses {result[0]:.1e} from one device's")
-    print(f"| {name} | {len(mine)} | {min(used, default=0)} to {max(used, default=0)} "
-          f"| {farthest[0]:.1e} | {f'{oracle:.1e}' if oracle else '-'} | {farthest[1]} | {len(failures)} |",
-          flush=True)
+    cells = [name, len(mine), f"{min(used, default=0)} to {max(used, default=0)}",
+             f"{farthest[0]:.1e}", f"{oracle:.1e}" if oracle else "-", farthest[1],
+             len(failures)]
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
     for failure in failures:
         print(f"FAIL {name}: {failure}", flush=True)
     return len(mine), failures
