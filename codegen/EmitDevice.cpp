@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/Phrase.h"
+#include "codegen/Expressions.h"
 #include "codegen/ProgramNames.h"
 #include "codegen/ProgramTables.h"
 
@@ -140,6 +140,8 @@ bool TensorMember::places(CppWriter &out, const std::string &dims) {
       return false;
     digit = digits[place];
   }
+  // What no device has lies anywhere.
+  llvm::replace(pattern, ' ', '0');
   out.initialization("Tensors " + member.name, elementName(first()),
                      {CppArgument(tables.nameOf(offsets)),
                       CppArgument(quoted(pattern)), CppArgument(dims)});

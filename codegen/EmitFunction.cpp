@@ -8,7 +8,6 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <set>
 
 using namespace mlir;
 using namespace lwcc;
@@ -199,52 +198,12 @@ void FunctionEmitter::statement(
   out.call(first.callee, arguments);
 }
 
-/// A C++ condition: `variable` is one of `some`, a proper subset of `all`; both
-/// ascend. Empty if no comparison says it.
-static std::string isOneOf(StringRef variable, ArrayRef<int64_t> some,
-                           ArrayRef<int64_t> all) {
-  auto text = [&](StringRef relation, int64_t value) {
-    return (variable + " " + relation + " " + Twine(value)).str();
-  };
-  if (some.size() == 1)
-    return text("==", some[0]);
-  size_t first = llvm::find(all, some.front()) - all.begin();
-  bool inRow = all.size() - first >= some.size() &&
-               all.slice(first, some.size()) == some;
-  if (inRow && first == 0)
-    return text("<=", some.back());
-  if (inRow && some.back() == all.back())
-    return text(">=", some.front());
-  if (some.size() + 1 == all.size())
-    for (int64_t value : all)
-      if (!llvm::is_contained(some, value))
-        return text("!=", value);
-  return inRow ? text(">=", some.front()) + " && " + text("<=", some.back())
-               : "";
-}
-
 /// A C++ condition that holds for these members of the group only.
 std::string FunctionEmitter::conditionOf(const Members &members) {
-  const Members everyone = all();
-  for (const auto &[some, all] :
-       llvm::zip_equal(variablesOf(members), variablesOf(everyone))) {
-    std::set<int64_t> has(some.at.begin(), some.at.end()),
-        had(all.at.begin(), all.at.end());
-    // The variable alone decides if its values are had by these members only.
-    size_t count = llvm::count_if(
-        all.at, [&](int64_t value) { return has.contains(value); });
-    if (count != members.size())
-      continue;
-    std::string text =
-        isOneOf(some.name, std::vector<int64_t>(has.begin(), has.end()),
-                std::vector<int64_t>(had.begin(), had.end()));
-    if (!text.empty())
-      return text;
-  }
   std::vector<int64_t> flags(group.members.size(), 0);
   for (size_t member : members)
     flags[member] = 1;
-  return expressionFor(variablesOf(everyone), flags, tables);
+  return conditionFor(variablesOf(all()), flags, tables);
 }
 
 /// Prints the waits and records in front of a call, under a condition if only

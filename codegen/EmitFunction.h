@@ -2,8 +2,8 @@
 //
 // Prints the statements of a group of devices and micro-batches as one function
 // of the device's number `i` and the micro-batch's `m`. A number in which the
-// members of the group differ becomes an expression of these (Phrase.h). Waits
-// and records that only some of them have are printed under an `if`.
+// members of the group differ becomes an expression of these (Expressions.h).
+// Waits and records that only some of them have are printed under an `if`.
 //
 // Does not decide what forms a group (Groups.h).
 //
@@ -11,6 +11,7 @@
 #ifndef LWCC_CODEGEN_EMITFUNCTION_H
 #define LWCC_CODEGEN_EMITFUNCTION_H
 
+#include "codegen/Expressions.h"
 #include "codegen/Groups.h"
 
 namespace lwcc {

@@ -15,7 +15,7 @@
 #ifndef LWCC_CODEGEN_EMITSEQUENCE_H
 #define LWCC_CODEGEN_EMITSEQUENCE_H
 
-#include "codegen/Phrase.h"
+#include "codegen/Expressions.h"
 #include "codegen/ProgramNames.h"
 
 namespace lwcc {

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/Phrase.h"
+#include "codegen/Expressions.h"
 #include "codegen/ProgramNames.h"
 #include "codegen/ProgramTables.h"
 #include "ir/train/Expression.h"

@@ -3,11 +3,10 @@
 // A Phrase is the text of a statement without its numbers, and the numbers.
 // Statements.h makes the phrases of every device. If those of several devices
 // or micro-batches have the same shape, EmitFunction.cpp prints the text once,
-// with each number as an expression of the device's index and the micro-batch:
-// a constant, a linear function, two linear pieces, or a look-up in a table.
+// with each number as an expression of the device's index and the micro-batch.
 //
-// Decides which of these expressions is taken: the first that fits. Does not
-// know what the numbers mean.
+// Does not know what the numbers mean, nor how expressions are found
+// (Expressions.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_CODEGEN_PHRASE_H
@@ -16,39 +15,10 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
 namespace lwcc {
-
-/// The constant tables in which expressions look numbers up. Equal tables are
-/// shared.
-class NumberTables {
-public:
-  /// The name of the table with these numbers, which is made if there is none.
-  const std::string &nameOf(const std::vector<int64_t> &numbers);
-  /// The tables, in the order of their first use.
-  const std::vector<std::pair<std::string, std::vector<int64_t>>> &all() const {
-    return tables;
-  }
-
-private:
-  std::map<std::vector<int64_t>, size_t> known;
-  std::vector<std::pair<std::string, std::vector<int64_t>>> tables;
-};
-
-/// A variable of the emitted text, and its value at each of some points.
-struct Variable {
-  llvm::StringRef name;
-  int64_t count; ///< all values are below it
-  std::vector<int64_t> at;
-};
-
-/// A C++ expression over the variables that is values[n] at point n. Tables are
-/// laid out with the first variable outermost.
-std::string expressionFor(llvm::ArrayRef<Variable> variables,
-                          llvm::ArrayRef<int64_t> values, NumberTables &tables);
 
 /// Text with numbers in it, kept apart.
 class Phrase {
