@@ -38,6 +38,8 @@ public:
     makeBlocks();
   }
 
+  /// How many stages there may be at most.
+  int64_t mostStages() const { return static_cast<int64_t>(blocks); }
   /// How many micro-batches there may be at most.
   int64_t most() const {
     int64_t most = samples();

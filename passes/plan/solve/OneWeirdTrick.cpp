@@ -125,6 +125,12 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
                                                : graph.batch));
 
   Plan plan = planFor(problem, name);
+  if (passes < problem.search.microBatches)
+    plan.warning =
+        llvm::formatv("'{0}' takes {1} passes, not {2}: it needs some samples "
+                      "of each pass on every device, and layers of images "
+                      "before those of features",
+                      name, passes, problem.search.microBatches);
   Group images{freeName(graph, "images"), {}};
   Group features{freeName(graph, "features"), {}};
   bool imagesHaveOrder = true;
