@@ -77,7 +77,11 @@ public:
 
 private:
   void collect();
-  std::string number(llvm::function_ref<int64_t(BufferOp)> of);
+  std::string number(llvm::function_ref<int64_t(BufferOp)> of) {
+    return number(of, tables);
+  }
+  std::string number(llvm::function_ref<int64_t(BufferOp)> of,
+                     NumberTables &lookUps);
   bool places(CppWriter &out, const std::string &dims);
 
   const DeviceMember &member;
@@ -113,13 +117,14 @@ void TensorMember::collect() {
   }
 }
 
-std::string TensorMember::number(llvm::function_ref<int64_t(BufferOp)> of) {
+std::string TensorMember::number(llvm::function_ref<int64_t(BufferOp)> of,
+                                 NumberTables &lookUps) {
   std::vector<int64_t> values;
   for (BufferOp buffer : filled)
     values.push_back(of(buffer));
   if (member.isArray())
-    return expressionFor({i, m}, values, tables);
-  return expressionFor({i}, values, tables);
+    return expressionFor({i, m}, values, lookUps);
+  return expressionFor({i}, values, lookUps);
 }
 
 /// Prints an array whose tensors are at a few places, the same on every device;
@@ -165,14 +170,10 @@ void TensorMember::print(CppWriter &out) {
   bool isUniform = llvm::all_of(filled, [&](BufferOp buffer) {
     return buffer.getTensorType().getShape() == type.getShape();
   });
-  // A look-up would need a table beside the list of places.
-  NumberTables trial;
-  std::vector<int64_t> offsets;
-  for (BufferOp buffer : filled)
-    offsets.push_back(names.offsetOf(buffer));
-  bool needsTable =
-      StringRef(expressionFor({i, m}, offsets, trial)).contains("table");
-  if (isUniform && needsTable && places(out, dims))
+  // Places are for what would need a look-up.
+  NumberTables lookUps;
+  number(offsetOf, lookUps);
+  if (isUniform && !lookUps.all().empty() && places(out, dims))
     return;
   out.lambda("Tensors " + member.name,
              "each(upTo(" + std::to_string(count) + "), [&](int64_t m)",

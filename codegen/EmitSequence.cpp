@@ -183,22 +183,33 @@ void SequenceEmitter::loop(const Loop &loop, ArrayRef<std::string> functions,
   }
 }
 
-/// About how many lines a text has: functions and their calls.
-static size_t linesOf(const Grouping &grouping) {
-  constexpr size_t frame = 6; // of a function
-  size_t lines = 0;
-  for (const Group &group : grouping.groups)
-    lines += frame + group.members[0].calls.size();
-  for (const Loop &loop : rollUp(grouping.steps))
-    lines += loop.steps.size() + (loop.times > 1 ? 2 : 0);
-  return lines;
-}
+namespace {
+/// A text that may be printed: its functions, and their calls.
+struct Draft {
+  explicit Draft(Grouping grouping)
+      : groups(std::move(grouping.groups)), loops(rollUp(grouping.steps)) {}
+  std::vector<Group> groups;
+  std::vector<Loop> loops;
+
+  /// About how many lines it has.
+  size_t lines() const {
+    constexpr size_t frame = 6; // of a function
+    size_t lines = 0;
+    for (const Group &group : groups)
+      lines += frame + group.members[0].calls.size();
+    for (const Loop &loop : loops)
+      lines += loop.steps.size() + (loop.times > 1 ? 2 : 0);
+    return lines;
+  }
+};
+} // namespace
 
 LogicalResult SequenceEmitter::run(StringRef cppName) {
   numberEvents();
-  FailureOr<Grouping> found = groupsOf(sequence, names, /*byMicroBatch=*/false);
-  if (failed(found))
+  FailureOr<Grouping> whole = groupsOf(sequence, names, /*byMicroBatch=*/false);
+  if (failed(whole))
     return failure();
+  Draft draft(std::move(*whole));
   // Micro-batches get functions of their own where that makes the text shorter:
   // not where each layer does all of them before the next begins.
   if (hasMicroBatches(sequence, names)) {
@@ -206,20 +217,19 @@ LogicalResult SequenceEmitter::run(StringRef cppName) {
         groupsOf(sequence, names, /*byMicroBatch=*/true);
     if (failed(tasks))
       return failure();
-    if (linesOf(*tasks) < linesOf(*found))
-      found = std::move(tasks);
+    if (Draft folded(std::move(*tasks)); folded.lines() < draft.lines())
+      draft = std::move(folded);
   }
-  const Grouping &grouping = *found;
 
   bool isTraining = false;
   std::map<Section, int> counts;
-  for (const Group &group : grouping.groups) {
+  for (const Group &group : draft.groups) {
     isTraining |= group.section != Section::forward;
     ++counts[group.section];
   }
   std::set<Section> begun;
   std::vector<std::string> functionNames;
-  for (const Group &group : grouping.groups) {
+  for (const Group &group : draft.groups) {
     functionNames.push_back(nameOf(group, /*only=*/counts[group.section] == 1));
     auto [first, last] = layersOf(group);
     std::string comment =
@@ -238,8 +248,8 @@ LogicalResult SequenceEmitter::run(StringRef cppName) {
                  .str());
   else
     out.line("Device d(machine);");
-  for (const Loop &each : rollUp(grouping.steps))
-    loop(each, functionNames, grouping.groups);
+  for (const Loop &each : draft.loops)
+    loop(each, functionNames, draft.groups);
   out.dedent();
   out.line("}");
   out.line();

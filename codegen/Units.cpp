@@ -92,7 +92,9 @@ std::vector<Unit> lwcc::unitsOf(SequenceOp sequence, ProgramNames &names,
   std::map<std::pair<std::string, int>, int> occurrences; // on a device
   llvm::DenseMap<StringAttr, int> recordedBy;
   std::map<int, Section> sections; // by lane
-  Tiles tiles(sequence, names);
+  std::optional<Tiles> tiles;
+  if (byMicroBatch)
+    tiles.emplace(sequence, names);
   Unit unit;
   for (Operation &op : sequence.getBody().front()) {
     unit.ops.push_back(&op);
@@ -108,8 +110,8 @@ std::vector<Unit> lwcc::unitsOf(SequenceOp sequence, ProgramNames &names,
     unit.isCopy = lane.isCopy();
     auto section = sections.try_emplace(unit.lane, Section::forward).first;
     if (auto call = dyn_cast<CallOp>(op)) {
-      if (byMicroBatch && !unit.isCopy)
-        unit.microBatch = tiles.rankOf(call);
+      if (tiles && !unit.isCopy)
+        unit.microBatch = tiles->rankOf(call);
       section->second =
           sectionOf(call, unit.isCopy, unit.microBatch >= 0, section->second);
       std::string kind = kindOf(call, names);

@@ -62,17 +62,21 @@ Counterparts::Counterparts(ProgramOp program) {
     }
   }
   // Names that several kinds would share get a number.
-  std::map<std::tuple<std::string, size_t, int>, std::string> given;
   llvm::StringSet<> taken;
+  auto fresh = [&](const std::string &base) {
+    std::string name = base;
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = base + "_" + std::to_string(number);
+    return name;
+  };
+  std::map<std::tuple<std::string, size_t, int>, std::string> given;
   for (Entry &entry : entries) {
     std::string &name = given[{entry.kind, entry.tile, entry.time}];
     if (name.empty()) {
       std::string base = entry.kind;
       if (entry.buffer.getTileAttr() && mostTiles[entry.kind] > 1)
         base += std::to_string(entry.tile);
-      name = base;
-      for (int number = 2; !taken.insert(name).second; ++number)
-        name = base + "_" + std::to_string(number);
+      name = fresh(base);
     }
     names[entry.buffer] = name;
   }
@@ -99,11 +103,8 @@ Counterparts::Counterparts(ProgramOp program) {
     // Each time that tiles are made is a series, or all times are one.
     std::string &name =
         seriesNames[{entry.kind, isTiled(entry) ? entry.time : 0}];
-    if (name.empty()) {
-      name = entry.kind;
-      for (int number = 2; !taken.insert(name).second; ++number)
-        name = entry.kind + "_" + std::to_string(number);
-    }
+    if (name.empty())
+      name = fresh(entry.kind);
     series[entry.buffer] = {name,
                             int64_t(isTiled(entry) ? entry.tile : entry.time)};
   }

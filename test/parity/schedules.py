@@ -33,7 +33,7 @@ import torch
 
 from onnx_torch import Oracle
 from parity import image_shape, loss_distance, run_single
-from plans import check_traffic
+from plans import GOAL, check_traffic
 from trainer import BenchmarkData, Settings, run_oracle
 
 SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "interleaved", "zb-h1", "zb-h2", "zb-v",
@@ -43,7 +43,6 @@ MODELS = ["mlp", "mlp_softmax", "residual_mlp", "lenet5", "alexnet", "alexnet201
           "vgg11", "vgg16", "squeezenet1_0", "squeezenet1_1", "residual_conv",
           "inception_lrn"]
 NORMALIZED = ["resnet_cifar", "resnet18", "googlenet", "mobilenet_v3_small"]
-GOAL = 1e-6
 RATE, SEED = 0.005, 3
 RUNS = 32  # of PyTorch, at most
 TRAINER = [f"--lr={RATE}", f"--seed={SEED}", "--deterministic"]

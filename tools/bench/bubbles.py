@@ -34,12 +34,12 @@ measured, in turns. Needs a machine that is idle, and Python's onnx.
 Needs lwcc on the PATH, no GPU, and some minutes (--quick), or an hour.
 """
 
+import argparse
 import json
 import os
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 
 # By schedule: stages a device, the bubble if gradients are handed on before W, the
@@ -203,12 +203,17 @@ def measured(rounds=4, width=512, layers=8, batches=8, samples=64):
 
 
 def main():
-    if "--measured" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("batches", nargs="*", type=int, metavar="M")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--measured", action="store_true")
+    args = parser.parse_args()
+    if args.measured:
         return measured()
-    if "--quick" in sys.argv:
+    if args.quick:
         counts, devices = [8, 16], [2, 4, 8]
     else:
-        counts, devices = [int(m) for m in sys.argv[1:]] or range(2, 33), range(2, 9)
+        counts, devices = args.batches or range(2, 33), range(2, 9)
     with tempfile.TemporaryDirectory(prefix="bubbles-") as folder:
         worst = rows(counts, devices, folder)
     print("\n| schedule | rows | off played, at most | longer than handed on | shorter |\n"

@@ -104,11 +104,12 @@ Plan lwcc::plan::solvePipeline(const Problem &problem) {
                     " devices, which needs two stages on each: another "
                     "schedule is taken";
   }
-  if (int64_t most = ModelStages(problem).mostStages();
-      best->warning.empty() && most < problem.search.stages)
-    best->warning = "the model has too few layers for " +
-                    std::to_string(problem.search.stages) +
-                    " stages, at most " + std::to_string(most);
+  if (problem.search.stages > 0 && best->warning.empty())
+    if (int64_t most = ModelStages(problem).mostStages();
+        most < problem.search.stages)
+      best->warning = "the model has too few layers for " +
+                      std::to_string(problem.search.stages) +
+                      " stages, at most " + std::to_string(most);
   auto normalized =
       llvm::find_if(problem.graph.layers, [](const LayerGraph::Layer &layer) {
         return layer.sampleGroups == 1;
