@@ -8,6 +8,10 @@
 // each call took. The result is the median of equal calls over all runs, steps,
 // layers and devices.
 //
+// Devices of one processor are as large as the program leaves them: their times
+// belong to the number of devices that the program computes on (Profile.h). So
+// one more program has all layers on one device, as plans for one have.
+//
 // The machine with the GPU need not have lwcc: with --trace, the traces come
 // from trainers that ran elsewhere. They must be those of the program that the
 // command line describes.
@@ -34,6 +38,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace lwcc;
@@ -83,6 +89,7 @@ private:
   bool readTraces();
   bool findTilings();
   plan::Plan planWith(const Tiling &tiling) const;
+  plan::Plan planOnOneDevice() const;
   struct Program {
     std::string trainer; ///< a file
     TracedProgram calls;
@@ -90,6 +97,10 @@ private:
   };
   Expected<Program> build(const plan::Plan &plan, StringRef name);
   Error measure(Program &program);
+  Error add(const TracedProgram &program, const CallTimes &times) {
+    return program.addTo(samples[machine.oneProcessor ? program.devices() : 1],
+                         times);
+  }
   static bool complain(const llvm::Twine &message) {
     lwcc::complain(message);
     return false;
@@ -102,7 +113,8 @@ private:
   plan::LayerGraph graph;                    ///< without its tiles
   std::vector<std::vector<Tiling>> possible; ///< of each layer
   std::vector<Tiling> tilings;               ///< of all
-  llvm::StringMap<CallSamples> samples;      ///< by key
+  /// By the devices that one processor was divided into, and by key.
+  std::map<int64_t, llvm::StringMap<CallSamples>> samples;
   plan::Profile profile;
 };
 } // namespace
@@ -140,6 +152,16 @@ plan::Plan Profiler::planWith(const Tiling &tiling) const {
       if (tiling.tiles() == 1)
         plan.layers.back().tiling.places = {machine.place(whole++)};
     }
+  return plan;
+}
+
+plan::Plan Profiler::planOnOneDevice() const {
+  plan::Plan plan;
+  plan.strategy = "profile";
+  for (const plan::LayerGraph::Layer &layer : graph.layers) {
+    plan.layers.push_back({layer.name, Tiling()});
+    plan.layers.back().tiling.places = {machine.place(0)};
+  }
   return plan;
 }
 
@@ -190,7 +212,7 @@ Error Profiler::measure(Program &program) {
     return measure(program);
   }
   profile.device = times->device;
-  return program.calls.addTo(samples, *times);
+  return add(program.calls, *times);
 }
 
 /// The median, and from the quartiles the deviation that a normal distribution
@@ -212,15 +234,22 @@ static plan::Profile::Entry summarize(CallSamples &calls) {
 bool Profiler::runPrograms() {
   if (!findTilings())
     return false;
+  std::vector<std::pair<std::string, plan::Plan>>
+      plans; // what it is, for people
+  for (const Tiling &tiling : tilings)
+    plans.emplace_back(llvm::formatv("n={0} c={1} h={2} w={3} k={4}",
+                                     tiling.degrees[0], tiling.degrees[1],
+                                     tiling.degrees[2], tiling.degrees[3],
+                                     tiling.degrees[4]),
+                       planWith(tiling));
+  if (machine.oneProcessor && machine.devices() > 1)
+    plans.emplace_back("one device", planOnOneDevice());
   std::vector<Program> programs;
-  for (auto [i, tiling] : llvm::enumerate(tilings)) {
-    llvm::errs() << llvm::formatv("program {0} of {1}: n={2} c={3} h={4} w={5} "
-                                  "k={6}\n",
-                                  i + 1, tilings.size(), tiling.degrees[0],
-                                  tiling.degrees[1], tiling.degrees[2],
-                                  tiling.degrees[3], tiling.degrees[4]);
-    Expected<Program> program =
-        build(planWith(tiling), "trainer" + std::to_string(i));
+  for (const auto &[what, plan] : plans) {
+    std::string number = std::to_string(programs.size() + 1);
+    llvm::errs() << "program " << number << " of " << plans.size() << ": "
+                 << what << "\n";
+    Expected<Program> program = build(plan, "trainer" + number);
     if (!program)
       return complain(llvm::toString(program.takeError()));
     programs.push_back(std::move(*program));
@@ -251,7 +280,7 @@ bool Profiler::readTraces() {
       good =
           complain("trace '" + file + "': it is of --target=" + times->target +
                    ", not " + flags.platform);
-    else if (Error error = program.addTo(samples, *times))
+    else if (Error error = add(program, *times))
       good =
           complain("trace '" + file + "': " + llvm::toString(std::move(error)) +
                    "; give the flags that its trainer was compiled with");
@@ -276,13 +305,13 @@ bool Profiler::run() {
     return complain(mistake);
   if (!(flags.traces.empty() ? runPrograms() : readTraces()))
     return false;
-  int64_t share = machine.oneProcessor ? machine.devices() : 1;
-  size_t measured = 0; // nothing waits on one device
-  for (auto &[key, calls] : samples)
-    if (!calls.seconds.empty()) {
-      profile.add(share, key, summarize(calls));
-      ++measured;
-    }
+  size_t measured = 0;
+  for (auto &[share, byKey] : samples)
+    for (auto &[key, calls] : byKey)
+      if (!calls.seconds.empty()) { // nothing waits on one device
+        profile.add(share, key, summarize(calls));
+        ++measured;
+      }
   if (Error error = writeFile(flags.output, profile.toJson()))
     return complain(llvm::toString(std::move(error)));
   llvm::errs() << measured << " calls measured on " << machine.devices()

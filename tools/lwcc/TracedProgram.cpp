@@ -9,7 +9,6 @@
 
 #include <limits>
 #include <map>
-#include <set>
 
 using namespace mlir;
 using namespace lwcc;
@@ -20,8 +19,10 @@ TracedProgram::TracedProgram(exec::ProgramOp program)
       batch(numberOf(program, "exec.batch")) {
   SymbolTable symbols(program);
   llvm::DenseMap<StringAttr, size_t> numbers;
-  for (auto lane : program.getBody().getOps<exec::LaneOp>())
+  for (auto lane : program.getBody().getOps<exec::LaneOp>()) {
     numbers.try_emplace(lane.getSymNameAttr(), numbers.size());
+    computing.insert(lane.getDevice().str());
+  }
   lanes.resize(numbers.size());
   // What a lane had called when it recorded an event, and what it has waited
   // for since its last call.

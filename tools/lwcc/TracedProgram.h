@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <set>
+
 namespace lwcc {
 
 /// All times of calls that a cost model takes for equal.
@@ -26,6 +28,9 @@ class TracedProgram {
 public:
   /// Looks at the training step.
   explicit TracedProgram(exec::ProgramOp program);
+
+  /// On how many it computes.
+  int64_t devices() const { return static_cast<int64_t>(computing.size()); }
 
   /// Adds what `times` tells to the samples of keyOf (Call.h) and to those of
   /// Profile's own keys. If they are not of all calls of this program, of each
@@ -52,6 +57,7 @@ private:
 
   std::string hash, precision;
   int64_t batch = 0;
+  std::set<std::string> computing; ///< devices
   std::vector<std::vector<Call>> lanes;
 };
 
