@@ -61,6 +61,8 @@ public:
   void play();
   /// When the last lane is done.
   double end() const;
+  /// What the lanes lose before a step.
+  double starting() const;
 
 private:
   void playInOrder();
@@ -145,7 +147,8 @@ void Player::playInOrder() {
       recorded[item.number] = lane;
       break;
     case Program::Item::wait:
-      lane = afterWait(lane, recorded[item.number], costs.waking());
+      lane =
+          afterWait(lane, recorded[item.number], costsOf[item.lane].waking());
       break;
     case Program::Item::call: {
       CostModel::Answer answer = begin(item.number, item.lane);
@@ -198,8 +201,8 @@ void Player::playByTime() {
         }
         ++at[lane];
         if (item.kind == Program::Item::wait) {
-          free[lane] =
-              afterWait(free[lane], recorded[item.number], costs.waking());
+          free[lane] = afterWait(free[lane], recorded[item.number],
+                                 costsOf[lane].waking());
           continue;
         }
         recorded[item.number] = free[lane];
@@ -250,6 +253,13 @@ double Player::end() const {
   return end.mean;
 }
 
+double Player::starting() const {
+  double most = 0;
+  for (const CostModel &lane : costsOf)
+    most = std::max(most, lane.starting());
+  return most;
+}
+
 double plan::secondsAlone(const PricedCall &call, const Machine &machine,
                           const CostModel &costs) {
   CostModel::Answer answer = costs.answer(call.work);
@@ -272,6 +282,6 @@ ProgramTime plan::timeOf(Program program, const Machine &machine,
       static_cast<int64_t>(std::max<size_t>(1, devices.size())));
   Player player(time, machine, own);
   player.play();
-  time.step = player.end() + own.starting();
+  time.step = player.end() + player.starting();
   return time;
 }

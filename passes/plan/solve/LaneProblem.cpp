@@ -46,6 +46,7 @@ static double stepOf(const LaneProblem &problem, const LaneChoice &choice,
   using Ready = std::priority_queue<int, std::vector<int>, decltype(isLater)>;
   std::vector<Ready> ready(deviceOf.size(), Ready(isLater));
   std::vector<int> running(deviceOf.size(), -1);
+  std::vector<double> lost(tasks.size(), 0); // before a task, by waking
   auto add = [&](int task) {
     ready[laneOf(problem, tasks[task], choice)].push(task);
   };
@@ -58,7 +59,8 @@ static double stepOf(const LaneProblem &problem, const LaneChoice &choice,
         running[lane] = ready[lane].top();
         ready[lane].pop();
         const LaneTask &task = tasks[running[lane]];
-        sharing.start(static_cast<int>(lane), task.alone, task.use);
+        sharing.start(static_cast<int>(lane), lost[running[lane]] + task.alone,
+                      task.use);
       }
     auto next = sharing.nextEnd();
     if (!next)
@@ -66,8 +68,12 @@ static double stepOf(const LaneProblem &problem, const LaneChoice &choice,
     sharing.advance(next->second);
     sharing.finish(next->first);
     for (int reader : readers[std::exchange(running[next->first], -1)])
-      if (--missing[reader] == 0)
+      if (--missing[reader] == 0) {
+        int lane = laneOf(problem, tasks[reader], choice);
+        if (lane != next->first && running[lane] < 0)
+          lost[reader] = problem.waking;
         add(reader);
+      }
   }
 }
 

@@ -47,6 +47,8 @@ struct LaneTask {
 struct LaneProblem {
   int lanes = 1; ///< of each device
   int devices = 1;
+  double waking = 0; ///< seconds that an idle lane takes to see that a task of
+                     ///< another lane is done
   std::vector<LaneTask> tasks; ///< each behind those that it needs
   int units = 0;
   std::vector<std::vector<int>> moves; ///< beside those of single units

@@ -96,6 +96,7 @@ void LanePlan::addTasks(const CostModel &ofDevice) {
   const CostModel costs =
       ofDevice.forLane(1.0 / static_cast<double>(lanes.lanes));
   const bool divides = problem.machine.oneProcessor;
+  lanes.waking = costs.waking();
   units.resize(layers);
   taskOf.resize(layers);
   for (size_t i = 0; i < layers; ++i) {
