@@ -17,9 +17,9 @@ a round. Memory is the trainer's peak resident size over that of the better
 PyTorch's process, and over the same less what importing PyTorch takes.
 
 With --lanes each round runs our own program of one lane and that of
-`lwcc --lanes=auto`, in turns; where auto declines lanes, that of --lanes=2. The
-costs that auto goes by are measured first (`lwcc profile` for one and for two
-devices). The ratio is one lane's time to that of lanes (above 1: lanes are
+`lwcc --lanes=auto`, in turns. Where auto declines lanes, both are the same, and
+nothing is measured; with --declined, that of --lanes=2 is. The costs that auto
+goes by are measured first (`lwcc profile`). The ratio is one lane's time to that of lanes (above 1: lanes are
 faster). No Python beside the standard library's runs.
 """
 
@@ -140,8 +140,11 @@ def profile(name, batch, args):
     """Measures the model's calls with all threads, and with half of them."""
     costs = os.path.join(args.work, "lanes-costs.json")
     subprocess.run(["lwcc", "profile", model_file(name, args.work),
-                    "--target=cpu", f"--batch={batch}", "--gpus=2", "-o", costs],
-                   check=True, stdout=subprocess.DEVNULL)
+                    "--target=cpu", f"--batch={batch}", "--gpus=2",
+                    f"--rounds={min(3, args.rounds)}",
+                    f"--steps={min(8, args.steps)}", "-o", costs],
+                   check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
     return costs
 
 
@@ -155,7 +158,9 @@ def measure_lanes(name, batch, args):
     at = next(i for i, line in enumerate(lines) if line.startswith("lanes: "))
     why = lines[at].removeprefix("lanes: ")
     bound = lines[at + 1].split(":")[0].strip()
-    if why.startswith("none"):
+    if why.startswith("none"):  # the same program
+        if not args.declined:
+            return [name, str(batch), "", "", "", why, bound]
         several, _ = compile_trainer(name, batch, args.work, "--lanes=2")
     runs = {one: [], several: []}
     for _ in range(args.rounds):
@@ -179,6 +184,8 @@ def main():
     parser.add_argument("what", nargs="*", metavar="NAME:BATCH")
     parser.add_argument("--lanes", action="store_true",
                         help="compare with our own program of several lanes")
+    parser.add_argument("--declined", action="store_true",
+                        help="measure two lanes where --lanes=auto takes one")
     parser.add_argument("--costs", help="measured costs for --lanes, instead "
                         "of measuring them")
     parser.add_argument("--rounds", type=int, default=5)

@@ -289,27 +289,38 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
   LanePlan one(problem, costs, plan, 1, Fragments::none);
   // Seconds of a step on one lane.
   double before = stepOf(one.lanes, LaneChoice(one.lanes.units, 0));
-  for (int count : counts)
+  for (int count : counts) {
+    // Without a profile, lanes of a processor are priced as all else is.
+    const bool isPriced = !mayDecline || isMeasured(count) ||
+                          (problem.machine.oneProcessor && !costs.isMeasured());
     for (Fragments fragments :
          {Fragments::none, Fragments::ofImages, Fragments::ofAll}) {
       LanePlan lanes(problem, costs, plan, count, fragments);
       LaneBound own = boundOf(lanes.lanes);
       own.sum = before; // without what cutting costs
-      if (own.gain() > bound.gain() || bound.sum == 0)
+      if (bound.sum == 0 || (isPriced && own.gain() > bound.gain()))
         bound = own;
-      if (mayDecline && own.gain() < leastGain)
+      if (mayDecline && (own.gain() < leastGain || !isPriced))
         continue;
       LaneChoice choice = solve(lanes.lanes);
       candidates.push_back({lanes.planOf(choice), stepOf(lanes.lanes, choice)});
     }
+  }
   auto decline = [&](const std::string &why) {
     declined.remark = "lanes: none; " + why + "\n  " + textOf(bound);
     return declined;
   };
   if (mayDecline && bound.gain() < leastGain)
     return decline("the bound leaves less than 3 %");
-  if (mayDecline && !problem.machine.oneProcessor && !isMeasured(2))
-    return decline("no costs say how much of a GPU calls use");
+  if (candidates.empty())
+    return decline(
+        problem.machine.oneProcessor
+            ? llvm::formatv("no costs of calls on a part of the "
+                            "processor; lwcc profile --gpus={0} adds "
+                            "them",
+                            2 * devices.size())
+                  .str()
+            : "no costs say how much of a GPU calls use");
   // Programs take time to make: only of what looks best.
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
     return a.step < b.step;
