@@ -1,7 +1,8 @@
 //===- Auto.cpp - The best plan of all solvers ------------------*- C++ -*-===//
 //
 // The best plan of all solvers. The candidates are every solver's plan, and the
-// quickest of these in simulation, polished by a short Markov chain. Of the
+// quickest of these in simulation, improved by descent (Descent.h) and polished
+// by a short Markov chain (Mcmc.h). Of the
 // candidates that fit into memory, `auto` takes the one whose program has the
 // shortest step. That need not be what the chain found, since the simulator
 // knows less than ../price/ProgramTime.h. Where making programs would take too
@@ -16,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/plan/solve/Descent.h"
 #include "passes/plan/solve/Mcmc.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -145,8 +147,13 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
     consider("layerwise", solveLayerwise(problem, limit));
     if (std::optional<Plan> branches = solveBranches(problem))
       consider("branches", *branches);
-    ended = run({simulated.origin + ", polished", simulated.tilings},
-                100 * chain.groups());
+    Descent descent(problem, simulator);
+    ended = descent.run(simulated.tilings, chain.until());
+    run({simulated.origin + ", descended", simulator.tilings()}, 0);
+    if (chain.fits())
+      add(simulated);
+    ended &= run({simulated.origin + ", polished", simulated.tilings},
+                 100 * chain.groups());
     if (chain.fits())
       add(simulated);
   }

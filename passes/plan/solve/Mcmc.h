@@ -44,6 +44,7 @@ public:
   const Tilings &best() const { return bestTilings; }
   Ticks bestStep() const { return bestTicks; }
   bool fits() const { return bestMemory <= capacity; }
+  Clock::time_point until() const { return deadline; }
   int64_t groups() const { return static_cast<int64_t>(space.size()); }
 
 private:

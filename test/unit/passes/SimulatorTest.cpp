@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/price/Price.h"
+#include "passes/plan/solve/Descent.h"
 #include "passes/plan/solve/Mcmc.h"
 
 #include "gtest/gtest.h"
@@ -260,6 +261,58 @@ TEST(Mcmc, findsTheBestOfASmallSpaceAndKeepsToMemory) {
   Chain tight(problem, simulator);
   tight.run(Tilings(4), 5000);
   simulator.simulate(tight.best());
+  EXPECT_LE(simulator.memory(), machine.device.memory);
+}
+
+/// A start, where descent ends must be no slower; it fits if the start does;
+/// and no other tiling of one group, on devices in turn, may be quicker.
+TEST(Descent, endsWhereNoGroupAloneCanBeCutBetter) {
+  Draw below(29);
+  for (int trial = 0; trial < 60; ++trial) {
+    LayerGraph graph = randomGraph(below);
+    Machine machine = machineOf(2 + below(5));
+    CostModel costs(machine, "fp32");
+    Problem problem{graph, machine, costs};
+    Simulator simulator(problem);
+    Chain random(problem, simulator);
+    const Tilings start = random.randomTilings();
+    const Ticks before = simulator.simulate(start);
+    machine.device.memory = simulator.memory();
+    Descent descent(problem, simulator);
+    ASSERT_TRUE(descent.run(start, Descent::Clock::time_point::max()));
+    const Tilings reached = simulator.tilings();
+    const Ticks step = simulator.step();
+    EXPECT_LE(step, before) << "trial " << trial;
+    EXPECT_LE(simulator.memory(), machine.device.memory);
+    Simulator full(problem);
+    EXPECT_EQ(step, full.simulate(reached));
+    for (const LayerGroup &group : groupsOf(graph))
+      for (const Tiling &way :
+           equalTilings(graph.layers[group[0]], problem.machine)) {
+        Tilings other = reached;
+        for (int layer : group)
+          other[layer] = tilingInGroup(graph.layers[layer], way);
+        const Ticks changed = full.simulate(other);
+        if (full.memory() <= machine.device.memory) {
+          EXPECT_GE(changed, step) << "trial " << trial;
+        }
+      }
+    // The same again, from the same start.
+    descent.run(start, Descent::Clock::time_point::max());
+    EXPECT_EQ(simulator.tilings(), reached);
+  }
+}
+
+TEST(Descent, shrinksWhatDoesNotFit) {
+  LayerGraph graph = graphOf({{}, {0}, {1}, {2}}, 100 * perElement, true);
+  Machine machine = machineOf(2);
+  CostModel costs(machine, "fp32");
+  Problem problem{graph, machine, costs};
+  Simulator simulator(problem);
+  simulator.simulate(Tilings(4)); // all on one of two devices
+  machine.device.memory = simulator.memory() - 1;
+  Descent(problem, simulator)
+      .run(Tilings(4), Descent::Clock::time_point::max());
   EXPECT_LE(simulator.memory(), machine.device.memory);
 }
 

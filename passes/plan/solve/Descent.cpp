@@ -1,0 +1,153 @@
+//===- Descent.cpp - Coordinate descent over plans ------------------------===//
+
+#include "passes/plan/solve/Descent.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+
+/// Groups in a row that are changed together. Between two layers that are cut
+/// differently something moves: a single one may be worse cut than its
+/// neighbours where all of them were better.
+static constexpr size_t rowLengths[] = {1, 2, 4, 8};
+
+/// How many proposals a round may take. Each walks over some of the layers on
+/// all devices.
+static size_t proposalsFor(const Problem &problem) {
+  constexpr double work = 1e8, most = 5e4;
+  return static_cast<size_t>(
+      std::min(most, work / static_cast<double>(problem.graph.layers.size() *
+                                                problem.machine.devices())));
+}
+
+Descent::Descent(const Problem &problem, Simulator &simulator)
+    : problem(problem), simulator(simulator) {
+  std::vector<LayerGroup> found = groupsOf(problem.graph);
+  const size_t most =
+      proposalsFor(problem) / (std::size(rowLengths) * found.size());
+  Timing timing(problem);
+  for (LayerGroup &layers : found) {
+    groups.push_back({std::move(layers), {}});
+    addWays(groups.back(), std::max<size_t>(8, most), timing);
+  }
+}
+
+/// Calls on the device that has most of them, and what crosses links to keep
+/// copies of parameters equal.
+Ticks Descent::timeAlone(const Group &group, const Tiling &leader,
+                         Timing &timing) const {
+  Ticks sum = 0;
+  for (int layer : group.layers) {
+    std::shared_ptr<const TimedLayer> timed =
+        timing.layer(layer, tilingInGroup(problem.graph.layers[layer], leader));
+    Ticks most = 0;
+    for (int64_t device = 0; device < problem.machine.devices(); ++device) {
+      Ticks busy = 0;
+      for (TimedLayer::Row row :
+           {TimedLayer::forward, TimedLayer::backward, TimedLayer::weight,
+            TimedLayer::update, TimedLayer::ownUpdate})
+        busy += (*timed)[row][device];
+      most = std::max(most, busy);
+    }
+    for (const Exchange *exchange : {&timed->reduce, &timed->gather}) {
+      Ticks longest = 0;
+      for (const Arrival &arrival : exchange->arrivals)
+        longest = std::max(longest, arrival.duration);
+      most += longest;
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+void Descent::addWays(Group &group, size_t most, Timing &timing) const {
+  const Machine &machine = problem.machine;
+  const int64_t devices = machine.devices();
+  std::vector<std::pair<Ticks, Tiling>> ways;
+  auto add = [&](const Tiling &way) {
+    ways.emplace_back(timeAlone(group, way, timing), way);
+  };
+  for (Tiling &way : equalTilings(problem.graph.layers[group.layers[0]],
+                                  machine, problem.search.dimensions)) {
+    const int64_t tiles = way.tiles();
+    auto place = [&](int64_t first, int64_t stride) {
+      for (int64_t i = 0; i < tiles; ++i)
+        way.places[i] = machine.place((first + i * stride) % devices);
+      add(way);
+    };
+    for (int64_t first = 0; first + tiles <= devices; first += tiles)
+      place(first, 1);
+    if (int64_t stride = devices / tiles; tiles > 1 && stride > 1)
+      place(0, stride);
+  }
+  llvm::stable_sort(
+      ways, [](const auto &a, const auto &b) { return a.first < b.first; });
+  ways.resize(std::min(ways.size(), most));
+  for (auto &[time, way] : ways)
+    group.ways.push_back(std::move(way));
+}
+
+std::vector<Simulator::Change> Descent::changesTo(size_t first, size_t count,
+                                                  const Tiling &way) const {
+  std::vector<Simulator::Change> changes;
+  for (const Group &group : llvm::ArrayRef(groups).slice(first, count)) {
+    const LayerGraph::Layer &leader = problem.graph.layers[group.layers[0]];
+    for (auto [degree, extent] : llvm::zip_equal(way.degrees, leader.extents))
+      if (degree > extent)
+        return {};
+    for (int layer : group.layers) {
+      Tiling tiling = tilingInGroup(problem.graph.layers[layer], way);
+      if (tiling != simulator.tilings()[layer])
+        changes.push_back({layer, std::move(tiling)});
+    }
+  }
+  return changes;
+}
+
+bool Descent::improve(size_t first, size_t count) {
+  std::vector<Simulator::Change> best;
+  const int64_t capacity = problem.machine.device.memory;
+  Ticks step = simulator.step();
+  int64_t memory = simulator.memory();
+  for (const Tiling &way : groups[first].ways) {
+    if (Clock::now() >= deadline) {
+      ended = false;
+      break;
+    }
+    std::vector<Simulator::Change> changes = changesTo(first, count, way);
+    if (changes.empty())
+      continue;
+    const Ticks proposed = simulator.propose(changes);
+    const int64_t needed = simulator.proposedMemory();
+    // What does not fit must shrink first, however slow it gets.
+    const bool better = memory > capacity
+                            ? needed < memory
+                            : needed <= capacity && proposed < step;
+    if (!better)
+      continue;
+    best = std::move(changes);
+    step = proposed;
+    memory = needed;
+  }
+  if (best.empty())
+    return false;
+  simulator.propose(best);
+  simulator.accept();
+  return true;
+}
+
+bool Descent::run(const Tilings &start, Clock::time_point until) {
+  deadline = until;
+  ended = true;
+  simulator.simulate(start);
+  for (bool improved = true; improved && ended;) {
+    improved = false;
+    for (size_t count : rowLengths)
+      for (size_t first = 0; first + count <= groups.size() && ended; ++first)
+        improved |= improve(first, count);
+  }
+  return ended;
+}
