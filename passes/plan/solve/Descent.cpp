@@ -66,28 +66,27 @@ Ticks Descent::timeAlone(const Group &group, const Tiling &leader,
 void Descent::addWays(Group &group, size_t most, Timing &timing) const {
   const Machine &machine = problem.machine;
   const int64_t devices = machine.devices();
-  std::vector<std::pair<Ticks, Tiling>> ways;
-  auto add = [&](const Tiling &way) {
-    ways.emplace_back(timeAlone(group, way, timing), way);
-  };
-  for (Tiling &way : equalTilings(problem.graph.layers[group.layers[0]],
-                                  machine, problem.search.dimensions)) {
-    const int64_t tiles = way.tiles();
+  std::vector<std::pair<Ticks, Tiling>> tilings;
+  for (Tiling &tiling : equalTilings(problem.graph.layers[group.layers[0]],
+                                     machine, problem.search.dimensions)) {
+    const Ticks alone = timeAlone(group, tiling, timing);
+    tilings.emplace_back(alone, std::move(tiling));
+  }
+  llvm::stable_sort(
+      tilings, [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (auto &[alone, tiling] : tilings) {
+    const int64_t tiles = tiling.tiles();
     auto place = [&](int64_t first, int64_t stride) {
       for (int64_t i = 0; i < tiles; ++i)
-        way.places[i] = machine.place((first + i * stride) % devices);
-      add(way);
+        tiling.places[i] = machine.place(first + i * stride);
+      if (group.ways.size() < most)
+        group.ways.push_back(tiling);
     };
     for (int64_t first = 0; first + tiles <= devices; first += tiles)
       place(first, 1);
     if (int64_t stride = devices / tiles; tiles > 1 && stride > 1)
       place(0, stride);
   }
-  llvm::stable_sort(
-      ways, [](const auto &a, const auto &b) { return a.first < b.first; });
-  ways.resize(std::min(ways.size(), most));
-  for (auto &[time, way] : ways)
-    group.ways.push_back(std::move(way));
 }
 
 std::vector<Simulator::Change> Descent::changesTo(size_t first, size_t count,

@@ -289,10 +289,12 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
   LanePlan one(problem, costs, plan, 1, Fragments::none);
   // Seconds of a step on one lane.
   double before = stepOf(one.lanes, LaneChoice(one.lanes.units, 0));
+  bool anyPriced = false;
   for (int count : counts) {
     // Without a profile, lanes of a processor are priced as all else is.
     const bool isPriced = !mayDecline || isMeasured(count) ||
                           (problem.machine.oneProcessor && !costs.isMeasured());
+    anyPriced |= isPriced;
     for (Fragments fragments :
          {Fragments::none, Fragments::ofImages, Fragments::ofAll}) {
       LanePlan lanes(problem, costs, plan, count, fragments);
@@ -310,17 +312,15 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
     declined.remark = "lanes: none; " + why + "\n  " + textOf(bound);
     return declined;
   };
+  if (!anyPriced && problem.machine.oneProcessor)
+    return decline(llvm::formatv("no costs of calls on a part of the "
+                                 "processor; lwcc profile --gpus={0} adds them",
+                                 2 * devices.size())
+                       .str());
   if (mayDecline && bound.gain() < leastGain)
     return decline("the bound leaves less than 3 %");
-  if (candidates.empty())
-    return decline(
-        problem.machine.oneProcessor
-            ? llvm::formatv("no costs of calls on a part of the "
-                            "processor; lwcc profile --gpus={0} adds "
-                            "them",
-                            2 * devices.size())
-                  .str()
-            : "no costs say how much of a GPU calls use");
+  if (!anyPriced)
+    return decline("no costs say how much of a GPU calls use");
   // Programs take time to make: only of what looks best.
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
     return a.step < b.step;

@@ -74,8 +74,8 @@ struct Ahead {
 
 class StageSearch {
 public:
-  explicit StageSearch(const StageProblem &problem)
-      : problem(problem),
+  StageSearch(const StageProblem &problem, double limit)
+      : problem(problem), limit(limit),
         replicas(std::min(problem.mostReplicas, problem.devices)) {
     std::vector<std::pair<int, int>> edges;
     for (const StageProblem::Tensor &tensor : problem.tensors)
@@ -87,6 +87,7 @@ public:
 
 private:
   const StageProblem &problem;
+  const double limit;     ///< of `compared` in the exact search
   const int64_t replicas; ///< of a stage, at most
   Series series;
   std::vector<StageCut::Stage> tried;
@@ -99,6 +100,7 @@ private:
   /// No label counts from which a step takes longer.
   double most = unlimited;
   bool coarse = false; ///< keeps one label for each depth and devices used
+  double compared = 0; ///< labels that others were compared with
 
   Ahead aheadOf(const Series::Member &member) const;
 
@@ -127,7 +129,10 @@ private:
     traces.push_back({stage, rest, beside});
     return static_cast<int>(traces.size()) - 1;
   }
-  void add(const Label &label, Front &front, const Ahead &ahead = {}) const;
+  /// The label in the front; null if it is not better than one there. Only what
+  /// stays gets a trace, since far more is tried.
+  Label *add(const Label &label, Front &front, const Ahead &ahead = {});
+  bool isGivenUp() const { return !coarse && compared > limit; }
   void putInFront(llvm::ArrayRef<Series::Member> members, const Front &rest,
                   const Ahead &ahead, Front &front);
   void split(const Series::Member &member, const Front &rest,
@@ -160,23 +165,25 @@ Ahead StageSearch::aheadOf(const Series::Member &member) const {
   return ahead;
 }
 
-void StageSearch::add(const Label &label, Front &front,
-                      const Ahead &ahead) const {
-  if (costOf(label, ahead) > most)
-    return;
+Label *StageSearch::add(const Label &label, Front &front, const Ahead &ahead) {
+  if (costOf(label, ahead) > most || isGivenUp())
+    return nullptr;
+  compared += static_cast<double>(front.size());
   for (Label &known : front) {
     if (isAsGoodAs(known, label))
-      return;
+      return nullptr;
     if (coarse && known.depth == label.depth &&
         known.devices == label.devices) {
-      if (costOf(label) < costOf(known))
-        known = label;
-      return;
+      if (costOf(label) >= costOf(known))
+        return nullptr;
+      known = label;
+      return &known;
     }
   }
   llvm::erase_if(front,
                  [&](const Label &known) { return isAsGoodAs(label, known); });
   front.push_back(label);
+  return &front.back();
 }
 
 /// Adds what `rest` becomes with a stage of these members in front of it.
@@ -201,8 +208,8 @@ void StageSearch::putInFront(llvm::ArrayRef<Series::Member> members,
       made.through += costs.busy + 2 * costs.arrival;
       made.busiest = std::max({made.busiest, costs.busy, costs.link});
       made.left = std::max(costs.sync, made.left - costs.drain);
-      made.trace = trace(stage, label.trace);
-      add(made, front, ahead);
+      if (Label *added = add(made, front, ahead))
+        added->trace = trace(stage, label.trace);
     }
   }
 }
@@ -231,9 +238,9 @@ void StageSearch::split(const Series::Member &member, const Front &rest,
           both.through = std::max(some.through, more.through);
           both.busiest = std::max(some.busiest, more.busiest);
           both.left = std::max(some.left, more.left);
-          both.trace = trace(-1, some.trace, more.trace);
           if (both.devices <= problem.devices)
-            add(both, longer);
+            if (Label *added = add(both, longer))
+              added->trace = trace(-1, some.trace, more.trace);
         }
       combined = std::move(longer);
     }
@@ -258,7 +265,7 @@ Front StageSearch::run(const Series &series, const Front &end, bool isAll) {
   std::vector<Front> fronts(count + 1);
   fronts[count] = end;
   for (size_t begin = count; begin-- > 0;) {
-    for (size_t last = begin + 1; last <= count; ++last)
+    for (size_t last = begin + 1; last <= count && !isGivenUp(); ++last)
       putInFront(llvm::ArrayRef(series.members).slice(begin, last - begin),
                  fronts[last], ahead[begin], fronts[begin]);
     if (problem.splits && !series.members[begin].branches.empty())
@@ -285,9 +292,13 @@ std::optional<StageCut> StageSearch::solve() {
   // A coarse search first: what it finds bounds the exact one.
   for (bool first : {true, false}) {
     coarse = first;
+    compared = 0;
     traces.clear();
     tried.clear();
-    for (const Label &label : run(series, {Label()}, true)) {
+    const Front found = run(series, {Label()}, true);
+    if (isGivenUp())
+      break;
+    for (const Label &label : found) {
       if (label.depth < problem.leastStages)
         continue;
       if (best && costOf(label) >= best->cost)
@@ -304,6 +315,7 @@ std::optional<StageCut> StageSearch::solve() {
   return best;
 }
 
-std::optional<StageCut> lwcc::plan::solveStages(const StageProblem &problem) {
-  return StageSearch(problem).solve();
+std::optional<StageCut> lwcc::plan::solveStages(const StageProblem &problem,
+                                                double limit) {
+  return StageSearch(problem, limit).solve();
 }

@@ -312,6 +312,7 @@ void expectAPipeline(const StageProblem &problem, const StageCut &cut) {
 
 void compare(bool branches, int trials) {
   int found = 0, split = 0;
+  double behind = 1;
   for (int seed = 0; seed < trials; ++seed) {
     Random random(seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -324,12 +325,18 @@ void compare(bool branches, int trials) {
     ++found;
     ASSERT_NEAR(cut->cost, all.least, 1e-9 * all.least);
     expectAPipeline(model.problem, *cut);
+    // Given up at once, the search is coarse: legal, and not far behind.
+    std::optional<StageCut> coarse = solveStages(model.problem, /*limit=*/-1);
+    ASSERT_TRUE(coarse);
+    expectAPipeline(model.problem, *coarse);
+    behind = std::max(behind, coarse->cost / all.least);
     split += cut->stages.size() > 1;
   }
   // The generator makes problems of all kinds.
   EXPECT_GT(found, trials / 2);
   EXPECT_GT(split, trials / 4);
   EXPECT_LT(found, trials);
+  EXPECT_LT(behind, 1.25);
 }
 
 TEST(StageProblem, chainsHaveTheLeastCostOfAllCuts) { compare(false, 500); }
