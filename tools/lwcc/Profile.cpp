@@ -139,18 +139,22 @@ bool Profiler::findTilings() {
   return true;
 }
 
-/// Layers that cannot be cut like that go with their producers. Layers that are
-/// not cut take turns on the devices: a program of one device would have the
-/// whole processor.
+/// Layers that cannot be cut like that go with their producers. Tiles that are
+/// fewer than the devices take turns on these: a program of fewer devices would
+/// have more of the processor for each.
 plan::Plan Profiler::planWith(const Tiling &tiling) const {
   plan::Plan plan;
   plan.strategy = "profile";
-  int64_t whole = 0;
+  int64_t next = 0;
   for (auto [layer, known] : llvm::zip_equal(graph.layers, possible))
     if (llvm::is_contained(known, tiling)) {
       plan.layers.push_back({layer.name, tiling});
-      if (tiling.tiles() == 1)
-        plan.layers.back().tiling.places = {machine.place(whole++)};
+      if (tiling.tiles() == machine.devices())
+        continue;
+      std::vector<Place> &places = plan.layers.back().tiling.places;
+      places.clear();
+      for (int64_t tile = 0; tile < tiling.tiles(); ++tile)
+        places.push_back(machine.place(next++));
     }
   return plan;
 }
@@ -234,8 +238,8 @@ static plan::Profile::Entry summarize(CallSamples &calls) {
 bool Profiler::runPrograms() {
   if (!findTilings())
     return false;
-  std::vector<std::pair<std::string, plan::Plan>>
-      plans; // what it is, for people
+  // What is printed of a plan, and the plan.
+  std::vector<std::pair<std::string, plan::Plan>> plans;
   for (const Tiling &tiling : tilings)
     plans.emplace_back(llvm::formatv("n={0} c={1} h={2} w={3} k={4}",
                                      tiling.degrees[0], tiling.degrees[1],

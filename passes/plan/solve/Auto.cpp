@@ -2,12 +2,12 @@
 //
 // The best plan of all solvers. The candidates are every solver's plan, and the
 // quickest of these in simulation, improved by descent (Descent.h) and polished
-// by a short Markov chain (Mcmc.h). Of the
-// candidates that fit into memory, `auto` takes the one whose program has the
-// shortest step. That need not be what the chain found, since the simulator
-// knows less than ../price/ProgramTime.h. Where making programs would take too
-// long, the simulator decides alone. Last come plans with micro-batches, the
-// best pipeline among them: the simulator knows nothing of these, so only their
+// by a short Markov chain (Mcmc.h). Of the candidates that fit into memory,
+// `auto` takes the one whose program has the shortest step. That need not be
+// what descent or the chain found, since the simulator knows less than
+// ../price/ProgramTime.h. Where making programs would take too long, the
+// simulator decides alone. Last come plans with micro-batches, the best
+// pipeline among them: the simulator knows nothing of these, so only their
 // programs are compared.
 //
 // So what `auto` finds is never predicted to be slower than any fixed strategy

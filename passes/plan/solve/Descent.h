@@ -13,6 +13,9 @@
 // A chain (Mcmc.h) may leave a valley that descent ends in, but finds by chance
 // what descent looks for. So descent goes first, and the chain polishes.
 //
+// Does not know programs: which of the plans that searches reach is taken is
+// decided by Auto.cpp.
+//
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SOLVE_DESCENT_H
 #define LWCC_PASSES_PLAN_SOLVE_DESCENT_H
