@@ -15,6 +15,9 @@
 // (the plan). An order of the plan that contradicts data flow is reported here,
 // with the reason.
 //
+// One class makes all of it, since every source of dependences numbers the same
+// ops and lanes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/TrainSchedule.h"

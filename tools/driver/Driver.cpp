@@ -8,148 +8,16 @@
 #include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/solve/CostTables.h"
-#include "passes/plan/solve/PipelineOrder.h"
-#include "runtime/core/CheckedMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cerrno>
-#include <cstring>
-
-#include <unistd.h>
 
 using namespace mlir;
 using namespace lwcc;
-
-/// "80GiB", "512 MiB", "1000000": bytes, or nothing.
-static std::optional<int64_t> parseBytes(StringRef text) {
-  StringRef unit = text.drop_while([](char c) { return llvm::isDigit(c); });
-  int64_t number, scale = 1;
-  if (text.drop_back(unit.size()).getAsInteger(10, number) || number <= 0)
-    return std::nullopt;
-  unit = unit.trim();
-  for (char letter : StringRef("KMGT")) {
-    scale *= 1024;
-    if (!unit.empty() && llvm::toUpper(unit[0]) == letter &&
-        (unit.size() == 1 || unit.drop_front().equals_insensitive("iB")))
-      return rt::checkedProduct(number, scale);
-  }
-  return unit.empty() ? std::optional<int64_t>(number) : std::nullopt;
-}
-
-/// Why the model cannot be read, as far as that shows without reading: it may
-/// be a pipe.
-static std::string unreadable(const std::string &file) {
-  if (llvm::sys::fs::is_directory(file))
-    return file + ": is a directory; name the .onnx file in it";
-  if (access(file.c_str(), R_OK) != 0)
-    return file + ": cannot be read: " + std::strerror(errno);
-  return "";
-}
-
-bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
-  std::vector<std::string> mistakes =
-      parseFlags(argc, argv, overview, category);
-  bool good = true;
-  auto fail = [&](const llvm::Twine &message) {
-    complain(message);
-    good = false;
-  };
-  if (input.empty())
-    fail("no model given; usage: " + llvm::sys::path::filename(argv[0]) +
-         " model.onnx [flags]");
-  else if (std::string why = unreadable(input); !why.empty())
-    fail(why);
-  for (const std::string &mistake : mistakes)
-    fail(mistake);
-  if (batch.getNumOccurrences() && batch <= 0)
-    fail("--batch=" + llvm::Twine(batch) + ": a batch has at least one sample");
-  if (gpus < 1 || gpus > 64)
-    fail("--gpus=" + llvm::Twine(gpus) + ": expected 1 to 64");
-  if (memory.getNumOccurrences()) {
-    if (std::optional<int64_t> bytes = parseBytes(memory))
-      memoryBytes = *bytes;
-    else
-      fail("--memory=" + memory + ": expected a size such as 80GiB or 512MiB");
-  }
-  if (!(searchSeconds >= 0 && searchSeconds <= 1e9))
-    fail("--search-seconds: expected a time from 0 to 1e9 seconds");
-  if (searchDimensions.empty() ||
-      StringRef(searchDimensions).find_first_not_of(dimensions) !=
-          StringRef::npos)
-    fail("--search-dimensions=" + searchDimensions +
-         ": expected some of the letters " + dimensions);
-  if (explains() && !explain.empty() && explain != "timeline")
-    fail("--explain=" + explain + ": expected nothing or timeline");
-  if (!plan::findSolver(strategy)) {
-    std::string names;
-    for (const plan::Solver &row : plan::solvers())
-      names += (names.empty() ? "" : ", ") + row.name.str();
-    fail("--strategy=" + strategy + ": expected " + names);
-  }
-  if (!schedule.empty() && !plan::findPipelineSchedule(schedule)) {
-    std::string names;
-    for (const plan::PipelineSchedule &row : plan::pipelineSchedules())
-      names += (names.empty() ? "" : ", ") + row.name.str();
-    fail("--schedule=" + schedule + ": expected " + names);
-  }
-  if (microBatches < 0)
-    fail("--micro-batches=" + llvm::Twine(microBatches) +
-         ": expected at least 1");
-  if (stages.getNumOccurrences() && (stages < 1 || stages > gpus))
-    fail("--stages=" + llvm::Twine(stages) + ": expected 1 to " +
-         llvm::Twine(gpus) + ", the number of GPUs");
-  if ((stages.getNumOccurrences() || schedule.getNumOccurrences()) &&
-      strategy != "pipeline")
-    fail("--schedule and --stages are of pipelines: add --strategy=pipeline");
-  const plan::Solver *solver = plan::findSolver(strategy);
-  if (microBatches.getNumOccurrences() && solver && !solver->inMicroBatches) {
-    std::string names;
-    for (const plan::Solver &row : plan::solvers())
-      if (row.inMicroBatches)
-        names += (names.empty() ? "" : ", ") + row.name.str();
-    fail("--micro-batches: --strategy=" + strategy +
-         " has none; these have: " + names);
-  }
-  if (StringRef size = bn; size.consume_front("group:")) {
-    if (size.getAsInteger(10, group) || group < 1)
-      fail("--bn=" + bn +
-           ": expected group: and a number of samples, such as "
-           "group:8");
-  } else if (bn == "local") {
-    fail("--bn=local: what is normalized together would depend on the plan; "
-         "--bn=group:G normalizes each G consecutive samples by themselves");
-  } else if (bn != "global") {
-    fail("--bn=" + bn + ": expected global or group:G");
-  }
-  if (!lanes.empty()) {
-    laneCount = 0;
-    if (lanes != "auto" && (StringRef(lanes).getAsInteger(10, laneCount) ||
-                            laneCount < 1 || laneCount > plan::computeLanes))
-      fail("--lanes=" + lanes + ": expected auto, or 1 to " +
-           llvm::Twine(plan::computeLanes));
-    if (!plan.empty())
-      fail("--lanes and --plan: a plan file says itself on which lanes layers "
-           "run");
-    if (gpus > 1 && solver && solver->inMicroBatches)
-      fail("--lanes: the order of --strategy=" + strategy +
-           " names the lanes that it has; take another strategy");
-  }
-  if (precision != "fp32" && precision != "tf32")
-    fail("--precision=" + precision + ": expected fp32 or tf32");
-  if (loss != "auto" && loss != "cross-entropy")
-    fail("--loss=" + loss + ": expected auto or cross-entropy");
-  if (!llvm::is_contained(pipelineForms(), stopAfter))
-    fail("--stop-after=" + stopAfter + ": expected " +
-         llvm::join(pipelineForms(), ", "));
-  return good;
-}
 
 void Stopwatch::lap(StringRef phase) {
   auto now = std::chrono::steady_clock::now();

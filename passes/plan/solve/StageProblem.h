@@ -82,9 +82,10 @@ StageCosts costsOf(const StageProblem &problem, llvm::ArrayRef<int> blocks,
                    int64_t devices);
 
 /// A cut of least cost; none if nothing fits into memory. The exact search ends
-/// after so many comparisons, some 50 ns each. Then the cut is that of a
-/// coarser one: of the ways to cut the end of the model it remembers, for each
-/// number of stages and devices, only the one that looks best so far.
+/// after `limit` comparisons of labels, by default some that take a second.
+/// Then the cut is that of a coarser one: of the ways to cut the end of the
+/// model it remembers, for each number of stages and devices, only the one that
+/// looks best so far.
 std::optional<StageCut> solveStages(const StageProblem &problem,
                                     double limit = 3e8);
 

@@ -7,6 +7,7 @@
 
 #include "passes/plan/model/LayerGraph.h"
 #include "passes/plan/solve/Solvers.h"
+#include "test/unit/passes/LayeredGraphs.h"
 
 #include "gtest/gtest.h"
 
@@ -14,18 +15,9 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
+using lwcc::plan::test::smallNet;
 
 namespace {
-
-LayerGraph smallNet() {
-  return {"m.onnx",
-          "cafe",
-          8,
-          {{"conv1", {8, 6, 4, 4, 3}, 4, true},
-           {"relu", {8, 6, 4, 4, 1}, 4, false, 0},
-           {"fc", {8, 10, 1, 1, 96}, 2, true, 1},
-           {"loss", {8, 1, 1, 1, 1}, 2, false, 2}}};
-}
 
 Plan solve(llvm::StringRef strategy, const LayerGraph &graph,
            const Machine &machine) {
@@ -372,39 +364,6 @@ TEST(Plan, nodesThatAreComputedWithinOthersMayBeNamed) {
   complete(plan, graph, {1, 2});
   EXPECT_TRUE(check(plan, graph, {1, 2}).empty());
   EXPECT_EQ(plan.order[0].tasks.size(), 1u);
-}
-
-TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
-  Plan plan = solve("data", smallNet(), {1, 64});
-  for (const LayerPlan &layer : plan.layers)
-    EXPECT_EQ(layer.tiling.degrees, (Extents{8, 1, 1, 1, 1}));
-  EXPECT_TRUE(check(plan, smallNet(), {1, 64}).empty());
-}
-
-TEST(Solvers, modelSpreadsChannelsAndGivesTheRestToWhoHasLeast) {
-  Plan plan = solve("model", smallNet(), {1, 7});
-  EXPECT_EQ(plan.layers[0].tiling.degrees, (Extents{1, 6, 1, 1, 1}));
-  EXPECT_EQ(plan.layers[2].tiling.degrees, (Extents{1, 7, 1, 1, 1}));
-  EXPECT_EQ(plan.layers[3].tiling.places, (std::vector<Place>{{0, 6, 0}}));
-  EXPECT_TRUE(check(plan, smallNet(), {1, 7}).empty());
-}
-
-TEST(Solvers, oneWeirdTrickCutsImagesBySamplesAndFullyConnectedByChannels) {
-  Plan plan = solve("owt", smallNet(), {1, 4});
-  EXPECT_EQ(plan.layers[0].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
-  EXPECT_EQ(plan.layers[1].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
-  EXPECT_EQ(plan.layers[2].tiling.degrees, (Extents{1, 4, 1, 1, 1}));
-  // Classes are not cut, samples are.
-  EXPECT_EQ(plan.layers[3].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
-  EXPECT_TRUE(check(plan, smallNet(), {1, 4}).empty());
-}
-
-TEST(Solvers, singlePutsEverythingOnTheFirstGpuInTheModelsOrder) {
-  Plan plan = solve("single", smallNet(), {2, 8});
-  ASSERT_EQ(plan.layers.size(), 4u);
-  EXPECT_EQ(plan.layers[0], (LayerPlan{"conv1", Tiling{}}));
-  EXPECT_EQ(plan.layers[2], (LayerPlan{"fc", Tiling{}}));
-  EXPECT_EQ(findSolver("magic"), nullptr);
 }
 
 } // namespace

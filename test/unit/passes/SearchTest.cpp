@@ -1,0 +1,244 @@
+//===- SearchTest.cpp - What strategies and searches find -----------------===//
+//
+// The fixed strategies on a small network; searches against all plans of a
+// small space, against other strategies, and against what they promise of
+// themselves.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/price/Price.h"
+#include "passes/plan/solve/Descent.h"
+#include "passes/plan/solve/Mcmc.h"
+#include "test/unit/passes/LayeredGraphs.h"
+
+#include "gtest/gtest.h"
+
+#include <limits>
+
+using namespace lwcc;
+using namespace lwcc::plan;
+using namespace lwcc::plan::test;
+
+namespace {
+
+Plan planBy(llvm::StringRef strategy, const LayerGraph &graph,
+            const Machine &machine) {
+  return findSolver(strategy)->solve(
+      {graph, machine, CostModel(machine, "fp32")});
+}
+
+TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
+  Plan plan = planBy("data", smallNet(), {1, 64});
+  for (const LayerPlan &layer : plan.layers)
+    EXPECT_EQ(layer.tiling.degrees, (Extents{8, 1, 1, 1, 1}));
+  EXPECT_TRUE(check(plan, smallNet(), {1, 64}).empty());
+}
+
+TEST(Solvers, modelSpreadsChannelsAndGivesTheRestToWhoHasLeast) {
+  Plan plan = planBy("model", smallNet(), {1, 7});
+  EXPECT_EQ(plan.layers[0].tiling.degrees, (Extents{1, 6, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[2].tiling.degrees, (Extents{1, 7, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[3].tiling.places, (std::vector<Place>{{0, 6, 0}}));
+  EXPECT_TRUE(check(plan, smallNet(), {1, 7}).empty());
+}
+
+TEST(Solvers, oneWeirdTrickCutsImagesBySamplesAndFullyConnectedByChannels) {
+  Plan plan = planBy("owt", smallNet(), {1, 4});
+  EXPECT_EQ(plan.layers[0].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[1].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
+  EXPECT_EQ(plan.layers[2].tiling.degrees, (Extents{1, 4, 1, 1, 1}));
+  // Classes are not cut, samples are.
+  EXPECT_EQ(plan.layers[3].tiling.degrees, (Extents{4, 1, 1, 1, 1}));
+  EXPECT_TRUE(check(plan, smallNet(), {1, 4}).empty());
+}
+
+TEST(Solvers, singlePutsEverythingOnTheFirstGpuInTheModelsOrder) {
+  Plan plan = planBy("single", smallNet(), {2, 8});
+  ASSERT_EQ(plan.layers.size(), 4u);
+  EXPECT_EQ(plan.layers[0], (LayerPlan{"conv1", Tiling{}}));
+  EXPECT_EQ(plan.layers[2], (LayerPlan{"fc", Tiling{}}));
+  EXPECT_EQ(findSolver("magic"), nullptr);
+}
+
+TEST(Mcmc, findsTheBestOfASmallSpaceAndKeepsToMemory) {
+  LayerGraph graph = graphOf({{}, {0}, {1}, {2}}, 100 * perElement, true);
+  Machine machine = machineOf(2);
+  CostModel costs(machine, "fp32");
+  Problem problem{graph, machine, costs};
+  Simulator simulator(problem);
+  // Everything that can be drawn with tiles in turn.
+  std::vector<Tiling> all = equalTilings(graph.layers[0], machine);
+  Ticks best = -1;
+  Tilings tilings(4);
+  for (size_t i = 0, count = all.size(); i < count * count * count * count;
+       ++i) {
+    for (size_t k = 0, rest = i; k < 4; ++k, rest /= count)
+      tilings[k] = all[rest % count];
+    Ticks step = simulator.simulate(tilings);
+    best = best < 0 ? step : std::min(best, step);
+  }
+  Chain chain(problem, simulator);
+  EXPECT_TRUE(chain.run(chain.randomTilings(), 5000));
+  EXPECT_LE(chain.bestStep(), best);
+  EXPECT_TRUE(chain.fits());
+
+  simulator.simulate(chain.best());
+  machine.device.memory = simulator.memory() - 1;
+  Chain tight(problem, simulator);
+  tight.run(Tilings(4), 5000);
+  simulator.simulate(tight.best());
+  EXPECT_LE(simulator.memory(), machine.device.memory);
+}
+
+/// A start, where descent ends must be no slower; it fits if the start does;
+/// and no other tiling of one group, on devices in turn, may be quicker.
+TEST(Descent, endsWhereNoGroupAloneCanBeCutBetter) {
+  Draw below(29);
+  for (int trial = 0; trial < 60; ++trial) {
+    LayerGraph graph = randomGraph(below);
+    Machine machine = machineOf(2 + below(5));
+    CostModel costs(machine, "fp32");
+    Problem problem{graph, machine, costs};
+    Simulator simulator(problem);
+    Chain random(problem, simulator);
+    const Tilings start = random.randomTilings();
+    const Ticks before = simulator.simulate(start);
+    machine.device.memory = simulator.memory();
+    Descent descent(problem, simulator);
+    ASSERT_TRUE(descent.run(start, Descent::Clock::time_point::max()));
+    const Tilings reached = simulator.tilings();
+    const Ticks step = simulator.step();
+    EXPECT_LE(step, before) << "trial " << trial;
+    EXPECT_LE(simulator.memory(), machine.device.memory);
+    Simulator full(problem);
+    EXPECT_EQ(step, full.simulate(reached));
+    for (const LayerGroup &group : groupsOf(graph))
+      for (const Tiling &way :
+           equalTilings(graph.layers[group[0]], problem.machine)) {
+        Tilings other = reached;
+        for (int layer : group)
+          other[layer] = tilingInGroup(graph.layers[layer], way);
+        const Ticks changed = full.simulate(other);
+        if (full.memory() <= machine.device.memory) {
+          EXPECT_GE(changed, step) << "trial " << trial;
+        }
+      }
+    // The same again, from the same start.
+    descent.run(start, Descent::Clock::time_point::max());
+    EXPECT_EQ(simulator.tilings(), reached);
+  }
+}
+
+TEST(Descent, shrinksWhatDoesNotFit) {
+  LayerGraph graph = graphOf({{}, {0}, {1}, {2}}, 100 * perElement, true);
+  Machine machine = machineOf(2);
+  CostModel costs(machine, "fp32");
+  Problem problem{graph, machine, costs};
+  Simulator simulator(problem);
+  simulator.simulate(Tilings(4)); // all on one of two devices
+  machine.device.memory = simulator.memory() - 1;
+  Descent(problem, simulator)
+      .run(Tilings(4), Descent::Clock::time_point::max());
+  EXPECT_LE(simulator.memory(), machine.device.memory);
+}
+
+TEST(Layerwise, isNeverBehindDataOrOneWeirdTrickInItsOwnSum) {
+  Draw below(23);
+  for (int trial = 0; trial < 200; ++trial) {
+    LayerGraph graph = randomGraph(below, /*samples=*/1 + below(64));
+    // Five, seven or thirteen devices divide few batches.
+    Machine machine = machineOf(1 + below(13));
+    CostModel costs(machine, "fp32");
+    Problem problem{graph, machine, costs};
+    auto sumOf = [&](const Plan &plan) {
+      double sum = 0;
+      for (const Seconds &layer :
+           priceOf(graph, tilingsOf(graph, plan), machine, costs))
+        sum += layer.total();
+      return sum;
+    };
+    double found = sumOf(solveLayerwise(problem));
+    for (llvm::StringRef name : {"data", "owt"})
+      EXPECT_LE(found, sumOf(findSolver(name)->solve(problem)) * (1 + 1e-9))
+          << name.str() << ", trial " << trial;
+  }
+}
+
+TEST(Auto, leavesOutWhatCannotBeCompiled) {
+  Draw below(7);
+  LayerGraph graph = randomGraph(below);
+  Machine machine = machineOf(3);
+  CostModel costs(machine, "fp32");
+  std::vector<Tilings> asked;
+  auto programStep = [&](const Plan &plan) {
+    asked.push_back(tilingsOf(graph, plan));
+    return asked.size() == 2 ? 1.0 : std::numeric_limits<double>::infinity();
+  };
+  Problem problem{graph, machine, costs, {100, 3}, programStep};
+  Tilings chosen = tilingsOf(graph, solveAuto(problem));
+  ASSERT_GE(asked.size(), 2u);
+  EXPECT_EQ(chosen, asked[1]);
+}
+
+TEST(Auto, isNeverSlowerThanStrategiesItTriesAndCutsOnlyWhatItMay) {
+  Draw below(5);
+  for (int trial = 0; trial < 20; ++trial) {
+    LayerGraph graph = randomGraph(below);
+    Machine machine = machineOf(1 + below(3), 1 + below(2));
+    CostModel costs(machine, "fp32");
+    const std::string along = below(2) ? "nc" : "n";
+    Problem problem{graph, machine, costs, {100, 3, along}};
+    Simulator simulator(problem);
+    Tilings chosen = tilingsOf(graph, solveAuto(problem));
+    EXPECT_TRUE(isCutAlong(graph, chosen, along));
+    Ticks best = simulator.simulate(chosen);
+    for (const Solver &solver : solvers()) {
+      Plan made = solver.solve(problem);
+      Tilings other = tilingsOf(graph, made);
+      // The simulator knows nothing of orders of micro-batches.
+      if (solver.name != "mcmc" && made.order.empty() &&
+          isCutAlong(graph, other, along)) {
+        EXPECT_LE(best, simulator.simulate(other))
+            << solver.name.str() << ", trial " << trial;
+      }
+    }
+  }
+}
+
+TEST(Auto, takesTheCandidateWhoseProgramTakesTheShortestStep) {
+  Draw below(6);
+  for (int trial = 0; trial < 20; ++trial) {
+    LayerGraph graph = randomGraph(below);
+    Machine machine = machineOf(1 + below(3), 1 + below(2));
+    CostModel costs(machine, "fp32");
+    std::vector<Tilings> asked;
+    std::vector<std::vector<LaneOrder>> orders;
+    const size_t shortest = below(4);
+    auto programStep = [&](const Plan &plan) {
+      asked.push_back(tilingsOf(graph, plan));
+      orders.push_back(plan.order);
+      return asked.size() - 1 == shortest ? 1.0 : 2.0;
+    };
+    Problem problem{graph, machine, costs, {100, 3}, programStep};
+    Tilings chosen = tilingsOf(graph, solveAuto(problem));
+    ASSERT_FALSE(asked.empty());
+    EXPECT_EQ(chosen, asked[shortest < asked.size() ? shortest : 0]);
+    EXPECT_EQ(asked[0], tilingsOf(graph, findSolver("data")->solve(problem)));
+    // None is asked about twice.
+    for (size_t i = 0; i < asked.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(asked[i] == asked[j] && orders[i] == orders[j]) << i;
+    // What does not fit is not asked about.
+    Simulator simulator(problem);
+    simulator.simulate(asked[0]);
+    machine.device.memory = simulator.memory() - 1;
+    asked.clear();
+    solveAuto(problem);
+    for (const Tilings &tilings : asked) {
+      simulator.simulate(tilings);
+      EXPECT_LE(simulator.memory(), machine.device.memory);
+    }
+  }
+}
+
+} // namespace
