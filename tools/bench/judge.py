@@ -17,9 +17,9 @@ import os
 import re
 import subprocess
 import tempfile
-from itertools import combinations
 
 from models import model_file
+from predict import tau
 
 STRATEGIES = ["single", "data", "model", "owt"]
 CUTS = ["n", "c", "h", "w", "k", "nc", "nh", "nk", "hw", "ck", "nch", "nhw", "chw",
@@ -37,11 +37,6 @@ def steps_of(model, batch, args, folder, *how):
     with open(plan) as made:
         layers = made.read().split('"layers"')[1]
     return layers, float(row[1]), float(row[2])
-
-
-def tau(rows):
-    signs = [(a[1] - b[1]) * (a[2] - b[2]) for a, b in combinations(rows, 2)]
-    return (sum(s > 0 for s in signs) - sum(s < 0 for s in signs)) / len(signs)
 
 
 def main():

@@ -19,8 +19,9 @@ PyTorch's process, and over the same less what importing PyTorch takes.
 With --lanes each round runs our own program of one lane and that of
 `lwcc --lanes=auto`, in turns. Where auto declines lanes, both are the same, and
 nothing is measured; with --declined, that of --lanes=2 is. The costs that auto
-goes by are measured first (`lwcc profile`). The ratio is one lane's time to that of lanes (above 1: lanes are
-faster). No Python beside the standard library's runs.
+goes by are measured first (`lwcc profile`). The ratio is one lane's time to
+that of lanes (above 1: lanes are faster). No Python beside the standard
+library's runs.
 """
 
 import argparse

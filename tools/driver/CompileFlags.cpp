@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Pipeline.h"
-#include "passes/plan/machine/Machine.h"
 #include "passes/plan/solve/PipelineOrder.h"
 #include "passes/plan/solve/Solvers.h"
 #include "runtime/core/CheckedMath.h"

@@ -49,6 +49,10 @@ public:
   Ticks step() const { return result; }           ///< of what holds
   const Tilings &tilings() const { return held; } ///< that hold
   int64_t bytes() const; ///< that devices exchange in a step
+  /// The tasks of a layer under any tiling.
+  std::shared_ptr<const TimedLayer> timed(int layer, const Tiling &tiling) {
+    return timing.layer(layer, tiling);
+  }
 
   /// Bytes that the fullest device needs, as far as a plan shows: under the
   /// tilings that hold, and under the last proposal.

@@ -28,21 +28,19 @@ Descent::Descent(const Problem &problem, Simulator &simulator)
   std::vector<LayerGroup> found = groupsOf(problem.graph);
   const size_t most =
       proposalsFor(problem) / (std::size(rowLengths) * found.size());
-  Timing timing(problem);
   for (LayerGroup &layers : found) {
     groups.push_back({std::move(layers), {}});
-    addWays(groups.back(), std::max<size_t>(8, most), timing);
+    addWays(groups.back(), std::max<size_t>(8, most));
   }
 }
 
 /// Calls on the device that has most of them, and what crosses links to keep
 /// copies of parameters equal.
-Ticks Descent::timeAlone(const Group &group, const Tiling &leader,
-                         Timing &timing) const {
+Ticks Descent::timeAlone(const Group &group, const Tiling &leader) const {
   Ticks sum = 0;
   for (int layer : group.layers) {
-    std::shared_ptr<const TimedLayer> timed =
-        timing.layer(layer, tilingInGroup(problem.graph.layers[layer], leader));
+    std::shared_ptr<const TimedLayer> timed = simulator.timed(
+        layer, tilingInGroup(problem.graph.layers[layer], leader));
     Ticks most = 0;
     for (int64_t device = 0; device < problem.machine.devices(); ++device) {
       Ticks busy = 0;
@@ -63,13 +61,13 @@ Ticks Descent::timeAlone(const Group &group, const Tiling &leader,
   return sum;
 }
 
-void Descent::addWays(Group &group, size_t most, Timing &timing) const {
+void Descent::addWays(Group &group, size_t most) const {
   const Machine &machine = problem.machine;
   const int64_t devices = machine.devices();
   std::vector<std::pair<Ticks, Tiling>> tilings;
   for (Tiling &tiling : equalTilings(problem.graph.layers[group.layers[0]],
                                      machine, problem.search.dimensions)) {
-    const Ticks alone = timeAlone(group, tiling, timing);
+    const Ticks alone = timeAlone(group, tiling);
     tilings.emplace_back(alone, std::move(tiling));
   }
   llvm::stable_sort(

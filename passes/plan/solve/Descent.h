@@ -43,9 +43,8 @@ private:
     LayerGroup layers;
     std::vector<Tiling> ways; ///< of the leader, the most promising first
   };
-  void addWays(Group &group, size_t most, Timing &timing) const;
-  Ticks timeAlone(const Group &group, const Tiling &leader,
-                  Timing &timing) const;
+  void addWays(Group &group, size_t most) const;
+  Ticks timeAlone(const Group &group, const Tiling &leader) const;
   /// Whether a better way was found for `count` groups from `first` on.
   bool improve(size_t first, size_t count);
   /// Cuts `count` groups alike; empty if one of them cannot be.

@@ -15,7 +15,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 
 namespace lwcc::plan {

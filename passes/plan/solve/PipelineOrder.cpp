@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <tuple>
 
 using namespace lwcc;

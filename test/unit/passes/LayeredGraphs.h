@@ -27,6 +27,12 @@ inline LayerGraph smallNet() {
            {"loss", {8, 1, 1, 1, 1}, 2, false, 2}}};
 }
 
+inline Plan planBy(llvm::StringRef strategy, const LayerGraph &graph,
+                   const Machine &machine) {
+  return findSolver(strategy)->solve(
+      {graph, machine, CostModel(machine, "fp32")});
+}
+
 inline constexpr int64_t manySamples = 24, channels = 12;
 
 /// Layers over [samples, channels], each of which reads what some others make.

@@ -15,15 +15,9 @@
 
 using namespace lwcc;
 using namespace lwcc::plan;
-using lwcc::plan::test::smallNet;
+using namespace lwcc::plan::test;
 
 namespace {
-
-Plan solve(llvm::StringRef strategy, const LayerGraph &graph,
-           const Machine &machine) {
-  return findSolver(strategy)->solve(
-      {graph, machine, CostModel(machine, "fp32")});
-}
 
 Plan read(llvm::StringRef text) {
   Plan plan;
@@ -270,7 +264,7 @@ TEST(Plan, whatIsLeftOutIsSpreadOverTheGpusAndTakenFromTheProducer) {
 }
 
 TEST(Plan, aPlanThatFitsHasNoMistakes) {
-  Plan plan = solve("single", smallNet(), {});
+  Plan plan = planBy("single", smallNet(), {});
   EXPECT_TRUE(check(plan, smallNet(), {}).empty());
 }
 

@@ -21,12 +21,6 @@ using namespace lwcc::plan::test;
 
 namespace {
 
-Plan planBy(llvm::StringRef strategy, const LayerGraph &graph,
-            const Machine &machine) {
-  return findSolver(strategy)->solve(
-      {graph, machine, CostModel(machine, "fp32")});
-}
-
 TEST(Solvers, dataSpreadsSamplesAsFarAsThereAreSome) {
   Plan plan = planBy("data", smallNet(), {1, 64});
   for (const LayerPlan &layer : plan.layers)
