@@ -10,11 +10,6 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using namespace lwcc::train;
 
-/// Whether two places share memory: lanes of one device do.
-static bool onSameDevice(PlaceAttr a, PlaceAttr b) {
-  return a.getValue().device() == b.getValue().device();
-}
-
 RankedTensorType shard::typeAt(Type like, const Box &region, PlaceAttr place) {
   return RankedTensorType::get(
       shapeOf(region), cast<RankedTensorType>(like).getElementType(), place);
@@ -43,20 +38,13 @@ void shard::describe(Operation *op, PlaceAttr place, Purpose purpose,
   setNames(op, {name});
 }
 
-template <typename OpT, typename... Args>
-OpT Pieces::create(PlaceAttr place, Args &&...args) {
-  auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
-  describe(op, place, purpose, name);
-  return op;
-}
-
 void Pieces::add(Value original, const Box &region, Value tile,
                  const std::optional<Box> &kept) {
-  Piece piece = {region, tile};
+  Part piece = {region, numberOf(tile)};
   if (kept) {
     Operation *op = tile.getDefiningOp();
     serve(original, {layerOf(op), phaseOf(op)});
-    piece = cut(piece, *kept);
+    piece = Assembler::cut(piece, *kept);
   }
   sources[original].pieces.push_back(piece);
 }
@@ -77,59 +65,55 @@ void Pieces::serve(Value value, Purpose wanted) {
   loc = value.getLoc();
 }
 
-bool Pieces::anyOverlap(const std::vector<Piece> &parts) {
-  for (auto [i, part] : llvm::enumerate(parts))
-    for (size_t j = 0; j < i; ++j)
-      if (overlap(part.region, parts[j].region))
-        return true;
-  return false;
-}
-
 Value Pieces::get(Value original, const Box &region, PlaceAttr place,
                   Purpose wanted) {
   Value &known = made[original][{region, place.getValue().device()}];
   if (known)
     return known;
   serve(original, wanted);
+  Place at = place.getValue();
   Source &source = sources[original];
   if (source.copies) {
     // Labels are too small to be cut: each part of them is a copy.
     bool mayCut = isa<FloatType>(getElementTypeOrSelf(original.getType()));
-    for (const Piece &piece : source.pieces)
-      if (onSameDevice(placeOf(piece.value), place) &&
+    for (const Part &piece : source.pieces)
+      if (placeOf(piece.value).device() == at.device() &&
           (piece.region == region ||
            (mayCut && contains(piece.region, region))))
-        return known = cut(piece, region).value;
+        return known = values[Assembler::cut(piece, region).value];
     if (Value copy = source.make ? source.make(region, place) : Value()) {
-      source.pieces.push_back({region, copy});
+      source.pieces.push_back({region, numberOf(copy)});
       return known = copy;
     }
-    return known = combine(partsOfCopies(source, region, place), region, place);
+    return known =
+               values[combine(partsOfCopies(source, region, at), region, at)];
   }
-  return known = combine(partsOf(source, region, place), region, place);
+  return known =
+             values[combine(partsOf(source.pieces, region, at), region, at)];
 }
 
 SmallVector<Value> Pieces::terms(Value original, const Box &region,
                                  PlaceAttr place, Purpose wanted,
                                  const Rails &rails) {
   serve(original, wanted);
-  std::vector<Piece> parts =
-      sumOnRails(partsOf(sources[original], region, place), region, rails);
-  bool whole = !parts.empty() && llvm::all_of(parts, [&](const Piece &part) {
+  Place at = place.getValue();
+  std::vector<Part> parts =
+      sumOnRails(partsOf(sources[original].pieces, region, at), region, rails);
+  bool whole = !parts.empty() && llvm::all_of(parts, [&](const Part &part) {
     return part.region == region;
   });
-  SmallVector<Value> terms;
   if (!whole || sources[original].copies)
     return {get(original, region, place, wanted)};
   // Several contributions on this device are summed, as partsOf does elsewhere.
-  std::vector<Piece> here;
-  for (Piece &part : parts)
-    if (onSameDevice(placeOf(part.value), place))
+  std::vector<Part> here;
+  for (const Part &part : parts)
+    if (placeOf(part.value).device() == at.device())
       here.push_back(part);
-  Value local = here.empty() ? Value() : combine(here, region, place);
-  for (Piece &part : parts)
-    if (!onSameDevice(placeOf(part.value), place))
-      terms.push_back(move(part.value, place));
+  Value local = here.empty() ? Value() : values[combine(here, region, at)];
+  SmallVector<Value> terms;
+  for (const Part &part : parts)
+    if (placeOf(part.value).device() != at.device())
+      terms.push_back(values[combine({part}, region, at)]);
     else if (local)
       terms.push_back(std::exchange(local, {}));
   return terms;
@@ -138,18 +122,17 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
 /// The parts of each node that has a rail, summed there; the others as they
 /// are. Only contributions to the whole region: others are assembled by the
 /// reader.
-std::vector<Pieces::Piece> Pieces::sumOnRails(std::vector<Piece> parts,
-                                              const Box &region,
-                                              const Rails &rails) {
-  auto railOf = [&](const Piece &part) {
-    auto rail = part.region == region
-                    ? rails.find(placeOf(part.value).getValue().node)
-                    : rails.end();
+std::vector<Pieces::Part> Pieces::sumOnRails(std::vector<Part> parts,
+                                             const Box &region,
+                                             const Rails &rails) {
+  auto railOf = [&](const Part &part) {
+    auto rail = part.region == region ? rails.find(placeOf(part.value).node)
+                                      : rails.end();
     return rail == rails.end() ? PlaceAttr() : rail->second;
   };
-  llvm::MapVector<PlaceAttr, std::vector<Piece>> onRails;
-  std::vector<Piece> result;
-  for (const Piece &part : parts)
+  llvm::MapVector<PlaceAttr, std::vector<Part>> onRails;
+  std::vector<Part> result;
+  for (const Part &part : parts)
     if (PlaceAttr rail = railOf(part))
       onRails[rail].push_back(part);
     else
@@ -157,78 +140,44 @@ std::vector<Pieces::Piece> Pieces::sumOnRails(std::vector<Piece> parts,
   for (auto &[rail, ofNode] : onRails)
     result.push_back({region, ofNode.size() == 1
                                   ? ofNode[0].value
-                                  : combine(ofNode, region, rail)});
+                                  : combine(ofNode, region, rail.getValue())});
   return result;
-}
-
-/// The pieces that overlap the region, cut to it, device by device;
-/// contributions of another device already summed there.
-std::vector<Pieces::Piece> Pieces::partsOf(const Source &source,
-                                           const Box &region, PlaceAttr place) {
-  // Grouped by device, so that pieces of one device are joined or summed before
-  // any of them is transferred.
-  std::map<DeviceId, size_t> known;
-  std::vector<std::vector<Piece>> devices;
-  for (const Piece &piece : source.pieces)
-    if (overlap(piece.region, region)) {
-      PlaceAttr at = placeOf(piece.value);
-      auto [device, isNew] =
-          known.try_emplace(at.getValue().device(), devices.size());
-      if (isNew)
-        devices.emplace_back();
-      devices[device->second].push_back(
-          cut(piece, intersect(piece.region, region)));
-    }
-  std::vector<Piece> parts;
-  for (std::vector<Piece> &local : devices) {
-    PlaceAttr at = placeOf(local.front().value);
-    // Only contributions are combined before they move: a sum is fewer bytes
-    // than its terms, a join has the same.
-    if (!onSameDevice(at, place) && anyOverlap(local)) {
-      Box hull = local.front().region;
-      for (const Piece &piece : local)
-        hull = hullOf(hull, piece.region);
-      local = {{hull, combine(local, hull, at)}};
-    }
-    llvm::append_range(parts, local);
-  }
-  return parts;
 }
 
 void Pieces::addCopy(Value original, const Box &region, PlaceAttr place,
                      Purpose wanted) {
-  Value copy = get(original, region, place, wanted);
-  std::vector<Piece> &known = sources[original].pieces;
+  int copy = numberOf(get(original, region, place, wanted));
+  std::vector<Part> &known = sources[original].pieces;
   if (llvm::none_of(known,
-                    [&](const Piece &piece) { return piece.value == copy; }))
+                    [&](const Part &piece) { return piece.value == copy; }))
     known.push_back({region, copy});
 }
 
 Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
   serve(tile, wanted);
-  return move(tile, place);
+  int number = numberOf(tile);
+  Place at = place.getValue();
+  return placeOf(number).device() == at.device() ? tile
+                                                 : values[transfer(number, at)];
 }
 
 /// Disjoint parts of copies that together cover the region; copies on the
 /// device of `place` are taken first, then those on its node.
-std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
-                                                 const Box &region,
-                                                 PlaceAttr place) {
+std::vector<Pieces::Part>
+Pieces::partsOfCopies(const Source &source, const Box &region, Place place) {
   std::vector<Box> missing = {region};
-  std::vector<Piece> parts;
-  auto distance = [&](const Piece &piece) {
-    Place at = placeOf(piece.value).getValue();
-    return at.device() == place.getValue().device() ? 0
-           : at.node == place.getValue().node       ? 1
-                                                    : 2;
+  std::vector<Part> parts;
+  auto distance = [&](const Part &piece) {
+    Place at = placeOf(piece.value);
+    return at.device() == place.device() ? 0 : at.node == place.node ? 1 : 2;
   };
   for (int near : {0, 1, 2})
-    for (const Piece &piece : source.pieces) {
+    for (const Part &piece : source.pieces) {
       if (distance(piece) != near)
         continue;
       for (const Box &hole : missing)
         if (Box part = intersect(hole, piece.region); !empty(part))
-          parts.push_back(cut(piece, part));
+          parts.push_back(Assembler::cut(piece, part));
       missing = subtract(missing, piece.region);
     }
   assert(missing.empty() && "the copies of a value hold all of it");
@@ -242,18 +191,42 @@ std::vector<Pieces::Piece> Pieces::partsOfCopies(const Source &source,
 Value Pieces::cut(Value tile, const Box &region, const Box &part,
                   Purpose wanted) {
   serve(tile, wanted);
-  return cut({region, tile}, part).value;
+  return values[Assembler::cut({region, numberOf(tile)}, part).value];
 }
 
-Pieces::Piece Pieces::cut(const Piece &piece, const Box &region) {
-  if (piece.region == region)
-    return piece;
-  PlaceAttr at = placeOf(piece.value);
-  SmallVector<int64_t> steps(region.size(), 1);
-  auto slice =
-      create<SliceOp>(at, typeAt(piece.value.getType(), region, at),
-                      piece.value, offsetIn(piece.region, region), steps);
-  return {region, slice.getY()};
+int Pieces::numberOf(Value value) {
+  auto [entry, isNew] = numbers.try_emplace(value, values.size());
+  if (isNew)
+    values.push_back(value);
+  return entry->second;
+}
+
+Place Pieces::placeOf(int value) const {
+  return shard::placeOf(values[value]).getValue();
+}
+
+SmallVector<Value> Pieces::valuesOf(ArrayRef<int> some) const {
+  return llvm::map_to_vector(some, [&](int number) { return values[number]; });
+}
+
+RankedTensorType Pieces::typeAt(const Box &region, Place place) const {
+  return shard::typeAt(like, region,
+                       PlaceAttr::get(builder.getContext(), place));
+}
+
+/// The number of the only result of a new op.
+template <typename OpT, typename... Args>
+int Pieces::create(Place place, Args &&...args) {
+  auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
+  describe(op, PlaceAttr::get(builder.getContext(), place), purpose, name);
+  return numberOf(op->getResult(0));
+}
+
+int Pieces::slice(const Part &piece, const Box &part) {
+  Place at = placeOf(piece.value);
+  SmallVector<int64_t> steps(part.size(), 1);
+  return create<SliceOp>(at, typeAt(part, at), values[piece.value],
+                         offsetIn(piece.region, part), steps);
 }
 
 /// The copy lane that fetches so many bytes for ops of a phase.
@@ -272,105 +245,45 @@ static Lane copyLaneFor(Phase phase, int64_t bytes) {
   llvm_unreachable("all phases are listed");
 }
 
-Value Pieces::move(Value value, PlaceAttr place) {
-  if (onSameDevice(placeOf(value), place))
-    return value;
-  Value &there = moved[{value.getAsOpaquePointer(), place.getValue().device()}];
-  if (!there) {
-    auto type = cast<RankedTensorType>(value.getType());
-    // The transfer runs on a copy lane, so that the compute lane goes on
-    // meanwhile.
-    auto lane = PlaceAttr::get(
-        builder.getContext(),
-        place.getValue().on(copyLaneFor(
-            purpose.phase, type.getNumElements() * elementBytes(type))));
-    there = create<TransferOp>(
-        lane,
-        RankedTensorType::get(type.getShape(), type.getElementType(), lane),
-        value);
-  }
-  return there;
+int Pieces::transfer(int value, Place place) {
+  auto [known, isNew] = moved.try_emplace({value, place.device()});
+  if (!isNew)
+    return known->second;
+  auto type = cast<RankedTensorType>(values[value].getType());
+  // The transfer runs on a copy lane, so that the compute lane goes on
+  // meanwhile.
+  Place lane = place.on(
+      copyLaneFor(purpose.phase, type.getNumElements() * elementBytes(type)));
+  return known->second = create<TransferOp>(
+             lane,
+             RankedTensorType::get(type.getShape(), type.getElementType(),
+                                   PlaceAttr::get(builder.getContext(), lane)),
+             values[value]);
 }
 
-Value Pieces::zeros(const Box &region, PlaceAttr place) {
-  return create<FillOp>(place, typeAt(like, region, place), APFloat(0.0f));
+int Pieces::concat(ArrayRef<int> parts, const Box &region, size_t axis,
+                   Place place) {
+  return create<ConcatOp>(place, typeAt(region, place), valuesOf(parts),
+                          static_cast<int64_t>(axis));
 }
 
-Value Pieces::combine(std::vector<Piece> parts, const Box &region,
-                      PlaceAttr place) {
-  for (Piece &part : parts)
-    part.value = move(part.value, place);
-  return anyOverlap(parts) ? sum(parts, region, place)
-                           : join(std::move(parts), region, place);
+int Pieces::pad(const Part &part, const Box &region, Place place) {
+  return create<PadOp>(place, typeAt(region, place), values[part.value],
+                       offsetIn(region, part.region), APFloat(0.0f));
 }
 
-/// Assembles disjoint parts by `concat`, and fills elements that no part covers
-/// with zeros. With no part at all it is a `fill`: the gradient of elements
-/// that no window and no slice reads.
-Value Pieces::join(std::vector<Piece> parts, const Box &region,
-                   PlaceAttr place) {
-  if (parts.size() == 1 && parts[0].region == region)
-    return parts[0].value;
-  std::vector<Box> missing = {region};
-  for (const Piece &part : parts)
-    missing = subtract(missing, part.region);
-  for (const Box &hole : missing)
-    parts.push_back({hole, zeros(hole, place)});
-  if (parts.size() == 1)
-    return parts[0].value;
-
-  // Guillotine cuts: positions along one axis that pass through no part; the
-  // first axis that has any is taken.
-  for (size_t d = 0; d < region.size(); ++d) {
-    std::vector<int64_t> cuts;
-    for (const Piece &part : parts)
-      cuts.push_back(part.region[d].begin);
-    llvm::sort(cuts);
-    cuts.erase(llvm::unique(cuts), cuts.end());
-    llvm::erase_if(cuts, [&](int64_t at) {
-      return llvm::any_of(parts, [&](const Piece &part) {
-        return part.region[d].begin < at && at < part.region[d].end;
-      });
-    });
-    if (cuts.size() < 2)
-      continue;
-    SmallVector<Value> slabs;
-    for (auto [i, begin] : llvm::enumerate(cuts)) {
-      Box slab = region;
-      slab[d] = {begin, i + 1 < cuts.size() ? cuts[i + 1] : region[d].end};
-      std::vector<Piece> inside;
-      for (const Piece &part : parts)
-        if (slab[d].contains(part.region[d]))
-          inside.push_back(part);
-      slabs.push_back(join(std::move(inside), slab, place));
-    }
-    return create<ConcatOp>(place, typeAt(like, region, place), slabs,
-                            static_cast<int64_t>(d));
+/// At most `maxTerms` in one op.
+int Pieces::sum(ArrayRef<int> terms, const Box &region, Place place) {
+  int total = terms.front();
+  for (ArrayRef<int> rest = terms.drop_front(); !rest.empty();) {
+    SmallVector<int> some = {total};
+    llvm::append_range(some, rest.take_front(maxTerms - 1));
+    rest = rest.drop_front(some.size() - 1);
+    total = create<SumOp>(place, typeAt(region, place), valuesOf(some));
   }
-  // The parts interlock (a pinwheel), so that no such cut exists: each is
-  // padded with zeros, and the results are added.
-  return sum(parts, region, place);
+  return total;
 }
 
-/// Pads each part to the region with zeros and adds the results in the order of
-/// the parts, at most `maxTerms` in one op.
-Value Pieces::sum(const std::vector<Piece> &parts, const Box &region,
-                  PlaceAttr place) {
-  SmallVector<Value> terms;
-  for (const Piece &part : parts) {
-    Value term = part.value;
-    if (part.region != region)
-      term = create<PadOp>(place, typeAt(term.getType(), region, place), term,
-                           offsetIn(region, part.region), APFloat(0.0f));
-    terms.push_back(term);
-  }
-  while (terms.size() > 1) {
-    size_t count = std::min(terms.size(), maxTerms);
-    Value total =
-        create<SumOp>(place, typeAt(terms[0].getType(), region, place),
-                      ValueRange(terms).take_front(count));
-    terms.erase(terms.begin(), terms.begin() + count);
-    terms.insert(terms.begin(), total);
-  }
-  return terms[0];
+int Pieces::zeros(const Box &region, Place place) {
+  return create<FillOp>(place, typeAt(region, place), APFloat(0.0f));
 }

@@ -1,7 +1,8 @@
 //===- Pieces.h - Values that lie in pieces on several devices --*- C++ -*-===//
 //
 // Delivers a region of a value to a device, and creates the ops that this
-// takes: `slice`, `transfer`, `concat`, `pad`, `fill` and `sum`.
+// takes: `slice`, `transfer`, `concat`, `pad`, `fill` and `sum`. Which of them
+// it takes is decided in Assembler.h.
 // FunctionSharder asks for every operand of every tile. Halo exchange,
 // re-tiling, gather and the reduction of partial sums are all such requests;
 // none of them has code of its own.
@@ -16,9 +17,7 @@
 //   request       a region of an original, wanted at a place
 //
 // A request is answered from pieces on the same device where these suffice, and
-// each value is transferred to a device at most once. Contributions that lie
-// together on another device are summed there first, so that one tensor is
-// sent.
+// each value is transferred to a device at most once.
 //
 // Does not decide where tiles run (passes/plan), nor who updates a parameter
 // (Updates.cpp). A slice or concat made here costs no copy if StorageMap can
@@ -30,6 +29,7 @@
 #define LWCC_PASSES_SHARD_PIECES_H
 
 #include "ir/train/Train.h"
+#include "passes/shard/Assembler.h"
 #include "passes/shard/TileRules.h"
 
 #include <functional>
@@ -65,7 +65,7 @@ void describe(mlir::Operation *op, train::PlaceAttr place, Purpose purpose,
               llvm::StringRef name);
 
 /// The pieces of all originals of one function, and the answers to requests.
-class Pieces {
+class Pieces : Assembler {
 public:
   /// Ops are created at the insertion point of `builder`. The point must only
   /// move forward: a value that was made for one request is used again by later
@@ -117,13 +117,9 @@ public:
   mlir::Value bring(mlir::Value tile, train::PlaceAttr place, Purpose purpose);
 
 private:
-  struct Piece {
-    Box region;
-    mlir::Value value;
-  };
   /// The pieces of one original; `copies` and `make` as in setCopies.
   struct Source {
-    std::vector<Piece> pieces;
+    std::vector<Part> pieces;
     bool copies = false;
     MakeCopy make;
   };
@@ -131,30 +127,35 @@ private:
   /// Sets layer, phase, name, type and location of the ops that are created
   /// next.
   void serve(mlir::Value value, Purpose wanted);
-  static bool anyOverlap(const std::vector<Piece> &parts);
-  std::vector<Piece> partsOfCopies(const Source &source, const Box &region,
-                                   train::PlaceAttr place);
-  std::vector<Piece> partsOf(const Source &source, const Box &region,
-                             train::PlaceAttr place);
-  std::vector<Piece> sumOnRails(std::vector<Piece> parts, const Box &region,
-                                const Rails &rails);
-  Piece cut(const Piece &piece, const Box &region);
-  mlir::Value move(mlir::Value value, train::PlaceAttr place);
-  mlir::Value combine(std::vector<Piece> parts, const Box &region,
-                      train::PlaceAttr place);
-  mlir::Value join(std::vector<Piece> parts, const Box &region,
-                   train::PlaceAttr place);
-  mlir::Value sum(const std::vector<Piece> &parts, const Box &region,
-                  train::PlaceAttr place);
-  mlir::Value zeros(const Box &region, train::PlaceAttr place);
+  std::vector<Part> partsOfCopies(const Source &source, const Box &region,
+                                  Place place);
+  std::vector<Part> sumOnRails(std::vector<Part> parts, const Box &region,
+                               const Rails &rails);
+
+  // What Assembler asks for.
+  Place placeOf(int value) const override;
+  int slice(const Part &piece, const Box &part) override;
+  int transfer(int value, Place place) override;
+  int concat(llvm::ArrayRef<int> values, const Box &region, size_t axis,
+             Place place) override;
+  int pad(const Part &part, const Box &region, Place place) override;
+  int sum(llvm::ArrayRef<int> terms, const Box &region, Place place) override;
+  int zeros(const Box &region, Place place) override;
+
+  /// The number by which Assembler knows a value.
+  int numberOf(mlir::Value value);
+  llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<int> some) const;
   template <typename OpT, typename... Args>
-  OpT create(train::PlaceAttr place, Args &&...args);
+  int create(Place place, Args &&...args);
+  mlir::RankedTensorType typeAt(const Box &region, Place place) const;
 
   using Key = std::pair<Box, DeviceId>;
   mlir::OpBuilder &builder;
+  std::vector<mlir::Value> values; ///< by their numbers
+  llvm::DenseMap<mlir::Value, int> numbers;
   llvm::DenseMap<mlir::Value, Source> sources;
   llvm::DenseMap<mlir::Value, std::map<Key, mlir::Value>> made;
-  std::map<std::pair<void *, DeviceId>, mlir::Value> moved;
+  std::map<std::pair<int, DeviceId>, int> moved; ///< transfers
   Purpose purpose;
   llvm::StringRef name; ///< of the original that is requested
   mlir::Type like;      ///< type of that original
