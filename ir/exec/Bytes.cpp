@@ -1,7 +1,7 @@
 //===- Bytes.cpp - Bytes of tensors and buffers ---------------------------===//
 //
-// Sizes, strides and distances of stored tensors (Exec.h). Rank-4 tensors lie
-// channels-last, all others row-major; a window has its parent's strides.
+// Sizes, strides and distances of stored tensors (Exec.h, ir/place/Layout.h). A
+// window has its parent's strides.
 //
 // Does not decide where a buffer lies (passes/memory), nor check that it fits
 // (passes/verify/Layout.h).
@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/exec/Exec.h"
+#include "ir/place/Layout.h"
 #include "ir/train/Train.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -32,18 +33,7 @@ std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
 }
 
 llvm::SmallVector<int64_t> lwcc::exec::stridesOf(RankedTensorType type) {
-  llvm::SmallVector<int64_t> strides(type.getRank());
-  int64_t next = 1;
-  auto place = [&](int64_t dim) {
-    strides[dim] = next;
-    next *= type.getDimSize(dim);
-  };
-  if (isChannelsLast(type))
-    llvm::for_each(ArrayRef<int64_t>{1, 3, 2, 0}, place);
-  else
-    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
-      place(dim);
-  return strides;
+  return tiling::stridesOf(type.getShape());
 }
 
 int64_t lwcc::exec::byteOf(RankedTensorType type, ArrayRef<int64_t> element) {

@@ -12,6 +12,7 @@
 #ifndef LWCC_IR_EXEC_EXEC_H
 #define LWCC_IR_EXEC_EXEC_H
 
+#include "ir/place/Layout.h"
 #include "ir/train/Attributes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -51,8 +52,7 @@ int64_t byteOf(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> element);
 /// more bytes than it has.
 int64_t spanOf(BufferOp buffer, mlir::SymbolTable &symbols);
 
-/// The alignment in bytes of offsets in an arena: what every kernel accepts.
-inline constexpr int64_t arenaAlignment = 256;
+using tiling::arenaAlignment;
 
 /// The root buffer in whose memory `buffer` lies (itself, if it is no view),
 /// and the distance in bytes from the root's first byte.

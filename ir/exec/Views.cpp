@@ -1,6 +1,7 @@
 //===- Views.cpp - When a tensor is bytes of another ----------------------===//
 
-#include "ir/exec/Views.h"
+#include "ir/exec/Readers.h"
+#include "ir/place/Layout.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -8,23 +9,7 @@
 using namespace mlir;
 using namespace lwcc;
 using exec::stridesOf;
-
-/// The function from row-major index to address, as the shortest list of
-/// (extent, stride): extents of 1 are dropped, contiguous dimensions merged.
-/// Equal lists are equal functions.
-static SmallVector<std::pair<int64_t, int64_t>>
-memoryMap(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
-  SmallVector<std::pair<int64_t, int64_t>> map;
-  for (auto [extent, stride] : llvm::zip_equal(shape, strides)) {
-    if (extent == 1)
-      continue;
-    if (!map.empty() && map.back().second == extent * stride)
-      map.back() = {map.back().first * extent, stride};
-    else
-      map.push_back({extent, stride});
-  }
-  return map;
-}
+using tiling::memoryMap;
 
 bool lwcc::isReshapeView(RankedTensorType from, RankedTensorType to) {
   return from.getElementType() == to.getElementType() &&
@@ -117,11 +102,40 @@ std::optional<SmallVector<int64_t>> lwcc::partsOf(train::ConcatOp concat) {
 std::optional<int64_t> lwcc::partOffset(RankedTensorType whole,
                                         RankedTensorType part,
                                         ArrayRef<int64_t> begin) {
-  SmallVector<int64_t> strides = stridesOf(whole);
-  int64_t offset = exec::byteOf(whole, begin);
-  if (offset % exec::arenaAlignment || part.getRank() != whole.getRank() ||
-      memoryMap(part.getShape(), strides) !=
-          memoryMap(part.getShape(), stridesOf(part)))
-    return std::nullopt;
-  return offset;
+  return tiling::partOffset(whole.getShape(), part.getShape(), begin,
+                            train::elementBytes(whole));
+}
+
+bool lwcc::takesCall(Operation *op) {
+  if (auto transfer = dyn_cast<train::TransferOp>(op))
+    return !isReadElsewhere(transfer);
+  if (auto concat = dyn_cast<train::ConcatOp>(op))
+    return !partsOf(concat);
+  auto typeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType());
+  };
+  train::Movement movement = train::movementOf(op);
+  switch (movement.kind) {
+  case train::Movement::reshape:
+    return !isReshapeView(typeOf(op->getOperand(0)), typeOf(op->getResult(0)));
+  case train::Movement::permute:
+    return !isTransposeView(typeOf(op->getOperand(0)), typeOf(op->getResult(0)),
+                            movement.perm);
+  case train::Movement::parts: {
+    auto slice = dyn_cast<train::SliceOp>(op);
+    bool isDense =
+        llvm::all_of(movement.step, [](int64_t step) { return step == 1; });
+    return !(slice && isWindow(slice)) &&
+           !(isDense &&
+             llvm::all_of(llvm::zip_equal(op->getResults(), movement.begins),
+                          [&](auto part) {
+                            return partOffset(typeOf(op->getOperand(0)),
+                                              typeOf(std::get<0>(part)),
+                                              std::get<1>(part))
+                                .has_value();
+                          }));
+  }
+  default:
+    return op->getNumResults() > 0;
+  }
 }

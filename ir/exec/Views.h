@@ -1,7 +1,7 @@
 //===- Views.h - When a tensor is bytes of another --------------*- C++ -*-===//
 //
-// Decides which data movements move no byte, given how tensors are stored (rank
-// 4 channels-last, others row-major). Mostly arithmetic on types. Storage.cpp
+// Decides which data movements move no byte, given how tensors are stored
+// (ir/place/Layout.h). Mostly arithmetic on types. Storage.cpp
 // makes views of these; passes/verify/Meaning.cpp decides the same
 // independently, as a check.
 //
@@ -42,6 +42,10 @@ int64_t windowOffset(train::SliceOp slice);
 /// The offsets in bytes of a concat's operands in its result; nothing unless
 /// all of them can be made there.
 std::optional<llvm::SmallVector<int64_t>> partsOf(train::ConcatOp concat);
+
+/// Whether an op takes a call of its own, as far as its operands and readers
+/// show: it is neither a view nor a concat of parts that are made in place.
+bool takesCall(mlir::Operation *op);
 
 } // namespace lwcc
 

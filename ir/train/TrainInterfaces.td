@@ -60,6 +60,11 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "::lwcc::train::Movement", "movement",
       (ins "const ::lwcc::train::CallTypes &":$call), "", [{ return {}; }]>,
     StaticInterfaceMethod<[{
+      Whether a call reads no more elements of an operand than it makes, of which
+      the operand may have many more: its time is that of these.
+    }],
+      "bool", "selects", (ins), "", [{ return false; }]>,
+    StaticInterfaceMethod<[{
       Whether an operand may lie on another device than the one that the call
       runs on: the kernel reads each of its elements once.
     }],

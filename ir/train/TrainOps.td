@@ -82,6 +82,8 @@ class Kernel<string mnemonic, list<Trait> traits = []>
   bit multiplies = false;
   /// Whether ops/ defines movement().
   bit moves = false;
+  /// Whether a call reads no more than it makes, of an operand that has more.
+  bit selects = false;
   /// Whether `operand` may lie on another device: a condition in C++.
   string elsewhere = "false";
   /// Whether operands may be parts of tensors: a Parts in C++.
@@ -97,6 +99,7 @@ class Kernel<string mnemonic, list<Trait> traits = []>
         # "\"};\n  return list;\n}\n")
     # !if(multiplies, "static Arithmetic arithmetic(const CallShape &call);\n", "")
     # !if(moves, "static Movement movement(const CallTypes &call);\n", "")
+    # !if(selects, "static bool selects() { return true; }\n", "")
     # "static bool mayLieElsewhere(unsigned operand) { return " # elsewhere # "; }\n"
     # "static Parts parts() { return " # strided # "; }\n"
     # "static Sharing sharing(unsigned result, unsigned operand) { return " # shares # "; }\n";
@@ -552,6 +555,7 @@ def PadOp : Kernel<"pad", [Differentiable, Tileable]> {
 }
 def SliceOp : Kernel<"slice", [Differentiable, Tileable]> {
   let summary = "y[i] = x[start + i * step]";
+  let selects = true;
   let moves = true;
   let arguments = (ins FloatTensor:$x, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs FloatTensor:$y);

@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::shard;
@@ -114,24 +116,21 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
   Tiles tiles;
   auto tiling = op->getAttrOfType<TilingAttr>(tilingAttr);
   Cuts layer = cutsOf(tiling), cuts = cutsOf(op, layer);
-  // Tiles of op and layer are both numbered row-major, n outermost.
-  for (Grid index = {}; index[0] < cuts.degrees[0];) {
-    int64_t number = 0;
-    for (size_t d = 0; d < index.size(); ++d)
-      number = number * layer.degrees[d] + index[d];
+  auto tilesOf = [](const Cuts &of) {
+    return std::accumulate(of.degrees.begin(), of.degrees.end(), int64_t(1),
+                           std::multiplies<>());
+  };
+  // An op that is not cut wherever its layer is stands for several tiles.
+  const bool isATileEach =
+      tilesOf(layer) > 1 && tilesOf(cuts) == tilesOf(layer);
+  forEachTile(cuts, layer, [&](const Grid &index, int64_t number) {
     Tile tile = tileOf(op, cuts, index);
     Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
                                positionOf(op->getContext(), cuts, index));
-    // An op that is not cut wherever its layer is stands for several tiles.
-    if (tiling.getPlaces().size() > 1 && cuts.degrees == layer.degrees)
+    if (isATileEach)
       setWork(made, layerOf(op), phaseOf(op), number);
     tiles.push_back({made, std::move(tile)});
-    for (size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < cuts.degrees[d] || d == 0)
-        break;
-      index[d] = 0;
-    }
-  }
+  });
   return tiles;
 }
 

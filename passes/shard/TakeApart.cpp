@@ -75,7 +75,7 @@ static void splitOffRelu(FusedReluOpInterface op) {
   Value result = op->getResult(0);
   Substitute make(op);
   make.builder.setInsertionPointAfter(op);
-  Value relu = make.map(nameOf(result), "max(x0, 0.0f)", {result});
+  Value relu = make.map(nameOf(result), reluExpression, {result});
   result.replaceAllUsesExcept(relu, relu.getDefiningOp());
 }
 

@@ -29,15 +29,35 @@ Grid shard::extentsOf(Operation *op) {
   return tileable ? tileable.extents() : Grid{1, 1, 1, 1, 1};
 }
 
-Cuts shard::cutsOf(Operation *op, const Cuts &layer) {
+static Cuts cutsWithin(const Grid &extents, const Cuts &layer) {
   Cuts cuts;
-  auto tileable = dyn_cast<TileableOpInterface>(op);
-  if (!tileable)
-    return cuts;
-  Grid extents = tileable.extents();
   for (int dim : {n, c, h, w, k})
     if (layer.fit(dim, extents[dim]))
       cuts.cutAlong(dim, layer);
+  return cuts;
+}
+
+Cuts shard::cutsOfFollowing(const Grid &extents, const Cuts &layer) {
+  Cuts cuts = cutsWithin(extents, layer);
+  if (cuts.degrees[k] < layer.degrees[k])
+    for (int dim : {c, n}) {
+      Cuts divided;
+      divided.degrees[dim] = layer.degrees[dim] * layer.degrees[k];
+      if (divided.fit(dim, extents[dim])) {
+        cuts.cutAlong(dim, divided);
+        break;
+      }
+    }
+  return cuts;
+}
+
+Cuts shard::cutsOf(Operation *op, const Cuts &layer) {
+  auto tileable = dyn_cast<TileableOpInterface>(op);
+  if (!tileable)
+    return {};
+  Cuts cuts = op->hasTrait<FollowingOp>()
+                  ? cutsOfFollowing(tileable.extents(), layer)
+                  : cutsWithin(tileable.extents(), layer);
   for (int dim : {n, c, h, w, k})
     if (cuts.degrees[dim] > 1 && !tileable.allows(cuts, dim))
       cuts.dontCutAlong(dim);
@@ -57,4 +77,31 @@ static Tile wholeTile(Operation *op) {
 Tile shard::tileOf(Operation *op, const Cuts &cuts, const Grid &index) {
   return cuts.none() ? wholeTile(op)
                      : cast<TileableOpInterface>(op).tile(cuts, index);
+}
+
+void shard::forEachTile(
+    const Cuts &cuts, const Cuts &layer,
+    llvm::function_ref<void(const Grid &index, int64_t number)> visit) {
+  // Where an op divides another dimension instead of the reduction, neighbours
+  // along that are the layer's neighbours along the reduction.
+  int divided = none;
+  for (int dim : {c, n})
+    if (cuts.degrees[dim] > layer.degrees[dim])
+      divided = dim;
+  for (Grid index = {}; index[0] < cuts.degrees[0];) {
+    Grid ofLayer = index;
+    if (divided != none) {
+      ofLayer[k] = index[divided] % layer.degrees[k];
+      ofLayer[divided] = index[divided] / layer.degrees[k];
+    }
+    int64_t number = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      number = number * layer.degrees[d] + ofLayer[d];
+    visit(index, number);
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < cuts.degrees[d] || d == 0)
+        break;
+      index[d] = 0;
+    }
+  }
 }

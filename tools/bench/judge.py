@@ -1,6 +1,6 @@
 """The simulator's steps against those of whole programs: judge.py.
 
-  judge.py [MODEL:BATCH ...] [--gpus=4] [--machine=p100-4x4]
+  judge.py [MODEL:BATCH ...] [--gpus=4] [--machine=p100-4x4] [--plans]
   (default: alexnet:256 vgg16:128 resnet50:128 inception_v3:128 squeezenet1_1:256
   mobilenet_v2:256)
 
@@ -8,7 +8,7 @@ The planner's searches go by the simulator, and `auto` decides by the times of
 programs (passes/plan/README.md). Plans of all kinds of cuts are made: the fixed
 strategies, and the layer-wise best of those that cut along some dimensions only.
 For each model prints the ratio of the program's step to the simulated one, and
-Kendall's tau of both orders. Nothing is run, so that any machine will do.
+Kendall's tau of both orders; with --plans, each plan's. Nothing is run, so that any machine will do.
 Needs lwcc on the PATH and a Python with PyTorch.
 """
 
@@ -47,6 +47,7 @@ def main():
                                  "mobilenet_v2:256"])
     parser.add_argument("--gpus", type=int, default=4)
     parser.add_argument("--machine", default="p100-4x4")
+    parser.add_argument("--plans", action="store_true")
     args = parser.parse_args()
     print("| model | batch | plans | program / simulated | at most with | tau |\n"
           + "|---" * 6 + "|")
@@ -64,6 +65,10 @@ def main():
                 rows.setdefault(layers, (what, program, simulated))
         rows = list(rows.values())
         plans += len(rows)
+        if args.plans:
+            for what, program, simulated in sorted(rows, key=lambda row: row[2]):
+                print(f"{what:>12}: {simulated:9.3f} ms simulated, {program:9.3f} ms, "
+                      f"ratio {program / simulated:.3f}")
         ratios = [(program / simulated, what) for what, program, simulated in rows]
         print(f"| {name} | {batch} | {len(rows)} | {min(ratios)[0]:.3f} to "
               f"{max(ratios)[0]:.3f} | {max(ratios)[1]} | {tau(rows):.3f} |", flush=True)

@@ -1,6 +1,7 @@
 //===- BuildGraph.cpp - The layers of a module ----------------------------===//
 
 #include "passes/plan/model/BuildGraph.h"
+#include "ir/exec/Views.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/plan/model/Call.h"
 #include "passes/shard/TileRules.h"
@@ -118,6 +119,23 @@ static bool addsStatistics(Operation *op) {
                     sum.getX().getDefiningOp());
 }
 
+/// Whether a tile of an op moves no byte, so that it becomes no call.
+static bool isView(Operation *op, const Movement &movement,
+                   const train::Tile &tile) {
+  auto typeOf = [](Value value, const std::optional<Box> &box) {
+    auto whole = cast<RankedTensorType>(value.getType());
+    return box ? RankedTensorType::get(shapeOf(*box), whole.getElementType())
+               : whole;
+  };
+  if (movement.kind != Movement::reshape && movement.kind != Movement::permute)
+    return false;
+  RankedTensorType from = typeOf(op->getOperand(0), tile.operands[0]),
+                   to = typeOf(op->getResult(0), tile.results[0]);
+  return movement.kind == Movement::reshape
+             ? isReshapeView(from, to)
+             : isTransposeView(from, to, movement.perm);
+}
+
 namespace {
 /// The tensors of a graph, and the tiles of its layers.
 class TileBuilder {
@@ -142,7 +160,14 @@ private:
   struct Layer {
     SmallVector<Operation *> ops;
     SmallVector<Value> made, read, params;
+    /// Of each product with a fused ReLU: among `made` and `read`, the partial
+    /// sums that it makes where its reduction is cut, and the ReLU then reads
+    /// (../../shard/TakeApart.cpp).
+    llvm::DenseMap<Operation *, std::pair<size_t, size_t>> sums;
   };
+  void addSums(plan::LayerGraph &graph);
+  void buildRelu(const Layer &layer, train::FusedReluOpInterface product,
+                 const tiling::Cuts &whole, plan::LayerTiles &tiles) const;
   void sign(const Layer &layer, plan::LayerGraph::Layer &known);
 
   const plan::GraphOptions options;
@@ -209,8 +234,34 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
       }
     }
   }
+  addSums(graph);
   for (auto [layer, known] : llvm::zip_equal(layers, graph.layers))
     sign(layer, known);
+}
+
+/// Adds the tensors that products with a fused ReLU make and read themselves
+/// where their reduction is cut.
+void TileBuilder::addSums(plan::LayerGraph &graph) {
+  for (auto [i, layer] : llvm::enumerate(layers))
+    for (Operation *op : layer.ops) {
+      auto product = dyn_cast<train::FusedReluOpInterface>(op);
+      if (!product || !product.getRelu())
+        continue;
+      plan::LayerGraph::Layer &known = graph.layers[i];
+      layer.sums[op] = {layer.made.size(), layer.read.size()};
+      layer.made.push_back({});
+      layer.read.push_back({});
+      int number = static_cast<int>(graph.tensors.size());
+      known.made.push_back(number);
+      known.read.push_back(number);
+      plan::Tensor tensor;
+      tensor.name = nameOf(op->getResult(0)).str() + ".sum";
+      tensor.producer = static_cast<int>(i);
+      tensor.consumers = {tensor.producer};
+      tensor.needed = {Phase::forward};
+      tensor.elementBytes = train::elementBytes(op->getResult(0).getType());
+      graph.tensors.push_back(tensor);
+    }
 }
 
 /// Writes the signature of a layer: its ops with types and attributes, without
@@ -268,31 +319,56 @@ plan::LayerTiles TileBuilder::build(int number, const Tiling &tiling) const {
     if (phaseOf(op) == Phase::update || op->getNumOperands() == 0)
       continue;
     tiling::Cuts cuts = shard::cutsOf(op, whole);
-    for (size_t t = 0; t < count; ++t) {
-      tiling::Grid index;
-      bool runs = true;
-      for (size_t d = index.size(), rest = t; d-- > 0;
-           rest /= tiling.degrees[d]) {
-        index[d] = static_cast<int64_t>(rest % tiling.degrees[d]);
-        runs &= cuts.degrees[d] > 1 || index[d] == 0;
-      }
-      if (!runs)
-        continue;
+    const Movement movement = movementOf(op);
+    auto product = dyn_cast<train::FusedReluOpInterface>(op);
+    const bool isSummed =
+        product && product.getRelu() && cuts.degrees[tiling::k] > 1;
+    shard::forEachTile(cuts, whole, [&](const tiling::Grid &index, int64_t t) {
       train::Tile tile = shard::tileOf(op, cuts, index);
-      plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
-      work.phase = phaseOf(op);
-      if (options.keys)
-        work.key = plan::keyOf(op, tile);
+      if (!isView(op, movement, tile)) {
+        plan::Work &work = tiles.work[t].emplace_back(plan::workOf(op, tile));
+        work.phase = phaseOf(op);
+        if (options.keys)
+          work.key = plan::keyOf(op, tile);
+      }
       for (auto [operand, box] :
            llvm::zip_equal(op->getOperands(), tile.operands)) {
         note(layer.read, operand, t, box, tiles.read);
         note(layer.params, operand, t, box, tiles.params);
       }
-      for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.results))
-        note(layer.made, result, t, tile.kept ? tile.kept : box, tiles.made);
-    }
+      if (isSummed)
+        tiles.made[layer.sums.lookup(op).first][t] = tile.results[0];
+      else
+        for (auto [result, box] :
+             llvm::zip_equal(op->getResults(), tile.results))
+          note(layer.made, result, t, tile.kept ? tile.kept : box, tiles.made);
+    });
+    if (isSummed)
+      buildRelu(layer, product, whole, tiles);
   }
   return tiles;
+}
+
+/// The tiles of a ReLU that is taken apart from its product.
+void TileBuilder::buildRelu(const Layer &layer,
+                            train::FusedReluOpInterface product,
+                            const tiling::Cuts &whole,
+                            plan::LayerTiles &tiles) const {
+  Value result = product->getResult(0);
+  // Those of the product, without its reduction, have the same results.
+  tiling::Grid extents = shard::extentsOf(product);
+  extents[tiling::k] = 1;
+  tiling::Cuts cuts = shard::cutsOfFollowing(extents, whole);
+  size_t madeAt = llvm::find(layer.made, result) - layer.made.begin();
+  shard::forEachTile(cuts, whole, [&](const tiling::Grid &index, int64_t t) {
+    std::optional<Box> box = shard::tileOf(product, cuts, index).results[0];
+    plan::Work &work =
+        tiles.work[t].emplace_back(plan::workOfRelu(result, *box));
+    work.phase = Phase::forward;
+    tiles.read[layer.sums.lookup(product).second][t] = box;
+    if (madeAt < layer.made.size())
+      tiles.made[madeAt][t] = box;
+  });
 }
 
 plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {

@@ -10,13 +10,15 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::plan;
 
-Work plan::workOf(const Call &call, double bytes) {
+Work plan::workOf(const Call &call, double bytesRead, double bytesMade) {
+  if (call.kernel && call.kernel->selects())
+    bytesRead = std::min(bytesRead, bytesMade);
   train::Arithmetic arithmetic;
   if (call.kernel)
     arithmetic = call.kernel->arithmetic(
         {call.tile.results, call.tile.operands, call.parameter});
   Work work;
-  work.bytes = bytes;
+  work.bytes = bytesRead + bytesMade;
   work.flops = arithmetic.flops;
   work.m = arithmetic.m;
   work.n = arithmetic.n;
@@ -82,17 +84,28 @@ static auto withCall(Operation *op, const train::Tile &tile,
 }
 
 Work plan::workOf(Operation *op, const train::Tile &tile) {
-  double bytes = 0;
+  double read = 0, made = 0;
   for (auto [type, box] : llvm::zip_equal(op->getOperandTypes(), tile.operands))
-    bytes += bytesOf(type, box);
+    read += bytesOf(type, box);
   for (auto [type, box] : llvm::zip_equal(op->getResultTypes(), tile.results))
-    bytes += bytesOf(type, box);
+    made += bytesOf(type, box);
   return withCall(op, tile,
-                  [&](const Call &call) { return workOf(call, bytes); });
+                  [&](const Call &call) { return workOf(call, read, made); });
 }
 
 std::string plan::keyOf(Operation *op, const train::Tile &tile) {
   return withCall(op, tile, [](const Call &call) { return keyOf(call); });
+}
+
+Work plan::workOfRelu(Value result, const tiling::Box &box) {
+  train::Tile tile;
+  tile.operands = {box};
+  tile.results = {box};
+  Call call{"map", nullptr, shard::reluExpression, nullptr, tile};
+  double bytes = bytesOf(result.getType(), box);
+  Work work = workOf(call, bytes, bytes);
+  work.key = keyOf(call);
+  return work;
 }
 
 static Place placeOf(Value value) {
@@ -102,8 +115,7 @@ static Place placeOf(Value value) {
 }
 
 std::optional<PricedCall> plan::describe(Operation *op, bool withKey) {
-  if (isa<train::ReadOp, train::WriteOp>(op) || mayBeView(op) ||
-      op->getNumResults() == 0)
+  if (isa<train::ReadOp, train::WriteOp>(op) || !takesCall(op))
     return std::nullopt;
   PricedCall priced;
   priced.device = placeOf(op->getResult(0)).on(Lane());
@@ -140,7 +152,7 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
   PricedCall priced;
   train::Tile tile;
   SmallVector<bool> elsewhere;
-  double bytes = 0;
+  double read = 0, made = 0;
   auto deviceOf = [&](StringRef name) {
     return symbols.lookup<exec::DeviceOp>(name);
   };
@@ -161,7 +173,7 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
       continue;
     tile.operands.push_back(
         tiling::wholeOf(buffer.getTensorType().getShape().vec()));
-    bytes += static_cast<double>(buffer.getBytes());
+    read += static_cast<double>(buffer.getBytes());
     exec::DeviceOp device = deviceOf(buffer.getDevice());
     elsewhere.push_back(device != here);
     if (device != here)
@@ -172,7 +184,7 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
     if (exec::BufferOp buffer = bufferOf(attribute)) {
       tile.results.push_back(
           tiling::wholeOf(buffer.getTensorType().getShape().vec()));
-      bytes += static_cast<double>(buffer.getBytes());
+      made += static_cast<double>(buffer.getBytes());
     }
   StringRef expression;
   if (auto kernel = op.getKernelAttr())
@@ -183,7 +195,7 @@ PricedCall plan::describe(exec::CallOp op, SymbolTable &symbols) {
   Call call{op.getCallee(), train::findKernel(op.getContext(), op.getCallee()),
             expression,     parameter,
             tile,           elsewhere};
-  priced.work = workOf(call, bytes);
+  priced.work = workOf(call, read, made);
   priced.work.key = keyOf(call);
   return priced;
 }

@@ -30,8 +30,8 @@ struct Call {
   llvm::ArrayRef<bool> elsewhere = {};
 };
 
-/// `bytes` is what the call reads and writes.
-Work workOf(const Call &call, double bytes);
+/// Given the bytes of the call's operands and of its results.
+Work workOf(const Call &call, double bytesRead, double bytesMade);
 
 /// The key of a call, by which a profile knows it, such as "conv stride=4x4
 /// 64x64x55x55 < 64x3x224x224 64x3x11x11": the function, the fields on
@@ -42,6 +42,10 @@ std::string keyOf(const Call &call);
 /// The work and the key of a tile of an op.
 Work workOf(mlir::Operation *op, const train::Tile &tile);
 std::string keyOf(mlir::Operation *op, const train::Tile &tile);
+
+/// Those of a tile of the ReLU that stands behind partial sums
+/// (../../shard/TakeApart.cpp).
+Work workOfRelu(mlir::Value result, const tiling::Box &box);
 
 /// A call of a program.
 PricedCall describe(exec::CallOp call, mlir::SymbolTable &symbols);

@@ -60,6 +60,7 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
     }
   if (regions.empty()) {
     known = overlaps.numberOfSet({});
+    disjoint = true;
     return;
   }
   size_t rank = regions[0]->size(), count = regions.size();
@@ -102,6 +103,16 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
     llvm::append_range(description, axis);
   llvm::append_range(description, devices);
   known = overlaps.numberOfSet(description);
+}
+
+std::vector<PlacedRegion> RegionSet::regions() const {
+  std::vector<PlacedRegion> result(devices.size());
+  for (auto [i, placed] : llvm::enumerate(result)) {
+    placed.device = devices[i];
+    for (auto [axis, list] : llvm::zip_equal(index, intervals))
+      placed.region.push_back((*list)[axis[i]]);
+  }
+  return result;
 }
 
 RegionSet::Part RegionSet::partOf(std::vector<int> some) const {

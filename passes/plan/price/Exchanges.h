@@ -18,6 +18,7 @@
 
 #include "passes/plan/machine/Links.h"
 #include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/price/Assembly.h"
 #include "passes/shard/Updates.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -101,6 +102,7 @@ public:
   /// axis, each equally often, with no device twice. An exchange between two
   /// grids takes equally long in both directions.
   bool isGrid() const { return multiplicity > 0; }
+  std::vector<PlacedRegion> regions() const;
   /// Equal sets on equal devices have the same number.
   int number() const { return known; }
   /// Whether nothing must move: every device of `readers` made what it reads,

@@ -32,9 +32,24 @@ Simulator::Simulator(const Setting &setting)
 //===----------------------------------------------------------------------===//
 
 /// Devices receive what others have made by the times `ready`. Their compute
-/// lanes wait for it.
+/// lanes wait for it, and assemble it.
 void Simulator::receive(const Exchange &exchange, const Ticks *ready,
                         Row row) const {
+  std::array<Ticks, mostDevices> assembled;
+  if (!exchange.before.empty()) {
+    std::copy_n(ready, devices, assembled.begin());
+    ready = assembled.data();
+  }
+  auto call = [&](const AssemblyTask &task) {
+    Ticks &lane = row.compute[task.device];
+    for (DeviceSet rest = task.sources; rest; rest &= rest - 1)
+      lane = std::max(lane, ready[std::countr_zero(rest)]);
+    lane += task.duration;
+  };
+  for (const AssemblyTask &task : exchange.before) {
+    call(task);
+    assembled[task.device] = row.compute[task.device];
+  }
   for (const Arrival &arrival : exchange.arrivals) {
     int to = arrival.device;
     Ticks start = row.transfer[to];
@@ -46,6 +61,8 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
       row.lost[to] += timing.slowdown(beside);
     row.compute[to] = std::max(row.compute[to], end);
   }
+  for (const AssemblyTask &task : exchange.after)
+    call(task);
 }
 
 /// Sends gradients to the owners of parameters, which update them and send the
@@ -141,6 +158,7 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
       return false;
     else
       free = std::numeric_limits<Ticks>::min();
+    free = std::min({free, now.compute[d], before.compute[d] + shifts[row]});
   }
   shift = difference - shifts[row];
   // Exchanges that start behind the row may wait for what was made before it.
@@ -173,13 +191,15 @@ Ticks Simulator::latestAt(int row) const {
 }
 
 bool Simulator::isShifted(int port, int row, Ticks shift) const {
-  const Ticks *now = triedRows[row] + devices, *before = rows[row] + devices;
   int made = order.ports[port].from + 1;
-  for (const Arrival &arrival : exchanges[port]->arrivals) {
-    int to = arrival.device;
-    Ticks free = now[to], wasFree = before[to] + shifts[row];
+  // Of what a call makes before it is sent, the lane waits for the call, which
+  // is shifted, and ends after all that matters of the transfer lane so far.
+  DeviceSet called = 0;
+  for (const AssemblyTask &task : exchanges[port]->before)
+    called |= DeviceSet(1) << task.device;
+  auto isLaneShifted = [&](DeviceSet sources, Ticks free, Ticks wasFree) {
     bool laneShifted = free - wasFree == shift;
-    for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1) {
+    for (DeviceSet rest = sources; rest; rest &= rest - 1) {
       int from = std::countr_zero(rest);
       Ticks ready = triedAt(made, from), was = heldAt(made, from);
       bool isEarly = ready <= free && was <= wasFree;
@@ -188,7 +208,19 @@ bool Simulator::isShifted(int port, int row, Ticks shift) const {
       if (laneShifted ? !readyShifted && !isEarly : !readyShifted || !isLate)
         return false;
     }
+    return true;
+  };
+  for (const Arrival &arrival : exchanges[port]->arrivals) {
+    int lane = devices + arrival.device;
+    if (!isLaneShifted(arrival.sources & ~called, triedRows[row][lane],
+                       rows[row][lane] + shifts[row]))
+      return false;
   }
+  for (const auto *tasks : {&exchanges[port]->before, &exchanges[port]->after})
+    for (const AssemblyTask &task : *tasks)
+      if (!isLaneShifted(task.sources & ~called, triedRows[row][task.device],
+                         rows[row][task.device] + shifts[row]))
+        return false;
   return true;
 }
 
@@ -255,7 +287,8 @@ void Simulator::addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
     total += sign * layer[TimedLayer::memory][d];
 }
 
-/// Adds the copies of what the forward pass made on other devices.
+/// Adds the copies of what the forward pass made on other devices, and what is
+/// assembled of them.
 void Simulator::addMemory(int port, const Exchange *exchange,
                           std::vector<int64_t> &sum, int sign) const {
   if (!exchange ||
@@ -263,6 +296,8 @@ void Simulator::addMemory(int port, const Exchange *exchange,
     return;
   for (const Arrival &arrival : exchange->arrivals)
     sum[arrival.device] += sign * arrival.bytes;
+  for (const AssemblyTask &task : exchange->after)
+    sum[task.device] += sign * task.made;
 }
 
 Ticks Simulator::simulate(const Tilings &tilings) {

@@ -14,6 +14,9 @@ int64_t Exchange::bytes() const {
   int64_t sum = 0;
   for (const Arrival &arrival : arrivals)
     sum += arrival.bytes;
+  for (const auto *tasks : {&before, &after})
+    for (const AssemblyTask &task : *tasks)
+      sum += task.received;
   return sum;
 }
 
@@ -41,7 +44,7 @@ void Timing::finish(const Flows &flows, Exchange &result) const {
 
 Timing::Timing(const Setting &setting)
     : setting(setting), mostRemembered((1 << 20) / setting.machine.devices()),
-      scratch(setting.machine) {
+      sent(setting.machine), readRemotely(setting.machine) {
   assert(setting.machine.devices() <= mostDevices && "the driver's limit");
   std::map<std::string, int> known;
   for (const LayerGraph::Layer &layer : setting.graph.layers)
@@ -172,14 +175,40 @@ std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
                             static_cast<uint64_t>(elementBytes));
   if (!isNew)
     return known->second;
-  scratch.clear();
-  RegionSet::forEachPair(
-      made, read, overlaps, [&](int64_t from, int64_t to, double volume) {
-        scratch.add(from, to, volume * static_cast<double>(elementBytes));
-      });
+  const Assembly assembly = assemble(made.regions(), read.regions(),
+                                     elementBytes, setting.costs.isMeasured());
+  sent.clear();
+  for (const Flow &flow : assembly.sent)
+    sent.add(flow.from, flow.to, flow.bytes);
+  readRemotely.clear();
+  for (const Assembly::Call &call : assembly.calls)
+    for (const Flow &flow : call.remote)
+      readRemotely.add(flow.from, flow.to, flow.bytes);
   auto result = std::make_shared<Exchange>();
-  finish(scratch, *result);
-  if (!result->arrivals.empty())
+  finish(sent, *result);
+  for (const Assembly::Call &call : assembly.calls)
+    (call.sends ? result->before : result->after)
+        .push_back(timed(call, readRemotely));
+  if (!assembly.sent.empty() || !assembly.calls.empty())
     known->second = std::move(result);
   return known->second;
+}
+
+/// A call takes as long as its kernel, or until all that devices read of each
+/// other at the same time has passed its links.
+AssemblyTask Timing::timed(const Assembly::Call &call,
+                           const Flows &flows) const {
+  AssemblyTask task;
+  task.device = static_cast<int>(call.device);
+  for (const Flow &flow : call.remote) {
+    task.sources |= DeviceSet(1) << flow.from;
+    task.received += static_cast<int64_t>(flow.bytes);
+  }
+  double seconds = setting.costs.seconds(call.work);
+  if (task.sources)
+    seconds =
+        std::max(seconds, flows.traffic.seconds(call.device, task.sources));
+  task.duration = ticks(seconds);
+  task.made = static_cast<int64_t>(call.made);
+  return task;
 }

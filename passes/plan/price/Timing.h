@@ -34,8 +34,22 @@ struct Arrival {
   Ticks duration = 0;
   int64_t bytes = 0;
 };
+/// A call that cuts, joins or adds parts of what is exchanged, on the compute
+/// lane of a device. It reads what `sources` have made, where it lies.
+struct AssemblyTask {
+  int device = 0;
+  DeviceSet sources = 0;
+  Ticks duration = 0;
+  int64_t received = 0; ///< bytes, from these
+  int64_t made = 0;     ///< bytes, of its result
+};
+/// What it takes to bring a tensor, or gradients or new values of parameters,
+/// where they are read.
 struct Exchange {
-  std::vector<Arrival> arrivals; ///< by device
+  std::vector<AssemblyTask> before; ///< calls on what is then sent
+  std::vector<Arrival> arrivals;    ///< by device
+  std::vector<AssemblyTask> after;  ///< calls on what has arrived
+  /// Bytes that devices get from others.
   int64_t bytes() const;
 };
 
@@ -98,6 +112,7 @@ private:
     std::vector<DeviceSet> sources;
   };
   void finish(const Flows &flows, Exchange &result) const;
+  AssemblyTask timed(const Assembly::Call &call, const Flows &flows) const;
   const LayerTiles &tilesOf(const Key &key, int layer, const Tiling &tiling);
   void synchronize(const Parameter &parameter,
                    const LayerTiles::Regions &regions,
@@ -118,7 +133,7 @@ private:
   /// element.
   llvm::DenseMap<uint64_t, std::shared_ptr<const Exchange>> exchanges;
   Key key; ///< scratch
-  Flows scratch;
+  Flows sent, readRemotely;
 };
 
 } // namespace lwcc::plan

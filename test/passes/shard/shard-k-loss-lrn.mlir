@@ -1,7 +1,8 @@
 // RUN: lwcc-opt %s -split-input-file -train-shard | FileCheck %s
 
-// k=2: each tile sums half of the reduction; the bias is added once, the ReLU
-// is taken of the sum. The functions' names say how they are cut.
+// k=2: each tile sums half of the reduction; the bias is added once. Each device
+// adds up half of the channels, and takes their ReLU. The functions' names say how
+// they are cut.
 
 #k2 = #train.tiling<n = 1 c = 1 h = 1 w = 1 k = 2 on [<"0.0.0">, <"0.1.0">]>
 
@@ -18,9 +19,16 @@ func.func @train_step(%x: tensor<2x6xf32> {train.name = "x"}) -> tensor<2x4xf32>
   %b = train.read @b {train.tiling = #k2} : tensor<4xf32>
   // CHECK: %[[P0:.*]] = train.matmul(%[[X0]], %{{.*}}, %{{.*}}) {train.names = ["y"], train.tile = #train.tile<k 0 of 2>
   // CHECK: %[[P1:.*]] = train.matmul(%[[X1]], %{{[^,]*}}) {train.names = ["y"], train.tile = #train.tile<k 1 of 2>
-  // CHECK: %[[M1:.*]] = train.transfer(%[[P1]])
-  // CHECK: %[[SUM:.*]] = train.sum(%[[P0]], %[[M1]])
-  // CHECK: train.map "max(x0, 0.0f)"(%[[SUM]])
+  // CHECK: %[[P0A:.*]] = train.slice(%[[P0]]) {start = array<i64: 0, 0>
+  // CHECK: %[[P1A:.*]] = train.slice(%[[P1]]) {start = array<i64: 0, 0>
+  // CHECK: %[[M1:.*]] = train.transfer(%[[P1A]])
+  // CHECK: %[[SUM0:.*]] = train.sum(%[[P0A]], %[[M1]])
+  // CHECK: train.map "max(x0, 0.0f)"(%[[SUM0]]) {{.*}}#train.tile<c 0 of 2>
+  // CHECK: %[[P0B:.*]] = train.slice(%[[P0]]) {start = array<i64: 0, 2>
+  // CHECK: %[[P1B:.*]] = train.slice(%[[P1]]) {start = array<i64: 0, 2>
+  // CHECK: %[[M0:.*]] = train.transfer(%[[P0B]])
+  // CHECK: %[[SUM1:.*]] = train.sum(%[[M0]], %[[P1B]])
+  // CHECK: train.map "max(x0, 0.0f)"(%[[SUM1]]) {{.*}}#train.tile<c 1 of 2>
   %y = train.matmul(%x, %w, %b) {train.tiling = #k2, relu = true, transpose_b = true, train.names = ["y"]} : (tensor<2x6xf32>, tensor<4x6xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }

@@ -111,8 +111,9 @@ TEST(PipelineOrder, stagesThereAndBackWaitAsLittleAsPublished) {
       };
       PipelineStep zero = stepBy("zb-v"), half = stepBy("v-half");
       EXPECT_LE(zero.length, work + workers);
-      if (workers <= 4 || workers % 2 == 0)
+      if (workers <= 4 || workers % 2 == 0) {
         EXPECT_EQ(zero.length, work + workers - 1);
+      }
       EXPECT_LE(largest(zero.stashes), 2 * workers);
       EXPECT_LE(half.length, work + 6.0 * (workers + 2) / 2 + 1);
       EXPECT_LE(largest(half.stashes), workers + 2);
