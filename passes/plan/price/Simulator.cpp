@@ -267,8 +267,13 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
 //===----------------------------------------------------------------------===//
 
 Simulator::SharedExchange Simulator::findExchange(const StepOrder::Port &port) {
-  return timing.exchange(layers[port.maker]->made[port.made],
-                         layers[port.reader]->read[port.read],
+  const RegionSet &read = layers[port.reader]->read[port.read];
+  for (int other : port.earlier) {
+    const StepOrder::Port &before = order.ports[other];
+    if (layers[before.reader]->read[before.read].number() == read.number())
+      return nullptr;
+  }
+  return timing.exchange(layers[port.maker]->made[port.made], read,
                          setting.graph.tensors[port.tensor].elementBytes);
 }
 
@@ -348,8 +353,9 @@ Ticks Simulator::propose(llvm::ArrayRef<Change> changes) {
     triedExchanges[i] = findExchange(order.ports[port]);
     addMemory(port, exchanges[port].get(), triedMemory, -1);
     addMemory(port, triedExchanges[i].get(), triedMemory, 1);
+    if (triedExchanges[i] != exchanges[port])
+      stops.push_back(order.ports[port].to);
     swapExchange(port, triedExchanges[i]);
-    stops.push_back(order.ports[port].to);
   }
   std::sort(stops.begin(), stops.end());
   walk(stops, /*anew=*/false);

@@ -54,11 +54,14 @@ void StepOrder::findPorts(const LayerGraph &graph) {
     for (auto [consumer, phase] :
          llvm::zip_equal(tensor.consumers, tensor.needed)) {
       int id = static_cast<int>(number);
-      ports.push_back({id, tensor.producer, consumer,
+      ports.push_back({id,
+                       tensor.producer,
+                       consumer,
                        indexIn(graph.layers[tensor.producer].made, id),
                        indexIn(graph.layers[consumer].read, id),
                        at[tensor.producer][static_cast<int>(tensor.made)],
-                       at[consumer][static_cast<int>(phase)]});
+                       at[consumer][static_cast<int>(phase)],
+                       {}});
     }
   llvm::stable_sort(
       ports, [](const Port &a, const Port &b) { return a.from < b.from; });
@@ -75,6 +78,23 @@ void StepOrder::findPorts(const LayerGraph &graph) {
     portsOf[port.maker].push_back(id);
     if (port.reader != port.maker)
       portsOf[port.reader].push_back(id);
+  }
+  std::vector<std::vector<int>> ofTensor(graph.tensors.size());
+  for (auto [number, port] : llvm::enumerate(ports))
+    ofTensor[port.tensor].push_back(static_cast<int>(number));
+  for (std::vector<int> &some : ofTensor) {
+    llvm::stable_sort(some,
+                      [&](int a, int b) { return ports[a].to < ports[b].to; });
+    for (auto [i, port] : llvm::enumerate(some)) {
+      ports[port].earlier.assign(some.begin(), some.begin() + i);
+      for (int other : some)
+        if (other != port && ports[port].reader != ports[port].maker)
+          portsOf[ports[port].reader].push_back(other);
+    }
+  }
+  for (std::vector<int> &some : portsOf) {
+    llvm::sort(some);
+    some.erase(llvm::unique(some), some.end());
   }
   // Layers fetch in the order of the tensors.
   for (Position &position : positions)

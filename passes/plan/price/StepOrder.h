@@ -27,6 +27,9 @@ struct StepOrder {
     int tensor, maker, reader; ///< the layers
     size_t made, read;         ///< which of TimedLayer's sets
     int from, to;              ///< positions
+    /// Ports of the same tensor that are needed no later: what one of them has
+    /// brought need not be brought again.
+    std::vector<int> earlier;
   };
   /// A bit for each port.
   using PortSet = std::vector<uint64_t>;
@@ -40,7 +43,9 @@ struct StepOrder {
 
   std::vector<Position> positions;
   std::vector<Port> ports;                   ///< by the position they leave
-  std::vector<std::vector<int>> portsOf;     ///< of each layer
+  /// Of each layer: what it makes and reads, and what others read of the
+  /// tensors that it reads.
+  std::vector<std::vector<int>> portsOf;
   std::vector<std::vector<int>> positionsOf; ///< of each layer
   /// Of each row: the ports that leave before it and are needed behind it.
   std::vector<PortSet> crossing;
