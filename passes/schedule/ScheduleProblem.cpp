@@ -319,7 +319,7 @@ Order ListScheduler::run() {
 
 /// An order whose makespan is this much longer may still be the best, since
 /// ticks are no better known.
-static constexpr double tolerance = 1.02;
+static constexpr double tolerance = 1.002;
 
 Order schedule::solve(const ScheduleProblem &problem) {
   std::vector<Rules> tried = {{}, {.drawFreeing = true}};

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 using namespace lwcc;
@@ -186,6 +187,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
     numbers[layer.name] = i;
   Block &body = step.getBody().front();
   llvm::DenseMap<Value, int> tensors;
+  std::set<std::pair<int, Phase>> turns;
   auto layerOf = [&](Operation *op) {
     return numbers.lookup(plan::servedLayer(op));
   };
@@ -195,6 +197,9 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
     int number = layerOf(&op);
     Layer &layer = layers[number];
     layer.ops.push_back(&op);
+    std::pair<int, Phase> turn = {number, phaseOf(&op)};
+    if (turn.second != Phase::update && turns.insert(turn).second)
+      graph.turns.push_back(turn);
     if (auto stats = dyn_cast<BatchNormStatsOp>(op))
       graph.layers[number].sampleGroups =
           stats.getGroup() ? typeOf(stats.getMean()).getDimSize(0) : 1;

@@ -90,6 +90,10 @@ struct LayerGraph {
   int64_t batch = 0;
   std::vector<Layer> layers;
   std::vector<Tensor> tensors;
+  /// What layers do in a step, in the order of the model's ops: forward, and
+  /// then back. Empty: every phase of every layer, the weights' after the
+  /// backward pass of the same layer.
+  std::vector<std::pair<int, Phase>> turns;
   /// Nodes of the model that are no layers, since they are computed within
   /// others or not at all. Plans may name them (dropAbsorbed).
   std::vector<std::string> absorbed;

@@ -35,20 +35,15 @@ Simulator::Simulator(const Setting &setting)
 /// lanes wait for it, and assemble it.
 void Simulator::receive(const Exchange &exchange, const Ticks *ready,
                         Row row) const {
+  // Programs cut what is to be sent as soon as it is made.
   std::array<Ticks, mostDevices> assembled;
   if (!exchange.before.empty()) {
     std::copy_n(ready, devices, assembled.begin());
     ready = assembled.data();
   }
-  auto call = [&](const AssemblyTask &task) {
-    Ticks &lane = row.compute[task.device];
-    for (DeviceSet rest = task.sources; rest; rest &= rest - 1)
-      lane = std::max(lane, ready[std::countr_zero(rest)]);
-    lane += task.duration;
-  };
   for (const AssemblyTask &task : exchange.before) {
-    call(task);
-    assembled[task.device] = row.compute[task.device];
+    assembled[task.device] += task.duration;
+    row.compute[task.device] += task.duration;
   }
   for (const Arrival &arrival : exchange.arrivals) {
     int to = arrival.device;
@@ -61,8 +56,12 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
       row.lost[to] += timing.slowdown(beside);
     row.compute[to] = std::max(row.compute[to], end);
   }
-  for (const AssemblyTask &task : exchange.after)
-    call(task);
+  for (const AssemblyTask &task : exchange.after) {
+    Ticks &lane = row.compute[task.device];
+    for (DeviceSet rest = task.sources; rest; rest &= rest - 1)
+      lane = std::max(lane, ready[std::countr_zero(rest)]);
+    lane += task.duration;
+  }
 }
 
 /// Sends gradients to the owners of parameters, which update them and send the
@@ -171,7 +170,7 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
       left ^= uint64_t(1) << bit;
       int port = static_cast<int>(64 * word) + bit;
       // No lane waits for this port, nor for any that left earlier.
-      if (latestAt(order.ports[port].from + 1) <= free)
+      if (latestAt(order.ports[port].from + 1) + longestBefore <= free)
         return true;
       if (!isShifted(port, row, shift))
         return false;
@@ -192,16 +191,17 @@ Ticks Simulator::latestAt(int row) const {
 
 bool Simulator::isShifted(int port, int row, Ticks shift) const {
   int made = order.ports[port].from + 1;
-  // Of what a call makes before it is sent, the lane waits for the call, which
-  // is shifted, and ends after all that matters of the transfer lane so far.
-  DeviceSet called = 0;
-  for (const AssemblyTask &task : exchanges[port]->before)
-    called |= DeviceSet(1) << task.device;
-  auto isLaneShifted = [&](DeviceSet sources, Ticks free, Ticks wasFree) {
+  const Exchange &exchange = *exchanges[port];
+  std::array<Ticks, mostDevices> prepared = {};
+  for (const AssemblyTask &task : exchange.before)
+    prepared[task.device] += task.duration;
+  auto isLaneShifted = [&](DeviceSet sources, int lane) {
+    Ticks free = triedRows[row][lane], wasFree = rows[row][lane] + shifts[row];
     bool laneShifted = free - wasFree == shift;
     for (DeviceSet rest = sources; rest; rest &= rest - 1) {
       int from = std::countr_zero(rest);
-      Ticks ready = triedAt(made, from), was = heldAt(made, from);
+      Ticks ready = triedAt(made, from) + prepared[from],
+            was = heldAt(made, from) + prepared[from];
       bool isEarly = ready <= free && was <= wasFree;
       bool isLate = ready >= free && was >= wasFree;
       bool readyShifted = ready - was == shift;
@@ -210,18 +210,14 @@ bool Simulator::isShifted(int port, int row, Ticks shift) const {
     }
     return true;
   };
-  for (const Arrival &arrival : exchanges[port]->arrivals) {
-    int lane = devices + arrival.device;
-    if (!isLaneShifted(arrival.sources & ~called, triedRows[row][lane],
-                       rows[row][lane] + shifts[row]))
-      return false;
-  }
-  for (const auto *tasks : {&exchanges[port]->before, &exchanges[port]->after})
-    for (const AssemblyTask &task : *tasks)
-      if (!isLaneShifted(task.sources & ~called, triedRows[row][task.device],
-                         rows[row][task.device] + shifts[row]))
-        return false;
-  return true;
+  return llvm::all_of(exchange.arrivals,
+                      [&](const Arrival &arrival) {
+                        return isLaneShifted(arrival.sources,
+                                             devices + arrival.device);
+                      }) &&
+         llvm::all_of(exchange.after, [&](const AssemblyTask &task) {
+           return isLaneShifted(task.sources, task.device);
+         });
 }
 
 /// When a transfer lane is free at a row within a jump. What it received since
@@ -273,8 +269,15 @@ Simulator::SharedExchange Simulator::findExchange(const StepOrder::Port &port) {
     if (layers[before.reader]->read[before.read].number() == read.number())
       return nullptr;
   }
-  return timing.exchange(layers[port.maker]->made[port.made], read,
-                         setting.graph.tensors[port.tensor].elementBytes);
+  SharedExchange exchange =
+      timing.exchange(layers[port.maker]->made[port.made], read,
+                      setting.graph.tensors[port.tensor].elementBytes);
+  Ticks before = 0;
+  if (exchange)
+    for (const AssemblyTask &task : exchange->before)
+      before += task.duration;
+  longestBefore = std::max(longestBefore, before);
+  return exchange;
 }
 
 void Simulator::swapExchange(int port, SharedExchange &other) {

@@ -5,7 +5,8 @@
 //
 //   - The kernels of a layer start when what they read has arrived: forward in
 //     the model's order, then backward in its reverse (StepOrder.h).
-//   - What a layer needs from other devices is fetched when its turn comes.
+//   - What a layer needs from other devices is cut as soon as it is made, and
+//     fetched and assembled when the layer's turn comes.
 //   - A parameter is updated as soon as its gradients exist, beside the rest of
 //     the backward pass.
 //   - The step ends when all lanes are idle. Programs do not let steps overlap,
@@ -114,6 +115,8 @@ private:
   Tilings held;
   std::vector<std::shared_ptr<const TimedLayer>> layers;
   std::vector<SharedExchange> exchanges; ///< of each port
+  /// At least how long it takes to cut what any of these sends.
+  Ticks longestBefore = 0;
   std::vector<int64_t> memoryUse;
   Ticks result = 0;
 

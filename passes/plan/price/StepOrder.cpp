@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
+#include <set>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -31,12 +32,21 @@ void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
     if (has[layer][static_cast<int>(phase)])
       positions.push_back({layer, phase, {}, {}});
   };
+  // Gradients of parameters that nothing computes are updated all the same.
+  std::vector<std::pair<int, Phase>> turns = graph.turns;
+  std::set<std::pair<int, Phase>> known(turns.begin(), turns.end());
+  auto addIfNew = [&](int layer, Phase phase) {
+    if (known.insert({layer, phase}).second)
+      turns.push_back({layer, phase});
+  };
   for (int i = 0; i < count; ++i)
-    add(i, Phase::forward);
+    addIfNew(i, Phase::forward);
   for (int i = count; i-- > 0;) {
-    add(i, Phase::backward);
-    add(i, Phase::weight);
+    addIfNew(i, Phase::backward);
+    addIfNew(i, Phase::weight);
   }
+  for (auto [layer, phase] : turns)
+    add(layer, phase);
 }
 
 void StepOrder::findPorts(const LayerGraph &graph) {

@@ -1,7 +1,7 @@
 //===- StepOrder.h - In which order a step does its work --------*- C++ -*-===//
 //
-// The order that the simulator walks in, which no plan changes: first the
-// layers forward, in the model's order, then backward in its reverse. Nouns:
+// The order that the simulator walks in, which no plan changes: that of the
+// model's ops (LayerGraph::turns). Nouns:
 //
 //   position  one phase of one layer, as a place in that order
 //   port      a tensor on its way from the layer that makes it to one that

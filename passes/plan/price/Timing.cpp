@@ -194,8 +194,8 @@ std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
   return known->second;
 }
 
-/// A call takes as long as its kernel, or until all that devices read of each
-/// other at the same time has passed its links.
+/// A call takes as long as its kernel, or its part of the time in which all
+/// that devices read of each other passes the links.
 AssemblyTask Timing::timed(const Assembly::Call &call,
                            const Flows &flows) const {
   AssemblyTask task;
@@ -207,7 +207,9 @@ AssemblyTask Timing::timed(const Assembly::Call &call,
   double seconds = setting.costs.seconds(call.work);
   if (task.sources)
     seconds =
-        std::max(seconds, flows.traffic.seconds(call.device, task.sources));
+        std::max(seconds, flows.traffic.seconds(call.device, task.sources) *
+                              static_cast<double>(task.received) /
+                              flows.traffic.received(call.device));
   task.duration = ticks(seconds);
   task.made = static_cast<int64_t>(call.made);
   return task;
