@@ -27,6 +27,7 @@ namespace lwcc::plan {
 struct PlacedRegion {
   tiling::Box region;
   int64_t device;
+  bool operator==(const PlacedRegion &) const = default;
 };
 
 /// What a device gets from another one.

@@ -263,15 +263,17 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
 //===----------------------------------------------------------------------===//
 
 Simulator::SharedExchange Simulator::findExchange(const StepOrder::Port &port) {
-  const RegionSet &read = layers[port.reader]->read[port.read];
+  const RegionSet &made = layers[port.maker]->made[port.made],
+                  &read = layers[port.reader]->read[port.read];
+  llvm::SmallVector<const RegionSet *> there;
   for (int other : port.earlier) {
     const StepOrder::Port &before = order.ports[other];
-    if (layers[before.reader]->read[before.read].number() == read.number())
+    there.push_back(&layers[before.reader]->read[before.read]);
+    if (there.back()->number() == read.number())
       return nullptr;
   }
-  SharedExchange exchange =
-      timing.exchange(layers[port.maker]->made[port.made], read,
-                      setting.graph.tensors[port.tensor].elementBytes);
+  SharedExchange exchange = timing.exchange(
+      made, read, there, setting.graph.tensors[port.tensor].elementBytes);
   Ticks before = 0;
   if (exchange)
     for (const AssemblyTask &task : exchange->before)

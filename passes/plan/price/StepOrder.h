@@ -42,7 +42,7 @@ struct StepOrder {
   PortSet noPorts() const { return PortSet((ports.size() + 63) / 64); }
 
   std::vector<Position> positions;
-  std::vector<Port> ports;                   ///< by the position they leave
+  std::vector<Port> ports; ///< by the position they leave
   /// Of each layer: what it makes and reads, and what others read of the
   /// tensors that it reads.
   std::vector<std::vector<int>> portsOf;

@@ -162,21 +162,34 @@ std::shared_ptr<const TimedLayer> Timing::layer(int layer,
   return known;
 }
 
-std::shared_ptr<const Exchange> Timing::exchange(const RegionSet &made,
-                                                 const RegionSet &read,
-                                                 int64_t elementBytes) {
+std::shared_ptr<const Exchange>
+Timing::exchange(const RegionSet &made, const RegionSet &read,
+                 llvm::ArrayRef<const RegionSet *> there,
+                 int64_t elementBytes) {
   if (RegionSet::isThere(made, read))
     return nullptr;
   if (exchanges.size() > mostRemembered)
     exchanges.clear();
-  auto [known, isNew] =
-      exchanges.try_emplace(static_cast<uint64_t>(made.number()) << 34 |
-                            static_cast<uint64_t>(read.number()) << 4 |
-                            static_cast<uint64_t>(elementBytes));
+  int wanted = read.number();
+  if (!there.empty()) {
+    std::vector<int> numbers = {-1, wanted}; // no set of regions is like that
+    for (const RegionSet *set : there)
+      numbers.push_back(set->number());
+    wanted = overlaps.numberOfSet(numbers);
+  }
+  auto [known, isNew] = exchanges.try_emplace(
+      static_cast<uint64_t>(made.number()) << 34 |
+      static_cast<uint64_t>(wanted) << 4 | static_cast<uint64_t>(elementBytes));
   if (!isNew)
     return known->second;
-  const Assembly assembly = assemble(made.regions(), read.regions(),
-                                     elementBytes, setting.costs.isMeasured());
+  std::vector<PlacedRegion> missing = read.regions();
+  for (const RegionSet *set : there)
+    llvm::erase_if(missing,
+                   [&, brought = set->regions()](const PlacedRegion &region) {
+                     return llvm::is_contained(brought, region);
+                   });
+  const Assembly assembly = assemble(made.regions(), missing, elementBytes,
+                                     setting.costs.isMeasured());
   sent.clear();
   for (const Flow &flow : assembly.sent)
     sent.add(flow.from, flow.to, flow.bytes);

@@ -90,9 +90,11 @@ public:
   explicit Timing(const Setting &setting);
 
   std::shared_ptr<const TimedLayer> layer(int layer, const Tiling &tiling);
-  /// What must move between two sets of regions; null if nothing must.
+  /// What must move between two sets of regions; null if nothing must. What
+  /// is in `there`, too, has been brought before.
   std::shared_ptr<const Exchange>
-  exchange(const RegionSet &made, const RegionSet &read, int64_t elementBytes);
+  exchange(const RegionSet &made, const RegionSet &read,
+           llvm::ArrayRef<const RegionSet *> there, int64_t elementBytes);
   /// How much later a kernel ends if a transfer of this length runs beside it.
   Ticks slowdown(Ticks transfer) const {
     return static_cast<Ticks>(static_cast<double>(transfer) *
@@ -129,8 +131,8 @@ private:
   std::unordered_map<Key, LayerTiles> tiles; ///< by kind and cuts
   /// By kind, cuts and places.
   std::unordered_map<Key, std::shared_ptr<const TimedLayer>> layers;
-  /// By the numbers of both sets of regions (30 bits each) and the bytes of an
-  /// element.
+  /// By the numbers of what is made and of what is to be brought (30 bits each)
+  /// and the bytes of an element.
   llvm::DenseMap<uint64_t, std::shared_ptr<const Exchange>> exchanges;
   Key key; ///< scratch
   Flows sent, readRemotely;
