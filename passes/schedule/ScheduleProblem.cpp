@@ -319,7 +319,7 @@ Order ListScheduler::run() {
 
 /// An order whose makespan is this much longer may still be the best, since
 /// ticks are no better known.
-static constexpr double tolerance = 1.002;
+static constexpr double tolerance = 1.02;
 
 Order schedule::solve(const ScheduleProblem &problem) {
   std::vector<Rules> tried = {{}, {.drawFreeing = true}};
@@ -349,11 +349,16 @@ Order schedule::solve(const ScheduleProblem &problem) {
   auto least = llvm::min_element(candidates, [](const auto &a, const auto &b) {
     return a.makespan < b.makespan;
   });
+  // A per cent of time is worth a per cent of memory.
+  auto cost = [](const Candidate &candidate) {
+    return static_cast<double>(std::max<int64_t>(candidate.makespan, 1)) *
+           static_cast<double>(std::max<int64_t>(candidate.peak, 1));
+  };
   const Candidate *best = nullptr;
   for (const Candidate &candidate : candidates)
     if (static_cast<double>(candidate.makespan) <=
             tolerance * static_cast<double>(least->makespan) &&
-        (!best || candidate.peak < best->peak))
+        (!best || cost(candidate) < cost(*best)))
       best = &candidate;
   return best->order;
 }

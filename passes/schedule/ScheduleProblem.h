@@ -21,10 +21,10 @@
 //                it comes after every op of the first and before every op of
 //                the second. It takes nothing, and runs as soon as it can.
 //
-// Wanted is an order of small makespan, and of those within 2 % of the smallest
-// the one with the smallest peak. Candidates are found by list scheduling, with
-// the rules that follow in two ways: whatever the time, or such that the op
-// goes next that can start first.
+// Wanted is an order of small makespan and small peak: of those within 2 % of
+// the smallest makespan, the one with the least product of both. Candidates are
+// found by list scheduling, with the rules that follow in two ways: whatever
+// the time, or such that the op goes next that can start first.
 //
 // Program order is deliberate: forward in the model's order, backward in its
 // reverse, a layer's data gradient before its weight gradient (the critical

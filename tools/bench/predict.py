@@ -33,9 +33,9 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from itertools import combinations
 
 from models import model_file
+from rank import tau
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "test", "parity"))
@@ -100,13 +100,6 @@ def step_of(trainer, steps):
                    check=True, stdout=subprocess.DEVNULL)
     with open(log) as lines:
         return json.loads(lines.readlines()[-1])["median_s"] * 1e3
-
-
-def tau(rows):
-    """Kendall's, of the predicted and measured times of rows."""
-    signs = [(a[1] - b[1]) * (a[2] - b[2]) for a, b in combinations(rows, 2)]
-    agreed = sum(s > 0 for s in signs) - sum(s < 0 for s in signs)
-    return agreed / len(signs) if signs else 1.0
 
 
 def predicted_step(model, batch, gpus, costs, plan):

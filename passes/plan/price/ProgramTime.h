@@ -11,8 +11,8 @@
 // (Clark, "The greatest of a finite set of random variables", 1961).
 //
 // The program that carries a plan out has the last word on it. The simulator
-// (Simulator.h) must be quick and knows less: no assembly of regions, no views,
-// no order within a layer.
+// (Simulator.h) must be quick and knows less: layers always go in the model's
+// order, and what takes a layer apart (../../shard/TakeApart.h) is not in it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_PROGRAMTIME_H
