@@ -265,12 +265,16 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
 Simulator::SharedExchange Simulator::findExchange(const StepOrder::Port &port) {
   const RegionSet &made = layers[port.maker]->made[port.made],
                   &read = layers[port.reader]->read[port.read];
+  if (RegionSet::isThere(made, read))
+    return nullptr;
   llvm::SmallVector<const RegionSet *> there;
   for (int other : port.earlier) {
     const StepOrder::Port &before = order.ports[other];
-    there.push_back(&layers[before.reader]->read[before.read]);
-    if (there.back()->number() == read.number())
+    const RegionSet &set = layers[before.reader]->read[before.read];
+    if (set.number() == read.number())
       return nullptr;
+    if (!RegionSet::isThere(made, set))
+      there.push_back(&set);
   }
   SharedExchange exchange = timing.exchange(
       made, read, there, setting.graph.tensors[port.tensor].elementBytes);
