@@ -9,7 +9,23 @@
 using namespace mlir;
 using namespace lwcc;
 using exec::stridesOf;
-using tiling::memoryMap;
+
+/// The function from row-major index to address, as the shortest list of
+/// (extent, stride): extents of 1 are dropped, contiguous dimensions merged.
+/// Equal lists are equal functions.
+static SmallVector<std::pair<int64_t, int64_t>>
+memoryMap(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  SmallVector<std::pair<int64_t, int64_t>> map;
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides)) {
+    if (extent == 1)
+      continue;
+    if (!map.empty() && map.back().second == extent * stride)
+      map.back() = {map.back().first * extent, stride};
+    else
+      map.push_back({extent, stride});
+  }
+  return map;
+}
 
 bool lwcc::isReshapeView(RankedTensorType from, RankedTensorType to) {
   return from.getElementType() == to.getElementType() &&

@@ -12,7 +12,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
-#include <utility>
+#include <optional>
 
 namespace lwcc::tiling {
 
@@ -21,12 +21,6 @@ inline constexpr int64_t arenaAlignment = 256;
 
 /// The distance in elements between neighbours along each dimension.
 llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
-
-/// The function from row-major index to address, as the shortest list of
-/// (extent, stride): extents of 1 are dropped, contiguous dimensions merged.
-/// Equal lists are equal functions.
-llvm::SmallVector<std::pair<int64_t, int64_t>>
-memoryMap(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
 
 /// The offset in bytes of the part of a tensor that begins at `begin`. Nothing
 /// unless the part is stored there as a dense tensor, at a multiple of

@@ -10,12 +10,61 @@ using namespace lwcc;
 using namespace lwcc::shard;
 using tiling::Box;
 
+/// Whether any two of the parts overlap. Along the axis on which most of them
+/// begin at places of their own, only neighbours need be compared.
 static bool anyOverlap(llvm::ArrayRef<Assembler::Part> parts) {
-  for (auto [i, part] : llvm::enumerate(parts))
-    for (size_t j = 0; j < i; ++j)
-      if (overlap(part.region, parts[j].region))
+  if (parts.size() < 2)
+    return false;
+  size_t axis = 0, most = 0;
+  llvm::SmallVector<int64_t, 64> begins;
+  for (size_t d = 0; d < parts[0].region.size(); ++d) {
+    begins.clear();
+    for (const Assembler::Part &part : parts)
+      begins.push_back(part.region[d].begin);
+    llvm::sort(begins);
+    size_t places = llvm::unique(begins) - begins.begin();
+    if (places > most) {
+      axis = d;
+      most = places;
+    }
+  }
+  if (most == 0) // scalars
+    return true;
+  llvm::SmallVector<const Assembler::Part *, 64> sorted;
+  for (const Assembler::Part &part : parts)
+    sorted.push_back(&part);
+  llvm::sort(sorted, [&](const auto *a, const auto *b) {
+    return a->region[axis].begin < b->region[axis].begin;
+  });
+  for (size_t i = 0; i < sorted.size(); ++i)
+    for (size_t j = i + 1; j < sorted.size() && sorted[j]->region[axis].begin <
+                                                    sorted[i]->region[axis].end;
+         ++j)
+      if (overlap(sorted[i]->region, sorted[j]->region))
         return true;
   return false;
+}
+
+/// The positions along an axis at which parts begin and that pass through none,
+/// in order.
+static llvm::SmallVector<int64_t, 64>
+cutsAlong(llvm::ArrayRef<Assembler::Part> parts, size_t axis) {
+  llvm::SmallVector<int64_t, 64> cuts;
+  for (const Assembler::Part &part : parts)
+    cuts.push_back(part.region[axis].begin);
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  llvm::SmallVector<bool, 64> passes(cuts.size(), false);
+  for (const Assembler::Part &part : parts)
+    for (auto cut = llvm::upper_bound(cuts, part.region[axis].begin);
+         cut != cuts.end() && *cut < part.region[axis].end; ++cut)
+      passes[cut - cuts.begin()] = true;
+  size_t kept = 0;
+  for (auto [i, cut] : llvm::enumerate(cuts))
+    if (!passes[i])
+      cuts[kept++] = cut;
+  cuts.truncate(kept);
+  return cuts;
 }
 
 Assembler::Part Assembler::cut(const Part &piece, const Box &region) {
@@ -86,27 +135,18 @@ int Assembler::join(std::vector<Part> parts, const Box &region, Place place) {
   // Guillotine cuts: positions along one axis that pass through no part; the
   // first axis that has any is taken.
   for (size_t d = 0; d < region.size(); ++d) {
-    std::vector<int64_t> cuts;
-    for (const Part &part : parts)
-      cuts.push_back(part.region[d].begin);
-    llvm::sort(cuts);
-    cuts.erase(llvm::unique(cuts), cuts.end());
-    llvm::erase_if(cuts, [&](int64_t at) {
-      return llvm::any_of(parts, [&](const Part &part) {
-        return part.region[d].begin < at && at < part.region[d].end;
-      });
-    });
+    llvm::SmallVector<int64_t, 64> cuts = cutsAlong(parts, d);
     if (cuts.size() < 2)
       continue;
+    std::vector<std::vector<Part>> inside(cuts.size());
+    for (Part &part : parts)
+      inside[llvm::upper_bound(cuts, part.region[d].begin) - cuts.begin() - 1]
+          .push_back(std::move(part));
     llvm::SmallVector<int> slabs;
     for (auto [i, begin] : llvm::enumerate(cuts)) {
       Box slab = region;
       slab[d] = {begin, i + 1 < cuts.size() ? cuts[i + 1] : region[d].end};
-      std::vector<Part> inside;
-      for (const Part &part : parts)
-        if (slab[d].contains(part.region[d]))
-          inside.push_back(part);
-      slabs.push_back(join(std::move(inside), slab, place));
+      slabs.push_back(join(std::move(inside[i]), slab, place));
     }
     return concat(slabs, region, d, place);
   }

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <map>
 #include <set>
 
 using namespace lwcc;
@@ -45,16 +44,16 @@ protected:
     return note({Kind::slice, values[piece.value].device, part, {piece.value}});
   }
   int transfer(int value, Place place) override {
-    auto [known, isNew] = moved.try_emplace({value, place.gpu});
-    if (isNew)
-      known->second =
-          note({Kind::transfer, place.gpu, values[value].region, {value}});
-    return known->second;
+    for (int user : values[value].users)
+      if (values[user].kind == Kind::transfer &&
+          values[user].device == place.gpu)
+        return user;
+    return note({Kind::transfer, place.gpu, values[value].region, {value}});
   }
   int concat(llvm::ArrayRef<int> parts, const Box &region, size_t axis,
              Place place) override {
-    int made = note({Kind::concat, place.gpu, region,
-                     llvm::SmallVector<int>(parts.begin(), parts.end())});
+    int made = note(
+        {Kind::concat, place.gpu, region, llvm::SmallVector<int, 2>(parts)});
     values[made].axis = axis;
     return made;
   }
@@ -62,8 +61,8 @@ protected:
     return note({Kind::pad, place.gpu, region, {part.value}});
   }
   int sum(llvm::ArrayRef<int> terms, const Box &region, Place place) override {
-    return note({Kind::sum, place.gpu, region,
-                 llvm::SmallVector<int>(terms.begin(), terms.end())});
+    return note(
+        {Kind::sum, place.gpu, region, llvm::SmallVector<int, 2>(terms)});
   }
   int zeros(const Box &region, Place place) override {
     return note({Kind::fill, place.gpu, region});
@@ -75,10 +74,11 @@ private:
     Kind kind;
     int64_t device;
     Box region;
-    llvm::SmallVector<int> operands = {};
-    llvm::SmallVector<int> users = {};
+    llvm::SmallVector<int, 2> operands = {};
+    llvm::SmallVector<int, 2> users = {};
     size_t axis = 0;
     bool readByKernels = false;
+    bool isDense = false; ///< a concat of parts that can be made in it
     /// Whether it needs no call: a view, a window, or made in its place.
     bool isFree = false;
   };
@@ -105,7 +105,6 @@ private:
   const bool withKeys;
   std::vector<Part> pieces;
   std::vector<Value> values;
-  std::map<std::pair<int, int64_t>, int> moved; ///< by value and device
   std::set<std::pair<Box, int64_t>> delivered;
 };
 } // namespace
@@ -116,10 +115,13 @@ private:
 
 std::optional<int64_t> Delivery::offsetIn(const Box &whole,
                                           const Box &part) const {
-  llvm::SmallVector<int64_t> begin;
-  for (auto [outer, inner] : llvm::zip_equal(whole, part))
-    begin.push_back(inner.begin - outer.begin);
-  return tiling::partOffset(shapeOf(whole), shapeOf(part), begin, elementBytes);
+  llvm::SmallVector<int64_t, 5> begin, outerShape, innerShape;
+  for (size_t d = 0; d < whole.size(); ++d) {
+    begin.push_back(part[d].begin - whole[d].begin);
+    outerShape.push_back(whole[d].size());
+    innerShape.push_back(part[d].size());
+  }
+  return tiling::partOffset(outerShape, innerShape, begin, elementBytes);
 }
 
 bool Delivery::partsAreDense(const Value &concat) const {
@@ -175,6 +177,8 @@ bool Delivery::isReadElsewhere(const Value &transfer) const {
 }
 
 void Delivery::findFree() {
+  for (Value &value : values)
+    value.isDense = value.kind == Kind::concat && partsAreDense(value);
   for (Value &value : values)
     if (value.kind == Kind::slice)
       value.isFree = offsetIn(values[value.operands[0]].region, value.region) ||
