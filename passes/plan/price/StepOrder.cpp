@@ -97,9 +97,9 @@ void StepOrder::findPorts(const LayerGraph &graph) {
                       [&](int a, int b) { return ports[a].to < ports[b].to; });
     for (auto [i, port] : llvm::enumerate(some)) {
       ports[port].earlier.assign(some.begin(), some.begin() + i);
-      for (int other : some)
-        if (other != port && ports[port].reader != ports[port].maker)
-          portsOf[ports[port].reader].push_back(other);
+      if (ports[port].reader != ports[port].maker)
+        llvm::append_range(portsOf[ports[port].reader],
+                           llvm::ArrayRef(some).drop_front(i + 1));
     }
   }
   for (std::vector<int> &some : portsOf) {

@@ -43,7 +43,7 @@ struct StepOrder {
 
   std::vector<Position> positions;
   std::vector<Port> ports; ///< by the position they leave
-  /// Of each layer: what it makes and reads, and what others read of the
+  /// Of each layer: what it makes and reads, and what others read later of the
   /// tensors that it reads.
   std::vector<std::vector<int>> portsOf;
   std::vector<std::vector<int>> positionsOf; ///< of each layer
