@@ -146,7 +146,10 @@ struct CompileFlags : private ForgetLibraryOptions {
       "v", llvm::cl::desc("Print the time of every phase, and the memory plan"),
       llvm::cl::cat(category)};
 
-  bool explains() const { return explain.getNumOccurrences() > 0; }
+  bool explains() const {
+    return alwaysExplains || explain.getNumOccurrences() > 0;
+  }
+  bool alwaysExplains = false; ///< of a tool that does so without being asked
   /// `memory` in bytes, 0 without it.
   int64_t memoryBytes = 0;
   /// The G of `bn` if that is group:G, else 0.

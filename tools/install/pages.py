@@ -144,7 +144,7 @@ _lwcc_values() {
 _lwcc() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} flag='' word
   local page=${COMP_WORDS[0]##*/}
-  [[ $page == lwcc && ${COMP_WORDS[1]} == @(machine|profile) ]] && page=lwcc-${COMP_WORDS[1]}
+  [[ $page == lwcc && ${COMP_WORDS[1]} == @(machine|plan|profile) ]] && page=lwcc-${COMP_WORDS[1]}
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     [[ $page == lwcc-run && $word == -- ]] && page=lwcc-trainer
   done
@@ -161,7 +161,7 @@ _lwcc() {
     COMPREPLY=($(compgen -W "$(_lwcc_flags "$page")" -- "$cur"))
     [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
   elif [[ $page == lwcc && $COMP_CWORD == 1 ]]; then
-    COMPREPLY=($(compgen -W "machine profile" -- "$cur"))
+    COMPREPLY=($(compgen -W "machine plan profile" -- "$cur"))
   fi
 }
 complete -o default -o bashdefault -F _lwcc lwcc lwcc-run
@@ -186,12 +186,12 @@ ZSH = """\
 #compdef lwcc lwcc-run
 # Completions for lwcc and lwcc-run, made from their --help.
 local page=${service:t}
-if [[ $page == lwcc && $words[2] == (machine|profile) ]]; then
+if [[ $page == lwcc && $words[2] == (machine|plan|profile) ]]; then
   page=lwcc-$words[2]
   shift words
   (( CURRENT-- ))
 elif [[ $page == lwcc && $CURRENT == 2 && $PREFIX != -* ]]; then
-  compadd machine profile
+  compadd machine plan profile
 elif [[ $page == lwcc-run ]] && (( ${words[(i)--]} < CURRENT )); then
   page=lwcc-trainer
   shift $(( ${words[(i)--]} - 1 )) words
@@ -233,7 +233,7 @@ def main():
     parser.add_argument("folder")
     arguments = parser.parse_args()
     pages = [compiler_page(arguments.bin, command)
-             for command in ("lwcc", "lwcc machine", "lwcc profile", "lwcc-run")]
+             for command in ("lwcc", "lwcc machine", "lwcc plan", "lwcc profile", "lwcc-run")]
     pages.append(trainer_page(arguments.bin, arguments.model))
     version = helped([os.path.join(arguments.bin, "lwcc"), "--version"])[0].split()[1]
     files = {"lwcc.bash": bash(pages), "_lwcc": zsh(pages)}

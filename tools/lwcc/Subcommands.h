@@ -9,8 +9,9 @@
 
 namespace lwcc {
 
-/// `argv[0]` is "lwcc machine", "lwcc profile".
+/// `argv[0]` is "lwcc machine", "lwcc plan", "lwcc profile".
 int machineMain(int argc, char **argv);
+int planMain(int argc, char **argv);
 int profileMain(int argc, char **argv);
 
 } // namespace lwcc

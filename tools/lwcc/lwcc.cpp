@@ -244,6 +244,8 @@ struct Subcommand {
 static const Subcommand subcommands[] = {
     {"machine", "describes the machines that plans are priced for",
      machineMain},
+    {"plan", "plans for several devices without compiling, and compares plans",
+     planMain},
     {"profile", "measures the calls of a model, to price plans by (--costs)",
      profileMain},
 };
