@@ -9,7 +9,8 @@ programs (passes/plan/README.md). Plans of all kinds of cuts are made: the fixed
 strategies, and the layer-wise best of those that cut along some dimensions only.
 For each model prints the ratio of the program's step to the simulated one, and
 Kendall's tau of both orders; with --plans, each plan's. With --within it exits with
-1 if a ratio is above R or below 1/R. Nothing is run, so that any machine will do.
+1 if a ratio is above R or below 1/R. A program that is quicker than the bound that
+--explain prints is an error. Nothing is run, so that any machine will do.
 Needs lwcc on the PATH, and for models by name a Python with PyTorch.
 """
 
@@ -36,6 +37,8 @@ def steps_of(model, batch, args, folder, *how):
          f"--machine={args.machine}", *how, "--explain", "--emit=plan", "-o", plan],
         check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     row = re.search(r"^  \S+ \* +([\d.]+) +([\d.]+) ", text, re.M)
+    bound = float(re.search(r"no plan takes less than ([\d.]+) ms", text)[1])
+    assert bound <= float(row[1]), f"{how}: {row[1]} ms are below the bound"
     with open(plan) as made:
         layers = made.read().split('"layers"')[1]
     return layers, float(row[1]), float(row[2])

@@ -33,6 +33,14 @@ public:
     double processors = 1, memory = 1;
   };
   Answer answer(const Work &work) const;
+  /// The least that a call takes by the machine's data sheet, whatever its
+  /// shape: for its arithmetic, and for the bytes that it reads and writes.
+  struct Floor {
+    double compute = 0, memory = 0; ///< seconds
+  };
+  Floor floor(const Work &work) const {
+    return {work.flops / flops, work.bytes / bandwidth};
+  }
   double seconds(const Work &work) const { return answer(work).seconds; }
   /// Seconds that a lane loses whenever it had to wait for another one, and
   /// seconds that every step loses. 0 where they were not measured.

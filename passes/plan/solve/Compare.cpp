@@ -70,6 +70,32 @@ static void printReasons(const Problem &problem, Simulator &simulator,
     os << "  and " << reasons.size() - most << " more\n";
 }
 
+/// Prints what no plan can fall below: every call at the rates of the data
+/// sheet, shared by all devices, with nothing exchanged. Measured calls may be
+/// quicker than a data sheet has it.
+static void printBound(const Problem &problem, double step,
+                       llvm::raw_ostream &os) {
+  if (problem.costs.isMeasured())
+    return;
+  double compute = 0, memory = 0, both = 0;
+  for (size_t i = 0; i < problem.graph.layers.size(); ++i) {
+    const LayerTiles whole = problem.graph.tiles(static_cast<int>(i), Tiling());
+    for (const Work &work : whole.work.front()) {
+      CostModel::Floor floor = problem.costs.floor(work);
+      compute += floor.compute;
+      memory += floor.memory;
+      both += std::max(floor.compute, floor.memory);
+    }
+  }
+  double scale = 1e3 / static_cast<double>(problem.machine.devices());
+  os << llvm::format(
+      "no plan takes less than %.3f ms: every call at the rates of the data "
+      "sheet, shared by %d devices (arithmetic %.3f, memory %.3f); this plan "
+      "takes %.2f times that\n",
+      both * scale, static_cast<int>(problem.machine.devices()),
+      compute * scale, memory * scale, step * 1e3 / (both * scale));
+}
+
 std::string lwcc::plan::compareStrategies(const Problem &problem,
                                           const Plan &plan,
                                           llvm::StringRef name,
@@ -132,6 +158,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   }
   add(name, plan, searched);
   rows.back().name += " *";
+  const double step = rows.back().step;
   std::rotate(rows.begin(), rows.end() - 1, rows.end()); // first among equals
   if (data.empty())
     data = tilingsOf(graph, plan);
@@ -163,6 +190,7 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
   if (!leftOut.empty())
     os << "  left out, since their programs are too large to be made here: "
        << leftOut << "\n";
+  printBound(problem, step, os);
   if (!plan.remark.empty())
     os << plan.remark << "\n";
   if (!plan.groups.empty())

@@ -3,8 +3,9 @@
 // What --explain prints about strategies: a table for people. Its rows are the
 // plan at hand and the plans of all strategies that leave nothing to chance,
 // the quickest first. A row has the step of the program, or as simulated where
-// no program is made, and OptCNN's sum (../price/Price.h). Below stands what
-// makes the plan better than data parallelism, layer by layer.
+// no program is made, and OptCNN's sum (../price/Price.h). Below stands what no
+// plan can fall below, and what makes the plan better than data parallelism,
+// layer by layer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SOLVE_COMPARE_H
