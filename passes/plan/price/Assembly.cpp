@@ -81,6 +81,8 @@ private:
     bool isDense = false; ///< a concat of parts that can be made in it
     /// Whether it needs no call: a view, a window, or made in its place.
     bool isFree = false;
+    /// Whether another device gets it, or what is made of it here.
+    bool sends = false;
   };
   static Place placeOn(int64_t device) { return {0, device, Lane()}; }
 
@@ -171,7 +173,7 @@ bool Delivery::isReadElsewhere(const Value &transfer) const {
                 !offsetIn(values[source.operands[0]].region, source.region);
   return !transfer.readByKernels && llvm::all_of(transfer.users, [&](int user) {
     const Value &reader = values[user];
-    return reader.kind == Kind::concat ? window || !partsAreDense(reader)
+    return reader.kind == Kind::concat ? window || !reader.isDense
                                        : reader.kind == Kind::sum;
   });
 }
@@ -186,12 +188,16 @@ void Delivery::findFree() {
   for (Value &value : values)
     if (value.kind == Kind::transfer)
       value.isFree = isReadElsewhere(value);
+  for (Value &value : llvm::reverse(values))
+    value.sends = llvm::any_of(value.users, [&](int user) {
+      return values[user].kind == Kind::transfer || values[user].sends;
+    });
   // A value is made in one place only, a view in none.
   std::set<int> placed;
   for (Value &value : values)
     if (value.kind == Kind::concat)
       value.isFree =
-          partsAreDense(value) && llvm::all_of(value.operands, [&](int part) {
+          value.isDense && llvm::all_of(value.operands, [&](int part) {
             return (values[part].kind == Kind::piece || !values[part].isFree) &&
                    placed.insert(part).second;
           });
@@ -239,9 +245,7 @@ Assembly::Call Delivery::callOf(const Value &value) const {
   }
   call.work.bytes *= static_cast<double>(elementBytes);
   call.made = volume(value.region) * static_cast<double>(elementBytes);
-  call.sends = llvm::any_of(value.users, [&](int user) {
-    return values[user].kind == Kind::transfer;
-  });
+  call.sends = value.sends;
   if (withKeys)
     call.work.key = keyOf(value);
   return call;

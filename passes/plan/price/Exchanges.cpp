@@ -33,12 +33,24 @@ const AxisOverlaps::Table &AxisOverlaps::between(int readers, int makers) {
   const Intervals &read = *lists[readers], &made = *lists[makers];
   table->ofReader.resize(read.size());
   table->ofMaker.resize(made.size());
+  table->met.resize(read.size());
   for (size_t r = 0; r < read.size(); ++r)
     for (size_t m = 0; m < made.size(); ++m) {
       table->common.push_back(overlap(read[r], made[m]));
       table->ofReader[r] += table->common.back();
       table->ofMaker[m] += table->common.back();
+      if (table->common.back() > 0)
+        table->met[r].push_back(static_cast<int>(m));
     }
+  for (size_t r = 0; r < read.size(); ++r) {
+    std::vector<int> &met = table->met[r];
+    llvm::sort(met, [&](int a, int b) { return made[a] < made[b]; });
+    int64_t covered = read[r].begin;
+    for (int m : met)
+      if (made[m].begin <= covered)
+        covered = std::max(covered, made[m].end);
+    table->isCovered.push_back(covered >= read[r].end && !read[r].empty());
+  }
   size_t columns = made.size();
   table->before.assign((read.size() + 1) * (columns + 1), 0);
   double *row = table->before.data();
@@ -87,6 +99,18 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
   std::iota(all.begin(), all.end(), 0);
   if (once)
     multiplicity = partOf(std::move(all)).multiplicity;
+  if (isGrid()) {
+    size_t combinations = 1;
+    for (const AxisOverlaps::Intervals *list : intervals)
+      combinations *= list->size();
+    cells.resize(combinations);
+    for (size_t i = 0; i < count; ++i) {
+      size_t cell = 0;
+      for (size_t d = 0; d < rank; ++d)
+        cell = cell * intervals[d]->size() + index[d][i];
+      cells[cell].push_back(static_cast<int>(i));
+    }
+  }
   disjoint = multiplicity == 1 &&
              llvm::all_of(intervals, [](const AxisOverlaps::Intervals *list) {
                return llvm::all_of(llvm::enumerate(*list), [&](auto part) {

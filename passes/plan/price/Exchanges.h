@@ -41,6 +41,8 @@ public:
     std::vector<double> common;   ///< [reader][maker]: how much they overlap
     std::vector<double> ofReader; ///< the sum over all makers
     std::vector<double> ofMaker;  ///< the sum over all readers
+    std::vector<std::vector<int>> met; ///< [reader]: makers that it overlaps
+    std::vector<bool> isCovered;       ///< [reader]: whether they cover it
     /// [reader][maker]: the sum over all smaller readers and makers.
     std::vector<double> before;
 
@@ -98,6 +100,13 @@ public:
       const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
       llvm::function_ref<void(int64_t from, int64_t to, double volume)> visit);
 
+  /// The calls that deliver the regions of `readers` (Assembly.h), without
+  /// keys. Nothing unless both are grids and the makers cover the readers.
+  static std::optional<Assembly> assembleGrids(const RegionSet &makers,
+                                               const RegionSet &readers,
+                                               int64_t elementBytes,
+                                               AxisOverlaps &overlaps);
+
   /// Whether the regions are a grid: all combinations of some intervals per
   /// axis, each equally often, with no device twice. An exchange between two
   /// grids takes equally long in both directions.
@@ -133,6 +142,8 @@ private:
   std::vector<std::vector<int>> index;   ///< [axis][region]: its interval
   std::vector<std::vector<Part>> groups; ///< [shared link][group]
   double multiplicity = 0;
+  /// Of a grid: the regions of each combination of intervals, row-major.
+  std::vector<llvm::SmallVector<int, 1>> cells;
   int known = -1;
   bool disjoint = false; ///< a grid whose regions do not overlap
 };

@@ -182,14 +182,21 @@ Timing::exchange(const RegionSet &made, const RegionSet &read,
       static_cast<uint64_t>(wanted) << 4 | static_cast<uint64_t>(elementBytes));
   if (!isNew)
     return known->second;
-  std::vector<PlacedRegion> missing = read.regions();
+  std::optional<Assembly> ofGrids;
+  if (there.empty() && !setting.costs.isMeasured())
+    ofGrids = RegionSet::assembleGrids(made, read, elementBytes, overlaps);
+  std::vector<PlacedRegion> missing;
+  if (!ofGrids)
+    missing = read.regions();
   for (const RegionSet *set : there)
     llvm::erase_if(missing,
                    [&, brought = set->regions()](const PlacedRegion &region) {
                      return llvm::is_contained(brought, region);
                    });
-  const Assembly assembly = assemble(made.regions(), missing, elementBytes,
-                                     setting.costs.isMeasured());
+  const Assembly assembly =
+      ofGrids ? std::move(*ofGrids)
+              : assemble(made.regions(), missing, elementBytes,
+                         setting.costs.isMeasured());
   sent.clear();
   for (const Flow &flow : assembly.sent)
     sent.add(flow.from, flow.to, flow.bytes);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/price/Assembly.h"
+#include "passes/plan/price/Exchanges.h"
 
 #include "gtest/gtest.h"
 
@@ -100,6 +100,98 @@ TEST(Assembly, whatIsThereTakesNothingAndEveryoneIsServedOnce) {
   PlacedRegion elsewhere = {whole.region, 1};
   result = assembled({whole}, {elsewhere, elsewhere});
   EXPECT_EQ(result.sent.size(), 1u);
+}
+
+/// A tensor of some shape cut into a grid, on devices in turn from `first` on,
+/// with halos, and with `copies` terms of each.
+std::vector<PlacedRegion> grid(const tiling::Shape &shape,
+                               const std::vector<int64_t> &degrees,
+                               int64_t first, int64_t halo, int64_t copies) {
+  std::vector<PlacedRegion> parts;
+  int64_t tiles = copies;
+  for (int64_t degree : degrees)
+    tiles *= degree;
+  for (int64_t t = 0; t < tiles; ++t) {
+    Box box;
+    int64_t rest = t / copies;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      tiling::Interval part =
+          tiling::partOf(shape[d], degrees[d], rest % degrees[d]);
+      rest /= degrees[d];
+      box.push_back(tiling::intersect({0, shape[d]},
+                                      {part.begin - halo, part.end + halo}));
+    }
+    parts.push_back({box, (first + t) % 64});
+  }
+  return parts;
+}
+
+/// Calls and flows as text, in no order.
+std::vector<std::string> textOf(const Assembly &assembly) {
+  std::vector<std::string> rows;
+  for (const Assembly::Call &call : assembly.calls) {
+    std::vector<std::string> remote;
+    for (const Flow &flow : call.remote)
+      remote.push_back(std::to_string(flow.from) + ":" +
+                       std::to_string(flow.bytes));
+    std::sort(remote.begin(), remote.end());
+    std::string text = "call on " + std::to_string(call.device) + " " +
+                       std::to_string(call.work.bytes) + " " +
+                       std::to_string(call.made) + (call.sends ? " sends" : "");
+    for (const std::string &from : remote)
+      text += " " + from;
+    rows.push_back(text);
+  }
+  for (const Flow &flow : assembly.sent)
+    rows.push_back("send " + std::to_string(flow.from) + " " +
+                   std::to_string(flow.to) + " " + std::to_string(flow.bytes));
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TEST(Assembly, ofGridsInClosedFormIsTheSame) {
+  std::mt19937 random(7);
+  auto from1To = [&](int64_t most) {
+    return std::uniform_int_distribution<int64_t>(1, most)(random);
+  };
+  int compared = 0;
+  for (int round = 0; round < 3000; ++round) {
+    tiling::Shape shape;
+    // Large and small rows, so that parts are stored aligned or not.
+    for (int64_t rank = from1To(4); rank > 0; --rank)
+      shape.push_back(from1To(3) == 1 ? 64 * from1To(3) : from1To(9));
+    auto cut = [&] {
+      std::vector<int64_t> degrees;
+      for (int64_t extent : shape)
+        degrees.push_back(from1To(std::min<int64_t>(extent, 3)));
+      std::vector<int64_t> whole(shape.size(), 1);
+      if (from1To(5) == 1)
+        degrees = whole;
+      const int64_t copies = from1To(4) == 1 ? from1To(3) : 1;
+      return grid(shape, degrees, from1To(8), from1To(3) == 1 ? 1 : 0, copies);
+    };
+    const std::vector<PlacedRegion> made = cut(), read = cut();
+    if (made.size() > 64 || read.size() > 64)
+      continue;
+    AxisOverlaps overlaps;
+    auto setOf = [&](const std::vector<PlacedRegion> &regions) {
+      LayerTiles::Regions boxes;
+      std::vector<int64_t> devices;
+      for (const PlacedRegion &each : regions) {
+        boxes.push_back(each.region);
+        devices.push_back(each.device);
+      }
+      return RegionSet(boxes, devices, overlaps);
+    };
+    std::optional<Assembly> closed =
+        RegionSet::assembleGrids(setOf(made), setOf(read), 4, overlaps);
+    if (!closed)
+      continue;
+    ++compared;
+    ASSERT_EQ(textOf(*closed), textOf(assemble(made, read, 4, false)))
+        << "round " << round;
+  }
+  EXPECT_GT(compared, 1000);
 }
 
 /// Whatever the cuts, a device gets each element that it lacks just once.
