@@ -89,6 +89,7 @@ bool lwcc::isWindow(train::SliceOp slice) {
       return true;
     });
   };
+  // NOLINTNEXTLINE(modernize-loop-convert): the list grows meanwhile.
   for (size_t i = 0; i < slices.size(); ++i)
     if (!mayBeWindow(cast<train::SliceOp>(slices[i])) ||
         !llvm::all_of(slices[i]->getUsers(), [&](Operation *user) {
