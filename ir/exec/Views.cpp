@@ -44,6 +44,14 @@ bool lwcc::isTransposeView(RankedTensorType from, RankedTensorType to,
              memoryMap(to.getShape(), stridesOf(to));
 }
 
+bool lwcc::isRearrangedView(const train::Movement &movement,
+                            RankedTensorType from, RankedTensorType to) {
+  return movement.kind == train::Movement::reshape ? isReshapeView(from, to)
+         : movement.kind == train::Movement::permute
+             ? isTransposeView(from, to, movement.perm)
+             : false;
+}
+
 int64_t lwcc::windowOffset(train::SliceOp slice) {
   return exec::byteOf(cast<RankedTensorType>(slice.getX().getType()),
                       slice.getStart());
@@ -134,10 +142,9 @@ bool lwcc::takesCall(Operation *op) {
   train::Movement movement = train::movementOf(op);
   switch (movement.kind) {
   case train::Movement::reshape:
-    return !isReshapeView(typeOf(op->getOperand(0)), typeOf(op->getResult(0)));
   case train::Movement::permute:
-    return !isTransposeView(typeOf(op->getOperand(0)), typeOf(op->getResult(0)),
-                            movement.perm);
+    return !isRearrangedView(movement, typeOf(op->getOperand(0)),
+                             typeOf(op->getResult(0)));
   case train::Movement::parts: {
     auto slice = dyn_cast<train::SliceOp>(op);
     bool isDense =

@@ -25,6 +25,10 @@ bool isReshapeView(mlir::RankedTensorType from, mlir::RankedTensorType to);
 bool isTransposeView(mlir::RankedTensorType from, mlir::RankedTensorType to,
                      llvm::ArrayRef<int64_t> perm);
 
+/// Whether a reshape or a transpose moves no byte; false of any other movement.
+bool isRearrangedView(const train::Movement &movement,
+                      mlir::RankedTensorType from, mlir::RankedTensorType to);
+
 /// The offset in bytes of the part of `whole` that begins at `begin`. Nothing
 /// unless the part is stored there as a dense tensor of type `part`, at a
 /// multiple of exec::arenaAlignment.

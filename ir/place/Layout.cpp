@@ -45,3 +45,14 @@ std::optional<int64_t> tiling::partOffset(ArrayRef<int64_t> whole,
     return std::nullopt;
   return offset;
 }
+
+std::optional<int64_t> tiling::partOffset(const Box &whole, const Box &part,
+                                          int64_t elementBytes) {
+  SmallVector<int64_t, 5> begin, outer, inner;
+  for (size_t d = 0; d < whole.size(); ++d) {
+    begin.push_back(part[d].begin - whole[d].begin);
+    outer.push_back(whole[d].size());
+    inner.push_back(part[d].size());
+  }
+  return partOffset(outer, inner, begin, elementBytes);
+}

@@ -30,6 +30,10 @@ std::optional<int64_t> partOffset(llvm::ArrayRef<int64_t> whole,
                                   llvm::ArrayRef<int64_t> begin,
                                   int64_t elementBytes);
 
+/// The same of a part's box within that of the tensor.
+std::optional<int64_t> partOffset(const Box &whole, const Box &part,
+                                  int64_t elementBytes);
+
 } // namespace lwcc::tiling
 
 #endif // LWCC_IR_PLACE_LAYOUT_H

@@ -217,10 +217,9 @@ void StorageMap::makeViews(Operation *op) {
   llvm::SmallVector<int64_t> offsets(op->getNumResults(), 0);
   Movement movement = movementOf(op);
   bool legal = true;
-  if (movement.kind == Movement::reshape) {
-    legal = isReshapeView(from, typeOf(op->getResult(0)));
-  } else if (movement.kind == Movement::permute) {
-    legal = isTransposeView(from, typeOf(op->getResult(0)), movement.perm);
+  if (movement.kind == Movement::reshape ||
+      movement.kind == Movement::permute) {
+    legal = isRearrangedView(movement, from, typeOf(op->getResult(0)));
   } else if (auto slice = dyn_cast<SliceOp>(op); slice && isWindow(slice)) {
     offsets[0] = windowOffset(slice);
   } else if (movement.kind == Movement::parts) {

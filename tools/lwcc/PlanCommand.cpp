@@ -35,18 +35,17 @@ struct PlanFlags : CompileFlags {
 
 int lwcc::planMain(int argc, char **argv) {
   PlanFlags flags;
-  bool good = flags.parse(
+  const bool good = flags.parse(
       argc, argv,
       "lwcc plan: says how a model would be spread over devices, and how long "
       "a step should take under each strategy\n");
-  if (!flags.target.empty() && flags.target != "cuda" &&
-      flags.target != "cpu") {
-    complain("--target=" + flags.target + ": expected cuda or cpu");
-    good = false;
-  }
-  if (!good)
+  // Plans are often made for another machine, so what is here does not count.
+  std::optional<Target> named = Target::cuda;
+  if (!flags.target.empty())
+    named = targetOf(flags.target, "");
+  if (!good || !named)
     return 1;
-  const Target target = flags.target == "cpu" ? Target::cpu : Target::cuda;
+  const Target target = *named;
   flags.platform = nameOf(target);
   if (flags.machine.empty())
     flags.machine = thisMachine(target, flags.gpus);

@@ -128,13 +128,10 @@ static bool isView(Operation *op, const Movement &movement,
     return box ? RankedTensorType::get(shapeOf(*box), whole.getElementType())
                : whole;
   };
-  if (movement.kind != Movement::reshape && movement.kind != Movement::permute)
-    return false;
-  RankedTensorType from = typeOf(op->getOperand(0), tile.operands[0]),
-                   to = typeOf(op->getResult(0), tile.results[0]);
-  return movement.kind == Movement::reshape
-             ? isReshapeView(from, to)
-             : isTransposeView(from, to, movement.perm);
+  return (movement.kind == Movement::reshape ||
+          movement.kind == Movement::permute) &&
+         isRearrangedView(movement, typeOf(op->getOperand(0), tile.operands[0]),
+                          typeOf(op->getResult(0), tile.results[0]));
 }
 
 namespace {
@@ -367,8 +364,8 @@ void TileBuilder::buildRelu(const Layer &layer,
   size_t madeAt = llvm::find(layer.made, result) - layer.made.begin();
   shard::forEachTile(cuts, whole, [&](const tiling::Grid &index, int64_t t) {
     std::optional<Box> box = shard::tileOf(product, cuts, index).results[0];
-    plan::Work &work =
-        tiles.work[t].emplace_back(plan::workOfRelu(result, *box));
+    plan::Work &work = tiles.work[t].emplace_back(
+        plan::workOfRelu(result, *box, options.keys));
     work.phase = Phase::forward;
     tiles.read[layer.sums.lookup(product).second][t] = box;
     if (madeAt < layer.made.size())

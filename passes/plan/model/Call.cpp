@@ -97,14 +97,15 @@ std::string plan::keyOf(Operation *op, const train::Tile &tile) {
   return withCall(op, tile, [](const Call &call) { return keyOf(call); });
 }
 
-Work plan::workOfRelu(Value result, const tiling::Box &box) {
+Work plan::workOfRelu(Value result, const tiling::Box &box, bool withKey) {
   train::Tile tile;
   tile.operands = {box};
   tile.results = {box};
   Call call{"map", nullptr, shard::reluExpression, nullptr, tile};
   double bytes = bytesOf(result.getType(), box);
   Work work = workOf(call, bytes, bytes);
-  work.key = keyOf(call);
+  if (withKey)
+    work.key = keyOf(call);
   return work;
 }
 

@@ -43,9 +43,9 @@ std::string keyOf(const Call &call);
 Work workOf(mlir::Operation *op, const train::Tile &tile);
 std::string keyOf(mlir::Operation *op, const train::Tile &tile);
 
-/// Those of a tile of the ReLU that stands behind partial sums
-/// (../../shard/TakeApart.cpp).
-Work workOfRelu(mlir::Value result, const tiling::Box &box);
+/// The work of a tile of the ReLU that stands behind partial sums
+/// (../../shard/TakeApart.cpp); `withKey`: with its key.
+Work workOfRelu(mlir::Value result, const tiling::Box &box, bool withKey);
 
 /// A call of a program.
 PricedCall describe(exec::CallOp call, mlir::SymbolTable &symbols);

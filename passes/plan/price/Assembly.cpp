@@ -93,7 +93,9 @@ private:
     values.push_back(std::move(value));
     return number;
   }
-  std::optional<int64_t> offsetIn(const Box &whole, const Box &part) const;
+  bool isDense(const Box &whole, const Box &part) const {
+    return tiling::partOffset(whole, part, elementBytes).has_value();
+  }
   bool partsAreDense(const Value &concat) const;
   bool isWindow(const Value &slice) const;
   bool readsStrided(int user) const;
@@ -115,20 +117,9 @@ private:
 // What needs no call
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> Delivery::offsetIn(const Box &whole,
-                                          const Box &part) const {
-  llvm::SmallVector<int64_t, 5> begin, outerShape, innerShape;
-  for (size_t d = 0; d < whole.size(); ++d) {
-    begin.push_back(part[d].begin - whole[d].begin);
-    outerShape.push_back(whole[d].size());
-    innerShape.push_back(part[d].size());
-  }
-  return tiling::partOffset(outerShape, innerShape, begin, elementBytes);
-}
-
 bool Delivery::partsAreDense(const Value &concat) const {
   return llvm::all_of(concat.operands, [&](int part) {
-    return offsetIn(concat.region, values[part].region).has_value();
+    return isDense(concat.region, values[part].region);
   });
 }
 
@@ -141,7 +132,8 @@ int Delivery::sliceOf(int term) const {
 }
 
 /// Whether a user of slices reads them where they are. A concat does; a sum, if
-/// all its terms are slices of tensors of one shape.
+/// all its terms are slices of tensors of one shape, none of which is a view
+/// (ir/exec/Views.h, isWindow).
 bool Delivery::readsStrided(int user) const {
   const Value &reader = values[user];
   if (reader.kind != Kind::sum)
@@ -152,7 +144,9 @@ bool Delivery::readsStrided(int user) const {
   int first = sliceOf(reader.operands[0]);
   return first >= 0 && llvm::all_of(reader.operands, [&](int term) {
            int other = sliceOf(term);
-           return other >= 0 && outer(other) == outer(first);
+           return other >= 0 && outer(other) == outer(first) &&
+                  !isDense(values[values[other].operands[0]].region,
+                           values[other].region);
          });
 }
 
@@ -170,7 +164,7 @@ bool Delivery::isWindow(const Value &slice) const {
 bool Delivery::isReadElsewhere(const Value &transfer) const {
   const Value &source = values[transfer.operands[0]];
   bool window = source.kind == Kind::slice && source.isFree &&
-                !offsetIn(values[source.operands[0]].region, source.region);
+                !isDense(values[source.operands[0]].region, source.region);
   return !transfer.readByKernels && llvm::all_of(transfer.users, [&](int user) {
     const Value &reader = values[user];
     return reader.kind == Kind::concat ? window || !reader.isDense
@@ -183,7 +177,7 @@ void Delivery::findFree() {
     value.isDense = value.kind == Kind::concat && partsAreDense(value);
   for (Value &value : values)
     if (value.kind == Kind::slice)
-      value.isFree = offsetIn(values[value.operands[0]].region, value.region) ||
+      value.isFree = isDense(values[value.operands[0]].region, value.region) ||
                      isWindow(value);
   for (Value &value : values)
     if (value.kind == Kind::transfer)

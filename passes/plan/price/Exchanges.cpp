@@ -99,18 +99,6 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
   std::iota(all.begin(), all.end(), 0);
   if (once)
     multiplicity = partOf(std::move(all)).multiplicity;
-  if (isGrid()) {
-    size_t combinations = 1;
-    for (const AxisOverlaps::Intervals *list : intervals)
-      combinations *= list->size();
-    cells.resize(combinations);
-    for (size_t i = 0; i < count; ++i) {
-      size_t cell = 0;
-      for (size_t d = 0; d < rank; ++d)
-        cell = cell * intervals[d]->size() + index[d][i];
-      cells[cell].push_back(static_cast<int>(i));
-    }
-  }
   disjoint = multiplicity == 1 &&
              llvm::all_of(intervals, [](const AxisOverlaps::Intervals *list) {
                return llvm::all_of(llvm::enumerate(*list), [&](auto part) {

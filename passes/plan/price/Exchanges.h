@@ -142,8 +142,6 @@ private:
   std::vector<std::vector<int>> index;   ///< [axis][region]: its interval
   std::vector<std::vector<Part>> groups; ///< [shared link][group]
   double multiplicity = 0;
-  /// Of a grid: the regions of each combination of intervals, row-major.
-  std::vector<llvm::SmallVector<int, 1>> cells;
   int known = -1;
   bool disjoint = false; ///< a grid whose regions do not overlap
 };

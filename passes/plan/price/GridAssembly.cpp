@@ -44,7 +44,10 @@ public:
 
 private:
   double bytesOf(const Box &box) const { return volume(box) * elementBytes; }
-  bool isDense(const Box &whole, const Box &part) const;
+  bool isDense(const Box &whole, const Box &part) const {
+    return tiling::partOffset(whole, part, static_cast<int64_t>(elementBytes))
+        .has_value();
+  }
   Assembly::Call &call(int64_t at, double bytes, const Box &made);
   void slice(const Share &share);
   void send(const Share &share) {
@@ -57,18 +60,6 @@ private:
   const double elementBytes;
 };
 } // namespace
-
-bool Reader::isDense(const Box &whole, const Box &part) const {
-  llvm::SmallVector<int64_t, 5> begin, outer, inner;
-  for (size_t d = 0; d < whole.size(); ++d) {
-    begin.push_back(part[d].begin - whole[d].begin);
-    outer.push_back(whole[d].size());
-    inner.push_back(part[d].size());
-  }
-  return tiling::partOffset(outer, inner, begin,
-                            static_cast<int64_t>(elementBytes))
-      .has_value();
-}
 
 Assembly::Call &Reader::call(int64_t at, double bytes, const Box &made) {
   Assembly::Call &added = result.calls.emplace_back();
@@ -156,6 +147,18 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
   llvm::SmallVector<const AxisOverlaps::Table *, 5> tables;
   for (size_t d = 0; d < rank; ++d)
     tables.push_back(&overlaps.between(readers.axes[d], makers.axes[d]));
+  // The regions of each combination of the makers' intervals, row-major.
+  auto cellOf = [&](auto intervalAt) {
+    size_t cell = 0;
+    for (size_t d = 0; d < rank; ++d)
+      cell = cell * makers.intervals[d]->size() + intervalAt(d);
+    return cell;
+  };
+  std::vector<llvm::SmallVector<int, 1>> cells(
+      makers.devices.size() / static_cast<size_t>(makers.multiplicity));
+  for (size_t m = 0; m < makers.devices.size(); ++m)
+    cells[cellOf([&](size_t d) { return makers.index[d][m]; })].push_back(
+        static_cast<int>(m));
   Assembly result;
   for (size_t r = 0; r < readers.devices.size(); ++r) {
     Box region;
@@ -176,15 +179,13 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
     Reader reader(result, region, readers.devices[r], elementBytes);
     // The shares of the makers at the intervals `at`.
     auto sharesAt = [&](llvm::ArrayRef<int> at) {
-      size_t cell = 0;
       Share share;
       for (size_t d = 0; d < rank; ++d) {
-        cell = cell * makers.intervals[d]->size() + at[d];
         share.maker.push_back((*makers.intervals[d])[at[d]]);
         share.part.push_back(tiling::intersect(share.maker[d], region[d]));
       }
       llvm::SmallVector<Share, 1> shares;
-      for (int m : makers.cells[cell]) {
+      for (int m : cells[cellOf([&](size_t d) { return at[d]; })]) {
         share.device = makers.devices[m];
         shares.push_back(share);
       }

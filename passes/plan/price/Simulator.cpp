@@ -31,6 +31,12 @@ Simulator::Simulator(const Setting &setting)
 // A walk
 //===----------------------------------------------------------------------===//
 
+/// Adds to a time of each device how long it cuts what it sends.
+static void addCutting(const Exchange &exchange, Ticks *times) {
+  for (const AssemblyTask &task : exchange.before)
+    times[task.device] += task.duration;
+}
+
 /// Devices receive what others have made by the times `ready`. Their compute
 /// lanes wait for it, and assemble it.
 void Simulator::receive(const Exchange &exchange, const Ticks *ready,
@@ -40,10 +46,8 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
   if (!exchange.before.empty()) {
     std::copy_n(ready, devices, assembled.begin());
     ready = assembled.data();
-  }
-  for (const AssemblyTask &task : exchange.before) {
-    assembled[task.device] += task.duration;
-    row.compute[task.device] += task.duration;
+    addCutting(exchange, assembled.data());
+    addCutting(exchange, row.compute);
   }
   for (const Arrival &arrival : exchange.arrivals) {
     int to = arrival.device;
@@ -193,8 +197,7 @@ bool Simulator::isShifted(int port, int row, Ticks shift) const {
   int made = order.ports[port].from + 1;
   const Exchange &exchange = *exchanges[port];
   std::array<Ticks, mostDevices> prepared = {};
-  for (const AssemblyTask &task : exchange.before)
-    prepared[task.device] += task.duration;
+  addCutting(exchange, prepared.data());
   auto isLaneShifted = [&](DeviceSet sources, int lane) {
     Ticks free = triedRows[row][lane], wasFree = rows[row][lane] + shifts[row];
     bool laneShifted = free - wasFree == shift;

@@ -166,8 +166,7 @@ std::shared_ptr<const Exchange>
 Timing::exchange(const RegionSet &made, const RegionSet &read,
                  llvm::ArrayRef<const RegionSet *> there,
                  int64_t elementBytes) {
-  if (RegionSet::isThere(made, read))
-    return nullptr;
+  assert(!RegionSet::isThere(made, read) && "asked without need");
   if (exchanges.size() > mostRemembered)
     exchanges.clear();
   int wanted = read.number();

@@ -90,7 +90,8 @@ public:
   explicit Timing(const Setting &setting);
 
   std::shared_ptr<const TimedLayer> layer(int layer, const Tiling &tiling);
-  /// What must move between two sets of regions; null if nothing must. What
+  /// What must move between two sets of regions, of which isThere does not say
+  /// that nothing must; null if nothing must all the same. What
   /// is in `there`, too, has been brought before.
   std::shared_ptr<const Exchange>
   exchange(const RegionSet &made, const RegionSet &read,

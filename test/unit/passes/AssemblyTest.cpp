@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/price/Exchanges.h"
+#include "test/unit/passes/Grids.h"
 
 #include "gtest/gtest.h"
 
@@ -102,28 +103,13 @@ TEST(Assembly, whatIsThereTakesNothingAndEveryoneIsServedOnce) {
   EXPECT_EQ(result.sent.size(), 1u);
 }
 
-/// A tensor of some shape cut into a grid, on devices in turn from `first` on,
-/// with halos, and with `copies` terms of each.
-std::vector<PlacedRegion> grid(const tiling::Shape &shape,
-                               const std::vector<int64_t> &degrees,
-                               int64_t first, int64_t halo, int64_t copies) {
-  std::vector<PlacedRegion> parts;
-  int64_t tiles = copies;
-  for (int64_t degree : degrees)
-    tiles *= degree;
-  for (int64_t t = 0; t < tiles; ++t) {
-    Box box;
-    int64_t rest = t / copies;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      tiling::Interval part =
-          tiling::partOf(shape[d], degrees[d], rest % degrees[d]);
-      rest /= degrees[d];
-      box.push_back(tiling::intersect({0, shape[d]},
-                                      {part.begin - halo, part.end + halo}));
-    }
-    parts.push_back({box, (first + t) % 64});
-  }
-  return parts;
+/// The regions of a grid, on devices in turn from `first` on.
+std::vector<PlacedRegion> inTurn(const LayerTiles::Regions &regions,
+                                 int64_t first) {
+  std::vector<PlacedRegion> placed;
+  for (const std::optional<Box> &region : regions)
+    placed.push_back({*region, first++ % 64});
+  return placed;
 }
 
 /// Calls and flows as text, in no order.
@@ -168,7 +154,8 @@ TEST(Assembly, ofGridsInClosedFormIsTheSame) {
       if (from1To(5) == 1)
         degrees = whole;
       const int64_t copies = from1To(4) == 1 ? from1To(3) : 1;
-      return grid(shape, degrees, from1To(8), from1To(3) == 1 ? 1 : 0, copies);
+      const int64_t first = from1To(8), halo = from1To(3) == 1 ? 1 : 0;
+      return inTurn(grid(shape, degrees, halo, copies), first);
     };
     const std::vector<PlacedRegion> made = cut(), read = cut();
     if (made.size() > 64 || read.size() > 64)
@@ -204,25 +191,10 @@ TEST(Assembly, devicesGetJustWhatTheyLack) {
     const tiling::Shape shape = {from1To(4), from1To(9), from1To(9),
                                  from1To(9)};
     auto cut = [&](int64_t halo) {
-      std::vector<PlacedRegion> parts;
       std::vector<int64_t> degrees;
-      int64_t tiles = 1;
       for (int64_t extent : shape)
-        tiles *= degrees.emplace_back(from1To(std::min<int64_t>(extent, 2)));
-      const int64_t first = from1To(4);
-      for (int64_t t = 0, rest; t < tiles; ++t) {
-        Box box;
-        rest = t;
-        for (size_t d = 0; d < shape.size(); ++d) {
-          tiling::Interval part =
-              tiling::partOf(shape[d], degrees[d], rest % degrees[d]);
-          rest /= degrees[d];
-          box.push_back(tiling::intersect(
-              {0, shape[d]}, {part.begin - halo, part.end + halo}));
-        }
-        parts.push_back({box, (first + t) % 16});
-      }
-      return parts;
+        degrees.push_back(from1To(std::min<int64_t>(extent, 2)));
+      return inTurn(grid(shape, degrees, halo, 1), from1To(4));
     };
     const std::vector<PlacedRegion> made = cut(0), read = cut(from1To(2) - 1);
     double lacked = 0, got = 0;
