@@ -126,7 +126,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       known.emplace_back(made, stepOfProgram(made, costs));
       return known.back().second;
     };
-    if (hooks.lower && programIsSmall(graph))
+    if (hooks.lower)
       problem.programStep = programStep;
     if (costs.isUnmeasured())
       module.emitWarning("costs '")
@@ -249,13 +249,6 @@ private:
         << "need " << needed << ", more than " << room
         << "; --strategy=auto looks for one that fits";
     return true;
-  }
-
-  /// Whether making a program of a plan takes but a fraction of a second.
-  bool programIsSmall(const plan::LayerGraph &graph) const {
-    constexpr int64_t mostTiles = 1500;
-    return static_cast<int64_t>(graph.layers.size()) * machine.devices() <=
-           mostTiles;
   }
 
   /// Seconds that a training step of a plan's program takes. Infinity for a

@@ -250,6 +250,8 @@ NETWORKS = {
 # normalization (test/parity/schedules.py).
 ALL = NETWORKS | {
     "resnet101": _torchvision(tv.resnet101, 64),
+    "densenet121": _torchvision(tv.densenet121, 64),
+    "shufflenet": _torchvision(tv.shufflenet_v2_x1_0, 64),
     "squeezenet1_0": _torchvision(tv.squeezenet1_0, 64),
     "residual_mlp": _same(residual_mlp, (1, 8, 8)),
     "residual_conv": _same(residual_conv, (3, 32, 32)),

@@ -59,9 +59,10 @@ struct CompileFlags : private ForgetLibraryOptions {
           "them), model (the channels are), owt (convolutions by samples, "
           "fully connected layers by channels), owt-b and owt-c (the same, the "
           "latter in passes of some samples), layerwise (each layer's own "
-          "way, by an exact search over predicted costs), mcmc (the same by "
-          "chance, over simulated steps), dfs (layerwise by depth-first "
-          "search), pipeline (consecutive layers on each device, through "
+          "way, by an exact search over predicted costs), descent (layer after "
+          "layer, the quickest simulated step), mcmc (the same by chance), dfs "
+          "(layerwise by depth-first search), pipeline (consecutive layers on "
+          "each device, through "
           "which micro-batches go), hypergraph (parts of layers, such that the "
           "least is sent between devices, in micro-batches), single, or auto, "
           "the best as predicted (default)"),

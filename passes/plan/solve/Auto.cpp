@@ -2,18 +2,18 @@
 //
 // The best plan of all solvers. The candidates are every solver's plan, and the
 // quickest of these in simulation, improved by descent (Descent.h) and polished
-// by a short Markov chain (Mcmc.h). Of the candidates that fit into memory,
-// `auto` takes the one whose program has the shortest step. That need not be
-// what descent or the chain found, since the simulator knows less than
-// ../price/ProgramTime.h. Where making programs would take too long, the
+// by a short Markov chain (Mcmc.h). Of the candidates that fit into memory, the
+// eight that are quickest in simulation become programs, and `auto` takes the
+// one whose program has the shortest step. That need not be what descent or the
+// chain found, since the simulator knows less than ../price/ProgramTime.h.
+// Large programs take long to make: there fewer are, and beyond that the
 // simulator decides alone. Last come plans with micro-batches, the best
 // pipeline among them: the simulator knows nothing of these, so only their
 // programs are compared.
 //
 // So what `auto` finds is never predicted to be slower than any fixed strategy
-// that fits. Data parallelism is the first candidate: others must be quicker
-// than it, not equal. The layer-wise search is cut short where it would take
-// too long; then its plan need not be the cheapest.
+// that fits, by the simulator or by programs. The layer-wise search is cut
+// short where it would take too long; then its plan need not be the cheapest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +31,7 @@ namespace {
 struct Candidate {
   std::string origin;
   Tilings tilings;
+  Ticks simulated = 0;
 };
 } // namespace
 
@@ -89,7 +90,8 @@ static Plan quickest(const Problem &problem,
     }
   }
   const bool mayPipeline =
-      problem.search.seconds > 0 && problem.machine.devices() > 1 &&
+      problem.search.seconds > 0 && problem.timesPrograms() &&
+      problem.machine.devices() > 1 &&
       llvm::StringRef(problem.search.dimensions).contains('n');
   if (std::optional<Plan> pipeline =
           mayPipeline ? solvePipeline(problem, least) : std::nullopt) {
@@ -117,10 +119,12 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
     return ended;
   };
   auto add = [&](const Candidate &candidate) {
-    if (llvm::none_of(candidates, [&](const Candidate &known) {
+    if (llvm::any_of(candidates, [&](const Candidate &known) {
           return known.tilings == candidate.tilings;
         }))
-      candidates.push_back(candidate);
+      return;
+    candidates.push_back(candidate);
+    candidates.back().simulated = simulator.simulate(candidate.tilings);
   };
   auto consider = [&](llvm::StringRef name, const Plan &plan) {
     Candidate candidate{name.str(), tilingsOf(problem.graph, plan)};
@@ -157,8 +161,15 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
     if (chain.fits())
       add(simulated);
   }
+  // Data parallelism, considered first, stays so among equals.
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return a.simulated < b.simulated;
+  });
+  if (candidates.size() > problem.finalists())
+    candidates.erase(candidates.begin() + problem.finalists(),
+                     candidates.end());
   Plan plan =
-      problem.programStep && !candidates.empty()
+      !candidates.empty()
           ? quickest(problem, candidates, inMicroBatches, simulator)
           : planOf(problem, simulated.tilings, "auto: " + simulated.origin);
   if (!ended)

@@ -120,8 +120,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
          priceOf(graph, tilings, problem.machine, problem.costs))
       sum += layer;
     Ticks simulated = simulator.step();
-    double step = problem.programStep ? problem.programStep(plan)
-                                      : milliseconds(simulated) / 1e3;
+    double step = problem.finalists() > 0 ? problem.programStep(plan)
+                                          : milliseconds(simulated) / 1e3;
     rows.push_back(
         {name.str(), step,
          plan.order.empty() ? std::optional(simulated) : std::nullopt,

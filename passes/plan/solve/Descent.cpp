@@ -5,14 +5,10 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <random>
 
 using namespace lwcc;
 using namespace lwcc::plan;
-
-/// Groups in a row that are changed together. Between two layers that are cut
-/// differently something moves: a single one may be worse cut than its
-/// neighbours where all of them were better.
-static constexpr size_t rowLengths[] = {1, 2, 4, 8};
 
 /// How many proposals a round may take. Each walks over some of the layers on
 /// all devices.
@@ -26,8 +22,8 @@ static size_t proposalsFor(const Problem &problem) {
 Descent::Descent(const Problem &problem, Simulator &simulator)
     : problem(problem), simulator(simulator) {
   std::vector<LayerGroup> found = groupsOf(problem.graph);
-  const size_t most =
-      proposalsFor(problem) / (std::size(rowLengths) * found.size());
+  sets = groupSets(problem.graph, found);
+  const size_t most = proposalsFor(problem) / sets.size();
   for (LayerGroup &layers : found) {
     groups.push_back({std::move(layers), {}});
     addWays(groups.back(), std::max<size_t>(8, most));
@@ -87,14 +83,13 @@ void Descent::addWays(Group &group, size_t most) const {
   }
 }
 
-std::vector<Simulator::Change> Descent::changesTo(size_t first, size_t count,
+std::vector<Simulator::Change> Descent::changesTo(const GroupSet &set,
                                                   const Tiling &way) const {
   std::vector<Simulator::Change> changes;
-  for (const Group &group : llvm::ArrayRef(groups).slice(first, count)) {
-    const LayerGraph::Layer &leader = problem.graph.layers[group.layers[0]];
-    for (auto [degree, extent] : llvm::zip_equal(way.degrees, leader.extents))
-      if (degree > extent)
-        return {};
+  for (size_t number : set) {
+    const Group &group = groups[number];
+    if (!canBeCut(problem.graph.layers[group.layers[0]], way))
+      return {};
     for (int layer : group.layers) {
       Tiling tiling = tilingInGroup(problem.graph.layers[layer], way);
       if (tiling != simulator.tilings()[layer])
@@ -104,17 +99,17 @@ std::vector<Simulator::Change> Descent::changesTo(size_t first, size_t count,
   return changes;
 }
 
-bool Descent::improve(size_t first, size_t count) {
+bool Descent::improve(const GroupSet &set) {
   std::vector<Simulator::Change> best;
   const int64_t capacity = problem.machine.device.memory;
   Ticks step = simulator.step();
   int64_t memory = simulator.memory();
-  for (const Tiling &way : groups[first].ways) {
+  for (const Tiling &way : groups[set[0]].ways) {
     if (Clock::now() >= deadline) {
       ended = false;
       break;
     }
-    std::vector<Simulator::Change> changes = changesTo(first, count, way);
+    std::vector<Simulator::Change> changes = changesTo(set, way);
     if (changes.empty())
       continue;
     const Ticks proposed = simulator.propose(changes);
@@ -142,9 +137,78 @@ bool Descent::run(const Tilings &start, Clock::time_point until) {
   simulator.simulate(start);
   for (bool improved = true; improved && ended;) {
     improved = false;
-    for (size_t count : rowLengths)
-      for (size_t first = 0; first + count <= groups.size() && ended; ++first)
-        improved |= improve(first, count);
+    for (const GroupSet &set : sets)
+      if (ended)
+        improved |= improve(set);
   }
   return ended;
+}
+
+bool Descent::restart(uint64_t seed, int most, Clock::time_point until) {
+  std::mt19937_64 random(seed);
+  auto below = [&](size_t count) { return random() % count; };
+  Tilings best = simulator.tilings();
+  const size_t disturbed = std::max<size_t>(2, groups.size() / 8);
+  for (int without = 0; without < most && Clock::now() < until; ++without) {
+    const Ticks before = simulator.step();
+    const int64_t memory = simulator.memory();
+    for (size_t i = 0; i < disturbed; ++i) {
+      const GroupSet &set = sets[below(sets.size())];
+      const std::vector<Tiling> &ways = groups[set[0]].ways;
+      const std::vector<Simulator::Change> changes =
+          changesTo(set, ways[below(ways.size())]);
+      if (changes.empty())
+        continue;
+      simulator.propose(changes);
+      simulator.accept();
+    }
+    const Tilings disturbedTilings = simulator.tilings();
+    run(disturbedTilings, until);
+    const int64_t capacity = problem.machine.device.memory;
+    const bool better = memory > capacity ? simulator.memory() < memory
+                                          : simulator.memory() <= capacity &&
+                                                simulator.step() < before;
+    if (better) {
+      best = simulator.tilings();
+      without = -1;
+    } else {
+      simulator.simulate(best);
+    }
+  }
+  return Clock::now() < until;
+}
+
+Plan lwcc::plan::solveDescent(const Problem &problem) {
+  // Without time to search, what is left are the fixed strategies.
+  if (problem.search.seconds <= 0)
+    return solveAuto(problem);
+  const auto deadline =
+      Descent::Clock::now() +
+      std::chrono::duration_cast<Descent::Clock::duration>(
+          std::chrono::duration<double>(problem.search.seconds));
+  Simulator simulator(problem);
+  Descent descent(problem, simulator);
+  const int64_t capacity = problem.machine.device.memory;
+  std::optional<Tilings> best;
+  std::pair<bool, int64_t> least; // does not fit; ticks, or bytes
+  bool ended = true;
+  for (llvm::StringRef name : {"data", "owt", "model", "single", "layerwise"}) {
+    Tilings start = tilingsOf(problem.graph, findSolver(name)->solve(problem));
+    if (!isCutAlong(problem.graph, start, problem.search.dimensions))
+      continue;
+    ended &= descent.run(start, deadline);
+    const bool tooLarge = simulator.memory() > capacity;
+    std::pair<bool, int64_t> found{tooLarge, tooLarge ? simulator.memory()
+                                                      : simulator.step()};
+    if (best && found >= least)
+      continue;
+    best = simulator.tilings();
+    least = found;
+  }
+  simulator.simulate(*best);
+  ended = ended && descent.restart(problem.search.seed, 8, deadline);
+  Plan plan = planOf(problem, simulator.tilings(), "descent");
+  if (!ended)
+    plan.warning = outOfTime(problem);
+  return plan;
 }

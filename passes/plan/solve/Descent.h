@@ -1,6 +1,7 @@
 //===- Descent.h - Coordinate descent over plans ----------------*- C++ -*-===//
 //
-// Takes one group of layers after the other, and a few in a row, and gives them
+// Takes one group of layers after the other, then rows of them, branches and
+// branches together (GroupSets.h), and gives them
 // the way to be cut and placed with which the simulated step is quickest while
 // all others stay as they are. It ends when a whole round finds nothing more.
 //
@@ -9,6 +10,9 @@
 // as one tile per node. Where there are too many ways to try, those come first
 // that take the layer alone the least time: calls, and the exchange of its
 // parameters.
+//
+// By itself, as strategy `descent`, it starts from the fixed strategies and
+// from `layerwise`, and then again where it was best, disturbed.
 //
 // A chain (Mcmc.h) may leave a valley that descent ends in, but finds by chance
 // what descent looks for. So descent goes first, and the chain polishes.
@@ -21,8 +25,8 @@
 #define LWCC_PASSES_PLAN_SOLVE_DESCENT_H
 
 #include "passes/plan/price/Simulator.h"
+#include "passes/plan/solve/GroupSets.h"
 #include "passes/plan/solve/Solvers.h"
-#include "passes/plan/solve/Space.h"
 
 #include <chrono>
 
@@ -37,6 +41,10 @@ public:
   /// They need no more memory than the devices have, or less than `start`.
   /// Returns whether it ended before the deadline.
   bool run(const Tilings &start, Clock::time_point deadline);
+  /// Descends again and again, each time from what the simulator has with some
+  /// groups changed at random, until `most` descents in a row have found
+  /// nothing better. The best holds in the simulator.
+  bool restart(uint64_t seed, int most, Clock::time_point deadline);
 
 private:
   struct Group {
@@ -45,15 +53,16 @@ private:
   };
   void addWays(Group &group, size_t most) const;
   Ticks timeAlone(const Group &group, const Tiling &leader) const;
-  /// Whether a better way was found for `count` groups from `first` on.
-  bool improve(size_t first, size_t count);
-  /// Cuts `count` groups alike; empty if one of them cannot be.
-  std::vector<Simulator::Change> changesTo(size_t first, size_t count,
+  /// Whether a better way was found for these groups.
+  bool improve(const GroupSet &set);
+  /// Cuts these groups alike; empty if one of them cannot be.
+  std::vector<Simulator::Change> changesTo(const GroupSet &set,
                                            const Tiling &way) const;
 
   const Problem &problem;
   Simulator &simulator;
   std::vector<Group> groups;
+  std::vector<GroupSet> sets;
   Clock::time_point deadline;
   bool ended = true;
 };

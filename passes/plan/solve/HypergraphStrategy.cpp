@@ -115,7 +115,7 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
   std::vector<int64_t> counts;
   if (problem.search.microBatches > 0)
     counts.push_back(std::min(most, problem.search.microBatches));
-  else if (problem.programStep)
+  else if (problem.timesPrograms())
     for (int64_t count = 1; count <= std::min<int64_t>(most, 32); count *= 2)
       counts.push_back(count);
   else
@@ -152,7 +152,7 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
       continue;
     least = step;
     best = std::move(plan);
-    if (!problem.programStep)
+    if (!problem.timesPrograms())
       break;
   }
   return *best;

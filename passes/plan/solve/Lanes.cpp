@@ -326,7 +326,7 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
     return a.step < b.step;
   });
   constexpr size_t finalists = 4;
-  if (problem.programStep) {
+  if (problem.timesPrograms()) {
     candidates.resize(std::min(candidates.size(), finalists));
     before = problem.programStep(plan);
     for (Candidate &candidate : candidates)

@@ -3,7 +3,6 @@
 #include "passes/plan/solve/Mcmc.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <numeric>
@@ -17,7 +16,9 @@ Chain::Chain(const Problem &problem, Simulator &simulator)
                std::chrono::duration_cast<Clock::duration>(
                    std::chrono::duration<double>(problem.search.seconds))),
       capacity(problem.machine.device.memory), random(problem.search.seed) {
-  for (LayerGroup &group : groupsOf(problem.graph)) {
+  std::vector<LayerGroup> groups = groupsOf(problem.graph);
+  sets = groupSets(problem.graph, groups);
+  for (LayerGroup &group : groups) {
     std::vector<Tiling> tilings =
         equalTilings(problem.graph.layers[group[0]], problem.machine,
                      problem.search.dimensions);
@@ -53,17 +54,48 @@ Tiling Chain::draw(const Group &group) {
 Tilings Chain::randomTilings() {
   Tilings tilings(problem.graph.layers.size());
   for (const Group &group : space)
-    for (const Simulator::Change &change : randomChange(group))
+    for (const Simulator::Change &change : changesTo(group, draw(group)))
       tilings[change.layer] = change.tiling;
   return tilings;
 }
 
-std::vector<Simulator::Change> Chain::randomChange(const Group &group) {
-  Tiling leader = draw(group);
+std::vector<Simulator::Change> Chain::changesTo(const Group &group,
+                                                const Tiling &leader) const {
   std::vector<Simulator::Change> changes;
   for (int layer : group.layers)
     changes.push_back(
         {layer, tilingInGroup(problem.graph.layers[layer], leader)});
+  return changes;
+}
+
+/// Most draws change one group, which may be all that is left to do. Others
+/// cut several alike, or move them to other devices together.
+std::vector<Simulator::Change> Chain::randomChange() {
+  if (below(4) != 0) {
+    const Group &group = space[below(groups())];
+    return changesTo(group, draw(group));
+  }
+  const GroupSet &set = sets[below(static_cast<int64_t>(sets.size()))];
+  const int64_t devices = problem.machine.devices();
+  std::vector<Simulator::Change> changes;
+  if (below(2) == 0) {
+    const int64_t distance = below(devices);
+    for (size_t number : set)
+      for (int layer : space[number].layers) {
+        Tiling moved = simulator.tilings()[layer];
+        for (Place &place : moved.places)
+          place =
+              problem.machine.place(problem.machine.deviceOf(place) + distance);
+        changes.push_back({layer, std::move(moved)});
+      }
+    return changes;
+  }
+  const Tiling way = draw(space[set[0]]);
+  for (size_t number : set) {
+    const Group &group = space[number];
+    if (canBeCut(problem.graph.layers[group.layers[0]], way))
+      llvm::append_range(changes, changesTo(group, way));
+  }
   return changes;
 }
 
@@ -90,10 +122,12 @@ bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
       return true;
     if (i % 64 == 0 && Clock::now() >= deadline)
       return false;
-    std::vector<Simulator::Change> changes =
-        randomChange(space[below(space.size())]);
+    std::vector<Simulator::Change> changes = randomChange();
     double chance = static_cast<double>(random() >> 11) * 0x1p-53;
-    if (changes[0].tiling == simulator.tilings()[changes[0].layer])
+    llvm::erase_if(changes, [&](const Simulator::Change &change) {
+      return change.tiling == simulator.tilings()[change.layer];
+    });
+    if (changes.empty())
       continue;
     Ticks proposed = simulator.propose(changes);
     if (observe)
@@ -118,11 +152,24 @@ bool Chain::run(const Tilings &start, int64_t proposals, Observer observe) {
   return true;
 }
 
-std::string lwcc::plan::outOfTime(const Problem &problem) {
-  return llvm::formatv("the search was ended after its {0:f1} seconds, so that "
-                       "another run may find another plan; --search-seconds "
-                       "gives it more",
-                       problem.search.seconds);
+bool Chain::restart(int64_t proposals, int most) {
+  // Disturbed much, a start is as good as a random one, and those are bad for
+  // models of many layers.
+  const int64_t disturbed = std::max<int64_t>(2, groups() / 8);
+  for (int without = 0; without < most; ++without) {
+    const Ticks before = bestStep();
+    simulator.simulate(best());
+    for (int64_t i = 0; i < disturbed; ++i) {
+      simulator.propose(randomChange());
+      simulator.accept();
+    }
+    const Tilings start = simulator.tilings();
+    if (!run(start, proposals))
+      return false;
+    if (bestStep() < before)
+      without = -1;
+  }
+  return true;
 }
 
 Plan lwcc::plan::solveMcmc(const Problem &problem) {
@@ -131,14 +178,15 @@ Plan lwcc::plan::solveMcmc(const Problem &problem) {
     return solveAuto(problem);
   Simulator simulator(problem);
   Chain chain(problem, simulator);
-  int64_t proposals = 500 * chain.groups();
+  const int64_t proposals = 500 * chain.groups();
   bool ended = true;
-  for (llvm::StringRef name : {"data", "layerwise"}) {
+  for (llvm::StringRef name : {"data", "owt", "layerwise"}) {
     Tilings start = tilingsOf(problem.graph, findSolver(name)->solve(problem));
     if (isCutAlong(problem.graph, start, problem.search.dimensions))
       ended &= chain.run(start, proposals);
   }
   ended &= chain.run(chain.randomTilings(), proposals);
+  ended = ended && chain.restart(proposals, 8);
   Plan plan = planOf(problem, chain.best(), "mcmc");
   if (!ended)
     plan.warning = outOfTime(problem);

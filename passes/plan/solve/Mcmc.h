@@ -1,7 +1,8 @@
 //===- Mcmc.h - A Markov chain over plans -----------------------*- C++ -*-===//
 //
 // FlexFlow's search (Jia et al. 2019, 6): a Markov chain over plans. A proposal
-// draws one group of layers and a new way to cut and place it. The chain keeps
+// draws one group of layers and a new way to cut and place it, or several that
+// belong together (GroupSets.h), which are cut alike or moved. The chain keeps
 // it if the simulated step gets quicker, and with probability exp(beta (old -
 // new)) if it gets slower. A proposal that does not fit into the devices'
 // memory is never kept; a start that does not fit shrinks until it does.
@@ -17,8 +18,8 @@
 #define LWCC_PASSES_PLAN_SOLVE_MCMC_H
 
 #include "passes/plan/price/Simulator.h"
+#include "passes/plan/solve/GroupSets.h"
 #include "passes/plan/solve/Solvers.h"
-#include "passes/plan/solve/Space.h"
 
 #include <chrono>
 #include <random>
@@ -36,6 +37,10 @@ public:
       llvm::ArrayRef<Simulator::Change> changes, Ticks step)>;
   /// Follows a chain. Returns whether it ended before the deadline.
   bool run(const Tilings &start, int64_t proposals, Observer observe = {});
+  /// Follows further chains, each from the best so far with some groups
+  /// changed at random, until `most` of them in a row have found nothing
+  /// better. Returns whether they ended before the deadline.
+  bool restart(int64_t proposals, int most);
   /// Every layer cut and placed at random.
   Tilings randomTilings();
 
@@ -55,8 +60,11 @@ private:
   int64_t below(int64_t count);
   /// A random tiling of a group's leader, with random places.
   Tiling draw(const Group &group);
-  /// One layer, and what follows it, cut and placed at random.
-  std::vector<Simulator::Change> randomChange(const Group &group);
+  /// The leader cut like this, and what follows it.
+  std::vector<Simulator::Change> changesTo(const Group &group,
+                                           const Tiling &leader) const;
+  /// One group or several, cut and placed at random. Of what the simulator has.
+  std::vector<Simulator::Change> randomChange();
   void note(const Tilings &tilings, Ticks step, int64_t memory);
 
   const Problem &problem;
@@ -64,14 +72,12 @@ private:
   const Clock::time_point deadline;
   const int64_t capacity;
   std::vector<Group> space;
+  std::vector<GroupSet> sets;
   std::mt19937_64 random;
   Tilings bestTilings;
   Ticks bestTicks = 0;
   int64_t bestMemory = 0;
 };
-
-/// The warning of a plan whose search was ended by its deadline.
-std::string outOfTime(const Problem &problem);
 
 } // namespace lwcc::plan
 

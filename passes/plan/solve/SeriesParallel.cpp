@@ -2,6 +2,7 @@
 
 #include "passes/plan/solve/SeriesParallel.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,13 +16,14 @@ namespace {
 class Parts {
 public:
   Parts(int blocks, const std::vector<std::pair<int, int>> &edges)
-      : edges(edges), reaches(blocks, std::vector<bool>(blocks, false)) {
+      : edges(edges), reaches(blocks, llvm::BitVector(blocks)) {
+    std::vector<std::vector<int>> after(blocks);
+    for (auto [from, to] : edges)
+      after[from].push_back(to);
     for (int from = blocks; from-- > 0;) {
-      reaches[from][from] = true;
-      for (auto [begin, end] : edges)
-        if (begin == from)
-          for (int to = end; to < blocks; ++to)
-            reaches[from][to] = reaches[from][to] || reaches[end][to];
+      reaches[from].set(from);
+      for (int to : after[from])
+        reaches[from] |= reaches[to];
     }
   }
 
@@ -38,7 +40,7 @@ public:
 
 private:
   const std::vector<std::pair<int, int>> &edges;
-  std::vector<std::vector<bool>> reaches; ///< a block, from another one
+  std::vector<llvm::BitVector> reaches; ///< a block, from another one
 
   std::vector<std::vector<int>> piecesOf(const std::vector<int> &blocks) const {
     llvm::EquivalenceClasses<int> joined;

@@ -4,18 +4,34 @@
 #include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>
 
 using namespace lwcc;
 using namespace lwcc::plan;
 
+/// As many as are judged where they are small.
+static constexpr size_t mostFinalists = 8;
+
+size_t Problem::finalists() const {
+  // A program takes about a millisecond per layer and device.
+  constexpr int64_t mostTiles = 12000, mostOfOne = 3000;
+  const auto tiles =
+      static_cast<int64_t>(graph.layers.size()) * machine.devices();
+  return programStep && tiles <= mostOfOne
+             ? std::min<size_t>(mostTiles / tiles, mostFinalists)
+             : 0;
+}
+
+bool Problem::timesPrograms() const { return finalists() == mostFinalists; }
+
 bool Problem::canTime(const Plan &plan) const {
   constexpr int64_t mostTiles = 2500;
   int64_t tiles = 0;
   for (const LayerPlan &layer : plan.layers)
     tiles += layer.tiling.tiles();
-  return programStep && tiles <= mostTiles;
+  return timesPrograms() && tiles <= mostTiles;
 }
 
 Plan lwcc::plan::planFor(const Problem &problem, llvm::StringRef strategy) {
@@ -93,6 +109,8 @@ static const Solver table[] = {
      /*searches=*/true},
     {"dfs", "the same by depth-first search, for small models", solveDepthFirst,
      /*searches=*/true},
+    {"descent", "layer after layer, the quickest simulated step", solveDescent,
+     /*searches=*/true, /*heedsMemory=*/true},
     {"mcmc", "by chance, the quickest simulated step", solveMcmc,
      /*searches=*/true, /*heedsMemory=*/true},
     {"pipeline", "parts of the model on GPUs of their own, in micro-batches",
@@ -109,4 +127,11 @@ const Solver *lwcc::plan::findSolver(llvm::StringRef name) {
   const Solver *row =
       llvm::find_if(table, [&](const Solver &s) { return s.name == name; });
   return row == std::end(table) ? nullptr : row;
+}
+
+std::string lwcc::plan::outOfTime(const Problem &problem) {
+  return llvm::formatv("the search was ended after its {0:f1} seconds, so that "
+                       "another run may find another plan; --search-seconds "
+                       "gives it more",
+                       problem.search.seconds);
 }

@@ -39,9 +39,15 @@ struct SearchOptions {
 struct Problem : Setting {
   SearchOptions search = {};
   /// Compiles a plan and tells how many seconds a step of that program takes
-  /// (ProgramTime.h). Null where making programs would take too long.
+  /// (ProgramTime.h); infinity for a plan that cannot be compiled. Null where
+  /// no programs can be made.
   llvm::function_ref<double(const Plan &plan)> programStep = nullptr;
-  /// Whether that would not take long. Micro-batches make programs larger.
+  /// Of how many plans without micro-batches it tells that in some ten seconds:
+  /// eight at most, and none where a single one takes several.
+  size_t finalists() const;
+  /// Whether it does for eight: then every strategy's program is asked.
+  bool timesPrograms() const;
+  /// Whether it does for this plan. Micro-batches make programs larger.
   bool canTime(const Plan &plan) const;
 };
 
@@ -73,6 +79,8 @@ Plan solveLayerwise(const Problem &problem, double limit);
 Plan solveDepthFirst(const Problem &problem);
 /// Markov chains over simulated steps (Mcmc.cpp).
 Plan solveMcmc(const Problem &problem);
+/// Coordinate descent over simulated steps (Descent.cpp).
+Plan solveDescent(const Problem &problem);
 /// Stages one behind the other, through which micro-batches go (Stages.cpp).
 Plan solvePipeline(const Problem &problem);
 /// The same of those that fit into memory, if it has several micro-batches and
@@ -89,6 +97,9 @@ Plan solveHypergraph(const Problem &problem);
 std::string hypergraphOf(const Problem &problem);
 /// The best of all these (Auto.cpp).
 Plan solveAuto(const Problem &problem);
+
+/// The warning of a plan whose search was ended by its deadline.
+std::string outOfTime(const Problem &problem);
 
 llvm::ArrayRef<Solver> solvers();
 const Solver *findSolver(llvm::StringRef name);

@@ -25,6 +25,14 @@ Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
   return layer.leader < 0 ? leader : followerTiling(layer, leader);
 }
 
+bool lwcc::plan::canBeCut(const LayerGraph::Layer &layer,
+                          const Tiling &tiling) {
+  for (auto [degree, extent] : llvm::zip_equal(tiling.degrees, layer.extents))
+    if (degree > extent)
+      return false;
+  return true;
+}
+
 /// All degrees whose product divides the number of devices. A reduction is not
 /// cut together with height or width: partial sums and halos would multiply.
 static void enumerate(const Extents &extents, int64_t devices, size_t d,

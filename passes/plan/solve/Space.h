@@ -20,6 +20,10 @@ std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// The tiling of a layer whose group's leader has the tiling `leader`.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 
+/// Whether the layer has as many elements along each dimension as the tiling
+/// has parts.
+bool canBeCut(const LayerGraph::Layer &layer, const Tiling &tiling);
+
 /// As many parts along one dimension as there are devices, part i on device i;
 /// fewer where the extent is smaller.
 Tiling spread(size_t dimension, const Extents &extents, const Machine &machine);

@@ -52,7 +52,7 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
     }
   llvm::stable_sort(ways,
                     [](const Way &a, const Way &b) { return a.step < b.step; });
-  if (!problem.programStep && !ways.empty())
+  if (!problem.timesPrograms() && !ways.empty())
     ways.resize(1);
   std::optional<Plan> best;
   for (const Way &way : llvm::ArrayRef(ways).take_front(finalists)) {
@@ -64,7 +64,8 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
         }))
       continue;
     known.push_back(plan);
-    double step = problem.programStep ? problem.programStep(plan) : way.step;
+    double step =
+        problem.timesPrograms() ? problem.programStep(plan) : way.step;
     if (best || needsBatches ? step >= atMost : step > atMost)
       continue;
     best = std::move(plan);
