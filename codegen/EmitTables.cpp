@@ -226,6 +226,9 @@ void TableEmitter::describe() {
     out.assignment(("program." + field).str(),
                    quoted(textOf(program, ("exec." + attribute).str())));
   }
+  if (std::string optimizer = textOf(program, "exec.optimizer");
+      !optimizer.empty())
+    out.assignment("program.optimizer", quoted(optimizer));
   for (StringRef field : {"batch", "classes"})
     out.assignment(("program." + field).str(),
                    std::to_string(numberOf(program, ("exec." + field).str())));

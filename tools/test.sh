@@ -230,6 +230,8 @@ for section in "${sections[@]}"; do
       mapfile -t files < <(one_of_each)
       counted parity "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
         --steps=5 --batch=4 --lr=0.001 --table="$build/parity.md" "${files[@]}"
+      counted optimizers "$oracle" "$root/test/parity/optimizer_grid.py" \
+        "$root/examples/lenet5.onnx" --data="$data/train"
       ;;
     emitted)
       mapfile -t files < <(one_of_each)

@@ -598,39 +598,65 @@ def FillOp : Kernel<"fill", [Following]> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def SgdOp : Kernel<"sgd", [UpdateWithProducts]> {
+/// What an update makes of the step's learning rate and weight decay (form
+/// imported: of its parameter).
+defvar Scale = DefaultValuedAttr<F32Attr, "1.0f">;
+
+/// Updates a parameter and `states` states in place.
+class Optimizer<string mnemonic, int states, list<Trait> traits = [Update]>
+    : Kernel<mnemonic, traits> {
+  let shares = "result <= " # states
+    # " && result == operand ? Sharing::required : Sharing::forbidden";
+  string numStates = "unsigned $cppClass::getNumStates() { return " # states # "; }\n";
+}
+
+/// By the sum of the terms `gs`, which may lie on other devices once they are
+/// scheduled.
+class SummingOptimizer<string mnemonic, int states, list<Trait> traits = [Update]>
+    : Optimizer<mnemonic, states, traits> {
+  let elsewhere = "operand >= " # !add(states, 3); // gs
+  let extraClassDefinition = numStates
+    # "::mlir::MutableOperandRange $cppClass::getGradientTerms() { return getGsMutable(); }\n";
+}
+
+def SgdOp : SummingOptimizer<"sgd", 1, [UpdateWithProducts]> {
   let summary = "stochastic gradient descent with momentum, PyTorch's semantics";
-  // In place: w_new is w, m_new is m.
-  let shares = "result < 2 && result == operand ? Sharing::required : Sharing::forbidden";
-  let elsewhere = "operand >= 4"; // gs
   let description = [{
     Learning rate, momentum, Nesterov and weight decay are read from `scalars`.
     Where `loss` is not finite nothing changes. The gradient is the sum of `gs`
-    in their order, which may lie on other devices once they are scheduled.
+    in their order. All optimizers are alike in this.
   }];
   let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
-                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs);
+                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs,
+                       Scale:$decay_scale, Scale:$lr_scale);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
-  let extraClassDefinition = [{
-    unsigned $cppClass::getNumStates() { return 1; }
-    ::mlir::MutableOperandRange $cppClass::getGradientTerms() { return getGsMutable(); }
-  }];
 }
 
-def MatMulSgdOp : Kernel<"matmul_sgd", [Update]> {
+def AdamOp : SummingOptimizer<"adam", 2> {
+  let summary = "Adam and AdamW, PyTorch's semantics";
+  let description = [{
+    `m` and `v` are the averages of the gradient and of its square. Which weight
+    decay there is, the gradient's or the weight's, is read from `scalars`.
+  }];
+  let arguments = (ins FloatTensor:$w, FloatTensor:$m, FloatTensor:$v,
+                       ScalarsTensor:$scalars, ScalarTensor:$loss,
+                       Variadic<FloatTensor>:$gs, Scale:$decay_scale,
+                       Scale:$lr_scale);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$v_new);
+}
+
+def MatMulSgdOp : Optimizer<"matmul_sgd", 1> {
   let summary = "data gradient, weight gradient and update of y = x * transposed w";
-  // In place: w_new is w, m_new is m.
-  let shares = "result < 2 && result == operand ? Sharing::required : Sharing::forbidden";
   let multiplies = true;
   let description = [{
     dx = dy * w, and w and m as `sgd` updates them with the gradient
     transposed dy * x, which is never stored. Made by `train-fuse-updates`.
   }];
   let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
-                       ScalarTensor:$loss, FloatTensor:$dy, FloatTensor:$x);
+                       ScalarTensor:$loss, FloatTensor:$dy, FloatTensor:$x,
+                       Scale:$decay_scale, Scale:$lr_scale);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$dx);
-  let extraClassDefinition = [{
-    unsigned $cppClass::getNumStates() { return 1; }
+  let extraClassDefinition = numStates # [{
     ::mlir::MutableOperandRange $cppClass::getGradientTerms() {
       return ::mlir::MutableOperandRange(getOperation(), 0, 0);
     }

@@ -222,7 +222,7 @@ private:
                                       written.back().getSymName()));
     }
     Operation *step = optimizer.build(
-        builder, loc, {read.getValue(), gradient, states, scalars, loss});
+        builder, loc, {read.getValue(), gradient, states, scalars, loss, {}});
     for (auto [target, value] : llvm::zip_equal(written, step->getResults()))
       WriteOp::create(builder, loc, target.getSymName(), value);
     for (Operation *op : recorder.created)

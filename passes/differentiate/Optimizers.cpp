@@ -12,16 +12,29 @@
 using namespace mlir;
 using namespace lwcc::train;
 
-static Operation *buildSgd(OpBuilder &builder, Location loc,
-                           const UpdateInputs &in) {
-  Type type = in.parameter.getType();
-  return SgdOp::create(builder, loc, type, type, in.parameter, in.states[0],
-                       in.scalars, in.loss, in.gradient);
+template <typename Op>
+static Operation *build(OpBuilder &builder, Location loc,
+                        const UpdateInputs &in) {
+  SmallVector<Value> operands = {in.parameter};
+  llvm::append_range(operands, in.states);
+  llvm::append_range(operands,
+                     ArrayRef<Value>{in.scalars, in.loss, in.gradient});
+  SmallVector<Type> results(1 + in.states.size(), in.parameter.getType());
+  auto op = Op::create(builder, loc, TypeRange(results), operands);
+  // By name, so that an op cannot get the one for the other.
+  op.setDecayScale(llvm::APFloat(in.scales.decay));
+  op.setLrScale(llvm::APFloat(in.scales.lr));
+  return op;
 }
-static constexpr OptimizerState sgdStates[] = {{"momentum", 0.0}};
+
+static constexpr OptimizerState momentum[] = {{"momentum", 0.0}},
+                                averages[] = {{"exp_avg", 0.0},
+                                              {"exp_avg_sq", 0.0}};
 
 ArrayRef<Optimizer> lwcc::train::optimizers() {
-  static const Optimizer table[] = {{"sgd", sgdStates, buildSgd}};
+  static const Optimizer table[] = {{"sgd", momentum, build<SgdOp>},
+                                    {"adam", averages, build<AdamOp>},
+                                    {"adamw", averages, build<AdamOp>}};
   return table;
 }
 

@@ -2,7 +2,8 @@
 //
 // One row per optimizer: the state that it keeps for every parameter, and the
 // op that updates one. A new optimizer is a row here, an op in TrainOps.td and
-// a function of the runtime.
+// a function of the runtime. Its hyper-parameters are a row of the trainer's
+// table (runtime/train/loop/Optimizers.h), of the same name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_DIFFERENTIATE_OPTIMIZERS_H
@@ -18,11 +19,18 @@ struct OptimizerState {
   double init;
 };
 
+/// What an update of one parameter makes of the trainer's weight decay and
+/// learning rate.
+struct UpdateScales {
+  float decay = 1, lr = 1;
+};
+
 /// The values that every update reads.
 struct UpdateInputs {
   mlir::Value parameter, gradient;
   llvm::ArrayRef<mlir::Value> states;
   mlir::Value scalars, loss;
+  UpdateScales scales;
 };
 
 struct Optimizer {

@@ -280,20 +280,37 @@ void fill(Lane &lane, Tensor y, const FillParams &params);
 // Optimizers. `scalars` is the StepScalars of Scalars.h; `loss` guards the
 // update: where it is not finite, nothing changes, so that the trainer can
 // stop with the parameters of the last good step.
+// g is the sum of gs in their order, which may lie on other devices than the
+// lane's, with each element bounded by clip_value, plus weight_decay * w.
+// Results are tied: w_new is w, and the new states are the states, in place.
 //===----------------------------------------------------------------------===//
 
-/// PyTorch's SGD, where g is the sum of gs in their order, which may lie on
-/// other devices than the lane's: g += weight_decay * w; m = momentum * m + g
-/// (m starts at 0); w -= lr * (nesterov ? g + momentum * m : m). Results are
-/// tied: w_new is w and m_new is m, in place.
+/// What a parameter makes of the numbers in `scalars`.
+struct UpdateParams {
+  float decay_scale = 1.0f; ///< of both kinds of weight decay
+  float lr_scale = 1.0f;
+};
+
+/// PyTorch's SGD: m = momentum * m + g (m starts at 0);
+/// w -= lr * (nesterov ? g + momentum * m : m).
 void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
-         Tensor scalars, Tensor loss, const Tensors &gs);
+         Tensor scalars, Tensor loss, const Tensors &gs,
+         const UpdateParams &params);
+
+/// PyTorch's Adam, with AdamW's decoupled weight decay, which comes first:
+/// w *= 1 - lr * decoupled_decay; m += one_minus_beta1 * (g - m);
+/// v = beta2 * v + one_minus_beta2 * g * g;
+/// w -= lr / bias1 * m / (sqrt(v) / root_bias2 + eps).
+void adam(Lane &lane, Tensor w_new, Tensor m_new, Tensor v_new, Tensor w,
+          Tensor m, Tensor v, Tensor scalars, Tensor loss, const Tensors &gs,
+          const UpdateParams &params);
 
 /// All that follows y = x * transposed w in the backward pass, with w's only
 /// gradient: dx = dy * w, then sgd on w and m with g = transposed dy * x.
 /// w [n, k], x and dx [rows, k], dy [rows, n], all row-major; dx may be absent.
 void matmul_sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
-                Tensor m, Tensor scalars, Tensor loss, Tensor dy, Tensor x);
+                Tensor m, Tensor scalars, Tensor loss, Tensor dy, Tensor x,
+                const UpdateParams &params);
 
 } // namespace lwcc::rt
 

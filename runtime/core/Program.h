@@ -64,12 +64,13 @@ struct StateTensor {
 };
 
 struct Program {
-  std::string model;     ///< file name of the ONNX model
-  std::string modelHash; ///< of its bytes, weights included
-  std::string compiler;  ///< "lwcc 0.1.0"
-  std::string plan;      ///< one line for people
-  std::string precision; ///< "fp32" or "tf32"
-  std::string loss;      ///< "cross entropy on logits", ...
+  std::string model;             ///< file name of the ONNX model
+  std::string modelHash;         ///< of its bytes, weights included
+  std::string compiler;          ///< "lwcc 0.1.0"
+  std::string plan;              ///< one line for people
+  std::string precision;         ///< "fp32" or "tf32"
+  std::string loss;              ///< "cross entropy on logits", ...
+  std::string optimizer = "sgd"; ///< a row of runtime/train/loop/Optimizers.h
   int64_t batch = 0;
   int64_t classes = 0; ///< extent of the logits' class dimension; labels below
   MachineSpec machine;

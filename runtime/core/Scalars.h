@@ -9,6 +9,7 @@
 #define LWCC_RUNTIME_CORE_SCALARS_H
 
 #include <cstdint>
+#include <limits>
 
 namespace lwcc::rt {
 
@@ -19,8 +20,15 @@ struct StepScalars {
   uint32_t nesterov = 0; ///< 0 or 1
   float lr = 0.0f;
   float momentum = 0.0f;
-  float weight_decay = 0.0f;
-  float reserved[9] = {};
+  float weight_decay = 0.0f;    ///< added to the gradient
+  float decoupled_decay = 0.0f; ///< taken off the weight (AdamW, Lion)
+  float clip_value = std::numeric_limits<float>::infinity(); ///< of gradients
+  /// Of running averages, and one less them as rounded from double precision.
+  float beta1 = 0.0f, beta2 = 0.0f;
+  float one_minus_beta1 = 1.0f, one_minus_beta2 = 1.0f;
+  /// Adam's corrections of this step: 1 - beta1^step, root of 1 - beta2^step.
+  float bias1 = 1.0f, root_bias2 = 1.0f;
+  float eps = 0.0f;
 };
 static_assert(sizeof(StepScalars) == 64, "the IR's type of scalars");
 

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/Ops.h"
-#include "runtime/core/SgdBody.h"
+#include "runtime/core/UpdateBody.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 
@@ -86,7 +86,7 @@ static void pass(const Layer &l, int64_t row, int64_t output, int64_t begin,
         store(partial + o * pieceColumns + k - begin, gradient[o]);
       } else if (l.updates) {
         T momentum = load<T>(m + o * l.inputs + k);
-        sgdUpdate(s, weight[o], gradient[o], momentum);
+        SgdBody::apply(s, weight[o], gradient[o], &momentum);
         store(m + o * l.inputs + k, momentum);
         store(w + o * l.inputs + k, weight[o]);
       }
@@ -127,12 +127,13 @@ LWCC_FAST_CLONES static void updatePiece(const Layer &l, int64_t begin,
 }
 
 void matmul_sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
-                Tensor m, Tensor scalars, Tensor loss, Tensor dy, Tensor x) {
+                Tensor m, Tensor scalars, Tensor loss, Tensor dy, Tensor x,
+                const UpdateParams &params) {
   assert(w_new.data == w.data && m_new.data == m.data && "updated in place");
   assert(w.rank == 2 && x.rank == 2 && dy.rank == 2 && "matrices");
   CpuLane &on = cpuLane(lane);
   on.append("matmul_sgd", {w_new, m_new, dx}, [=, threads = on.threads] {
-    Layer all{*scalars.as<StepScalars>(),
+    Layer all{scalarsFor(*scalars.as<StepScalars>(), params),
               isFiniteLoss(*loss.as<float>()),
               x.dim[0],
               w.dim[0],

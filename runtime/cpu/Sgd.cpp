@@ -1,14 +1,14 @@
 //===- Sgd.cpp - Sums and stochastic gradient descent -----------*- C++ -*-===//
 //
-// One pass over weight, gradients and momentum: the update is bound by memory,
-// so each is read once and written once. Several gradients are summed a piece
-// at a time that stays in the cache.
+// One pass over weight, gradients and states: an update is bound by memory, so
+// each is read once and written once. Several gradients are summed a piece at a
+// time that stays in the cache.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/core/SgdBody.h"
 #include "runtime/core/StridedCopy.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
+#include "runtime/cpu/Update.h"
 
 #include <algorithm>
 
@@ -95,27 +95,23 @@ void sum(Lane &lane, Tensor y, const Tensors &xs) {
       xs);
 }
 
-LWCC_CLONES static void sgdRange(const StepScalars &scalars, int64_t n,
-                                 float *w, const float *g, float *m) {
-  StepScalars s = scalars; // a copy that the stores below cannot change
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i)
-    sgdUpdate(s, w[i], g[i], m[i]);
-}
-
-void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
-         Tensor scalars, Tensor loss, const Tensors &gs) {
-  assert(w_new.data == w.data && m_new.data == m.data && "updated in place");
-  assert(w.stride == m.stride && "different layouts");
+void appendUpdate(Lane &lane, const char *name, UpdateRange range, Tensor w,
+                  const Tensors &states, Tensor scalars, Tensor loss,
+                  const Tensors &gs, const UpdateParams &params) {
+  assert(states.size() <= maxStates && "more than an update gets");
+  for ([[maybe_unused]] const Tensor &state : states)
+    assert(w.stride == state.stride && "different layouts");
   for ([[maybe_unused]] const Tensor &g : gs)
     assert(w.stride == g.stride && "different layouts");
   CpuLane &on = cpuLane(lane);
+  Tensors updated = {w};
+  updated.insert(updated.end(), states.begin(), states.end());
   on.append(
-      "sgd", {w_new, m_new},
-      [w, m, scalars, loss, gs, threads = on.threads] {
+      name, updated,
+      [=, threads = on.threads] {
         if (!isFiniteLoss(*loss.as<float>()))
           return;
-        const StepScalars &s = *scalars.as<StepScalars>();
+        const StepScalars s = scalarsFor(*scalars.as<StepScalars>(), params);
         forEachPiece(threads, w.elements(), [&](int64_t begin, int64_t n) {
           float total[pieceSize];
           const float *g = gs[0].as<float>() + begin;
@@ -123,10 +119,25 @@ void sgd(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
             sumPiece(gs, begin, n, total);
             g = total;
           }
-          sgdRange(s, n, w.as<float>() + begin, g, m.as<float>() + begin);
+          float *at[maxStates];
+          for (size_t i = 0; i < states.size(); ++i)
+            at[i] = states[i].as<float>() + begin;
+          range(s, n, w.as<float>() + begin, g, at);
         });
       },
       gs);
+}
+
+LWCC_CLONES static void sgdRange(const StepScalars &s, int64_t n, float *w,
+                                 const float *g, float *const *states) {
+  updateRange<SgdBody>(s, n, w, g, states);
+}
+
+void sgd(Lane &lane, [[maybe_unused]] Tensor w_new,
+         [[maybe_unused]] Tensor m_new, Tensor w, Tensor m, Tensor scalars,
+         Tensor loss, const Tensors &gs, const UpdateParams &params) {
+  assert(w_new.data == w.data && m_new.data == m.data && "updated in place");
+  appendUpdate(lane, "sgd", sgdRange, w, {m}, scalars, loss, gs, params);
 }
 
 } // namespace lwcc::rt

@@ -15,8 +15,8 @@ using namespace lwcc::rt;
 using namespace lwcc::rt::cuda;
 
 void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
-                    Tensor m, Tensor scalars, Tensor loss, Tensor dy,
-                    Tensor x) {
+                    Tensor m, Tensor scalars, Tensor loss, Tensor dy, Tensor x,
+                    const UpdateParams &params) {
   assert(w_new.data == w.data && m_new.data == m.data && "updates in place");
   CudaLane &lane = cudaLane(base);
   auto planOf = [&](int64_t rows, int64_t terms, bool transposed,
@@ -51,7 +51,7 @@ void rt::matmul_sgd(Lane &base, Tensor w_new, Tensor m_new, Tensor dx, Tensor w,
         if (input)
           multiply(*input, dx, w);
         multiply(*weight, g, x);
-        launchSgd(lane, w, m, scalars, loss, {g});
+        launchSgd(lane, w, m, scalars, loss, {g}, params);
       },
       gradient + scratch);
 }

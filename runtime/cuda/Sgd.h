@@ -12,7 +12,8 @@ namespace lwcc::rt::cuda {
 
 /// Launches the update of w and m in place with the sum of gs, in their order.
 void launchSgd(CudaLane &lane, const Tensor &w, const Tensor &m,
-               const Tensor &scalars, const Tensor &loss, const Tensors &gs);
+               const Tensor &scalars, const Tensor &loss, const Tensors &gs,
+               const UpdateParams &params);
 
 } // namespace lwcc::rt::cuda
 

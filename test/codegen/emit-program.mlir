@@ -68,7 +68,7 @@ exec.program @tiny attributes {exec.model = "tiny.onnx", exec.batch = 2 : i64, e
   exec.sequence @train_step {
     exec.call "conv" [@x, @conv1.weight, unit] -> [@conv1_out] on @gpu0.compute for "conv1" forward with {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 0, 0, 0, 0>, relu = false, stride = array<i64: 1, 1>}
     exec.call "map" @relu_dropout [@conv1_out, @scalars] -> [@conv1_out] on @gpu0.compute for "relu1" forward
-    exec.call "sgd" [@conv1.weight, @conv1.weight.momentum, @scalars, @loss, @"d_conv1.weight"] -> [@conv1.weight, @conv1.weight.momentum] on @gpu0.compute for "conv1" update
+    exec.call "sgd" [@conv1.weight, @conv1.weight.momentum, @scalars, @loss, @"d_conv1.weight"] -> [@conv1.weight, @conv1.weight.momentum] on @gpu0.compute for "conv1" update with {decay_scale = 0.5 : f32, lr_scale = 1.0 : f32}
   }
   exec.sequence @evaluate {
     exec.call "fill" [] -> [@loss] on @gpu0.compute for "loss" forward with {value = 0.000000e+00 : f32}

@@ -1,7 +1,7 @@
 """The oracle: trains any ONNX file in PyTorch, for comparison with a trainer.
 
 Holds a model's state, runs its graph with the functions of onnx_ops.py, and
-lets autograd and PyTorch's own SGD semantics do the rest. Which tensors train
+lets autograd and torch.optim do the rest. Which tensors train
 is decided by the same published rule as the compiler's, implemented here on its
 own: float initializers (or the random or constant nodes that stand for them)
 that a gradient reaches, minus running statistics and what the exporter marked
@@ -80,7 +80,7 @@ class Oracle:
                 self.parameters[name] = tensor.requires_grad_()
             else:
                 self.constants[name] = tensor
-        self.momenta = {}
+        self.optimizer = None
 
     # Reading the graph --------------------------------------------------------
 
@@ -149,23 +149,23 @@ class Oracle:
         result = self.run(images, labels)
         return result if self.own_loss else F.cross_entropy(result, labels)
 
-    def train_step(self, images, labels, lr, momentum=0.0, weight_decay=0.0,
-                   nesterov=False):
-        """One step of SGD as torch.optim.SGD does it; returns the loss."""
+    def train_step(self, images, labels, make_optimizer, clip_value=None):
+        """One step; returns the loss. `make_optimizer` gets the parameters by name once,
+        and returns the optimizer of torch.optim that updates them."""
         self.training = True
         self.step += 1
         loss = self.loss(images, labels)
         gradients = torch.autograd.grad(loss, list(self.parameters.values()),
                                         allow_unused=True)
-        with torch.no_grad():
-            for (name, w), g in zip(list(self.parameters.items()), gradients):
-                if g is None:  # does not reach the loss: a constant
-                    self.constants[name] = self.parameters.pop(name).detach()
-                    continue
-                g = g + weight_decay * w
-                m = momentum * self.momenta[name] + g if name in self.momenta else g
-                self.momenta[name] = m
-                w -= lr * (g + momentum * m if nesterov else m)
+        for (name, w), g in zip(list(self.parameters.items()), gradients):
+            if g is None:  # does not reach the loss: a constant
+                self.constants[name] = self.parameters.pop(name).detach()
+            w.grad = g
+        if self.optimizer is None:
+            self.optimizer = make_optimizer(self.parameters)
+        if clip_value is not None:
+            torch.nn.utils.clip_grad_value_(self.parameters.values(), clip_value)
+        self.optimizer.step()
         return loss.item()
 
     def state(self):

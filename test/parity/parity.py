@@ -38,6 +38,7 @@ import torch
 
 from mixed_plan import mixed_plan
 from onnx_torch import Oracle
+from optimizers import OPTIMIZERS, parse_options
 from trainer import Data, Settings, TrainerError, run_oracle, train
 
 FIRST_LOSS = 1e-5
@@ -145,6 +146,7 @@ def compare(reference, flags, args):
         with tempfile.TemporaryDirectory(prefix="lwcc-plan-") as folder:
             command = ([args.trainer] if args.trainer else
                        [args.lwcc_run, path, f"--batch={settings.batch}",
+                        f"--optimizer={settings.optimizer}",
                         *plan_flags(path, flags, folder), "--"])
             losses, state = train(command + args.flags, args.data, settings)
 
@@ -192,6 +194,11 @@ def main():
     parser.add_argument("--momentum", type=float, default=0.9)
     parser.add_argument("--weight-decay", type=float, default=5e-4)
     parser.add_argument("--nesterov", action="store_true")
+    parser.add_argument("--optimizer", default="sgd", choices=OPTIMIZERS)
+    parser.add_argument("--options", type=str.split, default=[], metavar="NAME=VALUE",
+                        help="of another optimizer than SGD, by PyTorch's names: "
+                        "'betas=0.9,0.99 weight_decay=0.1'")
+    parser.add_argument("--clip-value", type=float)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=int, default=8,
                         help="runs of PyTorch in single precision, at most")
@@ -209,7 +216,10 @@ def main():
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="TF32 acceleration")
     settings = Settings(args.batch, args.steps, args.lr, args.momentum,
-                        args.weight_decay, args.nesterov, args.seed)
+                        args.weight_decay, args.nesterov, args.seed,
+                        args.optimizer,
+                        parse_options(args.options) if args.optimizer != "sgd" else None,
+                        clip_value=args.clip_value)
 
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     print("\n".join(lines), flush=True)

@@ -77,8 +77,12 @@ def training_distance(path, name, batches):
             module.eps = float(np.float32(module.eps))
         if isinstance(module, torch.nn.Softmax):
             module.forward = lambda x: x
-    optimizer = torch.optim.SGD(network.parameters(), 0.01, 0.9,
-                                weight_decay=5e-4, nesterov=True)
+
+    def make(parameters):
+        return torch.optim.SGD(parameters, 0.01, 0.9, weight_decay=5e-4,
+                               nesterov=True)
+
+    optimizer = make(network.parameters())
     oracle = Oracle(path, torch.float64, dropout=False)
     worst = 0.0
     for images, labels in batches:
@@ -90,7 +94,8 @@ def training_distance(path, name, batches):
             loss = F.cross_entropy(network(images), labels)
         loss.backward()
         optimizer.step()
-        mine = oracle.train_step(images, labels, 0.01, 0.9, 5e-4, True)
+        mine = oracle.train_step(images, labels,
+                                 lambda p: make(p.values()))
         worst = max(worst, abs(mine - loss.item()) / max(1.0, abs(loss.item())))
     trained = {name for name, _ in network.named_parameters()}
     if trained != set(oracle.parameters):

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from safetensors.numpy import load_file
 
 import philox
+from optimizers import make_optimizer, trainer_flags
 
 
 @dataclass
@@ -29,6 +30,17 @@ class Settings:
     weight_decay: float = 5e-4
     nesterov: bool = False
     seed: int = 1
+    optimizer: str = "sgd"
+    options: dict = None  # by PyTorch's names; None: the fields above, of SGD
+    groups: tuple = ()    # of parameters, as make_optimizer has them
+    clip_value: float = None
+
+    def hyper_parameters(self):
+        """As torch.optim's keyword arguments."""
+        own = (self.options if self.options is not None else
+               {"momentum": self.momentum, "weight_decay": self.weight_decay,
+                "nesterov": self.nesterov})
+        return {"lr": self.lr, **own}
 
 
 class TrainerError(Exception):
@@ -44,12 +56,11 @@ def train(command, data, settings):
         log = os.path.join(folder, "log.jsonl")
         flags = [
             f"--data={data}", f"--steps={settings.steps}", "--no-shuffle",
-            f"--lr={settings.lr}", f"--momentum={settings.momentum}",
-            f"--weight-decay={settings.weight_decay}", f"--seed={settings.seed}",
+            *trainer_flags(settings.hyper_parameters()), f"--seed={settings.seed}",
             f"--log={log}", f"--checkpoint-dir={folder}/checkpoints",
             f"--checkpoint-every={settings.steps}"]
-        if settings.nesterov:
-            flags.append("--nesterov")
+        if settings.clip_value is not None:
+            flags.append(f"--clip-value={settings.clip_value}")
         try:
             result = subprocess.run(
                 command + flags, text=True, errors="replace",
@@ -130,7 +141,10 @@ class BenchmarkData:
 
 def run_oracle(oracle, data, settings):
     """The oracle's losses on the same batches."""
-    return [oracle.train_step(*data.batch(step, settings.batch), settings.lr,
-                              settings.momentum, settings.weight_decay,
-                              settings.nesterov)
+    def make(parameters):
+        return make_optimizer(settings.optimizer, parameters,
+                              settings.hyper_parameters(), settings.groups)
+
+    return [oracle.train_step(*data.batch(step, settings.batch), make,
+                              settings.clip_value)
             for step in range(settings.steps)]

@@ -32,6 +32,9 @@ static const StringRef ofTheTrainer[] = {"data",
                                          "momentum",
                                          "nesterov",
                                          "weight-decay",
+                                         "betas",
+                                         "eps",
+                                         "clip-value",
                                          "seed",
                                          "init",
                                          "checkpoint-dir",
@@ -48,7 +51,7 @@ static const StringRef ofTheTrainer[] = {"data",
                                          "info"};
 
 /// What other programs call what the trainer does, or has not.
-static const StringRef ofTraining[] = {"optimizer", "learning-rate"};
+static const StringRef ofTraining[] = {"learning-rate"};
 
 /// The flag that may have been meant, "" if none is near.
 static StringRef meant(StringRef name, llvm::ArrayRef<StringRef> flags) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Pipeline.h"
+#include "passes/differentiate/Optimizers.h"
 #include "passes/plan/solve/PipelineOrder.h"
 #include "passes/plan/solve/Solvers.h"
 #include "runtime/core/CheckedMath.h"
@@ -85,6 +86,12 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
          ": expected some of the letters " + dimensions);
   if (explains() && !explain.empty() && explain != "timeline")
     fail("--explain=" + explain + ": expected nothing or timeline");
+  if (!train::findOptimizer(optimizer)) {
+    std::string names;
+    for (const train::Optimizer &row : train::optimizers())
+      names += (names.empty() ? "" : ", ") + row.name.str();
+    fail("--optimizer=" + optimizer + ": expected " + names);
+  }
   if (!plan::findSolver(strategy)) {
     std::string names;
     for (const plan::Solver &row : plan::solvers())

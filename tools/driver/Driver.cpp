@@ -122,6 +122,7 @@ static void describe(exec::ProgramOp program, StringRef planner,
   };
   set("exec.compiler", versionText().str());
   set("exec.precision", flags.precision);
+  set("exec.optimizer", flags.optimizer);
   set("exec.summary",
       llvm::formatv("{0} parameters, batch {1}", grouped(parameters),
                     batch ? batch.getInt() : 0));
@@ -189,6 +190,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
 
   PipelineOptions options;
   options.stopAfter = flags.stopAfter;
+  options.optimizer = flags.optimizer;
   options.gpus = flags.gpus;
   options.group = flags.group;
   if (flags.gpus > 1)

@@ -40,6 +40,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::value_desc("auto|cross-entropy"),
       llvm::cl::desc("The file's loss, else cross entropy on its logits"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> optimizer{
+      "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),
+      llvm::cl::desc("Who updates the parameters: sgd, adam or adamw (default: "
+                     "sgd); --lr and its other hyper-parameters are flags of "
+                     "the trainer"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> precision{
       "precision", llvm::cl::init("fp32"), llvm::cl::value_desc("fp32|tf32"),
       llvm::cl::desc("Arithmetic of convolutions and matrix products on a GPU"),

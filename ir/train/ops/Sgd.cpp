@@ -1,8 +1,9 @@
 //===- Sgd.cpp - Sums of gradients, and updates ---------------------------===//
 //
-// sum, sgd, and matmul_sgd (the update of a fully connected layer with both
-// products of its backward pass, made by train-fuse-updates). Which device
-// updates which part of a parameter is decided in passes/shard/Updates.h.
+// sum, and matmul_sgd (SGD's update of a fully connected layer with both
+// products of its backward pass, made by train-fuse-updates). Of the other
+// optimizers TrainOps.td says all. Which device updates which part of a
+// parameter is decided in passes/shard/Updates.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,8 @@ Operation *SgdOp::buildWithProducts(OpBuilder &builder, Value dy, Value x,
                                     Type dx) {
   return MatMulSgdOp::create(builder, getLoc(), getWNew().getType(),
                              getMNew().getType(), dx, getW(), getM(),
-                             getScalars(), getLoss(), dy, x);
+                             getScalars(), getLoss(), dy, x,
+                             getDecayScaleAttr(), getLrScaleAttr());
 }
 
 Arithmetic MatMulSgdOp::arithmetic(const CallShape &call) {

@@ -33,6 +33,9 @@ struct Flag {
   std::vector<std::string> choices = {};
 };
 
+/// The title of the hyper-parameters, of which each optimizer has some.
+inline constexpr char ofOptimizers[] = "Optimizer";
+
 struct FlagSection {
   const char *title;
   std::vector<Flag> flags;

@@ -13,12 +13,31 @@
 
 namespace lwcc::rt::train {
 
-static const Flag *findFlag(const std::string &name) {
+/// Whether the flag is a hyper-parameter that the optimizer has not.
+static bool isForeign(const FlagSection &section, const Flag &flag,
+                      const Optimizer &optimizer) {
+  return section.title == ofOptimizers &&
+         std::find(optimizer.flags.begin(), optimizer.flags.end(), flag.name) ==
+             optimizer.flags.end();
+}
+
+/// Calls visit(section, flag) for each flag that there is with the optimizer.
+template <typename Visit>
+static void forEachFlag(const Optimizer &optimizer, const Visit &visit) {
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
-      if (name == flag.name)
-        return &flag;
-  return nullptr;
+      if (!isForeign(section, flag, optimizer))
+        visit(section, flag);
+}
+
+static const Flag *findFlag(const std::string &name,
+                            const Optimizer &optimizer) {
+  const Flag *found = nullptr;
+  forEachFlag(optimizer, [&](const FlagSection &, const Flag &flag) {
+    if (name == flag.name)
+      found = &flag;
+  });
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,22 +145,36 @@ static bool isUnset(const std::string &text) {
 //===----------------------------------------------------------------------===//
 
 static std::string unknownFlag(const std::string &name,
+                               const Optimizer &optimizer,
                                const FlagAnswers &answers) {
+  for (const FlagSection &section : flagTable())
+    for (const Flag &flag : section.flags)
+      if (flag.name == name) {
+        std::string own;
+        for (const std::string &other : optimizer.flags)
+          own += (own.empty() ? "--" : ", --") + other;
+        return "--" + name + ": " + optimizer.title +
+               ", which this program was compiled for, has no such flag; it "
+               "has " +
+               own;
+      }
   for (const auto &[flag, answer] : answers)
     if (flag == name)
       return "--" + name + ": " + answer;
   std::vector<std::string> names;
-  for (const FlagSection &section : flagTable())
-    for (const Flag &flag : section.flags)
-      names.push_back(flag.name);
+  forEachFlag(optimizer, [&](const FlagSection &, const Flag &flag) {
+    names.push_back(flag.name);
+  });
   std::string close = nearest(name, names);
   return "unknown flag --" + name +
          (close.empty() ? "" : "; did you mean --" + close + "?");
 }
 
 Flags parseFlags(const std::vector<std::string> &arguments,
-                 const FlagAnswers &answers) {
+                 const Optimizer &optimizer, const FlagAnswers &answers) {
   Flags flags;
+  flags.optimizer = &optimizer;
+  flags.options = optimizer.defaults;
   std::vector<std::string> mistakes;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string &argument = arguments[i];
@@ -156,9 +189,9 @@ Flags parseFlags(const std::vector<std::string> &arguments,
     }
     size_t equals = std::min(argument.find('='), argument.size());
     std::string name = argument.substr(2, equals - 2);
-    const Flag *flag = findFlag(name);
+    const Flag *flag = findFlag(name, optimizer);
     if (!flag) {
-      mistakes.push_back(unknownFlag(name, answers));
+      mistakes.push_back(unknownFlag(name, optimizer, answers));
       // Not another mistake: the value of the flag that we do not know.
       if (equals == argument.size() && i + 1 < arguments.size() &&
           arguments[i + 1].compare(0, 1, "-") != 0)
@@ -190,17 +223,21 @@ Flags parseFlags(const std::vector<std::string> &arguments,
   throw Error(message + "(--help lists all flags)");
 }
 
-std::string flagsHelp() {
+std::string flagsHelp(const Optimizer &optimizer) {
   constexpr size_t column = 28, width = 80;
-  Options defaults;
   std::string text;
   for (const FlagSection &section : flagTable()) {
-    text += std::string("\n") + section.title + ":\n";
+    text += std::string("\n") + section.title;
+    if (section.title == ofOptimizers)
+      text += " (" + optimizer.title + ")";
+    text += ":\n";
     for (const Flag &flag : section.flags) {
+      if (isForeign(section, flag, optimizer))
+        continue;
       std::string line = std::string("  --") + flag.name;
       if (flag.value)
         line += std::string("=") + flag.value;
-      std::string help = flag.help, value = textOf(defaults, flag);
+      std::string help = flag.help, value = textOf(optimizer.defaults, flag);
       if (flag.value && !isUnset(value))
         help += " (default: " + value + ")";
       line += line.size() + 2 > column ? "\n" + std::string(column, ' ')
@@ -232,16 +269,16 @@ std::string flagsHelp() {
 //===----------------------------------------------------------------------===//
 
 std::vector<std::pair<std::string, std::string>>
-rememberedFlags(const Options &options) {
+rememberedFlags(const Options &options, const Optimizer &optimizer) {
   // Only for their bits: another machine has other cores.
   const decltype(Flag::field) threads = &Options::threads;
   std::vector<std::pair<std::string, std::string>> texts;
-  for (const FlagSection &section : flagTable())
-    for (const Flag &flag : section.flags)
-      if (std::string text = textOf(options, flag);
-          flag.remembered && !isUnset(text) &&
-          (options.deterministic || flag.field != threads))
-        texts.emplace_back(flag.name, text);
+  forEachFlag(optimizer, [&](const FlagSection &, const Flag &flag) {
+    if (std::string text = textOf(options, flag);
+        flag.remembered && !isUnset(text) &&
+        (options.deterministic || flag.field != threads))
+      texts.emplace_back(flag.name, text);
+  });
   return texts;
 }
 
@@ -252,7 +289,7 @@ recallFlags(Flags &flags,
   std::vector<std::string> differences;
   bool newLength = flags.given.count("epochs") || flags.given.count("steps");
   for (const auto &[name, text] : remembered) {
-    const Flag *flag = findFlag(name);
+    const Flag *flag = findFlag(name, *flags.optimizer);
     if (!flag || !flag->remembered)
       throw Error(where + ": knows a flag --" + name +
                   " that this program does not");

@@ -23,7 +23,7 @@
 #ifndef LWCC_RUNTIME_TRAIN_CLI_FLAGS_H
 #define LWCC_RUNTIME_TRAIN_CLI_FLAGS_H
 
-#include "runtime/train/loop/Options.h"
+#include "runtime/train/loop/Optimizers.h"
 
 #include <set>
 #include <string>
@@ -33,7 +33,9 @@
 namespace lwcc::rt::train {
 
 struct Flags {
-  Options options;
+  /// Whose flags there are, beside those of every training.
+  const Optimizer *optimizer = &optimizers().front();
+  Options options = optimizer->defaults;
   std::set<std::string> given; ///< names, without the dashes
 };
 
@@ -43,15 +45,17 @@ using FlagAnswers = std::vector<std::pair<std::string, std::string>>;
 /// Accepts --flag=value and --flag value. Throws Error with one line for every
 /// mistake.
 Flags parseFlags(const std::vector<std::string> &arguments,
+                 const Optimizer &optimizer = optimizers().front(),
                  const FlagAnswers &answers = {});
 
 /// What --help prints below the first line.
-std::string flagsHelp();
+std::string flagsHelp(const Optimizer &optimizer = optimizers().front());
 
 /// The flags that belong to the training itself, as name and text, for a
 /// checkpoint.
 std::vector<std::pair<std::string, std::string>>
-rememberedFlags(const Options &options);
+rememberedFlags(const Options &options,
+                const Optimizer &optimizer = optimizers().front());
 
 /// Takes a checkpoint's flags, except where the command line says otherwise.
 /// Returns what differs ("--lr is 0.1, was 0.01"); throws Error(WHERE: ...)

@@ -100,6 +100,11 @@ static void resume(const Program &program, Flags &flags, std::string &path,
   if (path.empty())
     return;
   CheckpointInfo info = readCheckpointInfo(path);
+  if (info.optimizer != program.optimizer)
+    throw Error(path + ": is of a training by " + info.optimizer +
+                ", but this program was compiled for " + program.optimizer +
+                "; lwcc MODEL --optimizer=" + info.optimizer +
+                " makes one that continues it");
   checkCheckpoint(path, program);
   state = info.state;
   if (info.modelHash != program.modelHash)
@@ -137,14 +142,15 @@ static DataSet openChecked(const std::string &place, DataRole role,
 
 static int trainOrThrow(int argc, char **argv, const Program &program) {
   auto start = std::chrono::steady_clock::now();
-  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc},
+  const Optimizer &optimizer = optimizerOf(program.optimizer);
+  Flags flags = parseFlags({argv + std::min(argc, 1), argv + argc}, optimizer,
                            flagsOfOthers(program));
   const Options &options = flags.options;
   if (options.help) {
     std::printf("Trains %s, compiled by %s.\n\nUsage: %s --data=DIR "
                 "[--flag=value ...]\n%s",
                 program.model.c_str(), program.compiler.c_str(),
-                argc > 0 ? argv[0] : "trainer", flagsHelp().c_str());
+                argc > 0 ? argv[0] : "trainer", flagsHelp(optimizer).c_str());
     return 0;
   }
   if (options.version) {
@@ -160,6 +166,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(program.blobBytes) +
                 " bytes) are not there; this file belongs to the program, and "
                 "has to be copied and renamed with it");
+  checkHyperParameters(optimizer, options);
   if (!options.trace.empty())
     checkWritable(options.trace);
   if (options.benchmark > 0) {
@@ -174,6 +181,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   TrainState state;
   FolderLock lock;
   resume(program, flags, checkpoint, state, lock);
+  checkHyperParameters(optimizer, options); // those of the checkpoint
   DataSet data =
       openChecked(options.data, DataRole::training, program, options);
   std::optional<DataSet> validation;
@@ -198,7 +206,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                     validation ? &*validation : nullptr,
                     state,
                     checkpoint,
-                    rememberedFlags(options)};
+                    rememberedFlags(options, optimizer)};
   return Trainer(*machine, task).run();
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/train/loop/Benchmark.h"
 
 #include "runtime/train/files/Text.h"
+#include "runtime/train/loop/Optimizers.h"
 #include "runtime/train/loop/StepQueue.h"
 #include "runtime/train/report/Info.h"
 #include "runtime/train/report/Log.h"
@@ -49,6 +50,7 @@ void runBenchmark(Machine &machine, const Program &program,
   initializeState(machine, program, options.seed, options.init == "fresh",
                   [](const StateTensor &) { return true; });
   Log log(options.log, false);
+  const Optimizer &optimizer = optimizerOf(program.optimizer);
 
   std::printf("%s\n  device      %s\n", describeHeader(program).c_str(),
               machine.describe().c_str());
@@ -61,14 +63,9 @@ void runBenchmark(Machine &machine, const Program &program,
   std::vector<float> losses;
   for (int64_t i = 0; i < total || !queue.empty();) {
     if (i < total) {
-      StepScalars scalars;
-      scalars.seed = options.seed;
-      scalars.step = static_cast<uint32_t>(++i);
-      scalars.lr = static_cast<float>(options.lr);
-      scalars.momentum = static_cast<float>(options.momentum);
-      scalars.nesterov = options.nesterov;
-      scalars.weight_decay = static_cast<float>(options.weightDecay);
-      queue.launch(step, batch, scalars, /*resident=*/i > 1, trace.covers(i));
+      ++i;
+      queue.launch(step, batch, scalarsOf(optimizer, options, options.lr, i),
+                   /*resident=*/i > 1, trace.covers(i));
     }
     while (queue.mustRetire() || (i == total && !queue.empty())) {
       StepResult result = queue.retire();

@@ -5,6 +5,8 @@
 //   options        what a training is told (this file)
 //   step           one batch through forward, backward and update
 //   step queue     the steps that were started and not yet read (StepQueue.h)
+//   optimizer      its hyper-parameters, and what a step gets of them
+//                  (Optimizers.h)
 //   learning rate  of an epoch, from the options (LearningRate.h)
 //   evaluation     loss and accuracy of data that is not learned (Evaluate.h)
 //   trainer        the order of steps, validations and checkpoints, and the end
@@ -12,9 +14,10 @@
 //   benchmark      steps on one batch, timed (Benchmark.h)
 //
 // Options has one field for each flag of the trainer; the initializers are the
-// defaults. How a flag is spelled, which values it takes and whether a
-// checkpoint remembers it is decided by the command line (cli/FlagTable.cpp).
-// The loop reads fields only and does not know that there is a command line.
+// defaults with SGD, other optimizers' rows have theirs. How a flag is spelled,
+// which values it takes and whether a checkpoint remembers it is decided by the
+// command line (cli/FlagTable.cpp). The loop reads fields only and does not
+// know that there is a command line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_OPTIONS_H
@@ -45,6 +48,9 @@ struct Options {
   double decayRate = 0.1;
   double momentum = 0.9;
   bool nesterov = false;
+  std::vector<double> betas;
+  double eps = 0;
+  double clipValue = -1; ///< -1: gradients are not clipped
   double weightDecay = 0;
   uint64_t seed = 0;
   std::string init = "file";

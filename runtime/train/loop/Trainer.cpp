@@ -86,6 +86,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
     : machine(machine), task(task), program(task.program),
       options(task.options),
       length(options, task.start, task.data.source->size(), program.batch),
+      optimizer(optimizerOf(program.optimizer)),
       learningRate(learningRateOf(options, length.epochs)),
       queue(machine, program),
       trace(machine, program, options.trace,
@@ -136,12 +137,11 @@ void Trainer::banner() {
   if (task.validation)
     progress.line("  validation  " + task.validation->describe());
   progress.line(format(
-      "  training    %s of %s, to step %s; SGD, lr %g (%s), momentum %g%s, "
-      "weight decay %g; seed %llu",
+      "  training    %s of %s, to step %s; %s, lr %g (%s), %s; seed %llu",
       plural(length.epochs, "epoch").c_str(),
       plural(length.perEpoch, "step").c_str(), countText(length.steps).c_str(),
-      options.lr, options.sched.c_str(), options.momentum,
-      options.nesterov ? " (Nesterov)" : "", options.weightDecay,
+      optimizer.title.c_str(), options.lr, options.sched.c_str(),
+      optimizer.describe(options).c_str(),
       static_cast<unsigned long long>(options.seed)));
   if (!task.checkpoint.empty())
     progress.line(format("  resumed     after step %s from %s",
@@ -230,23 +230,14 @@ std::string Trainer::stopText() {
   return text;
 }
 
-StepScalars Trainer::scalarsOf(int64_t epoch) const {
-  StepScalars scalars;
-  scalars.seed = options.seed;
-  scalars.step = static_cast<uint32_t>(state.step + 1);
-  scalars.nesterov = options.nesterov;
-  scalars.lr = static_cast<float>(learningRate.at(epoch));
-  scalars.momentum = static_cast<float>(options.momentum);
-  scalars.weight_decay = static_cast<float>(options.weightDecay);
-  return scalars;
-}
-
 void Trainer::trainEpochs() {
   progress.pause();
   while (state.step < length.steps && !stopping()) {
     Batch &batch = loader->next();
-    queue.launch(trainStep, batch, scalarsOf(batch.epoch), false,
-                 trace.covers(state.step + 1));
+    queue.launch(trainStep, batch,
+                 scalarsOf(optimizer, options, learningRate.at(batch.epoch),
+                           state.step + 1),
+                 false, trace.covers(state.step + 1));
     ++state.step;
     bool epochEnds = batch.index + 1 == length.perEpoch;
     state.epoch = batch.epoch + epochEnds;
@@ -330,7 +321,8 @@ void Trainer::saveCheckpointNow() {
   attempt([&] {
     lastCheckpoint = saveCheckpoint(
         options.checkpointDir, options.checkpointKeep,
-        {state, program.modelHash, task.flags}, program, machine);
+        {state, program.modelHash, program.optimizer, task.flags}, program,
+        machine);
     savedStep = state.step;
   });
   progress.pause();

@@ -22,6 +22,7 @@
 #define LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
 
 #include "runtime/train/loop/LearningRate.h"
+#include "runtime/train/loop/Optimizers.h"
 #include "runtime/train/loop/Options.h"
 #include "runtime/train/loop/Signals.h"
 #include "runtime/train/loop/StepQueue.h"
@@ -78,7 +79,6 @@ private:
   std::string stopText();
   void attempt(const std::function<void()> &output);
   void writeLog(const JsonObject &record);
-  StepScalars scalarsOf(int64_t epoch) const;
   void trainEpochs();
   void finishStep(const StepResult &result);
   void drain();
@@ -92,6 +92,7 @@ private:
   const Program &program;
   const Options &options;
   TrainingLength length;
+  const Optimizer &optimizer;
   LearningRate learningRate;
   Sequence *trainStep = nullptr, *evaluateStep = nullptr;
   StepQueue queue;

@@ -66,6 +66,7 @@ std::string describeProgram(const Program &program) {
   row("compiler", program.compiler);
   row("batch", countText(program.batch));
   row("loss", program.loss);
+  row("optimizer", program.optimizer);
   row("precision", program.precision);
   row("plan", program.plan);
   row("devices", countText(machine.devices.size()));
@@ -97,8 +98,7 @@ flagsOfOthers(const Program &program) {
       {"loss", "was fixed when the program was compiled (" + program.loss +
                    "); it is the model file's, or cross entropy where that "
                    "has none"},
-      {"optimizer", "SGD is the only one, with --momentum, --nesterov and "
-                    "--weight-decay"},
+      {"optimizer", compiled(program.optimizer, "--optimizer=NAME")},
   };
 }
 

@@ -165,6 +165,7 @@ static std::string stateText(const CheckpointInfo &info, int64_t save,
              .add("model", program.model)
              .add("model_hash", info.modelHash)
              .add("compiler", program.compiler)
+             .add("optimizer", program.optimizer)
              .add("step", info.state.step)
              .add("epoch", info.state.epoch)
              .add("position", info.state.position)

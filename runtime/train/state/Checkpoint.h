@@ -4,8 +4,8 @@
 //
 //   model.safetensors  parameters and running statistics
 //   optim.safetensors  the optimizer's state
-//   state.json         step, epoch, position in the epoch, flags, model, and
-//                      how many saves there were in DIR
+//   state.json         step, epoch, position in the epoch, flags, model,
+//                      optimizer, and how many saves there were in DIR
 //
 // Tensors are the global logical ones by their ONNX names, so that a program
 // with any other plan can continue. It is written under a temporary name,
@@ -39,6 +39,7 @@ struct TrainState {
 struct CheckpointInfo {
   TrainState state;
   std::string modelHash;
+  std::string optimizer = "sgd"; ///< of programs that had no other
   /// As rememberedFlags gives them.
   std::vector<std::pair<std::string, std::string>> flags;
 };

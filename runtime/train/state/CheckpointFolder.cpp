@@ -167,6 +167,10 @@ CheckpointInfo readCheckpointInfo(const std::string &checkpoint) {
   const Json *hash = json.find("model_hash");
   require(hash && hash->kind == Json::string, "model_hash");
   info.modelHash = hash->text;
+  if (const Json *optimizer = json.find("optimizer")) {
+    require(optimizer->kind == Json::string, "optimizer");
+    info.optimizer = optimizer->text;
+  }
   const Json *flags = json.find("flags");
   require(flags && flags->kind == Json::object, "flags");
   for (const Json &flag : flags->items) {

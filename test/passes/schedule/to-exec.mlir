@@ -49,7 +49,7 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64, train.c
     // CHECK-NEXT: exec.call "matmul" [@d_fc, @images, unit] -> [@d_w]
     %dw = train.matmul(%dy, %x) {transpose_a = true, train.work = #train.work<"fc" backward>, train.names = ["d_w"]} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
     %m = train.read @w.momentum : tensor<3x4xf32>
-    // CHECK-NEXT: exec.call "sgd" [@w, @w.momentum, @scalars, @loss, @d_w] -> [@w, @w.momentum] on @gpu0.compute for "fc" update{{$}}
+    // CHECK-NEXT: exec.call "sgd" [@w, @w.momentum, @scalars, @loss, @d_w] -> [@w, @w.momentum] on @gpu0.compute for "fc" update with {decay_scale = 1.000000e+00 : f32, lr_scale = 1.000000e+00 : f32}
     %w1, %m1 = train.sgd(%w, %m, %scalars, %loss, %dw) {train.work = #train.work<"fc" update>} : (tensor<3x4xf32>, tensor<3x4xf32>, tensor<64xui8>, tensor<f32>, tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>)
     train.write @w, %w1 : tensor<3x4xf32>
     train.write @w.momentum, %m1 : tensor<3x4xf32>

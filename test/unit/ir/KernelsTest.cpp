@@ -137,13 +137,18 @@ TEST_F(KernelsTest, UpdatesAreInPlace) {
     ++updates;
     const train::Kernel *kernel = op.getInterface<train::KernelOpInterface>();
     ASSERT_TRUE(kernel) << op.getStringRef().str();
-    for (unsigned state : {0, 1})
-      for (unsigned operand = 0; operand < 6; ++operand)
+    // Behind the weight and the states: scalars, loss, and the gradient.
+    const unsigned updated = op.getStringRef() == "train.matmul_sgd"
+                                 ? 2
+                                 : kernel->operandArity().single - 2;
+    for (unsigned state = 0; state < kernel->resultArity().single; ++state)
+      for (unsigned operand = 0; operand < 8; ++operand)
         EXPECT_EQ(kernel->sharing(state, operand),
-                  state == operand ? train::Sharing::required
-                                   : train::Sharing::forbidden);
+                  state == operand && state < updated
+                      ? train::Sharing::required
+                      : train::Sharing::forbidden);
   }
-  EXPECT_GE(updates, 2); // sgd, matmul_sgd
+  EXPECT_GE(updates, 3); // sgd, matmul_sgd, adam
   EXPECT_EQ(train::findKernel(&context, "sum")->sharing(0, 0),
             train::Sharing::allowed);
   EXPECT_EQ(train::findKernel(&context, "sum")->sharing(0, 1),

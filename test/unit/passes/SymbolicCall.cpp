@@ -75,23 +75,31 @@ bool Describer::sum() {
   return true;
 }
 
-/// [w, m, scalars, loss, gs...] -> [w, m], element by element.
-bool Describer::sgd() {
+/// How many states an optimizer keeps; 0 if the callee is none.
+static size_t statesOf(StringRef callee) {
+  return llvm::StringSwitch<size_t>(callee)
+      .Cases("sgd", "matmul_sgd", 1)
+      .Case("adam", 2)
+      .Default(0);
+}
+
+/// [w, states..., scalars, loss, gs...] -> [w, states...], element by element.
+bool Describer::update(size_t states) {
   if (llvm::is_contained(ins, nullptr) || llvm::is_contained(outs, nullptr))
     return false;
-  for (const View *view : llvm::concat<const View *const>(
-           outs, ins.take_front(2), ins.drop_front(4)))
+  ArrayRef<const View *> updated = ins.take_front(1 + states),
+                         gradients = ins.drop_front(3 + states);
+  for (const View *view :
+       llvm::concat<const View *const>(outs, updated, gradients))
     if (view->type != ins[0]->type)
       return false;
-  for (const View *view : ins.slice(2, 2))
+  for (const View *view : ins.slice(1 + states, 2))
     llvm::append_range(result.shared, view->cells);
-  for (auto [i, w] : llvm::enumerate(ins[0]->cells)) {
-    result.ins.push_back(w);
-    result.ins.push_back(ins[1]->cells[i]);
-    for (const View *g : ins.drop_front(4))
-      result.ins.push_back(g->cells[i]);
-    result.outs.push_back({outs[0]->cells[i], 1});
-    result.outs.push_back({outs[1]->cells[i], 2});
+  for (size_t i = 0; i < ins[0]->cells.size(); ++i) {
+    for (const View *view : llvm::concat<const View *const>(updated, gradients))
+      result.ins.push_back(view->cells[i]);
+    for (auto [number, out] : llvm::enumerate(outs))
+      result.outs.push_back({out->cells[i], number + 1});
     result.endGroup(12);
   }
   return true;
@@ -103,8 +111,8 @@ bool Describer::describeKnown() {
     return map();
   if (callee == "sum")
     return sum();
-  if (callee == "sgd")
-    return sgd();
+  if (size_t states = statesOf(callee); states && callee != "matmul_sgd")
+    return update(states);
   if (callee == "concat")
     return concat();
   if (callee == "split")
@@ -147,7 +155,7 @@ bool Describer::mayOverwrite(size_t out, size_t in) {
   if (outs[out]->type != ins[in]->type || outs[out]->cells != ins[in]->cells)
     return false;
   return callee == "map" || (callee == "sum" && in == 0) ||
-         ((callee == "sgd" || callee == "matmul_sgd") && out < 2 && in == out);
+         (in == out && out <= statesOf(callee) && statesOf(callee));
 }
 
 bool Describer::overwritesItself() {

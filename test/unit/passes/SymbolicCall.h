@@ -47,7 +47,7 @@ private:
   bool split();
   bool map();
   bool sum();
-  bool sgd();
+  bool update(size_t states);
   void anything(bool torn);
   bool overwritesItself();
   bool mayOverwrite(size_t out, size_t in);

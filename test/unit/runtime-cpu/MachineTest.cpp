@@ -371,7 +371,7 @@ TEST(MachineTest, ReplayIsDeterministic) {
       conv(lane, y, x, w, Tensor{}, params);
       reduce(lane, loss, y, {.axes = {0, 1, 2, 3}, .mean = true});
       conv_grad_weight(lane, dw, Tensor{}, y, x, params);
-      sgd(lane, w, m, w, m, scalars, loss, {dw});
+      sgd(lane, w, m, w, m, scalars, loss, {dw}, {});
     });
     for (int i = 0; i < 5; ++i) {
       bench.machine->run(step);

@@ -43,13 +43,13 @@ Results step(const Case &c, bool fused, bool wantsInput, float loss,
   bench.machine->write(scalars, 0, &s);
   bench.run([&](Lane &lane) {
     if (fused) {
-      matmul_sgd(lane, tw, tm, dx, tw, tm, scalars, guard, dy, x);
+      matmul_sgd(lane, tw, tm, dx, tw, tm, scalars, guard, dy, x, {});
       return;
     }
     if (wantsInput)
       matmul(lane, dx, dy, tw, {}, {});
     matmul(lane, g, dy, x, {}, {.transpose_a = true});
-    sgd(lane, tw, tm, tw, tm, scalars, guard, {g});
+    sgd(lane, tw, tm, tw, tm, scalars, guard, {g}, {});
   });
   return {bench.get(tw), bench.get(tm), wantsInput ? bench.get(dx) : Floats{}};
 }

@@ -1,6 +1,7 @@
-//===- SgdTest.cpp - The optimizer's update ---------------------*- C++ -*-===//
+//===- SgdTest.cpp - SGD's update, and sums ---------------------*- C++ -*-===//
 //
-// Several steps against torch.optim.SGD's formula, and the guard.
+// Several steps against torch.optim.SGD's formula with Nesterov's direction,
+// and sums. What holds for all optimizers is in UpdatesTest.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "Workbench.h"
@@ -35,7 +36,7 @@ TEST_P(SgdTest, FollowsPyTorchOverSteps) {
   Tensor scalars = bench.tensor({64}, DType::u8), loss = bench.tensor({}, {1});
   bench.machine->write(scalars, 0, &s);
   Sequence *step = bench.machine->record("step", [&] {
-    sgd(bench.machine->lane(0), tw, tm, tw, tm, scalars, loss, {tg});
+    sgd(bench.machine->lane(0), tw, tm, tw, tm, scalars, loss, {tg}, {});
   });
 
   Doubles we(w.begin(), w.end()), me(w.size());
@@ -52,35 +53,6 @@ TEST_P(SgdTest, FollowsPyTorchOverSteps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Nesterov, SgdTest, testing::Bool());
-
-// Bit for bit the update by the gradients' sum, over more than one piece of
-// what is summed at once.
-TEST(SgdTest, SumsSeveralGradients) {
-  for (int64_t count : {2, 3, 5}) {
-    Workbench bench;
-    const int64_t n = 5000;
-    Floats w = randomValues(n, 1), m = randomValues(n, 2), total;
-    Tensors gs;
-    for (int64_t i = 0; i < count; ++i) {
-      Floats g = randomValues(n, 10 + i);
-      addTo(total, g);
-      gs.push_back(bench.tensor({n}, g));
-    }
-    StepScalars s;
-    s.lr = s.momentum = 0.5f;
-    Tensor loss = bench.tensor({}, {1}),
-           scalars = bench.tensor({64}, DType::u8);
-    bench.machine->write(scalars, 0, &s);
-    auto update = [&](const Tensors &gradients) {
-      Tensor tw = bench.tensor({n}, w), tm = bench.tensor({n}, m);
-      bench.run([&](Lane &lane) {
-        sgd(lane, tw, tm, tw, tm, scalars, loss, gradients);
-      });
-      return std::pair(bench.get(tw), bench.get(tm));
-    };
-    EXPECT_EQ(update(gs), update({bench.tensor({n}, total)})) << count;
-  }
-}
 
 TEST(SumTest, MayOverwriteItsFirstTerm) {
   const int64_t n = 5000;
@@ -122,23 +94,6 @@ TEST(SumTest, AddsPartsWhereTheyAre) {
     Tensor y = bench.tensor(c.dims, Floats(total.size(), 0.0f));
     bench.run([&](Lane &lane) { sum(lane, y, parts); });
     EXPECT_EQ(bench.get(y), total);
-  }
-}
-
-TEST(SgdTest, NonFiniteLossChangesNothing) {
-  for (float bad : {NAN, INFINITY, -INFINITY}) {
-    Workbench bench;
-    Floats w = randomValues(100, 1), m = randomValues(100, 2);
-    StepScalars s;
-    s.lr = s.momentum = 0.5f;
-    Tensor tw = bench.tensor({100}, w), tm = bench.tensor({100}, m);
-    Tensor tg = bench.tensor({100}, w), loss = bench.tensor({}, {bad});
-    Tensor scalars = bench.tensor({64}, DType::u8);
-    bench.machine->write(scalars, 0, &s);
-    bench.run(
-        [&](Lane &lane) { sgd(lane, tw, tm, tw, tm, scalars, loss, {tg}); });
-    EXPECT_EQ(bench.get(tw), w);
-    EXPECT_EQ(bench.get(tm), m);
   }
 }
 

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 using testing::ElementsAre;
@@ -71,13 +74,75 @@ TEST(Flags, NumbersThatCannotBeCounted) {
 TEST(Flags, FlagsOfOthersAreAnswered) {
   EXPECT_EQ(errorOf([] {
               parseFlags({"--optimizer=adam", "--lr=x", "--batch", "64"},
-                         {{"optimizer", "SGD is the only one"},
-                          {"batch", "was fixed"}});
+                         optimizers().front(),
+                         {{"optimizer", "was chosen"}, {"batch", "was fixed"}});
             }),
-            "--optimizer: SGD is the only one\n"
+            "--optimizer: was chosen\n"
             "--lr=x: expected a number of at least 0\n"
             "--batch: was fixed\n"
             "(--help lists all flags)");
+}
+
+TEST(Flags, EachOptimizerHasItsOwn) {
+  for (const Optimizer &optimizer : optimizers()) {
+    std::string help = flagsHelp(optimizer);
+    EXPECT_THAT(help, HasSubstr("Optimizer (" + optimizer.title + "):"));
+    for (const char *flag : {"momentum", "nesterov", "betas", "eps"}) {
+      bool has = std::find(optimizer.flags.begin(), optimizer.flags.end(),
+                           flag) != optimizer.flags.end();
+      std::string name = std::string("--") + flag;
+      EXPECT_EQ(help.find("  " + name) != std::string::npos, has)
+          << optimizer.name << name;
+      std::string error =
+          errorOf([&] { parseFlags({name + "=x"}, optimizer); });
+      EXPECT_EQ(error.find(optimizer.title +
+                           ", which this program was compiled "
+                           "for, has no such flag; it has --" +
+                           optimizer.flags.front()) == std::string::npos,
+                has)
+          << error;
+    }
+  }
+}
+
+TEST(Flags, DefaultsAreTheOptimizers) {
+  const Optimizer &adamw = optimizerOf("adamw");
+  Flags flags = parseFlags({}, adamw);
+  EXPECT_EQ(flags.options.lr, 1e-3);
+  EXPECT_EQ(flags.options.weightDecay, 1e-2);
+  EXPECT_THAT(rememberedFlags(flags.options, adamw),
+              testing::Contains(testing::Pair("betas", "0.9,0.999")));
+  EXPECT_THAT(errorOf([] { optimizerOf("newton"); }), HasSubstr("by newton"));
+}
+
+TEST(Flags, BetasAreTwoBelowOne) {
+  const Optimizer &adam = optimizerOf("adam");
+  for (const char *betas : {"0.9", "0.9,1", "0.1,0.2,0.3"})
+    EXPECT_THAT(
+        errorOf([&] {
+          checkHyperParameters(
+              adam,
+              parseFlags({std::string("--betas=") + betas}, adam).options);
+        }),
+        HasSubstr("--betas: expected two numbers"))
+        << betas;
+  checkHyperParameters(optimizerOf("sgd"), Options());
+}
+
+// What PyTorch computes once per step, in double precision.
+TEST(Flags, AdamsNumbersAreCorrectedByTheStep) {
+  const Optimizer &adam = optimizerOf("adam");
+  StepScalars s = scalarsOf(adam, adam.defaults, 0.5, 2);
+  EXPECT_EQ(s.step, 2u);
+  EXPECT_EQ(s.lr, 0.5f);
+  EXPECT_EQ(s.one_minus_beta2, 0.001f);
+  EXPECT_EQ(s.bias1, static_cast<float>(1 - 0.9 * 0.9));
+  EXPECT_EQ(s.root_bias2, static_cast<float>(std::sqrt(1 - 0.999 * 0.999)));
+  EXPECT_EQ(s.weight_decay, 0);
+  StepScalars w =
+      scalarsOf(optimizerOf("adamw"), optimizerOf("adamw").defaults, 0.5, 2);
+  EXPECT_EQ(w.weight_decay, 0);
+  EXPECT_EQ(w.decoupled_decay, 0.01f);
 }
 
 TEST(Flags, HelpNamesAllFlagsAndDefaults) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpsCheck.h"
+#include "Updates.h"
 
 #include <cmath>
 
@@ -59,7 +60,7 @@ static void checkMatMulSgd(Bench &bench, int64_t rows, int64_t outputs,
       weight -= s.lr * momentum;
     }
   bench.run([&](rt::Lane &lane) {
-    matmul_sgd(lane, tw, tm, tdx, tw, tm, ts, tl, tdy, tx);
+    matmul_sgd(lane, tw, tm, tdx, tw, tm, ts, tl, tdy, tx, {});
   });
   bench.expect("matmul_sgd: weights", tw, w);
   bench.expect("matmul_sgd: momentum", tm, m);
@@ -67,32 +68,45 @@ static void checkMatMulSgd(Bench &bench, int64_t rows, int64_t outputs,
     bench.expect("matmul_sgd: input's gradient", tdx, dx);
 }
 
-static void checkSgd(Bench &bench, int64_t n, int64_t terms, bool nesterov,
-                     bool finite) {
+/// A parameter's update by one step, with scales of its own.
+static void checkUpdate(Bench &bench, const Update &row, int64_t n,
+                        int64_t terms, bool nesterov, bool finite) {
   bench.clear();
-  Host w = random({n}), m = random({n}), gradient({n});
-  rt::Tensors gs;
+  Host w = random({n}), gradient({n});
+  std::vector<Host> states;
+  rt::Tensors gs, ts;
   for (int64_t t = 0; t < terms; ++t) {
     Host g = random({n});
     for (int64_t i = 0; i < n; ++i)
       gradient.v[i] += g.v[i];
     gs.push_back(bench.input(g));
   }
-  rt::StepScalars s;
-  s.nesterov = nesterov;
-  s.lr = 0.1f;
-  s.momentum = 0.9f;
-  s.weight_decay = 0.01f;
-  Tensor tw = bench.input(w), tm = bench.input(m), ts = bench.scalars(s),
-         tl = bench.input(Host(Dims{}, finite ? 1.0 : NAN));
-  for (int64_t i = 0; finite && i < n; ++i) {
-    double g = gradient.v[i] + s.weight_decay * w.v[i];
-    m.v[i] = s.momentum * m.v[i] + g;
-    w.v[i] -= s.lr * (nesterov ? g + s.momentum * m.v[i] : m.v[i]);
+  for (size_t k = 0; k < row.states; ++k) {
+    states.push_back(random({n}, 0.0, 1.0));
+    ts.push_back(bench.input(states[k]));
   }
-  bench.run([&](rt::Lane &lane) { sgd(lane, tw, tm, tw, tm, ts, tl, gs); });
-  bench.expect("sgd: weights", tw, w);
-  bench.expect("sgd: momentum", tm, m);
+  rt::StepScalars s = stepOfUpdate(nesterov);
+  Tensor tw = bench.input(w), scalars = bench.scalars(s),
+         loss = bench.input(Host(Dims{}, finite ? 1.0 : NAN));
+  const rt::UpdateParams params = {0.5f, 0.25f};
+  s.lr *= params.lr_scale;
+  s.weight_decay *= params.decay_scale;
+  s.decoupled_decay *= params.decay_scale;
+  for (int64_t i = 0; finite && i < n; ++i) {
+    std::vector<double> own;
+    for (const Host &state : states)
+      own.push_back(state.v[i]);
+    row.element(s, gradient.v[i], w.v[i], own.data());
+    for (size_t k = 0; k < row.states; ++k)
+      states[k].v[i] = own[k];
+  }
+  bench.run([&](rt::Lane &lane) {
+    row.append(lane, tw, ts, scalars, loss, gs, params);
+  });
+  const std::string name = row.name;
+  bench.expect(name + ": weights", tw, w);
+  for (size_t k = 0; k < row.states; ++k)
+    bench.expect(name + ": state", ts[k], states[k]);
 }
 
 /// Several tensors in one call, each of its own type and shape.
@@ -119,10 +133,11 @@ void check::checkOptimizer(Bench &bench) {
         checkSum(bench, n, count, parts);
   for (bool wantsInput : {true, false})
     checkMatMulSgd(bench, 9, 37, 51, wantsInput);
-  for (int64_t n : {1024, 37})
-    for (bool nesterov : {false, true})
-      for (bool finite : {true, false})
-        checkSgd(bench, n, 2, nesterov, finite);
+  for (const Update &row : updates())
+    for (int64_t n : {1024, 37})
+      for (bool nesterov : {false, true})
+        for (bool finite : {true, false})
+          checkUpdate(bench, row, n, 2, nesterov, finite);
   checkTransfer(bench, {{4096}});
   checkTransfer(bench, {{4, 90}, {8, 3, 20, 20}, {64}, {}, {7}});
 }
@@ -135,7 +150,9 @@ void check::drawOptimizer(Bench &bench) {
   checkMatMulSgd(bench, rows, outputs, draw(1, 60), parts);
   const bool nesterov = draw(0, 1), finite = draw(0, 3);
   const int64_t terms = draw(1, 6);
-  checkSgd(bench, draw(1, 2000), terms, nesterov, finite);
+  const Update &row =
+      updates()[draw(0, static_cast<int64_t>(updates().size()) - 1)];
+  checkUpdate(bench, row, draw(1, 2000), terms, nesterov, finite);
   std::vector<Dims> shapes(static_cast<size_t>(draw(1, 5)));
   for (Dims &dims : shapes)
     dims = drawDims(0, 5);

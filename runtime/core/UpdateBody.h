@@ -1,0 +1,70 @@
+//===- UpdateBody.h - One parameter element's update ------------*- C++ -*-===//
+//
+// The arithmetic of each optimizer on one element, which both backends share.
+// A body is a struct with the number of its states, and `apply`, which gets the
+// weight, the gradient and the states. Rounded as PyTorch rounds: what it
+// computes in double precision for all elements comes in `scalars`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CORE_UPDATEBODY_H
+#define LWCC_RUNTIME_CORE_UPDATEBODY_H
+
+#include "runtime/core/Math.h"
+#include "runtime/core/Ops.h"
+#include "runtime/core/Scalars.h"
+
+namespace lwcc::rt {
+
+/// Whether the step may change anything: the loss is neither NaN nor infinite.
+LWCC_HD bool isFiniteLoss(float loss) { return loss - loss == 0.0f; }
+
+/// The step's numbers as they are for one parameter.
+LWCC_HD StepScalars scalarsFor(StepScalars s, const UpdateParams &params) {
+  s.lr = s.lr * params.lr_scale;
+  s.weight_decay = s.weight_decay * params.decay_scale;
+  s.decoupled_decay = s.decoupled_decay * params.decay_scale;
+  return s;
+}
+
+/// torch.nn.utils.clip_grad_value_; NaN stays.
+template <typename T>
+LWCC_HD T clipped(const StepScalars &s, const T &gradient) {
+  const T high = T{} + s.clip_value, low = T{} - s.clip_value;
+  T g = gradient > high ? high : gradient;
+  return g < low ? low : g;
+}
+
+/// torch.optim.SGD with dampening 0. The momentum buffer starts at zero: the
+/// first step then leaves the gradient in it, as PyTorch does. T is float, or a
+/// vector of floats.
+struct SgdBody {
+  static constexpr int states = 1;
+  template <typename T>
+  LWCC_HD static void apply(const StepScalars &s, T &w, const T &gradient,
+                            T *state) {
+    T &m = state[0];
+    T g = clipped(s, gradient) + s.weight_decay * w;
+    m = s.momentum * m + g;
+    T direction = s.nesterov ? g + s.momentum * m : m;
+    w = w - s.lr * direction;
+  }
+};
+
+/// torch.optim.Adam and AdamW (Kingma and Ba, 2015; Loshchilov and Hutter,
+/// 2019).
+struct AdamBody {
+  static constexpr int states = 2;
+  LWCC_HD static void apply(const StepScalars &s, float &w, float gradient,
+                            float *state) {
+    float &m = state[0], &v = state[1];
+    w = w * (1.0f - s.lr * s.decoupled_decay);
+    float g = clipped(s, gradient) + s.weight_decay * w;
+    m = m + s.one_minus_beta1 * (g - m);
+    v = s.beta2 * v + s.one_minus_beta2 * g * g;
+    w = w - s.lr / s.bias1 * m / (sqrt(v) / s.root_bias2 + s.eps);
+  }
+};
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CORE_UPDATEBODY_H

@@ -1,0 +1,119 @@
+//===- UpdatesTest.cpp - Every optimizer's update ---------------*- C++ -*-===//
+//
+// All optimizers against plain loops over several steps, with clipped
+// gradients, both kinds of weight decay, and a parameter's own scales.
+//
+//===----------------------------------------------------------------------===//
+#include "../runtime-cuda/ops/Updates.h"
+#include "Workbench.h"
+
+using namespace lwcc::rt;
+using lwcc::check::Update;
+
+namespace {
+
+class UpdatesTest : public testing::TestWithParam<Update> {
+protected:
+  Workbench bench;
+  const Update &row = GetParam();
+
+  /// The tensors of a parameter, and what they start with.
+  struct Parameter {
+    Tensor w;
+    Tensors states;
+  };
+  Parameter parameter(int64_t n, float state = 0.0f) {
+    Parameter p{bench.tensor({n}, randomValues(n, 1)), {}};
+    for (size_t k = 0; k < row.states; ++k)
+      p.states.push_back(bench.tensor({n}, Floats(n, state)));
+    return p;
+  }
+  void run(int steps, const Parameter &p, const StepScalars &s, float loss,
+           const Tensors &gs, const UpdateParams &params = {}) {
+    Tensor scalars = bench.tensor({64}, DType::u8),
+           guard = bench.tensor({}, {loss});
+    bench.machine->write(scalars, 0, &s);
+    Sequence *step = bench.machine->record("step", [&] {
+      row.append(bench.machine->lane(0), p.w, p.states, scalars, guard, gs,
+                 params);
+    });
+    for (int i = 0; i < steps; ++i)
+      bench.machine->run(step);
+  }
+};
+
+TEST_P(UpdatesTest, FollowsPlainLoopsOverSteps) {
+  const int64_t n = 2 * 4096 + 33; // several pieces
+  for (const UpdateParams &params :
+       {UpdateParams{}, UpdateParams{0.5f, 0.25f}}) {
+    Parameter p = parameter(n);
+    Floats w = bench.get(p.w), g = randomValues(n, 2);
+    StepScalars s = lwcc::check::stepOfUpdate(false);
+    run(3, p, s, 1.0f, {bench.tensor({n}, g)}, params);
+    s.lr *= params.lr_scale;
+    s.weight_decay *= params.decay_scale;
+    s.decoupled_decay *= params.decay_scale;
+    std::vector<Doubles> states(row.states, Doubles(n));
+    Doubles expected(w.begin(), w.end());
+    for (int64_t i = 0; i < n; ++i)
+      for (int step = 0; step < 3; ++step) {
+        double own[2] = {};
+        for (size_t k = 0; k < row.states; ++k)
+          own[k] = states[k][i];
+        row.element(s, g[i], expected[i], own);
+        for (size_t k = 0; k < row.states; ++k)
+          states[k][i] = own[k];
+      }
+    expectClose(bench.get(p.w), expected, 2e-6);
+    for (size_t k = 0; k < row.states; ++k)
+      expectClose(bench.get(p.states[k]), states[k], 2e-6);
+  }
+}
+
+// Bit for bit the update by the gradients' sum.
+TEST_P(UpdatesTest, SumsGradientsInTheirOrder) {
+  const int64_t n = 5000;
+  Floats total(n);
+  Tensors gs;
+  for (int64_t i = 0; i < 3; ++i) {
+    Floats g = randomValues(n, 10 + i);
+    for (int64_t k = 0; k < n; ++k)
+      total[k] += g[k];
+    gs.push_back(bench.tensor({n}, g));
+  }
+  const StepScalars s = lwcc::check::stepOfUpdate(true);
+  Parameter several = parameter(n), one = parameter(n);
+  run(1, several, s, 1.0f, gs);
+  run(1, one, s, 1.0f, {bench.tensor({n}, total)});
+  EXPECT_EQ(bench.get(several.w), bench.get(one.w));
+  for (size_t k = 0; k < row.states; ++k)
+    EXPECT_EQ(bench.get(several.states[k]), bench.get(one.states[k]));
+}
+
+TEST_P(UpdatesTest, NonFiniteLossChangesNothing) {
+  for (float bad : {NAN, INFINITY, -INFINITY}) {
+    Parameter p = parameter(100, 0.5f);
+    Floats before = bench.get(p.w);
+    run(1, p, lwcc::check::stepOfUpdate(false), bad,
+        {bench.tensor({100}, randomValues(100, 3))});
+    EXPECT_EQ(bench.get(p.w), before);
+    for (const Tensor &state : p.states)
+      EXPECT_EQ(bench.get(state), Floats(100, 0.5f));
+  }
+}
+
+// NaN is no number that a bound replaces: it shows, as in PyTorch.
+TEST_P(UpdatesTest, NaNIsNotClipped) {
+  Parameter p = parameter(3);
+  run(1, p, lwcc::check::stepOfUpdate(false), 1.0f,
+      {bench.tensor({3}, {0.5f, NAN, 0.5f})});
+  Floats w = bench.get(p.w);
+  EXPECT_TRUE(std::isnan(w[1]));
+  EXPECT_FALSE(std::isnan(w[0]) || std::isnan(w[2]));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UpdatesTest,
+                         testing::ValuesIn(lwcc::check::updates()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace

@@ -1,0 +1,88 @@
+//===- Updates.h - Optimizers, as their papers have them --------*- C++ -*-===//
+//
+// A row per optimizer: the call, and one element's update in double precision,
+// as torch.optim documents it. Read by the checks of both backends.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_TEST_OPS_UPDATES_H
+#define LWCC_TEST_OPS_UPDATES_H
+
+#include "runtime/core/Ops.h"
+#include "runtime/core/Scalars.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace lwcc::check {
+
+struct Update {
+  const char *name;
+  size_t states;
+  /// Calls the runtime's function, with w and the states as its results, too.
+  void (*append)(rt::Lane &lane, const rt::Tensor &w, const rt::Tensors &states,
+                 const rt::Tensor &scalars, const rt::Tensor &loss,
+                 const rt::Tensors &gs, const rt::UpdateParams &params);
+  /// Learning rate and weight decay are those of the parameter already.
+  void (*element)(const rt::StepScalars &s, double g, double &w, double *state);
+};
+
+/// Numbers of a third step that tell all of them apart.
+inline rt::StepScalars stepOfUpdate(bool nesterov) {
+  rt::StepScalars s;
+  s.step = 3;
+  s.nesterov = nesterov;
+  s.lr = 0.1f;
+  s.momentum = 0.9f;
+  s.weight_decay = 0.01f;
+  s.decoupled_decay = 0.02f;
+  s.clip_value = 0.75f;
+  s.beta1 = 0.8f;
+  s.beta2 = 0.95f;
+  s.one_minus_beta1 = 0.2f;
+  s.one_minus_beta2 = 0.05f;
+  s.bias1 = 0.488f;
+  s.root_bias2 = 0.37766f;
+  s.eps = 1e-3f;
+  return s;
+}
+
+inline double clippedGradient(const rt::StepScalars &s, double g) {
+  const double limit = s.clip_value;
+  return std::clamp(g, -limit, limit);
+}
+
+inline const std::vector<Update> &updates() {
+  using namespace rt;
+  static const std::vector<Update> table = {
+      {"sgd", 1,
+       [](Lane &lane, const Tensor &w, const Tensors &s, const Tensor &scalars,
+          const Tensor &loss, const Tensors &gs, const UpdateParams &params) {
+         sgd(lane, w, s[0], w, s[0], scalars, loss, gs, params);
+       },
+       [](const StepScalars &s, double g, double &w, double *state) {
+         const double d = clippedGradient(s, g) + s.weight_decay * w;
+         state[0] = s.momentum * state[0] + d;
+         w -= s.lr * (s.nesterov ? d + s.momentum * state[0] : state[0]);
+       }},
+      {"adam", 2,
+       [](Lane &lane, const Tensor &w, const Tensors &s, const Tensor &scalars,
+          const Tensor &loss, const Tensors &gs, const UpdateParams &params) {
+         adam(lane, w, s[0], s[1], w, s[0], s[1], scalars, loss, gs, params);
+       },
+       [](const StepScalars &s, double g, double &w, double *state) {
+         w -= s.lr * s.decoupled_decay * w;
+         const double d = clippedGradient(s, g) + s.weight_decay * w;
+         state[0] = s.beta1 * state[0] + (1 - s.beta1) * d;
+         state[1] = s.beta2 * state[1] + (1 - s.beta2) * d * d;
+         const double mean = state[0] / s.bias1,
+                      square = state[1] / (s.root_bias2 * s.root_bias2);
+         w -= s.lr * mean / (std::sqrt(square) + s.eps);
+       }},
+  };
+  return table;
+}
+
+} // namespace lwcc::check
+
+#endif // LWCC_TEST_OPS_UPDATES_H
