@@ -645,6 +645,17 @@ def AdamOp : SummingOptimizer<"adam", 2> {
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$v_new);
 }
 
+def RmsPropOp : SummingOptimizer<"rmsprop", 2> {
+  let summary = "RMSprop with momentum, PyTorch's semantics";
+  let description = [{
+    `v` is the average of the gradient's square.
+  }];
+  let arguments = (ins FloatTensor:$w, FloatTensor:$v, FloatTensor:$m, ScalarsTensor:$scalars,
+                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs,
+                       Scale:$decay_scale, Scale:$lr_scale);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$v_new, FloatTensor:$m_new);
+}
+
 def MatMulSgdOp : Optimizer<"matmul_sgd", 1> {
   let summary = "data gradient, weight gradient and update of y = x * transposed w";
   let multiplies = true;

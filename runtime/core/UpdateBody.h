@@ -65,6 +65,20 @@ struct AdamBody {
   }
 };
 
+/// torch.optim.RMSprop (Tieleman and Hinton, 2012), not centered; its alpha is
+/// beta2. The momentum is there also where it is 0.
+struct RmsPropBody {
+  static constexpr int states = 2;
+  LWCC_HD static void apply(const StepScalars &s, float &w, float gradient,
+                            float *state) {
+    float &v = state[0], &m = state[1];
+    float g = clipped(s, gradient) + s.weight_decay * w;
+    v = s.beta2 * v + s.one_minus_beta2 * g * g;
+    m = s.momentum * m + g / (sqrt(v) + s.eps);
+    w = w - s.lr * m;
+  }
+};
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_UPDATEBODY_H

@@ -62,6 +62,8 @@ CASES = [
     Case("adam", 1e-3, True, betas=(0.8, 0.99), eps=1e-2, weight_decay=0.01),
     Case("adamw", 1e-3, False, weight_decay=0.01),
     Case("adamw", 2e-3, True, betas=(0.95, 0.9), eps=1e-2, weight_decay=0.1),
+    Case("rmsprop", 1e-3, False, alpha=0.99, weight_decay=0.01, momentum=0.0),
+    Case("rmsprop", 1e-3, True, alpha=0.9, eps=1e-2, momentum=0.9, weight_decay=0.01),
 ]
 
 

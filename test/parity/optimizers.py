@@ -12,6 +12,7 @@ OPTIMIZERS = {
     "sgd": torch.optim.SGD,
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
+    "rmsprop": torch.optim.RMSprop,
 }
 
 

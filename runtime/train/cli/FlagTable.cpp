@@ -78,6 +78,9 @@ const std::vector<FlagSection> &flagTable() {
             "what the running averages of the gradient and of its square keep "
             "in a step",
             true, 0, 1},
+           {"alpha", "A", &O::alpha,
+            "what the running average of the gradient's square keeps in a step",
+            true, 0, 1},
            {"eps", "X", &O::eps, "added to what gradients are divided by",
             true},
            {"weight-decay", "X", &O::weightDecay, "for all parameters", true},

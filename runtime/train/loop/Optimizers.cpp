@@ -68,6 +68,31 @@ static std::string describeAdam(const Options &o) {
 }
 
 //===----------------------------------------------------------------------===//
+// RMSprop
+//===----------------------------------------------------------------------===//
+
+static Options rmsPropDefaults() {
+  Options o;
+  o.lr = 1e-2;
+  o.alpha = 0.99;
+  o.eps = 1e-8;
+  o.momentum = 0;
+  return o;
+}
+
+static void setRmsProp(const Options &o, int64_t /*step*/, StepScalars &s) {
+  setBetas(0, o.alpha, s);
+  s.eps = static_cast<float>(o.eps);
+  s.momentum = static_cast<float>(o.momentum);
+  s.weight_decay = static_cast<float>(o.weightDecay);
+}
+
+static std::string describeRmsProp(const Options &o) {
+  return format("alpha %g, eps %g, momentum %g, weight decay %g", o.alpha,
+                o.eps, o.momentum, o.weightDecay);
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +116,12 @@ const std::vector<Optimizer> &optimizers() {
        adamDefaults(1e-2),
        setAdamW,
        describeAdam},
+      {"rmsprop",
+       "RMSprop",
+       {"alpha", "eps", "momentum", "weight-decay"},
+       rmsPropDefaults(),
+       setRmsProp,
+       describeRmsProp},
   };
   return table;
 }

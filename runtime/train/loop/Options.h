@@ -49,6 +49,7 @@ struct Options {
   double momentum = 0.9;
   bool nesterov = false;
   std::vector<double> betas;
+  double alpha = 0;
   double eps = 0;
   double clipValue = -1; ///< -1: gradients are not clipped
   double weightDecay = 0;

@@ -80,6 +80,7 @@ static size_t statesOf(StringRef callee) {
   return llvm::StringSwitch<size_t>(callee)
       .Cases("sgd", "matmul_sgd", 1)
       .Case("adam", 2)
+      .Case("rmsprop", 2)
       .Default(0);
 }
 

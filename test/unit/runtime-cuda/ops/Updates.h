@@ -79,6 +79,17 @@ inline const std::vector<Update> &updates() {
                       square = state[1] / (s.root_bias2 * s.root_bias2);
          w -= s.lr * mean / (std::sqrt(square) + s.eps);
        }},
+      {"rmsprop", 2,
+       [](Lane &lane, const Tensor &w, const Tensors &s, const Tensor &scalars,
+          const Tensor &loss, const Tensors &gs, const UpdateParams &params) {
+         rmsprop(lane, w, s[0], s[1], w, s[0], s[1], scalars, loss, gs, params);
+       },
+       [](const StepScalars &s, double g, double &w, double *state) {
+         const double d = clippedGradient(s, g) + s.weight_decay * w;
+         state[0] = s.beta2 * state[0] + (1 - s.beta2) * d * d;
+         state[1] = s.momentum * state[1] + d / (std::sqrt(state[0]) + s.eps);
+         w -= s.lr * state[1];
+       }},
   };
   return table;
 }
