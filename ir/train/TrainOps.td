@@ -656,6 +656,17 @@ def RmsPropOp : SummingOptimizer<"rmsprop", 2> {
   let results = (outs FloatTensor:$w_new, FloatTensor:$v_new, FloatTensor:$m_new);
 }
 
+def AdagradOp : SummingOptimizer<"adagrad", 1> {
+  let summary = "Adagrad, PyTorch's semantics";
+  let description = [{
+    `v` is the sum of the gradient's squares.
+  }];
+  let arguments = (ins FloatTensor:$w, FloatTensor:$v, ScalarsTensor:$scalars,
+                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs,
+                       Scale:$decay_scale, Scale:$lr_scale);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$v_new);
+}
+
 def MatMulSgdOp : Optimizer<"matmul_sgd", 1> {
   let summary = "data gradient, weight gradient and update of y = x * transposed w";
   let multiplies = true;

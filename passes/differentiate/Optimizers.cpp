@@ -30,16 +30,18 @@ static Operation *build(OpBuilder &builder, Location loc,
 static constexpr OptimizerState momentum[] = {{"momentum", 0.0}},
                                 averages[] = {{"exp_avg", 0.0},
                                               {"exp_avg_sq", 0.0}},
-                                squareAndMomentum[] = {
-                                    {"square_avg", 0.0},
-                                    {"momentum_buffer", 0.0}};
+                                squareAndMomentum[] = {{"square_avg", 0.0},
+                                                       {"momentum_buffer",
+                                                        0.0}},
+                                sumOfSquares[] = {{"sum", 0.0}};
 
 ArrayRef<Optimizer> lwcc::train::optimizers() {
   static const Optimizer table[] = {
       {"sgd", momentum, build<SgdOp>},
       {"adam", averages, build<AdamOp>},
       {"adamw", averages, build<AdamOp>},
-      {"rmsprop", squareAndMomentum, build<RmsPropOp>}};
+      {"rmsprop", squareAndMomentum, build<RmsPropOp>},
+      {"adagrad", sumOfSquares, build<AdagradOp>}};
   return table;
 }
 

@@ -311,6 +311,11 @@ void rmsprop(Lane &lane, Tensor w_new, Tensor v_new, Tensor m_new, Tensor w,
              Tensor v, Tensor m, Tensor scalars, Tensor loss, const Tensors &gs,
              const UpdateParams &params);
 
+/// PyTorch's Adagrad: v += g * g; w -= lr * g / (sqrt(v) + eps).
+void adagrad(Lane &lane, Tensor w_new, Tensor v_new, Tensor w, Tensor v,
+             Tensor scalars, Tensor loss, const Tensors &gs,
+             const UpdateParams &params);
+
 /// All that follows y = x * transposed w in the backward pass, with w's only
 /// gradient: dx = dy * w, then sgd on w and m with g = transposed dy * x.
 /// w [n, k], x and dx [rows, k], dy [rows, n], all row-major; dx may be absent.

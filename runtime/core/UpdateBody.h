@@ -79,6 +79,19 @@ struct RmsPropBody {
   }
 };
 
+/// torch.optim.Adagrad (Duchi et al., 2011). What its lr_decay leaves of the
+/// learning rate is lr.
+struct AdagradBody {
+  static constexpr int states = 1;
+  LWCC_HD static void apply(const StepScalars &s, float &w, float gradient,
+                            float *state) {
+    float &v = state[0];
+    float g = clipped(s, gradient) + s.weight_decay * w;
+    v = v + g * g;
+    w = w - s.lr * g / (sqrt(v) + s.eps);
+  }
+};
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_UPDATEBODY_H

@@ -64,6 +64,8 @@ CASES = [
     Case("adamw", 2e-3, True, betas=(0.95, 0.9), eps=1e-2, weight_decay=0.1),
     Case("rmsprop", 1e-3, False, alpha=0.99, weight_decay=0.01, momentum=0.0),
     Case("rmsprop", 1e-3, True, alpha=0.9, eps=1e-2, momentum=0.9, weight_decay=0.01),
+    Case("adagrad", 1e-2, False, weight_decay=0.0),
+    Case("adagrad", 1e-2, True, lr_decay=0.1, eps=1e-2, weight_decay=0.01),
 ]
 
 

@@ -13,6 +13,7 @@ OPTIMIZERS = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
 }
 
 

@@ -81,6 +81,8 @@ const std::vector<FlagSection> &flagTable() {
            {"alpha", "A", &O::alpha,
             "what the running average of the gradient's square keeps in a step",
             true, 0, 1},
+           {"lr-decay", "X", &O::lrDecay,
+            "the learning rate is divided by 1 + X * steps before", true},
            {"eps", "X", &O::eps, "added to what gradients are divided by",
             true},
            {"weight-decay", "X", &O::weightDecay, "for all parameters", true},

@@ -93,6 +93,29 @@ static std::string describeRmsProp(const Options &o) {
 }
 
 //===----------------------------------------------------------------------===//
+// Adagrad
+//===----------------------------------------------------------------------===//
+
+static Options adagradDefaults() {
+  Options o;
+  o.lr = 1e-2;
+  o.eps = 1e-10;
+  return o;
+}
+
+static void setAdagrad(const Options &o, int64_t step, StepScalars &s) {
+  const double decay = 1 + static_cast<double>(step - 1) * o.lrDecay;
+  s.lr = static_cast<float>(s.lr / decay);
+  s.eps = static_cast<float>(o.eps);
+  s.weight_decay = static_cast<float>(o.weightDecay);
+}
+
+static std::string describeAdagrad(const Options &o) {
+  return format("lr decay %g, eps %g, weight decay %g", o.lrDecay, o.eps,
+                o.weightDecay);
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -122,6 +145,12 @@ const std::vector<Optimizer> &optimizers() {
        rmsPropDefaults(),
        setRmsProp,
        describeRmsProp},
+      {"adagrad",
+       "Adagrad",
+       {"lr-decay", "eps", "weight-decay"},
+       adagradDefaults(),
+       setAdagrad,
+       describeAdagrad},
   };
   return table;
 }

@@ -50,6 +50,7 @@ struct Options {
   bool nesterov = false;
   std::vector<double> betas;
   double alpha = 0;
+  double lrDecay = 0;
   double eps = 0;
   double clipValue = -1; ///< -1: gradients are not clipped
   double weightDecay = 0;

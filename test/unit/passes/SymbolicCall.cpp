@@ -81,6 +81,7 @@ static size_t statesOf(StringRef callee) {
       .Cases("sgd", "matmul_sgd", 1)
       .Case("adam", 2)
       .Case("rmsprop", 2)
+      .Case("adagrad", 1)
       .Default(0);
 }
 

@@ -90,6 +90,16 @@ inline const std::vector<Update> &updates() {
          state[1] = s.momentum * state[1] + d / (std::sqrt(state[0]) + s.eps);
          w -= s.lr * state[1];
        }},
+      {"adagrad", 1,
+       [](Lane &lane, const Tensor &w, const Tensors &s, const Tensor &scalars,
+          const Tensor &loss, const Tensors &gs, const UpdateParams &params) {
+         adagrad(lane, w, s[0], w, s[0], scalars, loss, gs, params);
+       },
+       [](const StepScalars &s, double g, double &w, double *state) {
+         const double d = clippedGradient(s, g) + s.weight_decay * w;
+         state[0] += d * d;
+         w -= s.lr * d / (std::sqrt(state[0]) + s.eps);
+       }},
   };
   return table;
 }
