@@ -667,6 +667,17 @@ def AdagradOp : SummingOptimizer<"adagrad", 1> {
   let results = (outs FloatTensor:$w_new, FloatTensor:$v_new);
 }
 
+def LionOp : SummingOptimizer<"lion", 1> {
+  let summary = "Lion, its authors' semantics";
+  let description = [{
+    `m` is the average of the gradient.
+  }];
+  let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
+                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs,
+                       Scale:$decay_scale, Scale:$lr_scale);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
+}
+
 def MatMulSgdOp : Optimizer<"matmul_sgd", 1> {
   let summary = "data gradient, weight gradient and update of y = x * transposed w";
   let multiplies = true;

@@ -33,7 +33,8 @@ static constexpr OptimizerState momentum[] = {{"momentum", 0.0}},
                                 squareAndMomentum[] = {{"square_avg", 0.0},
                                                        {"momentum_buffer",
                                                         0.0}},
-                                sumOfSquares[] = {{"sum", 0.0}};
+                                sumOfSquares[] = {{"sum", 0.0}},
+                                average[] = {{"exp_avg", 0.0}};
 
 ArrayRef<Optimizer> lwcc::train::optimizers() {
   static const Optimizer table[] = {
@@ -41,7 +42,8 @@ ArrayRef<Optimizer> lwcc::train::optimizers() {
       {"adam", averages, build<AdamOp>},
       {"adamw", averages, build<AdamOp>},
       {"rmsprop", squareAndMomentum, build<RmsPropOp>},
-      {"adagrad", sumOfSquares, build<AdagradOp>}};
+      {"adagrad", sumOfSquares, build<AdagradOp>},
+      {"lion", average, build<LionOp>}};
   return table;
 }
 

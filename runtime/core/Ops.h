@@ -316,6 +316,13 @@ void adagrad(Lane &lane, Tensor w_new, Tensor v_new, Tensor w, Tensor v,
              Tensor scalars, Tensor loss, const Tensors &gs,
              const UpdateParams &params);
 
+/// Lion: w *= 1 - lr * decoupled_decay;
+/// w -= lr * sign(beta1 * m + one_minus_beta1 * g);
+/// m = beta2 * m + one_minus_beta2 * g.
+void lion(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
+          Tensor scalars, Tensor loss, const Tensors &gs,
+          const UpdateParams &params);
+
 /// All that follows y = x * transposed w in the backward pass, with w's only
 /// gradient: dx = dy * w, then sgd on w and m with g = transposed dy * x.
 /// w [n, k], x and dx [rows, k], dy [rows, n], all row-major; dx may be absent.

@@ -92,6 +92,21 @@ struct AdagradBody {
   }
 };
 
+/// Lion (Chen et al., "Symbolic discovery of optimization algorithms", 2023).
+struct LionBody {
+  static constexpr int states = 1;
+  LWCC_HD static void apply(const StepScalars &s, float &w, float gradient,
+                            float *state) {
+    float &m = state[0];
+    w = w * (1.0f - s.lr * s.decoupled_decay);
+    float g = clipped(s, gradient) + s.weight_decay * w;
+    float u = s.beta1 * m + s.one_minus_beta1 * g;
+    float sign = u > 0.0f ? 1.0f : u < 0.0f ? -1.0f : u; // of 0 and NaN: itself
+    w = w - s.lr * sign;
+    m = s.beta2 * m + s.one_minus_beta2 * g;
+  }
+};
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_UPDATEBODY_H

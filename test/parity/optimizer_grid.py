@@ -66,6 +66,8 @@ CASES = [
     Case("rmsprop", 1e-3, True, alpha=0.9, eps=1e-2, momentum=0.9, weight_decay=0.01),
     Case("adagrad", 1e-2, False, weight_decay=0.0),
     Case("adagrad", 1e-2, True, lr_decay=0.1, eps=1e-2, weight_decay=0.01),
+    Case("lion", 1e-4, False, betas=(0.9, 0.99), weight_decay=0.0),
+    Case("lion", 2e-4, False, betas=(0.95, 0.9), weight_decay=0.1),
 ]
 
 

@@ -8,12 +8,33 @@ import re
 
 import torch
 
+
+class Lion(torch.optim.Optimizer):
+    """Chen et al., "Symbolic discovery of optimization algorithms", 2023, program 1."""
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(parameters,
+                         {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            lr, (beta1, beta2) = group["lr"], group["betas"]
+            for w in group["params"]:
+                state = self.state[w]
+                m = state.setdefault("exp_avg", torch.zeros_like(w))
+                w.mul_(1 - lr * group["weight_decay"])
+                w.add_(torch.sign(m * beta1 + w.grad * (1 - beta1)), alpha=-lr)
+                m.mul_(beta2).add_(w.grad, alpha=1 - beta2)
+
+
 OPTIMIZERS = {
     "sgd": torch.optim.SGD,
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
+    "lion": Lion,
 }
 
 

@@ -42,10 +42,10 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> optimizer{
       "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),
-      llvm::cl::desc("Who updates the parameters: sgd, adam, adamw, rmsprop or "
-                     "adagrad (default: "
-                     "sgd); --lr and its other hyper-parameters are flags of "
-                     "the trainer"),
+      llvm::cl::desc("Who updates the parameters: sgd, adam, adamw, rmsprop, "
+                     "adagrad or lion "
+                     "(default: sgd); --lr and its other hyper-parameters are "
+                     "flags of the trainer"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> precision{
       "precision", llvm::cl::init("fp32"), llvm::cl::value_desc("fp32|tf32"),

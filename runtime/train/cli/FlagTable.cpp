@@ -75,8 +75,8 @@ const std::vector<FlagSection> &flagTable() {
            {"momentum", "X", &O::momentum, "of the steps", true},
            {"nesterov", nullptr, &O::nesterov, "Nesterov momentum", true},
            {"betas", "A,B", &O::betas,
-            "what the running averages of the gradient and of its square keep "
-            "in a step",
+            "what running averages keep in a step: Adam's of the gradient and "
+            "of its square, Lion's in the update and in its state",
             true, 0, 1},
            {"alpha", "A", &O::alpha,
             "what the running average of the gradient's square keeps in a step",

@@ -116,6 +116,27 @@ static std::string describeAdagrad(const Options &o) {
 }
 
 //===----------------------------------------------------------------------===//
+// Lion
+//===----------------------------------------------------------------------===//
+
+static Options lionDefaults() {
+  Options o;
+  o.lr = 1e-4;
+  o.betas = {0.9, 0.99};
+  return o;
+}
+
+static void setLion(const Options &o, int64_t /*step*/, StepScalars &s) {
+  setBetas(o.betas[0], o.betas[1], s);
+  s.decoupled_decay = static_cast<float>(o.weightDecay);
+}
+
+static std::string describeLion(const Options &o) {
+  return format("betas %g and %g, weight decay %g", o.betas[0], o.betas[1],
+                o.weightDecay);
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -151,6 +172,12 @@ const std::vector<Optimizer> &optimizers() {
        adagradDefaults(),
        setAdagrad,
        describeAdagrad},
+      {"lion",
+       "Lion",
+       {"betas", "weight-decay"},
+       lionDefaults(),
+       setLion,
+       describeLion},
   };
   return table;
 }

@@ -82,6 +82,7 @@ static size_t statesOf(StringRef callee) {
       .Case("adam", 2)
       .Case("rmsprop", 2)
       .Case("adagrad", 1)
+      .Case("lion", 1)
       .Default(0);
 }
 

@@ -100,6 +100,18 @@ inline const std::vector<Update> &updates() {
          state[0] += d * d;
          w -= s.lr * d / (std::sqrt(state[0]) + s.eps);
        }},
+      {"lion", 1,
+       [](Lane &lane, const Tensor &w, const Tensors &s, const Tensor &scalars,
+          const Tensor &loss, const Tensors &gs, const UpdateParams &params) {
+         lion(lane, w, s[0], w, s[0], scalars, loss, gs, params);
+       },
+       [](const StepScalars &s, double g, double &w, double *state) {
+         w -= s.lr * s.decoupled_decay * w;
+         const double d = clippedGradient(s, g) + s.weight_decay * w;
+         const double u = s.beta1 * state[0] + (1 - s.beta1) * d;
+         w -= s.lr * (std::isnan(u) ? u : (u > 0) - (u < 0));
+         state[0] = s.beta2 * state[0] + (1 - s.beta2) * d;
+       }},
   };
   return table;
 }
