@@ -18,6 +18,23 @@ class LwccPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
 // differentiate/: imported -> differentiated
 //===----------------------------------------------------------------------===//
 
+def ParameterGroups : LwccPass<"train-parameter-groups"> {
+  let summary = "freezes parameters, and scales others' learning rate and weight decay";
+  let description = [{
+    A parameter belongs to the first group whose regular expression is found in
+    its name. `train.lr_scale` and `train.decay_scale` are the factors, until
+    train-autodiff hands them to the update.
+  }];
+  let options = [
+    ListOption<"freeze", "freeze", "std::string",
+               "regular expressions of parameters that are not trained">,
+    ListOption<"groups", "groups", "std::string",
+               "REGEX:lr-scale=X,weight-decay-scale=Y">,
+    ListOption<"noDecay", "no-decay", "std::string",
+               "kinds of parameters without weight decay: bias, norm">
+  ];
+}
+
 def AddLoss : LwccPass<"train-add-loss"> {
   let summary = "gives @model a loss and the accuracy counts";
   let description = [{

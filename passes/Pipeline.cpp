@@ -111,7 +111,11 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
   add("imported", {});
   add("differentiated",
       listOf(
-          // The loss first: it is what everything is differentiated against.
+          // What users say of parameters, while layers are still whole.
+          createParameterGroups(
+              {options.freeze, options.groups, options.noDecay}),
+          // The loss before the rest: it is what everything is differentiated
+          // against.
           createAddLoss(),
           // Training and evaluation part here, while batch_norm and dropout
           // are still single ops that know both of their modes.

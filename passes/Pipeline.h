@@ -16,6 +16,9 @@ namespace lwcc {
 struct PipelineOptions {
   std::string stopAfter = "exec"; ///< a form (ir/train/README.md)
   std::string optimizer = "sgd";
+  llvm::SmallVector<std::string> freeze;  ///< regular expressions of parameters
+  llvm::SmallVector<std::string> groups;  ///< as parseGroup reads them
+  llvm::SmallVector<std::string> noDecay; ///< kinds of parameters
   std::string strategy = "single";
   std::string plan;    ///< a file, instead of the strategy
   std::string machine; ///< a built-in name or a file; empty: a default

@@ -221,8 +221,16 @@ private:
       states.push_back(ReadOp::create(builder, loc, parameter.getType(),
                                       written.back().getSymName()));
     }
+    auto takeFactor = [&](StringRef name) {
+      auto factor = parameter->getAttrOfType<FloatAttr>(name);
+      parameter->removeAttr(name);
+      return factor ? factor.getValue().convertToFloat() : 1.0f;
+    };
+    const UpdateScales scales = {takeFactor(decayScaleAttr),
+                                 takeFactor(lrScaleAttr)};
     Operation *step = optimizer.build(
-        builder, loc, {read.getValue(), gradient, states, scalars, loss, {}});
+        builder, loc,
+        {read.getValue(), gradient, states, scalars, loss, scales});
     for (auto [target, value] : llvm::zip_equal(written, step->getResults()))
       WriteOp::create(builder, loc, target.getSymName(), value);
     for (Operation *op : recorder.created)

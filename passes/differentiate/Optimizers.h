@@ -24,6 +24,10 @@ struct OptimizerState {
 struct UpdateScales {
   float decay = 1, lr = 1;
 };
+/// The same as discardable attributes of a parameter, f32, between
+/// train-parameter-groups and train-autodiff; absent: 1.
+inline constexpr llvm::StringLiteral decayScaleAttr = "train.decay_scale";
+inline constexpr llvm::StringLiteral lrScaleAttr = "train.lr_scale";
 
 /// The values that every update reads.
 struct UpdateInputs {

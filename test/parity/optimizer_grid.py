@@ -68,6 +68,12 @@ CASES = [
     Case("adagrad", 1e-2, True, lr_decay=0.1, eps=1e-2, weight_decay=0.01),
     Case("lion", 1e-4, False, betas=(0.9, 0.99), weight_decay=0.0),
     Case("lion", 2e-4, False, betas=(0.95, 0.9), weight_decay=0.1),
+    Case("sgd", 1e-3, True, ["--freeze=conv1", "--no-decay=bias"],
+         [("conv1", 0.0, 0.0), ("bias$", 1.0, 0.0)], momentum=0.9, weight_decay=0.1),
+    Case("adamw", 1e-3, True, ["--group=fc.:lr-scale=0.1,weight-decay-scale=2",
+                               "--group=fc1:lr-scale=9", "--no-decay=bias,norm"],
+         [("fc.[.]bias", 0.1, 0.0), ("fc", 0.1, 2.0), ("bias$", 1.0, 0.0)],
+         eps=1e-2, weight_decay=0.1),
 ]
 
 

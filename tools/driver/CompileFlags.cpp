@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Pipeline.h"
-#include "passes/differentiate/Optimizers.h"
+#include "passes/differentiate/ParameterGroups.h"
 #include "passes/plan/solve/PipelineOrder.h"
 #include "passes/plan/solve/Solvers.h"
 #include "runtime/core/CheckedMath.h"
@@ -92,6 +92,17 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
       names += (names.empty() ? "" : ", ") + row.name.str();
     fail("--optimizer=" + optimizer + ": expected " + names);
   }
+  for (const std::string &pattern : freeze)
+    if (std::string mistake = train::mistakeOf(pattern); !mistake.empty())
+      fail("--freeze=" + pattern + ": " + mistake);
+  for (const std::string &text : groups) {
+    train::ParameterGroup group;
+    if (std::string mistake = train::parseGroup(text, group); !mistake.empty())
+      fail("--group=" + text + ": " + mistake);
+  }
+  for (const std::string &kind : noDecay)
+    if (!train::isParameterKind(kind))
+      fail("--no-decay=" + kind + ": expected bias, norm, or both");
   if (!plan::findSolver(strategy)) {
     std::string names;
     for (const plan::Solver &row : plan::solvers())

@@ -191,6 +191,9 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   PipelineOptions options;
   options.stopAfter = flags.stopAfter;
   options.optimizer = flags.optimizer;
+  options.freeze.assign(flags.freeze.begin(), flags.freeze.end());
+  options.groups.assign(flags.groups.begin(), flags.groups.end());
+  options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());
   options.gpus = flags.gpus;
   options.group = flags.group;
   if (flags.gpus > 1)

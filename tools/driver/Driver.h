@@ -47,6 +47,25 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "(default: sgd); --lr and its other hyper-parameters are "
                      "flags of the trainer"),
       llvm::cl::cat(category)};
+  llvm::cl::list<std::string> freeze{
+      "freeze", llvm::cl::value_desc("REGEX"),
+      llvm::cl::desc(
+          "Does not train the parameters in whose names it is found; "
+          "may be given several times"),
+      llvm::cl::cat(category)};
+  llvm::cl::list<std::string> groups{
+      "group", llvm::cl::value_desc("REGEX:lr-scale=X,weight-decay-scale=Y"),
+      llvm::cl::desc(
+          "Multiplies --lr and --weight-decay of the trainer for the "
+          "parameters in whose names REGEX is found; the first group "
+          "of several counts"),
+      llvm::cl::cat(category)};
+  llvm::cl::list<std::string> noDecay{
+      "no-decay", llvm::cl::CommaSeparated, llvm::cl::value_desc("bias,norm"),
+      llvm::cl::desc("No weight decay for scale and shift of normalizations "
+                     "(norm), or for all other parameters of one dimension "
+                     "(bias)"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> precision{
       "precision", llvm::cl::init("fp32"), llvm::cl::value_desc("fp32|tf32"),
       llvm::cl::desc("Arithmetic of convolutions and matrix products on a GPU"),

@@ -54,7 +54,7 @@ std::string describeProgram(const Program &program) {
   row("classes", countText(program.classes));
   row("parameters", Tally(program, isWeight).text());
   row("statistics", Tally(program, only(Role::statistic)).text());
-  row("optimizer", Tally(program, only(Role::optimizer)).text());
+  row("optim. state", Tally(program, only(Role::optimizer)).text());
   row("constants", Tally(program, only(Role::constant)).text());
   text += "memory\n";
   const MachineSpec &machine = program.machine;

@@ -78,7 +78,7 @@ bool Describer::sum() {
 /// How many states an optimizer keeps; 0 if the callee is none.
 static size_t statesOf(StringRef callee) {
   return llvm::StringSwitch<size_t>(callee)
-      .Cases("sgd", "matmul_sgd", 1)
+      .Cases({"sgd", "matmul_sgd"}, 1)
       .Case("adam", 2)
       .Case("rmsprop", 2)
       .Case("adagrad", 1)

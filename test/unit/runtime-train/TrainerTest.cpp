@@ -297,8 +297,9 @@ TEST_F(TrainerTest, FlagsOfTheCompilerSayWhatWasFixed) {
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.err, HasSubstr("--batch: was fixed when the program was "
                                  "compiled (8); lwcc MODEL --batch=N"));
-  EXPECT_THAT(run.err, HasSubstr("--optimizer: was fixed when the program was "
-                                 "compiled (sgd); lwcc MODEL --optimizer=NAME"));
+  EXPECT_THAT(run.err,
+              HasSubstr("--optimizer: was fixed when the program was "
+                        "compiled (sgd); lwcc MODEL --optimizer=NAME"));
   for (const char *flag : {"--gpus: ", "--precision: ", "--loss: ", "--plan: "})
     EXPECT_THAT(run.err, HasSubstr(flag + std::string("was fixed when")));
   EXPECT_THAT(run.err, Not(HasSubstr("unknown flag")));
