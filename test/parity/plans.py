@@ -114,10 +114,18 @@ def run(command, **variables):
     return result.stdout
 
 
-def train(command, folder, name, **variables):
+def random_optimizer(seed):
+    """Compile and trainer flags. A large eps, since a division by a gradient near zero
+    would make a difference in the last place one of a whole step; therefore no Lion."""
+    name = random.Random(f"optimizer {seed}").choice(
+        ["sgd", "sgd", "adam", "adamw", "rmsprop", "adagrad"])
+    return [f"--optimizer={name}"], [] if name == "sgd" else ["--eps=0.1"]
+
+
+def train(command, own, folder, name, **variables):
     log, out = f"{folder}/{name}.jsonl", f"{folder}/{name}"
     run(command + ["--data=synthetic", "--steps=3", "--no-shuffle", "--lr=0.005",
-                   "--weight-decay=1e-3", "--seed=7", "--deterministic",
+                   "--weight-decay=1e-3", "--seed=7", "--deterministic", *own,
                    f"--log={log}", f"--checkpoint-dir={out}",
                    "--checkpoint-every=3"],
         **{"OMP_NUM_THREADS": "2", **variables})
@@ -204,26 +212,27 @@ def check(seed, args, emitted):
     with open(plan, "w") as file:
         json.dump(random_plan(rng, net, batch, devices, of_node), file, indent=1)
     groups = batch
-    flags = [model, f"--batch={batch}"]
+    optimizer, own = random_optimizer(seed)
+    flags = [model, f"--batch={batch}", *optimizer]
     if any(node.op_type == "BatchNormalization" for node in net.nodes):
         groups = random_groups(rng, batch)
         flags += [f"--bn=group:{batch // groups}"] if groups > 1 else []
     try:
-        whole = train(["lwcc-run", *flags, "--"], folder, "whole")
+        whole = train(["lwcc-run", *flags, "--"], own, folder, "whole")
         flags += [f"--gpus={devices}", f"--machine={machine}"]
         pipeline = random_pipeline(rng, batch, groups)
         if rng.random() < 0.25 and pipeline:
             flags += pipeline
         else:
             flags += [f"--plan={plan}"]
-        trained = [train(["lwcc-run", *flags, "--"], folder, "planned")]
+        trained = [train(["lwcc-run", *flags, "--"], own, folder, "planned")]
         if seed - args.first < args.counted:
             check_traffic(flags, folder)
         if emitted:
             program, variables = build(flags, folder, args), {
                 "LWCC_EMULATED_GPUS": str(devices),
                 "LWCC_EMULATION_SEED": str(seed)}
-            trained.append(train([program], folder, "trained", **variables))
+            trained.append(train([program], own, folder, "trained", **variables))
         result = np.max([distance(other, whole) for other in trained], axis=0)
         if not np.all(result <= GOAL):
             raise RuntimeError("distance of losses {:.1e}, of weights {:.1e}"
