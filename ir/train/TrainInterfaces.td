@@ -136,8 +136,8 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
     An optimizer's step of one parameter. Its first operands are the parameter
     and the states that the optimizer keeps for it, of one shape; its results are
     the new values of these, in the same order and in their memory. It is
-    elementwise in them, so that any part may be updated by itself. Sharding,
-    fusion, prices and checkpoints know optimizers by this alone.
+    elementwise in them, so that any part may be updated by itself, unless it
+    says that it needs the whole. Sharding, fusion, prices and checkpoints know optimizers by this alone.
   }];
   let methods = [
     InterfaceMethod<"How many tensors of state it keeps.", "unsigned", "getNumStates">,
@@ -150,6 +150,10 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
       [{ return $_op->getOperand(0); }]>,
     InterfaceMethod<"The parameter, then the states.", "::mlir::OperandRange", "getUpdated", (ins), "",
       [{ return $_op->getOperands().take_front(1 + $_op.getNumStates()); }]>,
+    InterfaceMethod<[{
+      Whether it needs the whole parameter and gradient, for their norms.
+    }],
+    "bool", "needsWhole", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
       Builds the op that is this update and both products of the backward pass
       of y = x * transposed w: the gradient of w, transposed dy * x, and

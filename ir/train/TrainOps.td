@@ -120,6 +120,8 @@ def Following : NativeOpTrait<"FollowingOp"> {
 }
 def Update : DeclareOpInterfaceMethods<UpdateOpInterface>;
 /// One that there is a kernel for which makes the gradient, too.
+/// One that may not be made in parts.
+def UpdateOfWhole : DeclareOpInterfaceMethods<UpdateOpInterface, ["needsWhole"]>;
 def UpdateWithProducts : DeclareOpInterfaceMethods<UpdateOpInterface, ["buildWithProducts"]>;
 def LabelLoss : DeclareOpInterfaceMethods<LabelLossOpInterface>;
 def LabelLossGradient : DeclareOpInterfaceMethods<LabelLossOpInterface, ["getLossGradient"]>;
@@ -676,6 +678,31 @@ def LionOp : SummingOptimizer<"lion", 1> {
                        ScalarTensor:$loss, Variadic<FloatTensor>:$gs,
                        Scale:$decay_scale, Scale:$lr_scale);
   let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
+}
+
+/// By norms of the whole parameter and gradient, which is read twice.
+class NormOptimizer<string mnemonic, int states>
+    : Optimizer<mnemonic, states, [UpdateOfWhole]> {
+  let extraClassDefinition = numStates
+    # "::mlir::MutableOperandRange $cppClass::getGradientTerms() { return getGsMutable(); }\n"
+    # "bool $cppClass::needsWhole() { return true; }\n";
+}
+
+def LarsOp : NormOptimizer<"lars", 1> {
+  let summary = "LARS: SGD with a learning rate by the norms of weight and gradient";
+  let arguments = (ins FloatTensor:$w, FloatTensor:$m, ScalarsTensor:$scalars,
+                       ScalarTensor:$loss, Variadic<FloatTensor>:$gs,
+                       Scale:$decay_scale, Scale:$lr_scale);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$m_new);
+}
+
+def LambOp : NormOptimizer<"lamb", 2> {
+  let summary = "LAMB: Adam with a learning rate by the norms of weight and update";
+  let arguments = (ins FloatTensor:$w, FloatTensor:$m, FloatTensor:$v,
+                       ScalarsTensor:$scalars, ScalarTensor:$loss,
+                       Variadic<FloatTensor>:$gs, Scale:$decay_scale,
+                       Scale:$lr_scale);
+  let results = (outs FloatTensor:$w_new, FloatTensor:$m_new, FloatTensor:$v_new);
 }
 
 def MatMulSgdOp : Optimizer<"matmul_sgd", 1> {

@@ -43,7 +43,9 @@ ArrayRef<Optimizer> lwcc::train::optimizers() {
       {"adamw", averages, build<AdamOp>},
       {"rmsprop", squareAndMomentum, build<RmsPropOp>},
       {"adagrad", sumOfSquares, build<AdagradOp>},
-      {"lion", average, build<LionOp>}};
+      {"lion", average, build<LionOp>},
+      {"lars", momentum, build<LarsOp>},
+      {"lamb", averages, build<LambOp>}};
   return table;
 }
 

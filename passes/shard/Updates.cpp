@@ -11,7 +11,9 @@
 //   its whole copy, which saves the second exchange.
 // - Fewer owners than copies, where the region has too few aligned rows or
 //   parts that cross the network would be small (ownersAcrossNodes): each part
-//   goes to the device that owns the fewest bytes.
+//   goes to the device that owns the fewest bytes. So does a whole parameter,
+//   where the optimizer needs its norm; a device gets a copy of the whole if
+//   none has one.
 //
 // Updates that read from other devices run on the `sync` lanes, beside the
 // computation. Running statistics have no owner: the device that computes them
@@ -86,21 +88,24 @@ static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
 }
 
 /// Makes a device the owner of `part`: of the devices with a copy that is
-/// exactly `region`, the one that owns the fewest bytes. Creates such a copy if
-/// there is none.
+/// exactly `region`, the one that owns the fewest bytes. If there is none, of
+/// the devices with any copy, which gets such a copy.
 Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
                                const Box &part) {
   std::vector<Part> &copies = shared.parameters[parameter];
   auto load = [&](const Part &copy) {
     return shared.ownedBytes[copy.place.getValue().device()];
   };
+  auto isLessLoaded = [&](const Part &a, const Part &b) {
+    return load(a) < load(b);
+  };
   Part *best = nullptr;
   for (Part &copy : copies)
-    if (copy.region == region && (!best || load(copy) < load(*best)))
+    if (copy.region == region && (!best || isLessLoaded(copy, *best)))
       best = &copy;
   if (!best) {
     ReadOp read = reads.lookup(parameter);
-    PlaceAttr place = copies.front().place;
+    PlaceAttr place = llvm::min_element(copies, isLessLoaded)->place;
     copies.push_back(
         {region, place,
          shared.makePart(shared.symbols.lookup<ParameterOp>(parameter), region,
@@ -183,12 +188,19 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
   for (Value result : op->getResults())
     pieces.setCopies(result);
   std::vector<UpdatedPart> updated;
-  for (const Box &region : regionsOf(shared.parameters[weight])) {
+  const bool isWhole = op.needsWhole();
+  for (const Box &region :
+       isWhole ? std::vector<Box>{wholeOf(shapeOf(op.getWeight()))}
+               : regionsOf(shared.parameters[weight])) {
     std::vector<PlaceAttr> holders;
     for (const Part &copy : shared.parameters[weight])
       if (copy.region == region)
         holders.push_back(copy.place);
-    if (isAllReduced(bytesOf(region, op.getWeight().getType()),
+    // Where some hold a part of what is updated whole, its owner sends them
+    // that.
+    const bool allHold = holders.size() == shared.parameters[weight].size();
+    if ((!isWhole || allHold) &&
+        isAllReduced(bytesOf(region, op.getWeight().getType()),
                      holders.size())) {
       for (PlaceAttr place : holders)
         updatePart(op, {region, place, {}});
@@ -196,10 +208,13 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
       continue;
     }
     const int64_t bytes = bytesOf(region, op.getWeight().getType());
-    const bool twoLevel = isTwoLevel(bytes) && onSeveralNodes(holders);
-    std::vector<Box> parts = partsToUpdate(
-        region, op.getWeight().getType(),
-        twoLevel ? ownersAcrossNodes(bytes, holders.size()) : holders.size());
+    const bool twoLevel =
+        !isWhole && isTwoLevel(bytes) && onSeveralNodes(holders);
+    std::vector<Box> parts =
+        partsToUpdate(region, op.getWeight().getType(),
+                      isWhole    ? 1
+                      : twoLevel ? ownersAcrossNodes(bytes, holders.size())
+                                 : holders.size());
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       PlaceAttr owner =

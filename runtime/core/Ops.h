@@ -317,10 +317,26 @@ void adagrad(Lane &lane, Tensor w_new, Tensor v_new, Tensor w, Tensor v,
              const UpdateParams &params);
 
 /// Lion: w *= 1 - lr * decoupled_decay;
-/// w -= lr * sign(beta1 * m + one_minus_beta1 * g);
+/// w -= lr * sign(momentum * m + one_minus_beta1 * g);
 /// m = beta2 * m + one_minus_beta2 * g.
 void lion(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
           Tensor scalars, Tensor loss, const Tensors &gs,
+          const UpdateParams &params);
+
+/// LARS, as timm has it: SGD with the gradient, weight decay included, times
+/// trust = trust_coefficient * |w| / (|g| + |w| * weight_decay + eps), norms of
+/// the whole w and of g without weight decay; 1 where a norm or the weight
+/// decay is 0. gs lie on the lane's device.
+void lars(Lane &lane, Tensor w_new, Tensor m_new, Tensor w, Tensor m,
+          Tensor scalars, Tensor loss, const Tensors &gs,
+          const UpdateParams &params);
+
+/// LAMB, as timm has it: m and v as in adam, of the gradient without weight
+/// decay; u = m / bias1 / (sqrt(v) / root_bias2 + eps) + weight_decay * w;
+/// w -= lr * |w| / |u| * u, without the norms where one of them or the weight
+/// decay is 0. gs lie on the lane's device.
+void lamb(Lane &lane, Tensor w_new, Tensor m_new, Tensor v_new, Tensor w,
+          Tensor m, Tensor v, Tensor scalars, Tensor loss, const Tensors &gs,
           const UpdateParams &params);
 
 /// All that follows y = x * transposed w in the backward pass, with w's only

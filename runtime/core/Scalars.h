@@ -19,13 +19,15 @@ struct StepScalars {
   uint32_t step = 0;     ///< number of this step over all epochs, from 1
   uint32_t nesterov = 0; ///< 0 or 1
   float lr = 0.0f;
+  /// What the running average of the gradient keeps: SGD's momentum, beta1.
   float momentum = 0.0f;
   float weight_decay = 0.0f;    ///< added to the gradient
   float decoupled_decay = 0.0f; ///< taken off the weight (AdamW, Lion)
   float clip_value = std::numeric_limits<float>::infinity(); ///< of gradients
-  /// Of running averages, and one less them as rounded from double precision.
-  float beta1 = 0.0f, beta2 = 0.0f;
+  float beta2 = 0.0f; ///< the same of the gradient's square
+  /// One less momentum and beta2, as rounded from double precision.
   float one_minus_beta1 = 1.0f, one_minus_beta2 = 1.0f;
+  float trust_coefficient = 0.0f; ///< of LARS
   /// Adam's corrections of this step: 1 - beta1^step, root of 1 - beta2^step.
   float bias1 = 1.0f, root_bias2 = 1.0f;
   float eps = 0.0f;

@@ -100,10 +100,67 @@ struct LionBody {
     float &m = state[0];
     w = w * (1.0f - s.lr * s.decoupled_decay);
     float g = clipped(s, gradient) + s.weight_decay * w;
-    float u = s.beta1 * m + s.one_minus_beta1 * g;
+    float u = s.momentum * m + s.one_minus_beta1 * g;
     float sign = u > 0.0f ? 1.0f : u < 0.0f ? -1.0f : u; // of 0 and NaN: itself
     w = w - s.lr * sign;
     m = s.beta2 * m + s.one_minus_beta2 * g;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// By norms of the whole parameter: `prepare` returns the element of the vector
+// whose norm is compared with the weight's; `finish` updates, times `trust`.
+//===----------------------------------------------------------------------===//
+
+/// LARS (You et al., "Large batch training of convolutional networks", 2017),
+/// as timm has it: without weight decay, plain SGD.
+struct LarsBody {
+  static constexpr int states = 1;
+  LWCC_HD static float prepare(const StepScalars &s, float /*w*/,
+                               float gradient, float * /*state*/) {
+    return clipped(s, gradient);
+  }
+  LWCC_HD static float trust(const StepScalars &s, float weight, float vector) {
+    if (s.weight_decay == 0.0f || !(weight > 0.0f && vector > 0.0f))
+      return 1.0f;
+    return s.trust_coefficient * weight /
+           (vector + weight * s.weight_decay + s.eps);
+  }
+  LWCC_HD static void finish(const StepScalars &s, float trust, float &w,
+                             float gradient, float *state) {
+    float &m = state[0];
+    float g = trust * (clipped(s, gradient) + s.weight_decay * w);
+    m = s.momentum * m + g;
+    w = w - s.lr * (s.nesterov ? g + s.momentum * m : m);
+  }
+};
+
+/// LAMB (You et al., "Large batch optimization for deep learning", 2020), as
+/// timm has it, but for its bound of all gradients' norm: without weight decay,
+/// plain Adam.
+struct LambBody {
+  static constexpr int states = 2;
+  LWCC_HD static float direction(const StepScalars &s, float w,
+                                 const float *state) {
+    return state[0] / s.bias1 / (sqrt(state[1]) / s.root_bias2 + s.eps) +
+           s.weight_decay * w;
+  }
+  LWCC_HD static float prepare(const StepScalars &s, float w, float gradient,
+                               float *state) {
+    float &m = state[0], &v = state[1];
+    float g = clipped(s, gradient);
+    m = s.momentum * m + s.one_minus_beta1 * g;
+    v = s.beta2 * v + s.one_minus_beta2 * g * g;
+    return direction(s, w, state);
+  }
+  LWCC_HD static float trust(const StepScalars &s, float weight, float vector) {
+    return s.weight_decay != 0.0f && weight > 0.0f && vector > 0.0f
+               ? weight / vector
+               : 1.0f;
+  }
+  LWCC_HD static void finish(const StepScalars &s, float trust, float &w,
+                             float /*gradient*/, float *state) {
+    w = w - s.lr * (trust * direction(s, w, state));
   }
 };
 

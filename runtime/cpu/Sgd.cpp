@@ -11,6 +11,8 @@
 #include "runtime/cpu/Update.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace lwcc::rt {
 
@@ -95,37 +97,89 @@ void sum(Lane &lane, Tensor y, const Tensors &xs) {
       xs);
 }
 
-void appendUpdate(Lane &lane, const char *name, UpdateRange range, Tensor w,
-                  const Tensors &states, Tensor scalars, Tensor loss,
-                  const Tensors &gs, const UpdateParams &params) {
+/// Calls body(piece, number of elements, w, g, states) for all pieces of a
+/// parameter, with g the gradients' sum.
+template <typename Body>
+static void forEachUpdatedPiece(int threads, const Tensor &w,
+                                const Tensors &states, const Tensors &gs,
+                                const Body &body) {
+  forEachPiece(threads, w.elements(), [&](int64_t begin, int64_t n) {
+    float total[pieceSize];
+    const float *g = gs[0].as<float>() + begin;
+    if (gs.size() > 1) {
+      sumPiece(gs, begin, n, total);
+      g = total;
+    }
+    float *at[maxStates];
+    for (size_t i = 0; i < states.size(); ++i)
+      at[i] = states[i].as<float>() + begin;
+    body(begin / pieceSize, n, w.as<float>() + begin, g, at);
+  });
+}
+
+/// Appends what `run` does with the step's numbers, unless the loss is not
+/// finite.
+template <typename Run>
+static void appendGuarded(CpuLane &on, const char *name, const Tensor &w,
+                          const Tensors &states, const Tensor &scalars,
+                          const Tensor &loss, const Tensors &gs,
+                          const UpdateParams &params, const Run &run) {
   assert(states.size() <= maxStates && "more than an update gets");
   for ([[maybe_unused]] const Tensor &state : states)
     assert(w.stride == state.stride && "different layouts");
   for ([[maybe_unused]] const Tensor &g : gs)
     assert(w.stride == g.stride && "different layouts");
-  CpuLane &on = cpuLane(lane);
   Tensors updated = {w};
   updated.insert(updated.end(), states.begin(), states.end());
   on.append(
       name, updated,
-      [=, threads = on.threads] {
-        if (!isFiniteLoss(*loss.as<float>()))
-          return;
-        const StepScalars s = scalarsFor(*scalars.as<StepScalars>(), params);
-        forEachPiece(threads, w.elements(), [&](int64_t begin, int64_t n) {
-          float total[pieceSize];
-          const float *g = gs[0].as<float>() + begin;
-          if (gs.size() > 1) {
-            sumPiece(gs, begin, n, total);
-            g = total;
-          }
-          float *at[maxStates];
-          for (size_t i = 0; i < states.size(); ++i)
-            at[i] = states[i].as<float>() + begin;
-          range(s, n, w.as<float>() + begin, g, at);
-        });
+      [=] {
+        if (isFiniteLoss(*loss.as<float>()))
+          run(scalarsFor(*scalars.as<StepScalars>(), params));
       },
       gs);
+}
+
+void appendUpdate(Lane &lane, const char *name, UpdateRange range, Tensor w,
+                  const Tensors &states, Tensor scalars, Tensor loss,
+                  const Tensors &gs, const UpdateParams &params) {
+  CpuLane &on = cpuLane(lane);
+  appendGuarded(on, name, w, states, scalars, loss, gs, params,
+                [=, threads = on.threads](const StepScalars &s) {
+                  forEachUpdatedPiece(
+                      threads, w, states, gs,
+                      [&](int64_t, int64_t n, float *at, const float *g,
+                          float *const *state) { range(s, n, at, g, state); });
+                });
+}
+
+void appendUpdate(Lane &lane, const char *name, const NormPasses &passes,
+                  Tensor w, const Tensors &states, Tensor scalars, Tensor loss,
+                  const Tensors &gs, const UpdateParams &params) {
+  CpuLane &on = cpuLane(lane);
+  auto run = [=, threads = on.threads](const StepScalars &s) {
+    // Of each piece, added up in their order: on any number of threads alike.
+    std::vector<std::array<double, 2>> squares((w.elements() + pieceSize - 1) /
+                                               pieceSize);
+    forEachUpdatedPiece(threads, w, states, gs,
+                        [&](int64_t piece, int64_t n, float *at, const float *g,
+                            float *const *state) {
+                          passes.prepare(s, n, at, g, state,
+                                         squares[piece].data());
+                        });
+    double weight = 0, vector = 0;
+    for (const auto &piece : squares) {
+      weight += piece[0];
+      vector += piece[1];
+    }
+    const float trust = passes.trust(s, static_cast<float>(std::sqrt(weight)),
+                                     static_cast<float>(std::sqrt(vector)));
+    forEachUpdatedPiece(
+        threads, w, states, gs,
+        [&](int64_t, int64_t n, float *at, const float *g,
+            float *const *state) { passes.finish(s, trust, n, at, g, state); });
+  };
+  appendGuarded(on, name, w, states, scalars, loss, gs, params, run);
 }
 
 LWCC_CLONES static void sgdRange(const StepScalars &s, int64_t n, float *w,

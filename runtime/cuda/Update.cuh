@@ -9,7 +9,10 @@
 #define LWCC_RUNTIME_CUDA_UPDATE_CUH
 
 #include "runtime/core/UpdateBody.h"
+#include "runtime/cuda/BlockReduce.cuh"
 #include "runtime/cuda/CudaMachine.h"
+
+#include <algorithm>
 
 namespace lwcc::rt::cuda {
 
@@ -130,6 +133,106 @@ void appendUpdate(Lane &base, const char *name, const Tensor &w,
         launchUpdate<Body>(lane, w, states, scalars, loss, gs, params);
       },
       0, gs);
+}
+
+//===----------------------------------------------------------------------===//
+// By norms of the whole parameter
+//===----------------------------------------------------------------------===//
+
+/// First pass: the states, and each block's sums of squares of the weights and
+/// of what is compared with them.
+template <typename Body>
+__global__ void __launch_bounds__(256)
+    prepareUpdate(int64_t items, const float *w,
+                  const __grid_constant__ States<Body::states> states,
+                  const StepScalars *scalars, const UpdateParams params,
+                  const float *loss, const __grid_constant__ Terms gradients,
+                  float *squares) {
+  if (!isFiniteLoss(*loss))
+    return;
+  const StepScalars s = scalarsFor(*scalars, params);
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  float weight = 0, vector = 0;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    float own[Body::states];
+    for (int k = 0; k < Body::states; ++k)
+      own[k] = states.at[k][i];
+    const float wi = w[i];
+    const float u = Body::prepare(s, wi, sumAt<float>(gradients, i), own);
+    for (int k = 0; k < Body::states; ++k)
+      states.at[k][i] = own[k];
+    weight += wi * wi;
+    vector += u * u;
+  }
+  weight = blockReduce(weight, Add());
+  vector = blockReduce(vector, Add());
+  if (threadIdx.x == 0) {
+    squares[2 * blockIdx.x] = weight;
+    squares[2 * blockIdx.x + 1] = vector;
+  }
+}
+
+/// Second pass: each block adds up all sums of the first, of as many blocks, in
+/// their order.
+template <typename Body>
+__global__ void __launch_bounds__(256)
+    finishUpdate(int64_t items, float *w,
+                 const __grid_constant__ States<Body::states> states,
+                 const StepScalars *scalars, const UpdateParams params,
+                 const float *loss, const __grid_constant__ Terms gradients,
+                 const float *squares) {
+  if (!isFiniteLoss(*loss))
+    return;
+  const StepScalars s = scalarsFor(*scalars, params);
+  float weight = 0, vector = 0;
+  for (unsigned block = 0; block < gridDim.x; ++block) {
+    weight += squares[2 * block];
+    vector += squares[2 * block + 1];
+  }
+  const float trust = Body::trust(s, sqrtf(weight), sqrtf(vector));
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < items;
+       i += stride) {
+    float own[Body::states];
+    for (int k = 0; k < Body::states; ++k)
+      own[k] = states.at[k][i];
+    float wi = w[i];
+    Body::finish(s, trust, wi, sumAt<float>(gradients, i), own);
+    w[i] = wi;
+    for (int k = 0; k < Body::states; ++k)
+      states.at[k][i] = own[k];
+  }
+}
+
+/// Appends an update of the whole w, in two passes.
+template <typename Body>
+void appendNormUpdate(Lane &base, const char *name, const Tensor &w,
+                      const std::array<Tensor, Body::states> &states,
+                      const Tensor &scalars, const Tensor &loss,
+                      const Tensors &gs, const UpdateParams &params) {
+  assert(gs.size() <= maxTerms && "the compiler sums more before");
+  CudaLane &lane = cudaLane(base);
+  Tensors updated = {w};
+  updated.insert(updated.end(), states.begin(), states.end());
+  const int64_t items = w.elements();
+  // Every block reads the sums of all.
+  const unsigned blocks = std::min(lane.blocksFor(items, 256), 256u);
+  lane.append(
+      name, updated,
+      [=, &lane] {
+        States<Body::states> at;
+        for (int k = 0; k < Body::states; ++k)
+          at.at[k] = states[k].template as<float>();
+        auto *squares = reinterpret_cast<float *>(lane.workspace());
+        lane.launch(prepareUpdate<Body>, blocks, 256, items,
+                    w.as<const float>(), at, scalars.as<const StepScalars>(),
+                    params, loss.as<const float>(), Terms(gs), squares);
+        lane.launch(finishUpdate<Body>, blocks, 256, items, w.as<float>(), at,
+                    scalars.as<const StepScalars>(), params,
+                    loss.as<const float>(), Terms(gs), squares);
+      },
+      blocks * 2 * int64_t(sizeof(float)), gs);
 }
 
 } // namespace lwcc::rt::cuda

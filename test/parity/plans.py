@@ -118,7 +118,7 @@ def random_optimizer(seed):
     """Compile and trainer flags. A large eps, since a division by a gradient near zero
     would make a difference in the last place one of a whole step; therefore no Lion."""
     name = random.Random(f"optimizer {seed}").choice(
-        ["sgd", "sgd", "adam", "adamw", "rmsprop", "adagrad"])
+        ["sgd", "sgd", "adam", "adamw", "rmsprop", "adagrad", "lars", "lamb"])
     return [f"--optimizer={name}"], [] if name == "sgd" else ["--eps=0.1"]
 
 

@@ -43,9 +43,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> optimizer{
       "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Who updates the parameters: sgd, adam, adamw, rmsprop, "
-                     "adagrad or lion "
-                     "(default: sgd); --lr and its other hyper-parameters are "
-                     "flags of the trainer"),
+                     "adagrad, lion, "
+                     "lars or lamb (default: sgd); --lr and its other "
+                     "hyper-parameters are flags of the trainer"),
       llvm::cl::cat(category)};
   llvm::cl::list<std::string> freeze{
       "freeze", llvm::cl::value_desc("REGEX"),

@@ -83,6 +83,8 @@ const std::vector<FlagSection> &flagTable() {
             true, 0, 1},
            {"lr-decay", "X", &O::lrDecay,
             "the learning rate is divided by 1 + X * steps before", true},
+           {"trust-coeff", "X", &O::trustCoeff,
+            "a gradient's norm is at most X times its parameter's", true},
            {"eps", "X", &O::eps, "added to what gradients are divided by",
             true},
            {"weight-decay", "X", &O::weightDecay, "for all parameters", true},

@@ -13,7 +13,7 @@ namespace lwcc::rt::train {
 /// What is one less an average's weight is rounded once, from double precision,
 /// as PyTorch does it.
 static void setBetas(double beta1, double beta2, StepScalars &s) {
-  s.beta1 = static_cast<float>(beta1);
+  s.momentum = static_cast<float>(beta1);
   s.beta2 = static_cast<float>(beta2);
   s.one_minus_beta1 = static_cast<float>(1 - beta1);
   s.one_minus_beta2 = static_cast<float>(1 - beta2);
@@ -137,6 +137,36 @@ static std::string describeLion(const Options &o) {
 }
 
 //===----------------------------------------------------------------------===//
+// LARS and LAMB, as timm has them
+//===----------------------------------------------------------------------===//
+
+static Options larsDefaults() {
+  Options o;
+  o.lr = 1;
+  o.momentum = 0;
+  o.trustCoeff = 1e-3;
+  o.eps = 1e-8;
+  return o;
+}
+
+static void setLars(const Options &o, int64_t step, StepScalars &s) {
+  setSgd(o, step, s);
+  s.trust_coefficient = static_cast<float>(o.trustCoeff);
+  s.eps = static_cast<float>(o.eps);
+}
+
+static std::string describeLars(const Options &o) {
+  return format("trust coefficient %g, eps %g, %s", o.trustCoeff, o.eps,
+                describeSgd(o).c_str());
+}
+
+static Options lambDefaults() {
+  Options o = adamDefaults(1e-2);
+  o.eps = 1e-6;
+  return o;
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -178,6 +208,18 @@ const std::vector<Optimizer> &optimizers() {
        lionDefaults(),
        setLion,
        describeLion},
+      {"lars",
+       "LARS",
+       {"momentum", "nesterov", "trust-coeff", "eps", "weight-decay"},
+       larsDefaults(),
+       setLars,
+       describeLars},
+      {"lamb",
+       "LAMB",
+       {"betas", "eps", "weight-decay"},
+       lambDefaults(),
+       setAdam,
+       describeAdam},
   };
   return table;
 }

@@ -51,6 +51,7 @@ struct Options {
   std::vector<double> betas;
   double alpha = 0;
   double lrDecay = 0;
+  double trustCoeff = 0;
   double eps = 0;
   double clipValue = -1; ///< -1: gradients are not clipped
   double weightDecay = 0;

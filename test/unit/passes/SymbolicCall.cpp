@@ -83,6 +83,8 @@ static size_t statesOf(StringRef callee) {
       .Case("rmsprop", 2)
       .Case("adagrad", 1)
       .Case("lion", 1)
+      .Case("lars", 1)
+      .Case("lamb", 2)
       .Default(0);
 }
 
@@ -114,7 +116,8 @@ bool Describer::describeKnown() {
     return map();
   if (callee == "sum")
     return sum();
-  if (size_t states = statesOf(callee); states && callee != "matmul_sgd")
+  if (size_t states = statesOf(callee);
+      states && !llvm::is_contained({"matmul_sgd", "lars", "lamb"}, callee))
     return update(states);
   if (callee == "concat")
     return concat();

@@ -55,15 +55,8 @@ TEST_P(UpdatesTest, FollowsPlainLoopsOverSteps) {
     s.decoupled_decay *= params.decay_scale;
     std::vector<Doubles> states(row.states, Doubles(n));
     Doubles expected(w.begin(), w.end());
-    for (int64_t i = 0; i < n; ++i)
-      for (int step = 0; step < 3; ++step) {
-        double own[2] = {};
-        for (size_t k = 0; k < row.states; ++k)
-          own[k] = states[k][i];
-        row.element(s, g[i], expected[i], own);
-        for (size_t k = 0; k < row.states; ++k)
-          states[k][i] = own[k];
-      }
+    for (int step = 0; step < 3; ++step)
+      lwcc::check::stepOf(row, s, {g.begin(), g.end()}, expected, states);
     expectClose(bench.get(p.w), expected, 2e-6);
     for (size_t k = 0; k < row.states; ++k)
       expectClose(bench.get(p.states[k]), states[k], 2e-6);

@@ -92,13 +92,13 @@ static void checkUpdate(Bench &bench, const Update &row, int64_t n,
   s.lr *= params.lr_scale;
   s.weight_decay *= params.decay_scale;
   s.decoupled_decay *= params.decay_scale;
-  for (int64_t i = 0; finite && i < n; ++i) {
-    std::vector<double> own;
+  if (finite) {
+    std::vector<std::vector<double>> values;
     for (const Host &state : states)
-      own.push_back(state.v[i]);
-    row.element(s, gradient.v[i], w.v[i], own.data());
+      values.push_back(state.v);
+    stepOf(row, s, gradient.v, w.v, values);
     for (size_t k = 0; k < row.states; ++k)
-      states[k].v[i] = own[k];
+      states[k].v = values[k];
   }
   bench.run([&](rt::Lane &lane) {
     row.append(lane, tw, ts, scalars, loss, gs, params);
