@@ -13,10 +13,14 @@
 #include "runtime/core/Ops.h"
 #include "runtime/core/Scalars.h"
 
+#include <limits>
+
 namespace lwcc::rt {
 
 /// Whether the step may change anything: the loss is neither NaN nor infinite.
-LWCC_HD bool isFiniteLoss(float loss) { return loss - loss == 0.0f; }
+LWCC_HD bool isFiniteLoss(float loss) {
+  return abs(loss) < std::numeric_limits<float>::infinity();
+}
 
 /// The step's numbers as they are for one parameter.
 LWCC_HD StepScalars scalarsFor(StepScalars s, const UpdateParams &params) {

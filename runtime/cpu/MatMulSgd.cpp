@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace lwcc::rt {
 
@@ -64,7 +65,8 @@ static void pass(const Layer &l, int64_t row, int64_t output, int64_t begin,
   const float *x = l.x + row * l.inputs, *dy = l.dy + row * l.outputs + output;
   float *dx = l.dx ? l.dx + row * l.inputs : nullptr;
   float *w = l.w + output * l.inputs, *m = l.m + output * l.inputs;
-  for (int64_t k = begin; k < end; k += sizeof(T) / sizeof(float)) {
+  constexpr int64_t step = std::is_same_v<T, float> ? 1 : vectorSize;
+  for (int64_t k = begin; k < end; k += step) {
     T weight[Outputs], gradient[Outputs];
     for (int o = 0; o < Outputs; ++o) {
       weight[o] = load<T>(w + o * l.inputs + k);
