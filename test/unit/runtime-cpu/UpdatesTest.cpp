@@ -83,6 +83,27 @@ TEST_P(UpdatesTest, SumsGradientsInTheirOrder) {
     EXPECT_EQ(bench.get(several.states[k]), bench.get(one.states[k]));
 }
 
+// Also not those of norms, which all threads add to.
+TEST_P(UpdatesTest, ThreadsDoNotChangeBits) {
+  const int64_t n = 7 * 4096 + 5;
+  auto weights = [&](int threads) {
+    Workbench own(threads);
+    Tensor w = own.tensor({n}, randomValues(n, 1)),
+           g = own.tensor({n}, randomValues(n, 2)),
+           scalars = own.tensor({64}, DType::u8), loss = own.tensor({}, {1});
+    Tensors states(row.states);
+    for (Tensor &state : states)
+      state = own.tensor({n}, Floats(n, 0.25f));
+    const StepScalars s = lwcc::check::stepOfUpdate(false);
+    own.machine->write(scalars, 0, &s);
+    own.run([&](Lane &lane) {
+      row.append(lane, w, states, scalars, loss, {g}, {});
+    });
+    return own.get(w);
+  };
+  EXPECT_EQ(weights(1), weights(3));
+}
+
 TEST_P(UpdatesTest, NonFiniteLossChangesNothing) {
   for (float bad : {NAN, INFINITY, -INFINITY}) {
     Parameter p = parameter(100, 0.5f);
