@@ -45,4 +45,5 @@ TEST(Corpus, Safetensors) { runAll("safetensors", fuzz::readTensors); }
 TEST(Corpus, Npy) { runAll("npy", fuzz::readNumpy); }
 TEST(Corpus, Idx) { runAll("idx", fuzz::readIdxFile); }
 TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }
+TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

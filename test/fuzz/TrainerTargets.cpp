@@ -8,6 +8,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/train/cli/Flags.h"
 #include "runtime/train/data/Array.h"
+#include "runtime/train/data/Picture.h"
 #include "runtime/train/state/Checkpoint.h"
 #include "runtime/train/state/Safetensors.h"
 #include "test/fuzz/Targets.h"
@@ -108,4 +109,16 @@ int lwcc::fuzz::readIdxGz(const uint8_t *data, size_t size) {
   return run(data, size, [](const BytesAsFile &bytes) {
     touch(readIdx((bytes.folder / "array.gz").string()));
   });
+}
+
+int lwcc::fuzz::readPicture(const uint8_t *data, size_t size) {
+  for (int64_t channels : {1, 3})
+    try {
+      Sample sample;
+      decodePicture({reinterpret_cast<const char *>(data), size}, channels,
+                    sample);
+      touch(sample.data, sample.format.height * sample.format.width * channels);
+    } catch (const Error &) {
+    }
+  return 0;
 }

@@ -98,7 +98,8 @@ class Data:
         labels = np.array(self.labels[first:first + size], dtype=np.int64)
         if images.dim() == 3 and len(self.shape) == 3:
             images = F.interpolate(images[:, None], self.shape[1:],
-                                   mode="bilinear", align_corners=False)
+                                   mode="bilinear", align_corners=False,
+                                   antialias=True)
             images = images.expand(size, *self.shape)
         return (images.reshape(size, *self.shape).contiguous(),
                 torch.from_numpy(labels))

@@ -47,6 +47,17 @@ lwcc_blob_bytes:
                        source.weights.size());
 }
 
+/// What the trainer decodes pictures with: static libraries beside the runtime
+/// that was built with them, so that programs run where they are not.
+static std::vector<std::string> pictureLibraries() {
+  std::vector<std::string> paths;
+  llvm::SmallVector<StringRef> names;
+  StringRef(LWCC_PICTURE_LIBRARIES).split(names, ':', -1, /*KeepEmpty=*/false);
+  for (StringRef name : names)
+    paths.push_back(installation().libraries + "/" + name.str());
+  return paths;
+}
+
 std::vector<std::string> lwcc::defaultArchitectures(Target target) {
   if (target == Target::cpu)
     return {"x86-64-v3"};
@@ -222,8 +233,11 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
           unit, in("weights.o"), std::string("-o"), temporary,
           ours.libraries + "/liblwcc_rt_train.a",
           ours.libraries + "/liblwcc_rt_cuda.a",
-          ours.libraries + "/liblwcc_rt_train.a", "-L" + root + "/lib64",
-          "-L" + root + "/lib", std::string("-lcudnn"),
+          ours.libraries + "/liblwcc_rt_train.a"})
+      command.push_back(flag);
+    llvm::append_range(command, pictureLibraries());
+    for (const std::string &flag :
+         {"-L" + root + "/lib64", "-L" + root + "/lib", std::string("-lcudnn"),
           std::string("-lcublasLt"), std::string("-lz"), std::string("-ldl"),
           std::string("-lpthread"),
           "-Xlinker=-rpath=$ORIGIN:" + root + "/lib64:" + root + "/lib"})
@@ -236,9 +250,12 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
           std::string("-ffp-contract=off"), std::string("-fno-math-errno"),
           std::string("-fno-trapping-math"), unit, in("weights.o"),
           std::string("-o"), temporary, ours.libraries + "/liblwcc_rt_train.a",
-          ours.libraries + "/liblwcc_rt_cpu.a", "-L" + ours.onednn + "/lib",
-          std::string("-ldnnl"), std::string("-fopenmp"), std::string("-lz"),
-          std::string("-lpthread"),
+          ours.libraries + "/liblwcc_rt_cpu.a"})
+      command.push_back(flag);
+    llvm::append_range(command, pictureLibraries());
+    for (const std::string &flag :
+         {"-L" + ours.onednn + "/lib", std::string("-ldnnl"),
+          std::string("-fopenmp"), std::string("-lz"), std::string("-lpthread"),
           "-Wl,-rpath,$ORIGIN:" + ours.onednn + "/lib"})
       command.push_back(flag);
   }

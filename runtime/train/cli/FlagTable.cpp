@@ -13,7 +13,8 @@ const std::vector<FlagSection> &flagTable() {
       {"Data",
        {
            {"data", "DIR", &O::data,
-            "training images: a folder with images.npy (uint8 or float; "
+            "training images: a folder with a folder of pictures (JPEG, PNG, "
+            "WebP, BMP) for each class, or with images.npy (uint8 or float; "
             "[n,h,w,c], [n,c,h,w], [n,h,w] or [n,features]) and labels.npy, or "
             "with MNIST's IDX files; or \"synthetic\""},
            {"val-data", "DIR", &O::valData,
@@ -26,8 +27,23 @@ const std::vector<FlagSection> &flagTable() {
             true, -noLimit},
            {"std", "S[,S..]", &O::std, "what the input is divided by then",
             true, std::numeric_limits<double>::min()},
-           {"workers", "N", &O::workers, "threads that prepare batches", false,
-            1, 256},
+           {"crop-pct", "X", &O::cropPct,
+            "the model sees the centre of an image: this part of its shorter "
+            "side; 0.875 is torchvision's 224 of 256",
+            true, 0.01, 1},
+           {"on-bad-image",
+            "skip|stop",
+            &O::onBadImage,
+            "a picture that cannot be read is named and passed over, or ends "
+            "the training",
+            true,
+            0,
+            noLimit,
+            {"skip", "stop"}},
+           {"workers", "N", &O::workers,
+            "threads that prepare batches; 0: 1, or for pictures one for each "
+            "core, at most 8",
+            false, 0, 256},
        }},
       {"Training",
        {

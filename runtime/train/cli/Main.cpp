@@ -114,13 +114,16 @@ static void resume(const Program &program, Flags &flags, std::string &path,
     std::printf("note: %s in %s\n", difference.c_str(), path.c_str());
 }
 
+/// `classes` are the training's, where they have names.
 static DataSet openChecked(const std::string &place, DataRole role,
-                           const Program &program, const Options &options) {
+                           const Program &program, const Options &options,
+                           std::vector<std::string> classes = {}) {
   // Enough for an epoch that is worth the name, in whole batches.
   int64_t synthetic =
       (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
       program.batch * program.batch;
   ModelInput input = inputOf(program);
+  input.classNames = std::move(classes);
   auto source = openData(place, role, input, synthetic);
   if (role == DataRole::training && source->size() < program.batch)
     throw Error(place + ": holds " + plural(source->size(), "image") +
@@ -136,7 +139,8 @@ static DataSet openChecked(const std::string &place, DataRole role,
          remarksOn(*source, place, program.classes,
                    !options.mean.empty() || !options.std.empty()))
       std::fprintf(stderr, "warning: %s\n", remark.c_str());
-  Transform transform(source->format(), input.dims, options.mean, options.std);
+  Transform transform(source->format(), input.dims, options.mean, options.std,
+                      options.cropPct);
   return {std::move(source), std::move(transform)};
 }
 
@@ -186,8 +190,9 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
       openChecked(options.data, DataRole::training, program, options);
   std::optional<DataSet> validation;
   if (!options.valData.empty())
-    validation.emplace(
-        openChecked(options.valData, DataRole::validation, program, options));
+    validation.emplace(openChecked(options.valData, DataRole::validation,
+                                   program, options,
+                                   data.source->classNames()));
   if (!checkpoint.empty() && state.images != data.source->size())
     std::printf("note: the checkpoint's training had %s, this one has %s; "
                 "the order of the images differs\n",

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <system_error>
 
 namespace lwcc::rt::train {
@@ -71,34 +72,90 @@ void BatchLoader::release(Batch &batch) {
   changed.notify_all();
 }
 
+//===----------------------------------------------------------------------===//
+// Who prepares what
+//===----------------------------------------------------------------------===//
+
+/// The oldest batch that has samples left, or a new one; null if there is
+/// nothing to do. Under the mutex.
+BatchLoader::Draft *BatchLoader::draftToWorkOn() {
+  for (Draft &draft : drafts)
+    if (draft.taken < batchSize)
+      return &draft;
+  // After a failure no batch is begun; those under way come before it.
+  if (free.empty() || !failures.empty())
+    return nullptr;
+  Batch *batch = free.back();
+  free.pop_back();
+  drafts.push_back({batch, toPrepare++});
+  begin(drafts.back());
+  return &drafts.back();
+}
+
+void BatchLoader::begin(Draft &draft) {
+  Batch &batch = *draft.batch;
+  batch.epoch = draft.number / perEpoch;
+  batch.index = draft.number % perEpoch;
+  batch.skipped.clear();
+  Order order = orderOf(batch.epoch);
+  int64_t first = batch.index * batchSize;
+  int64_t count = std::min<int64_t>(batchSize, int64_t(order->size()) - first);
+  batch.images.assign(order->begin() + first, order->begin() + first + count);
+}
+
+/// All samples of the batch are done. Under the mutex.
+void BatchLoader::finish(Draft &draft) {
+  std::vector<SkippedSample> &skipped = draft.batch->skipped;
+  std::sort(skipped.begin(), skipped.end(),
+            [](const auto &a, const auto &b) { return a.image < b.image; });
+  if (draft.problem)
+    failures[draft.number] = draft.problem;
+  else
+    ready[draft.number] = draft.batch;
+  drafts.remove_if([&](const Draft &other) { return &other == &draft; });
+  changed.notify_all();
+}
+
 void BatchLoader::work() {
-  Sample sample;
-  std::vector<float> input(inputElements);
+  // So many samples at a time that taking them costs nothing beside them, and
+  // that no worker is left with a large part of a batch.
+  const int64_t most =
+      std::max<int64_t>(1, batchSize / (4 * int64_t(settings.workers)));
+  Desk desk;
+  desk.input.resize(inputElements);
   std::unique_lock lock(mutex);
   while (true) {
-    // After a failure no batch is begun; those under way come before it.
-    changed.wait(
-        lock, [&] { return stopping || !failures.empty() || !free.empty(); });
-    if (stopping || !failures.empty())
+    Draft *draft = nullptr;
+    changed.wait(lock, [&] { return stopping || (draft = draftToWorkOn()); });
+    if (stopping)
       return;
-    Batch *batch = free.back();
-    free.pop_back();
-    int64_t number = toPrepare++;
+    const int64_t first = draft->taken;
+    const int64_t last = std::min(first + most, batchSize);
+    draft->taken = last;
     lock.unlock();
+    std::vector<SkippedSample> skipped;
     std::exception_ptr problem;
     try {
-      prepare(*batch, number, sample, input);
+      for (int64_t at = first; at < last; ++at)
+        for (SkippedSample &sample : prepare(*draft->batch, at, desk))
+          skipped.push_back(std::move(sample));
     } catch (...) {
       problem = std::current_exception();
     }
     lock.lock();
-    if (problem)
-      failures[number] = problem;
-    else
-      ready[number] = batch;
-    changed.notify_all();
+    if (problem && !draft->problem)
+      draft->problem = problem;
+    std::move(skipped.begin(), skipped.end(),
+              std::back_inserter(draft->batch->skipped));
+    draft->done += last - first;
+    if (draft->done == batchSize)
+      finish(*draft);
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Samples
+//===----------------------------------------------------------------------===//
 
 BatchLoader::Order BatchLoader::orderOf(int64_t epoch) {
   std::lock_guard lock(orderMutex);
@@ -114,29 +171,41 @@ BatchLoader::Order BatchLoader::orderOf(int64_t epoch) {
   return result;
 }
 
-void BatchLoader::prepare(Batch &batch, int64_t number, Sample &sample,
-                          std::vector<float> &input) {
-  batch.epoch = number / perEpoch;
-  batch.index = number % perEpoch;
-  Order order = orderOf(batch.epoch);
-  int64_t first = batch.index * batchSize;
-  int64_t count = std::min<int64_t>(batchSize, int64_t(order->size()) - first);
-  batch.images.assign(order->begin() + first, order->begin() + first + count);
-
-  for (int64_t i = 0; i < count; ++i) {
-    source.read(batch.images[i], sample);
-    transform.apply(sample, {settings.seed, batch.epoch, batch.images[i]},
-                    input.data());
-    batch.input.put(i, input.data());
-    int32_t label = source.label(batch.images[i]);
-    batch.labels.put(i, &label);
+std::vector<SkippedSample> BatchLoader::prepare(Batch &batch, int64_t at,
+                                                Desk &desk) {
+  std::vector<SkippedSample> skipped;
+  int32_t label = -1;
+  bool given = false;
+  if (at < int64_t(batch.images.size())) {
+    const int64_t wanted = batch.images[at], images = source.size();
+    int64_t image = wanted;
+    while (true) {
+      try {
+        source.read(image, desk.sample);
+        label = source.label(image);
+        given = true;
+        break;
+      } catch (const BadSample &bad) {
+        if (!settings.skipBad)
+          throw;
+        skipped.push_back({static_cast<uint32_t>(image), bad.what()});
+        if (settings.evaluation)
+          break;
+        image = (image + 1) % images;
+        if (image == wanted)
+          throw Error("not one image can be read; the first: " +
+                      std::string(bad.what()));
+      }
+    }
+    if (given)
+      transform.apply(desk.sample, {settings.seed, batch.epoch, image},
+                      desk.input.data());
   }
-  std::fill(input.begin(), input.end(), 0.0f);
-  for (int64_t i = count; i < batchSize; ++i) {
-    const int32_t none = -1;
-    batch.input.put(i, input.data());
-    batch.labels.put(i, &none);
-  }
+  if (!given)
+    std::fill(desk.input.begin(), desk.input.end(), 0.0f);
+  batch.input.put(at, desk.input.data());
+  batch.labels.put(at, &label);
+  return skipped;
 }
 
 } // namespace lwcc::rt::train

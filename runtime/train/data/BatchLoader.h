@@ -3,10 +3,16 @@
 // While the devices work on a batch, worker threads prepare the next ones: they
 // read samples, transform them, and put them into pinned memory as the devices
 // store them. Epoch follows epoch without an end, in the order that DataOrder.h
-// decides. The batches do not depend on the number of workers.
+// decides. Workers take the samples of a batch one by one, so that a batch is
+// ready soon and few are in memory. The batches do not depend on the number of
+// workers.
 //
 // In training an incomplete last batch is dropped. In evaluation it is filled
 // up with samples of label -1, which count neither in the loss nor as correct.
+//
+// A sample that cannot be read (BadSample) ends the training, or is passed
+// over: in training the next one in the source that can be read takes its
+// place, in evaluation it gets the label -1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H
@@ -17,21 +23,30 @@
 
 #include <condition_variable>
 #include <exception>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace lwcc::rt::train {
 
+/// A sample that was passed over.
+struct SkippedSample {
+  uint32_t image = 0; ///< its number in the data source
+  std::string reason;
+};
+
 struct Batch {
   Batch(Machine &machine, const Program &program)
       : input(machine, program.input), labels(machine, program.labels) {}
 
-  int64_t epoch = 0;            ///< from 0
-  int64_t index = 0;            ///< of the batch in its epoch, from 0
-  std::vector<uint32_t> images; ///< numbers in the data source
+  int64_t epoch = 0;                  ///< from 0
+  int64_t index = 0;                  ///< of the batch in its epoch, from 0
+  std::vector<uint32_t> images;       ///< numbers in the data source
+  std::vector<SkippedSample> skipped; ///< in the order of the numbers
   StagedTensor input, labels;
 };
 
@@ -41,6 +56,7 @@ public:
     bool evaluation = false;
     bool shuffle = false;
     uint64_t seed = 0;
+    bool skipBad = false; ///< pass over samples that cannot be read
     int workers = 1;
     int slots = 3; ///< batches in memory: being used, ready, being prepared
     int64_t firstEpoch = 0;
@@ -59,12 +75,26 @@ public:
 
 private:
   using Order = std::shared_ptr<const std::vector<uint32_t>>;
-  void work();
-  void stop();
+  /// A batch whose samples are being taken by workers.
+  struct Draft {
+    Batch *batch = nullptr;
+    int64_t number = 0;
+    int64_t taken = 0, done = 0; ///< samples of the batch
+    std::exception_ptr problem = {};
+  };
   /// Memory for a sample as it is read, and for the input that it becomes, is
   /// the worker's.
-  void prepare(Batch &batch, int64_t number, Sample &sample,
-               std::vector<float> &input);
+  struct Desk {
+    Sample sample;
+    std::vector<float> input;
+  };
+  void work();
+  void stop();
+  Draft *draftToWorkOn();
+  void begin(Draft &draft);
+  void finish(Draft &draft);
+  /// Sample `at` of the batch. Returns those that were passed over.
+  std::vector<SkippedSample> prepare(Batch &batch, int64_t at, Desk &desk);
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
@@ -78,6 +108,7 @@ private:
   std::condition_variable changed;
   // Guarded by mutex; batches are numbered from 0 over all epochs.
   std::vector<Batch *> free;
+  std::list<Draft> drafts;
   std::map<int64_t, Batch *> ready;
   int64_t toPrepare, toDeliver;
   bool stopping = false;

@@ -12,7 +12,7 @@ namespace lwcc::rt::train {
 
 ModelInput inputOf(const Program &program) {
   const std::vector<int64_t> &dims = program.input.dims;
-  return {{dims.begin() + 1, dims.end()}, program.classes};
+  return {{dims.begin() + 1, dims.end()}, program.classes, {}};
 }
 
 namespace fs = std::filesystem;
@@ -128,8 +128,12 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
     IdxPair pair = choosePair(folder, pairs, role);
     return makeArraySource(readIdx(pair.images), readIdx(pair.labels), input);
   }
+  if (auto pictures = openPictures(folder, input))
+    return pictures;
   throw Error(folder +
               ": nothing readable here; a data folder holds either\n"
+              "  a folder of pictures (JPEG, PNG, WebP, BMP) for each class, "
+              "or\n"
               "  images.npy and labels.npy (NumPy), or\n"
               "  train-images-idx3-ubyte(.gz) and "
               "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation)");

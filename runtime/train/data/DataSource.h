@@ -10,6 +10,9 @@
 //                                       folder, "train" is for training and
 //                                       "t10k" or "test" for validation
 //
+//   a folder for each class, with     any size; the classes' numbers follow
+//   JPEG, PNG, WebP or BMP files      the order of their names
+//
 // A source gives samples as they are. How they become the model's input is
 // decided by Transform; how a batch lies in memory, by the loader.
 //
@@ -17,6 +20,7 @@
 #ifndef LWCC_RUNTIME_TRAIN_DATA_DATASOURCE_H
 #define LWCC_RUNTIME_TRAIN_DATA_DATASOURCE_H
 
+#include "runtime/core/Error.h"
 #include "runtime/core/Program.h"
 #include "runtime/train/data/Sample.h"
 
@@ -27,17 +31,35 @@
 
 namespace lwcc::rt::train {
 
+/// A sample that its source cannot read; others it can. The message names the
+/// file.
+struct BadSample : Error {
+  using Error::Error;
+};
+
 class DataSource {
 public:
   virtual ~DataSource() = default;
   virtual int64_t size() const = 0;
-  /// Of every sample, known before one is read.
+  /// Of every sample, known before one is read; without a size if each has its
+  /// own.
   virtual SampleFormat format() const = 0;
   virtual int32_t label(int64_t index) const = 0;
   /// Gives the sample as it is, without a copy where it lies in memory. It is
-  /// valid until the next read into it. Any thread may call it.
+  /// valid until the next read into it. Any thread may call it. Throws
+  /// BadSample.
   virtual void read(int64_t index, Sample &sample) const = 0;
   virtual std::string describe() const = 0;
+  /// A sample's file below the data folder, or its number.
+  virtual std::string nameOf(int64_t index) const {
+    return std::to_string(index);
+  }
+  /// By the classes' numbers; empty where they have none.
+  virtual std::vector<std::string> classNames() const { return {}; }
+  /// Whether reading takes so much time that several threads should.
+  virtual bool isDecoded() const { return false; }
+
+  std::string remark; ///< on what was passed over, or ""
 };
 
 enum class DataRole { training, validation };
@@ -46,6 +68,8 @@ enum class DataRole { training, validation };
 struct ModelInput {
   std::vector<int64_t> dims; ///< of one sample, without the batch
   int64_t classes = 0;
+  /// The training's, where a set's classes have names; else empty.
+  std::vector<std::string> classNames;
 };
 
 ModelInput inputOf(const Program &program);
@@ -59,6 +83,11 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
 /// Images and labels that lie in arrays; throws Error where they do not fit.
 std::unique_ptr<DataSource> makeArraySource(Array images, Array labels,
                                             const ModelInput &input);
+
+/// A folder of pictures, each in the folder of its class; null if it holds
+/// none. Throws Error.
+std::unique_ptr<DataSource> openPictures(const std::string &folder,
+                                         const ModelInput &input);
 
 /// `images` of the model's own size, drawn by number: noise around a coarse
 /// pattern per class, so that there is something to learn.

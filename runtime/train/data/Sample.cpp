@@ -11,7 +11,9 @@ namespace lwcc::rt::train {
 std::string SampleFormat::text() const {
   if (!image)
     return plural(channels, "feature");
-  std::string size = std::to_string(height) + "x" + std::to_string(width);
+  std::string size = hasSize()
+                         ? std::to_string(height) + "x" + std::to_string(width)
+                         : "any size";
   return channels == 1 ? size + " grey"
                        : size + " with " + plural(channels, "channel");
 }

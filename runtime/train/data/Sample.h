@@ -31,7 +31,8 @@ enum class SampleLayout {
   pixels  ///< [h, w, c]: channels-last
 };
 
-/// What a sample is: an image, or a plain row of `channels` features.
+/// What a sample is: an image, or a plain row of `channels` features. Of a
+/// source whose images have a size each, height and width are 0.
 struct SampleFormat {
   int64_t channels = 1;
   int64_t height = 1;
@@ -41,9 +42,11 @@ struct SampleFormat {
   SampleLayout layout = SampleLayout::planes;
 
   bool operator==(const SampleFormat &) const = default;
+  bool hasSize() const { return height > 0; }
   int64_t elements() const { return channels * height * width; }
   int64_t bytes() const { return elements() * type.bytes; }
-  /// "28x28 grey", "32x32 with 3 channels", "64 features"
+  /// "28x28 grey", "32x32 with 3 channels", "64 features",
+  /// "any size with 3 channels"
   std::string text() const;
 };
 

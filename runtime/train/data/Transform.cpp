@@ -43,12 +43,16 @@ static std::vector<float> perChannel(const std::vector<double> &values,
 }
 
 Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
-                     std::vector<double> mean, std::vector<double> std)
-    : from(from), to(targetOf(from, dims)) {
-  // A row of numbers has no shape to resize.
-  if (from.image && (from.height != to.height || from.width != to.width)) {
-    rows = tapsOf(from.height, to.height);
-    columns = tapsOf(from.width, to.width);
+                     std::vector<double> mean, std::vector<double> std,
+                     double cropPart)
+    : from(from), to(targetOf(from, dims)),
+      seen(from.image && dims.size() == 3), cropPart(cropPart) {
+  if (seen && from.hasSize()) {
+    View view = centreOf(from.height, from.width);
+    if (!isWhole(view, from)) {
+      rows = AxisTaps(view.rows);
+      columns = AxisTaps(view.columns);
+    }
   }
   // A row of features has one mean and one deviation.
   int64_t channels = to.image ? to.channels : 1;
@@ -58,55 +62,50 @@ Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
   }
 }
 
-std::vector<Transform::Tap> Transform::tapsOf(int64_t in, int64_t out) {
-  float scale = static_cast<float>(in) / static_cast<float>(out);
-  std::vector<Tap> taps(out);
-  for (int64_t i = 0; i < out; ++i) {
-    float source = std::max(0.0f, (i + 0.5f) * scale - 0.5f);
-    int64_t near = std::min(static_cast<int64_t>(source), in - 1);
-    taps[i] = {near, std::min(near + 1, in - 1), source - near};
-  }
-  return taps;
+bool Transform::isWhole(const View &view, const SampleFormat &image) {
+  return view.rows.isWhole(image.height) && view.columns.isWhole(image.width);
 }
 
-void Transform::resize(const Sample &sample, int64_t channel,
-                       float *out) const {
-  // Two rows of the source at a time, as floats; neighbouring rows of the
-  // result read the same ones.
-  const int64_t width = from.width;
-  std::vector<float> upper(width), lower(width);
-  int64_t inUpper = -1, inLower = -1;
-  auto fetch = [&](int64_t row, int64_t &held, std::vector<float> &values) {
-    if (held != row)
-      readChannel(sample, channel, row * width, width, values.data());
-    held = row;
+Transform::View Transform::centreOf(int64_t height, int64_t width) const {
+  // As much as is cut from: timm's floor(size / crop_pct).
+  const auto needed = [&](int64_t size) {
+    return static_cast<int64_t>(std::floor(double(size) / cropPart));
   };
-  for (const Tap &row : rows) {
-    if (inLower == row.near) {
-      std::swap(upper, lower);
-      std::swap(inUpper, inLower);
-    }
-    fetch(row.near, inUpper, upper);
-    fetch(row.next, inLower, lower);
-    for (const Tap &column : columns) {
-      float left = 1.0f - column.far, right = column.far;
-      *out++ =
-          (1.0f - row.far) *
-              (left * upper[column.near] + right * upper[column.next]) +
-          row.far * (left * lower[column.near] + right * lower[column.next]);
-    }
-  }
+  int64_t tall = needed(to.height), wide = needed(to.width);
+  // torchvision's Resize: one side fits, the other is cut to a whole number.
+  if (height * wide <= width * tall)
+    wide = tall * width / height;
+  else
+    tall = wide * height / width;
+  // torchvision's CenterCrop: Python's round, halves to the even number.
+  const auto middle = [](int64_t scaled, int64_t taken) {
+    return static_cast<int64_t>(std::nearbyint(double(scaled - taken) / 2));
+  };
+  return {{0, height, tall, middle(tall, to.height), to.height},
+          {0, width, wide, middle(wide, to.width), to.width}};
 }
 
 void Transform::apply(const Sample &sample, const SampleKey &,
                       float *out) const {
-  assert(sample.format == from && "a source has one format for all samples");
+  assert((!from.hasSize() || sample.format == from) &&
+         "a source has one format for all samples");
   const int64_t plane = to.height * to.width;
-  if (rows.empty())
+  AxisTaps ownRows, ownColumns;
+  const AxisTaps *rowTaps = &rows, *columnTaps = &columns;
+  if (!from.hasSize()) {
+    View view = centreOf(sample.format.height, sample.format.width);
+    if (!isWhole(view, sample.format)) {
+      ownRows = AxisTaps(view.rows);
+      ownColumns = AxisTaps(view.columns);
+    }
+    rowTaps = &ownRows;
+    columnTaps = &ownColumns;
+  }
+  if (rowTaps->outputs() == 0)
     readPlanes(sample, out);
   else
     for (int64_t c = 0; c < from.channels; ++c)
-      resize(sample, c, out + c * plane);
+      resample(sample, c, *rowTaps, *columnTaps, out + c * plane);
   if (repeats())
     for (int64_t c = 1; c < to.channels; ++c)
       std::copy_n(out, plane, out + c * plane);
@@ -120,9 +119,22 @@ void Transform::apply(const Sample &sample, const SampleKey &,
 }
 
 std::string Transform::describe() const {
+  const std::string target = dimsText({to.height, to.width});
   std::string text;
-  if (!rows.empty())
-    text = "resized to " + dimsText({to.height, to.width});
+  if (seen && !from.hasSize()) {
+    View square = centreOf(1, 1);
+    text = "resized to cover " +
+           dimsText({square.rows.scaled, square.columns.scaled}) +
+           ", the centre " + target + " taken";
+  } else if (seen) {
+    View view = centreOf(from.height, from.width);
+    const std::string scaled =
+        dimsText({view.rows.scaled, view.columns.scaled});
+    if (rows.outputs())
+      text = "resized to " + scaled;
+    if (scaled != target)
+      text += ", the centre " + target + " taken";
+  }
   if (repeats())
     text += (text.empty() ? "" : ", ") + std::string("repeated to ") +
             plural(to.channels, "channel");

@@ -1,10 +1,14 @@
 //===- Transform.h - From an image to the model's input ---------*- C++ -*-===//
 //
 // From a sample as its source has it to the floats of the model's input,
-// [c, h, w]: grey to colour (the plane is repeated), bilinear resize to the
-// model's height and width, then (x - mean) / std per channel. Resize is
-// PyTorch's interpolate(mode="bilinear", align_corners=False, antialias=False):
-// source = max(0, (target + 0.5) * in/out - 0.5), clamped at the far edge.
+// [c, h, w]: grey to colour (the plane is repeated), then the part of the image
+// that is seen, in the model's size, then (x - mean) / std per channel.
+//
+// What is seen is torchvision's usual transform for evaluation: Resize and
+// CenterCrop, antialiased (Resample.h). An image is resized, as it is, until it
+// covers the model's height and width divided by `cropPart`; of that the centre
+// is taken. 256 and 224 of torchvision are a part of 0.875; with 1 nothing of
+// the shorter side is lost, and an image of the model's size stays as it is.
 //
 // A model whose input is not [n, c, h, w] takes an image or a row of features
 // with exactly as many numbers, in their order.
@@ -19,6 +23,7 @@
 #define LWCC_RUNTIME_TRAIN_DATA_TRANSFORM_H
 
 #include "runtime/train/data/DataSource.h"
+#include "runtime/train/data/Resample.h"
 
 #include <cstdint>
 #include <string>
@@ -35,10 +40,12 @@ struct SampleKey {
 
 class Transform {
 public:
-  /// `mean` and `std` have no element, one for all channels, or one each.
-  /// Throws Error where an image of this format cannot become the input.
+  /// `from` may leave the size open (SampleFormat::hasSize). `mean` and `std`
+  /// have no element, one for all channels, or one each. Throws Error where an
+  /// image of this format cannot become the input.
   Transform(const SampleFormat &from, const std::vector<int64_t> &to,
-            std::vector<double> mean, std::vector<double> std);
+            std::vector<double> mean, std::vector<double> std,
+            double cropPart = 1);
 
   /// `out` row-major. Any thread may call it.
   void apply(const Sample &sample, const SampleKey &key, float *out) const;
@@ -47,18 +54,19 @@ public:
   std::string describe() const;
 
 private:
-  /// Where an output coordinate reads: near * (1 - far) + next * far.
-  struct Tap {
-    int64_t near, next;
-    float far;
+  /// The part of an image that is seen.
+  struct View {
+    AxisView rows, columns;
   };
-  static std::vector<Tap> tapsOf(int64_t in, int64_t out);
-  void resize(const Sample &sample, int64_t channel, float *out) const;
+  View centreOf(int64_t height, int64_t width) const;
+  static bool isWhole(const View &view, const SampleFormat &image);
   /// Whether one plane stands for all channels.
   bool repeats() const { return from.image && from.channels != to.channels; }
 
   SampleFormat from, to;
-  std::vector<Tap> rows, columns; ///< empty: no resize
+  bool seen; ///< an image that becomes an image
+  double cropPart;
+  AxisTaps rows, columns; ///< of images that all have one size
   std::vector<float> mean, deviation;
 };
 

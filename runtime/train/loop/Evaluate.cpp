@@ -2,6 +2,9 @@
 
 #include "runtime/train/loop/Evaluate.h"
 
+#include <iterator>
+#include <utility>
+
 namespace lwcc::rt::train {
 
 Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
@@ -9,9 +12,14 @@ Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
   Evaluation total;
   auto retire = [&] {
     StepResult result = queue.retire();
-    int64_t images = static_cast<int64_t>(result.batch->images.size());
+    std::vector<SkippedSample> &skipped = result.batch->skipped;
+    int64_t images = static_cast<int64_t>(result.batch->images.size()) -
+                     static_cast<int64_t>(skipped.size());
     total.images += images;
-    total.loss += double(result.loss) * images;
+    if (images > 0) // else the mean over none
+      total.loss += double(result.loss) * images;
+    std::move(skipped.begin(), skipped.end(),
+              std::back_inserter(total.skipped));
     total.top1 += result.top1;
     total.top5 += result.top5;
     loader.release(*result.batch);

@@ -11,13 +11,15 @@
 #include "runtime/train/loop/StepQueue.h"
 
 #include <functional>
+#include <vector>
 
 namespace lwcc::rt::train {
 
 struct Evaluation {
   int64_t images = 0;
   double loss = 0;
-  int64_t top1 = 0, top5 = 0; ///< correct images
+  int64_t top1 = 0, top5 = 0;         ///< correct images
+  std::vector<SkippedSample> skipped; ///< which are not in `images`
 
   double top1Fraction() const { return images ? double(top1) / images : 0; }
   double top5Fraction() const { return images ? double(top5) / images : 0; }

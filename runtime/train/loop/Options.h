@@ -35,7 +35,9 @@ struct Options {
   std::string valData;
   bool noShuffle = false;
   std::vector<double> mean, std;
-  int64_t workers = 1;
+  double cropPct = 1;
+  std::string onBadImage = "skip";
+  int64_t workers = 0; ///< 0: as the data needs
   // Training
   int64_t epochs = -1; ///< -1: as many as `steps` takes, or 1
   int64_t steps = -1;  ///< -1: no limit

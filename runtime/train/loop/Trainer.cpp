@@ -17,6 +17,7 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <thread>
 
 #include <unistd.h>
 
@@ -82,6 +83,16 @@ static Sequence *record(Machine &machine, const char *name,
   return machine.record(name, [&] { body(machine); });
 }
 
+/// Threads that prepare batches of a source, of which `asked` are wanted.
+static int workersFor(const DataSource &source, int64_t asked) {
+  constexpr unsigned most = 8;
+  if (asked > 0)
+    return static_cast<int>(asked);
+  return source.isDecoded()
+             ? std::clamp(std::thread::hardware_concurrency(), 1u, most)
+             : 1;
+}
+
 Trainer::Trainer(Machine &machine, const TrainingTask &task)
     : machine(machine), task(task), program(task.program),
       options(task.options),
@@ -101,15 +112,17 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
   state.epoch = length.firstEpoch;
   state.position = length.firstBatch * program.batch;
   BatchLoader::Settings settings;
-  settings.workers = static_cast<int>(options.workers);
-  settings.slots = StepQueue::depth + settings.workers;
+  settings.skipBad = options.onBadImage == "skip";
+  settings.slots = StepQueue::depth + 1;
   if (task.validation) {
     settings.evaluation = true;
+    settings.workers = workersFor(*task.validation->source, options.workers);
     validationLoader.emplace(machine, program, *task.validation, settings);
     evaluateStep = record(machine, "evaluate", program.evaluate);
   }
   if (state.step < length.steps) {
     settings.evaluation = false;
+    settings.workers = workersFor(*task.data.source, options.workers);
     settings.shuffle = !options.noShuffle;
     settings.seed = options.seed;
     settings.firstEpoch = length.firstEpoch;
@@ -204,6 +217,11 @@ int Trainer::run() {
     progress.line(stop);
     return 128 + signal;
   }
+  if (!skipped.empty())
+    progress.line(plural(int64_t(skipped.size()), "image") +
+                  " could not be read and " +
+                  (skipped.size() == 1 ? "was" : "were") +
+                  " skipped (--on-bad-image=stop ends the training instead)");
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
@@ -273,6 +291,13 @@ void Trainer::writeLog(const JsonObject &record) {
     attempt([&] { log.write(record); });
 }
 
+/// Once for each, however often an epoch comes to it.
+void Trainer::noteSkipped(const std::vector<SkippedSample> &samples) {
+  for (const SkippedSample &sample : samples)
+    if (skipped.insert(sample.reason).second)
+      progress.line("skipped " + sample.reason);
+}
+
 void Trainer::drain() {
   while (!queue.empty())
     finishStep(queue.retire());
@@ -289,6 +314,7 @@ void Trainer::finishStep(const StepResult &result) {
                .add("top1", double(result.top1) / program.batch)
                .add("lr", result.scalars.lr)
                .add("images_per_s", speed));
+  noteSkipped(result.batch->skipped);
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
   if (result.calls)
@@ -336,6 +362,7 @@ void Trainer::validate() {
   progress.pause();
   if (stopping()) // not the whole set
     return;
+  noteSkipped(result.skipped);
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
   std::string text = format("validation: loss %.4f  top-1 %.2f %%", result.loss,

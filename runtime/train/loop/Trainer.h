@@ -34,6 +34,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,7 @@ private:
   void writeLog(const JsonObject &record);
   void trainEpochs();
   void finishStep(const StepResult &result);
+  void noteSkipped(const std::vector<SkippedSample> &samples);
   void drain();
   void saveCheckpointNow();
   void validate();
@@ -104,6 +106,7 @@ private:
   TrainState state; ///< after the last step that was started
   std::string lastCheckpoint;
   int64_t savedStep = -1, validatedStep = -1;
+  std::set<std::string> skipped; ///< why images were, each once
   std::string failure; ///< of the first output that could not be written
 };
 

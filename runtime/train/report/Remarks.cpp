@@ -41,6 +41,8 @@ static std::string remarkOnLabels(const DataSource &source, int64_t columns) {
 }
 
 static std::string remarkOnValues(const DataSource &source) {
+  if (source.format().type.kind == 'u')
+    return ""; // scaled by themselves
   // Enough to know a scale by, and soon read.
   constexpr int64_t sampled = 64;
   int64_t count = std::min(sampled, source.size());
@@ -72,7 +74,8 @@ static std::string remarkOnValues(const DataSource &source) {
 std::vector<std::string> remarksOn(const DataSource &source,
                                    const std::string &place, int64_t classes,
                                    bool scaled) {
-  std::vector<std::string> remarks{remarkOnLabels(source, classes)};
+  std::vector<std::string> remarks{source.remark,
+                                   remarkOnLabels(source, classes)};
   if (!scaled)
     remarks.push_back(remarkOnValues(source));
   std::erase(remarks, "");

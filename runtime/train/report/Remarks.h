@@ -14,9 +14,9 @@
 
 namespace lwcc::rt::train {
 
-/// About training data: labels of one class, far fewer classes than the loss
-/// has columns, values that nobody has scaled. `scaled`: --mean or --std is
-/// given.
+/// About training data: what its source says, labels of one class, far fewer
+/// classes than the loss has columns, values that nobody has scaled. `scaled`:
+/// --mean or --std is given.
 std::vector<std::string> remarksOn(const DataSource &source,
                                    const std::string &place, int64_t classes,
                                    bool scaled);

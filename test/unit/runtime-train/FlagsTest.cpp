@@ -46,13 +46,13 @@ TEST(Flags, NamesTheNearest) {
 
 TEST(Flags, ListsAllMistakes) {
   std::string error =
-      errorFor({"--lr=fast", "train", "--sched=cos", "--workers=0", "--epochs",
+      errorFor({"--lr=fast", "train", "--sched=cos", "--workers=-1", "--epochs",
                 "--bogus", "--std=0", "--seed=-1", "--nesterov=1"});
   EXPECT_THAT(error, HasSubstr("--lr=fast: expected a number of at least 0"));
   EXPECT_THAT(error, HasSubstr("unexpected argument 'train'"));
   EXPECT_THAT(error, HasSubstr("--sched=cos: expected one of constant, step, "
                                "cosine"));
-  EXPECT_THAT(error, HasSubstr("--workers=0: expected a whole number from 1"));
+  EXPECT_THAT(error, HasSubstr("--workers=-1: expected a whole number from 0"));
   EXPECT_THAT(error, HasSubstr("--epochs needs a value"));
   EXPECT_THAT(error, HasSubstr("unknown flag --bogus"));
   EXPECT_THAT(error, HasSubstr("--std=0: expected numbers above 0"));

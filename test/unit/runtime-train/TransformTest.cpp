@@ -38,18 +38,19 @@ TEST(Transform, ResizeUpByTwo) {
               Pointwise(FloatEq(), {0.0f, 0.25f, 0.75f, 1.0f}));
 }
 
-// Outputs lie at source 0.25 and 1.75 for a scale of 1.5.
-TEST(Transform, ResizeDownDoesNotAverage) {
-  EXPECT_THAT(apply({1, 3, 1, true}, {1, 2, 1}, {0, 4, 8}),
-              Pointwise(FloatEq(), {1.0f, 7.0f}));
+// Pillow's resize of [[0, 4, 8, 12]] to a half: each output is a triangle over
+// four pixels, cut off at the border.
+TEST(Transform, ResizeDownAverages) {
+  EXPECT_THAT(apply({1, 2, 4, true}, {1, 1, 2}, {0, 4, 8, 12, 0, 4, 8, 12}),
+              Pointwise(testing::FloatNear(1e-5f), {20 / 7.0f, 64 / 7.0f}));
 }
 
-// torch.nn.functional.interpolate(torch.arange(6.).view(1, 1, 2, 3),
-//   size=(3, 2), mode="bilinear", align_corners=False)
-TEST(Transform, ResizeBothWays) {
+// To cover 3x2, an image of 2x3 becomes 3x4; of that the two columns in the
+// middle are taken.
+TEST(Transform, ResizeKeepsTheShapeAndTakesTheCentre) {
   EXPECT_THAT(apply({1, 2, 3, true}, {1, 3, 2}, {0, 1, 2, 3, 4, 5}),
               Pointwise(testing::FloatNear(1e-6f),
-                        {0.25f, 1.75f, 1.75f, 3.25f, 3.25f, 4.75f}));
+                        {0.625f, 1.375f, 2.125f, 2.875f, 3.625f, 4.375f}));
 }
 
 // Bytes, channels-last, as image libraries write them, give the bits that the
@@ -70,7 +71,7 @@ TEST(Transform, TypeAndLayoutOfASampleDoNotChangeTheInput) {
                         true,     {'u', 1}, SampleLayout::pixels};
   SampleFormat wide = bytes;
   wide.type = {'f', 8};
-  for (std::vector<int64_t> dims :
+  for (const std::vector<int64_t> &dims :
        {std::vector<int64_t>{3, 5, 4}, {3, 9, 7}, {3, 2, 3}}) {
     auto expected = apply({channels, height, width, true}, dims, planes,
                           {0.1, 0.2, 0.3}, {0.5});

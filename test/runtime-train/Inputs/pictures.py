@@ -1,0 +1,101 @@
+"""Pictures of every mode and format that Pillow writes, and what torchvision makes
+of them.
+
+  pictures.py make FOLDER             writes FOLDER/CLASS/NAME
+  pictures.py check FOLDER LISTING OUT CHANNELS HEIGHT WIDTH CROP-PART
+      compares the trainer's inputs with those of Resize and CenterCrop, in the
+      order of ImageFolder
+"""
+import math
+import pathlib
+import sys
+
+import numpy as np
+import torch
+from PIL import Image, ImageOps
+from torchvision import datasets
+from torchvision.transforms import v2
+
+SIZES = [(61, 47), (32, 32), (20, 90), (33, 32), (200, 131), (7, 5)]
+
+
+def scene(random, width, height, channels):
+    """Smooth colours with edges and some noise, as pictures have."""
+    y, x = np.mgrid[0:height, 0:width]
+    planes = []
+    for _ in range(channels):
+        a, b, c = random.uniform(0.02, 0.4, 3)
+        plane = 128 + 90 * np.sin(a * x + b * y + 9 * c) + random.normal(0, 6, (height, width))
+        plane[(x > width / 3) & (y > height / 2)] *= c + 0.3
+        planes.append(plane)
+    return np.clip(np.stack(planes, -1), 0, 255).astype(np.uint8)
+
+
+def make(folder):
+    random = np.random.RandomState(7)
+    for number, (width, height) in enumerate(SIZES):
+        rgb = Image.fromarray(scene(random, width, height, 3))
+        grey = Image.fromarray(scene(random, width, height, 1)[..., 0])
+        alpha = Image.fromarray(scene(random, width, height, 4), "RGBA")
+        deep = Image.fromarray(scene(random, width, height, 1)[..., 0].astype(np.uint16) * 257)
+        files = {
+            "jpeg": {"rgb.jpg": (rgb, {"quality": 90}),
+                     "half.jpeg": (rgb, {"quality": 60, "subsampling": 2}),
+                     "full.JPG": (rgb, {"quality": 95, "subsampling": 0, "progressive": True}),
+                     "grey.jpg": (grey, {}), "cmyk.jpg": (rgb.convert("CMYK"), {})},
+            "png": {"rgb.png": (rgb, {}), "rgba.png": (alpha, {}), "grey.png": (grey, {}),
+                    "la.png": (alpha.convert("LA"), {}), "palette.png": (rgb.quantize(17), {}),
+                    "two.png": (grey.convert("1"), {}), "sixteen.png": (deep, {}),
+                    "clear.png": (rgb.quantize(200), {"transparency": 3}),
+                    "four.png": (rgb.quantize(9), {"bits": 4})},
+            "webp": {"lossy.webp": (rgb, {"quality": 80}), "exact.webp": (rgb, {"lossless": True}),
+                     "alpha.webp": (alpha, {"quality": 80, "exact": True})},
+            "bmp": {"rgb.bmp": (rgb, {}), "grey.bmp": (grey, {}), "palette.bmp": (rgb.quantize(30), {}),
+                    "two.bmp": (grey.convert("1"), {}), "alpha.bmp": (alpha, {})},
+        }
+        for kind, pictures in files.items():
+            (folder / kind / f"size{number}").mkdir(parents=True, exist_ok=True)
+            for name, (picture, options) in pictures.items():
+                picture.save(folder / kind / f"size{number}" / name, **options)
+    picture = Image.fromarray(scene(random, 40, 50, 3))
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        for ending in "jpg", "png", "webp":
+            place = folder / "upright" / f"{orientation}.{ending}"
+            place.parent.mkdir(exist_ok=True)
+            picture.save(place, exif=exif, quality=95)
+
+
+def loaded(path, mode):
+    picture = Image.open(path)
+    if picture.mode.startswith("I"):  # Pillow would clip at 255
+        picture = Image.fromarray((np.asarray(picture).astype(np.uint32) >> 8).astype(np.uint8))
+    return ImageOps.exif_transpose(picture).convert(mode)
+
+
+def check(folder, listing, out, channels, height, width, part):
+    mode = "L" if channels == 1 else "RGB"
+    files = datasets.ImageFolder(folder)
+    expected = [(str(pathlib.Path(path).relative_to(folder)), label) for path, label in files.samples]
+    listed = [line.rsplit(" ", 1) for line in pathlib.Path(listing).read_text().splitlines()]
+    assert [(name, int(label)) for name, label in listed] == expected, "another order than ImageFolder's"
+    ours = np.fromfile(out, np.float32).reshape(len(expected), channels, height, width)
+    assert height == width, "Resize is for squares"
+    resize = v2.Resize(math.floor(height / part))
+    worst = exact = 0
+    for (path, _), values in zip(files.samples, ours):
+        picture = v2.CenterCrop(height)(resize(loaded(path, mode)))
+        theirs = torch.from_numpy(np.array(picture)).reshape(height, width, channels).permute(2, 0, 1).numpy()
+        difference = np.abs(values * 255 - theirs).max()
+        assert difference <= 1.01, f"{path}: differs by {difference} of 255"
+        worst, exact = max(worst, difference), exact + (difference < 1e-3)
+    assert worst > 0, "nothing was resized"
+    print(f"{len(ours)} pictures as torchvision has them")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(pathlib.Path(sys.argv[2]))
+    else:
+        check(sys.argv[2], sys.argv[3], sys.argv[4], *map(int, sys.argv[5:8]), float(sys.argv[8]))

@@ -1,0 +1,48 @@
+//===- ReadData.cpp - What a data folder becomes --------------------------===//
+//
+// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT: the inputs of all
+// samples as floats in OUT, and a line "NAME LABEL" for each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/data/Transform.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+using namespace lwcc::rt;
+using namespace lwcc::rt::train;
+
+int main(int argc, char **argv) {
+  if (argc != 7)
+    return 2;
+  ModelInput input{
+      {std::atoll(argv[2]), std::atoll(argv[3]), std::atoll(argv[4])},
+      1000,
+      {}};
+  try {
+    auto source = openData(argv[1], DataRole::training, input, 0);
+    Transform transform(source->format(), input.dims, {}, {},
+                        std::atof(argv[5]));
+    std::ofstream out(argv[6], std::ios::binary);
+    std::vector<float> values(input.dims[0] * input.dims[1] * input.dims[2]);
+    Sample sample;
+    for (int64_t i = 0; i < source->size(); ++i) {
+      try {
+        source->read(i, sample);
+        transform.apply(sample, {0, 0, i}, values.data());
+      } catch (const BadSample &bad) {
+        std::printf("bad %s\n", bad.what());
+        continue;
+      }
+      out.write(reinterpret_cast<const char *>(values.data()),
+                std::streamsize(values.size() * sizeof(float)));
+      std::printf("%s %d\n", source->nameOf(i).c_str(), source->label(i));
+    }
+    return 0;
+  } catch (const Error &error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
