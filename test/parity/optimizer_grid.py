@@ -56,7 +56,7 @@ class Case:
 
 
 CASES = [
-    Case("sgd", 0.01, True, momentum=0.9, nesterov=True, weight_decay=1e-3),
+    Case("sgd", 1e-3, True, momentum=0.9, nesterov=True, weight_decay=1e-3),
     Case("sgd", 1e-3, True, clip_value=0.01, momentum=0.5, weight_decay=0.0),
     Case("adam", 1e-3, False, weight_decay=0.0),
     Case("adam", 1e-3, True, betas=(0.8, 0.99), eps=1e-2, weight_decay=0.01),
@@ -70,7 +70,7 @@ CASES = [
     Case("lion", 2e-4, False, betas=(0.95, 0.9), weight_decay=0.1),
     Case("lars", 0.03, True, momentum=0.9, nesterov=True, trust_coeff=0.02,
          weight_decay=0.01),
-    Case("lars", 0.1, True, ["--no-decay=bias"], [("bias$", 1.0, 0.0)], momentum=0.5,
+    Case("lars", 0.01, True, ["--no-decay=bias"], [("bias$", 1.0, 0.0)], momentum=0.5,
          weight_decay=0.01),
     Case("lamb", 1e-3, True, eps=1e-2, weight_decay=0.01),
     Case("lamb", 1e-3, False, weight_decay=0.01),
