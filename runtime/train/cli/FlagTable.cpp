@@ -31,6 +31,15 @@ const std::vector<FlagSection> &flagTable() {
             "the model sees the centre of an image: this part of its shorter "
             "side; 0.875 is torchvision's 224 of 256",
             true, 0.01, 1},
+           {"scale", "LOW,HIGH", &O::scale,
+            "training sees random parts of an image, of LOW to HIGH of its "
+            "area; 0.08,1 is torchvision's RandomResizedCrop",
+            true, std::numeric_limits<double>::min(), 1},
+           {"ratio", "LOW,HIGH", &O::ratio,
+            "with --scale: a part's width divided by its height", true,
+            std::numeric_limits<double>::min()},
+           {"hflip", "P", &O::hflip,
+            "training sees an image mirrored with probability P", true, 0, 1},
            {"on-bad-image",
             "skip|stop",
             &O::onBadImage,

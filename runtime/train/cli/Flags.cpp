@@ -58,6 +58,8 @@ static std::string exactText(double value) {
 }
 
 static std::string rangeText(const Flag &flag) {
+  if (flag.low == std::numeric_limits<double>::min() && flag.high < noLimit)
+    return " above 0, at most " + exactText(flag.high);
   if (flag.low > -noLimit && flag.high < noLimit)
     return " from " + exactText(flag.low) + " to " + exactText(flag.high);
   if (flag.low == std::numeric_limits<double>::min())

@@ -139,8 +139,11 @@ static DataSet openChecked(const std::string &place, DataRole role,
          remarksOn(*source, place, program.classes,
                    !options.mean.empty() || !options.std.empty()))
       std::fprintf(stderr, "warning: %s\n", remark.c_str());
+  Augmentation augmentation;
+  if (role == DataRole::training)
+    augmentation = {options.scale, options.ratio, options.hflip};
   Transform transform(source->format(), input.dims, options.mean, options.std,
-                      options.cropPct);
+                      options.cropPct, std::move(augmentation));
   return {std::move(source), std::move(transform)};
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 namespace lwcc::rt::train {
 
@@ -42,11 +43,33 @@ static std::vector<float> perChannel(const std::vector<double> &values,
   return std::vector<float>(channels, static_cast<float>(values[0]));
 }
 
+/// Throws Error with all that is wrong.
+static void checkAugmentation(const Augmentation &augmentation) {
+  std::string mistakes;
+  auto check = [&](const char *flag, const std::vector<double> &values,
+                   const char *such) {
+    if (values.size() != 2 || values[0] > values[1])
+      mistakes += (mistakes.empty() ? "" : "\n") + std::string(flag) +
+                  ": expected two numbers, the least first, such as " + flag +
+                  "=" + such;
+  };
+  if (augmentation.crops())
+    check("--scale", augmentation.scale, "0.08,1");
+  check("--ratio", augmentation.ratio, "0.75,1.33");
+  if (!mistakes.empty())
+    throw Error(mistakes);
+}
+
 Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
                      std::vector<double> mean, std::vector<double> std,
-                     double cropPart)
+                     double cropPart, Augmentation given)
     : from(from), to(targetOf(from, dims)),
-      seen(from.image && dims.size() == 3), cropPart(cropPart) {
+      seen(from.image && dims.size() == 3), cropPart(cropPart),
+      augmentation(std::move(given)) {
+  checkAugmentation(augmentation);
+  if (!seen && (augmentation.crops() || augmentation.flip > 0))
+    throw Error("--scale and --hflip are for images, and the data (" +
+                from.text() + ") becomes an input of " + dimsText(dims));
   if (seen && from.hasSize()) {
     View view = centreOf(from.height, from.width);
     if (!isWhole(view, from)) {
@@ -85,15 +108,24 @@ Transform::View Transform::centreOf(int64_t height, int64_t width) const {
           {0, width, wide, middle(wide, to.width), to.width}};
 }
 
-void Transform::apply(const Sample &sample, const SampleKey &,
+Transform::View Transform::viewOf(const Crop &crop) const {
+  return {{crop.top, crop.height, to.height, 0, to.height},
+          {crop.left, crop.width, to.width, 0, to.width}};
+}
+
+void Transform::apply(const Sample &sample, const SampleKey &key,
                       float *out) const {
   assert((!from.hasSize() || sample.format == from) &&
          "a source has one format for all samples");
   const int64_t plane = to.height * to.width;
   AxisTaps ownRows, ownColumns;
   const AxisTaps *rowTaps = &rows, *columnTaps = &columns;
-  if (!from.hasSize()) {
-    View view = centreOf(sample.format.height, sample.format.width);
+  if (!from.hasSize() || augmentation.crops()) {
+    const auto &[height, width] =
+        std::pair(sample.format.height, sample.format.width);
+    View view = augmentation.crops()
+                    ? viewOf(augmentation.crop(key, height, width))
+                    : centreOf(height, width);
     if (!isWhole(view, sample.format)) {
       ownRows = AxisTaps(view.rows);
       ownColumns = AxisTaps(view.columns);
@@ -106,6 +138,9 @@ void Transform::apply(const Sample &sample, const SampleKey &,
   else
     for (int64_t c = 0; c < from.channels; ++c)
       resample(sample, c, *rowTaps, *columnTaps, out + c * plane);
+  if (seen && augmentation.flips(key))
+    for (int64_t row = 0; row < from.channels * to.height; ++row)
+      std::reverse(out + row * to.width, out + (row + 1) * to.width);
   if (repeats())
     for (int64_t c = 1; c < to.channels; ++c)
       std::copy_n(out, plane, out + c * plane);
@@ -121,7 +156,11 @@ void Transform::apply(const Sample &sample, const SampleKey &,
 std::string Transform::describe() const {
   const std::string target = dimsText({to.height, to.width});
   std::string text;
-  if (seen && !from.hasSize()) {
+  if (augmentation.crops()) {
+    text = format("random parts of %g to %g of the area, resized to ",
+                  augmentation.scale[0], augmentation.scale[1]) +
+           target;
+  } else if (seen && !from.hasSize()) {
     View square = centreOf(1, 1);
     text = "resized to cover " +
            dimsText({square.rows.scaled, square.columns.scaled}) +
@@ -135,6 +174,9 @@ std::string Transform::describe() const {
     if (scaled != target)
       text += ", the centre " + target + " taken";
   }
+  if (augmentation.flip > 0)
+    text += (text.empty() ? "" : ", ") +
+            format("mirrored with probability %g", augmentation.flip);
   if (repeats())
     text += (text.empty() ? "" : ", ") + std::string("repeated to ") +
             plural(to.channels, "channel");

@@ -13,15 +13,17 @@
 // A model whose input is not [n, c, h, w] takes an image or a row of features
 // with exactly as many numbers, in their order.
 //
-// A transform is a function of the sample and its key. What it may draw at
-// random depends on the key alone, never on the thread, the batch or the time,
-// so that a training is the same with any number of workers and after a resume.
-// Nothing is drawn yet.
+// A training may see another part each time, and mirrored (Augment.h).
+//
+// A transform is a function of the sample and its key. What it draws at random
+// depends on the key alone, never on the thread, the batch or the time, so that
+// a training is the same with any number of workers and after a resume.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_TRANSFORM_H
 #define LWCC_RUNTIME_TRAIN_DATA_TRANSFORM_H
 
+#include "runtime/train/data/Augment.h"
 #include "runtime/train/data/DataSource.h"
 #include "runtime/train/data/Resample.h"
 
@@ -31,21 +33,14 @@
 
 namespace lwcc::rt::train {
 
-/// Which sample of a training: its number in the source, and when it comes.
-struct SampleKey {
-  uint64_t seed = 0;
-  int64_t epoch = 0; ///< from 0
-  int64_t index = 0; ///< in the source
-};
-
 class Transform {
 public:
   /// `from` may leave the size open (SampleFormat::hasSize). `mean` and `std`
   /// have no element, one for all channels, or one each. Throws Error where an
-  /// image of this format cannot become the input.
+  /// image of this format cannot become the input, or be augmented.
   Transform(const SampleFormat &from, const std::vector<int64_t> &to,
             std::vector<double> mean, std::vector<double> std,
-            double cropPart = 1);
+            double cropPart = 1, Augmentation augmentation = {});
 
   /// `out` row-major. Any thread may call it.
   void apply(const Sample &sample, const SampleKey &key, float *out) const;
@@ -59,6 +54,7 @@ private:
     AxisView rows, columns;
   };
   View centreOf(int64_t height, int64_t width) const;
+  View viewOf(const Crop &crop) const;
   static bool isWhole(const View &view, const SampleFormat &image);
   /// Whether one plane stands for all channels.
   bool repeats() const { return from.image && from.channels != to.channels; }
@@ -66,7 +62,9 @@ private:
   SampleFormat from, to;
   bool seen; ///< an image that becomes an image
   double cropPart;
-  AxisTaps rows, columns; ///< of images that all have one size
+  Augmentation augmentation;
+  /// Of images that all have one size and are not cropped at random.
+  AxisTaps rows, columns;
   std::vector<float> mean, deviation;
 };
 

@@ -36,6 +36,9 @@ struct Options {
   bool noShuffle = false;
   std::vector<double> mean, std;
   double cropPct = 1;
+  std::vector<double> scale;
+  std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
+  double hflip = 0;
   std::string onBadImage = "skip";
   int64_t workers = 0; ///< 0: as the data needs
   // Training

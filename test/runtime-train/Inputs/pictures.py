@@ -2,13 +2,15 @@
 of them.
 
   pictures.py make FOLDER             writes FOLDER/CLASS/NAME
-  pictures.py check FOLDER LISTING OUT CHANNELS HEIGHT WIDTH CROP-PART
+  pictures.py check FOLDER LISTING OUT CHANNELS HEIGHT WIDTH CROP-PART [EPOCH]
       compares the trainer's inputs with those of Resize and CenterCrop, in the
-      order of ImageFolder
+      order of ImageFolder; with EPOCH, with those of RandomResizedCrop and
+      RandomHorizontalFlip, whose draws are those of seed 7
 """
 import math
 import pathlib
 import sys
+from unittest import mock
 
 import numpy as np
 import torch
@@ -74,7 +76,41 @@ def loaded(path, mode):
     return ImageOps.exif_transpose(picture).convert(mode)
 
 
-def check(folder, listing, out, channels, height, width, part):
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "parity"))
+import philox  # noqa: E402
+
+
+class Draws:
+    """The numbers that the trainer draws for a picture (runtime/train/data/Augment.h),
+    in place of torch's."""
+
+    def __init__(self, index, epoch):
+        blocks = np.arange(index * 16, index * 16 + 16, dtype=np.uint64)
+        words = philox.philox(7, blocks, philox.stream_of("augmentation"), epoch)
+        self.numbers = (words.reshape(-1) >> np.uint64(8)).astype(np.float64) * 2.0 ** -24
+        self.next = 4
+
+    def uniform(self, tensor, low, high):
+        if self.next % 4 == 2:  # of a try that was given up, which draws no place
+            self.next += 2
+        self.next += 1
+        return torch.tensor([low + self.numbers[self.next - 1] * (high - low)])
+
+    def randint(self, low, high, size):
+        self.next += 1
+        return torch.tensor([low + int(self.numbers[self.next - 1] * (high - low))])
+
+
+def augmented(picture, index, epoch, size):
+    """By torchvision's own code."""
+    draws = Draws(index, epoch)
+    with mock.patch.object(torch.Tensor, "uniform_", lambda *given: draws.uniform(*given)), \
+            mock.patch("torch.randint", draws.randint):
+        picture = v2.RandomResizedCrop(size)(picture)
+    return v2.functional.hflip(picture) if draws.numbers[0] < 0.5 else picture
+
+
+def check(folder, listing, out, channels, height, width, part, epoch=None):
     mode = "L" if channels == 1 else "RGB"
     files = datasets.ImageFolder(folder)
     expected = [(str(pathlib.Path(path).relative_to(folder)), label) for path, label in files.samples]
@@ -84,8 +120,12 @@ def check(folder, listing, out, channels, height, width, part):
     assert height == width, "Resize is for squares"
     resize = v2.Resize(math.floor(height / part))
     worst = exact = 0
-    for (path, _), values in zip(files.samples, ours):
-        picture = v2.CenterCrop(height)(resize(loaded(path, mode)))
+    for index, ((path, _), values) in enumerate(zip(files.samples, ours)):
+        picture = loaded(path, mode)
+        if epoch is None:
+            picture = v2.CenterCrop(height)(resize(picture))
+        else:
+            picture = augmented(picture, index, epoch, height)
         theirs = torch.from_numpy(np.array(picture)).reshape(height, width, channels).permute(2, 0, 1).numpy()
         difference = np.abs(values * 255 - theirs).max()
         assert difference <= 1.01, f"{path}: differs by {difference} of 255"
@@ -98,4 +138,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(pathlib.Path(sys.argv[2]))
     else:
-        check(sys.argv[2], sys.argv[3], sys.argv[4], *map(int, sys.argv[5:8]), float(sys.argv[8]))
+        check(sys.argv[2], sys.argv[3], sys.argv[4], *map(int, sys.argv[5:8]), float(sys.argv[8]),
+              *map(int, sys.argv[9:]))

@@ -1,7 +1,9 @@
 //===- ReadData.cpp - What a data folder becomes --------------------------===//
 //
-// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT: the inputs of all
-// samples as floats in OUT, and a line "NAME LABEL" for each.
+// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT [EPOCH]: the inputs
+// of all samples as floats in OUT, and a line "NAME LABEL" for each. With EPOCH
+// they are augmented as torchvision's RandomResizedCrop and a mirror with
+// probability 0.5 have it, under seed 7.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +17,15 @@ using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 
 int main(int argc, char **argv) {
-  if (argc != 7)
+  if (argc < 7 || argc > 8)
     return 2;
+  Augmentation augmentation;
+  int64_t epoch = 0;
+  if (argc == 8) {
+    augmentation.scale = {0.08, 1};
+    augmentation.flip = 0.5;
+    epoch = std::atoll(argv[7]);
+  }
   ModelInput input{
       {std::atoll(argv[2]), std::atoll(argv[3]), std::atoll(argv[4])},
       1000,
@@ -24,14 +33,14 @@ int main(int argc, char **argv) {
   try {
     auto source = openData(argv[1], DataRole::training, input, 0);
     Transform transform(source->format(), input.dims, {}, {},
-                        std::atof(argv[5]));
+                        std::atof(argv[5]), augmentation);
     std::ofstream out(argv[6], std::ios::binary);
     std::vector<float> values(input.dims[0] * input.dims[1] * input.dims[2]);
     Sample sample;
     for (int64_t i = 0; i < source->size(); ++i) {
       try {
         source->read(i, sample);
-        transform.apply(sample, {0, 0, i}, values.data());
+        transform.apply(sample, {7, epoch, i}, values.data());
       } catch (const BadSample &bad) {
         std::printf("bad %s\n", bad.what());
         continue;
