@@ -181,7 +181,7 @@ TEST(Searches, areNeverBehindWhereTheyStartAndKeepToWhatTheyMay) {
   }
 }
 
-TEST(Layerwise, isNeverBehindDataOrOneWeirdTrickInItsOwnSum) {
+TEST(Layerwise, isNeverBehindFixedStrategiesInItsOwnSum) {
   Draw below(23);
   for (int trial = 0; trial < 200; ++trial) {
     LayerGraph graph = randomGraph(below, /*samples=*/1 + below(64));
@@ -197,7 +197,7 @@ TEST(Layerwise, isNeverBehindDataOrOneWeirdTrickInItsOwnSum) {
       return sum;
     };
     double found = sumOf(solveLayerwise(problem));
-    for (llvm::StringRef name : {"data", "owt"})
+    for (llvm::StringRef name : {"data", "owt", "model", "single"})
       EXPECT_LE(found, sumOf(findSolver(name)->solve(problem)) * (1 + 1e-9))
           << name.str() << ", trial " << trial;
   }
