@@ -210,6 +210,7 @@ for section in "${sections[@]}"; do
     plans)
       counted plans "$oracle" "$root/test/parity/plans.py" --cases=1000 --emitted=10 \
         --counted=300
+      counted minimum "$oracle" "$root/test/parity/minimum.py" --cases=60
       counted schedules "$oracle" "$root/test/parity/schedules.py" --quick --models="$models" \
         residual_mlp alexnet2012 residual_conv
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
