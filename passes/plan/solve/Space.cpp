@@ -33,20 +33,21 @@ bool lwcc::plan::canBeCut(const LayerGraph::Layer &layer,
   return true;
 }
 
-/// All degrees whose product divides the number of devices. A reduction is not
-/// cut together with height or width: partial sums and halos would multiply.
-static void enumerate(const Extents &extents, int64_t devices, size_t d,
-                      Extents &degrees, std::vector<Extents> &found) {
+/// All degrees whose product is at most the number of devices, or divides it. A
+/// reduction is not cut together with height or width: partial sums and halos
+/// would multiply.
+static void enumerate(const Extents &extents, int64_t devices, bool divides,
+                      size_t d, Extents &degrees, std::vector<Extents> &found) {
   if (d == degrees.size()) {
     if (degrees[4] == 1 || degrees[2] * degrees[3] == 1)
       found.push_back(degrees);
     return;
   }
   for (int64_t degree = 1; degree <= std::min(devices, extents[d]); ++degree) {
-    if (devices % degree)
+    if (divides && devices % degree)
       continue;
     degrees[d] = degree;
-    enumerate(extents, devices / degree, d + 1, degrees, found);
+    enumerate(extents, devices / degree, divides, d + 1, degrees, found);
   }
   degrees[d] = 1;
 }
@@ -59,6 +60,10 @@ Tiling lwcc::plan::spread(size_t dimension, const Extents &extents,
   return tiling;
 }
 
+/// On more devices there are too many degrees that leave some devices idle: the
+/// tables of costs grow with the square of their number.
+static constexpr int64_t mostForAllDegrees = 8;
+
 std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
                                              const Machine &machine,
                                              llvm::StringRef along) {
@@ -68,7 +73,8 @@ std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
   for (auto [extent, dimension] : llvm::zip_equal(extents, dimensions))
     if (!along.contains(dimension))
       extent = 1;
-  enumerate(extents, machine.devices(), 0, degrees, all);
+  const bool few = machine.devices() <= mostForAllDegrees;
+  enumerate(extents, machine.devices(), !few, 0, degrees, all);
   // Data parallelism and One Weird Trick cut like this. With these tilings in
   // the space, no search is worse than they are.
   for (size_t d : {0, 1})

@@ -29,9 +29,10 @@ bool canBeCut(const LayerGraph::Layer &layer, const Tiling &tiling);
 Tiling spread(size_t dimension, const Extents &extents, const Machine &machine);
 
 /// All tilings of a layer into equal parts, cut along some of the dimensions
-/// `along`, part i on device i. The number of parts divides the number of
-/// devices; along samples alone, or channels alone, it may also be what
-/// spread() gives. The first tiling is not cut.
+/// `along`, part i on device i. Up to eight devices any number of parts is
+/// tried, beyond them those that divide the number of devices; along samples
+/// alone, or channels alone, also what spread() gives. The first tiling is not
+/// cut.
 std::vector<Tiling> equalTilings(const LayerGraph::Layer &layer,
                                  const Machine &machine,
                                  llvm::StringRef along = dimensions);

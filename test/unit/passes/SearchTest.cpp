@@ -137,6 +137,36 @@ TEST(Descent, shrinksWhatDoesNotFit) {
   EXPECT_LE(simulator.memory(), machine.device.memory);
 }
 
+TEST(Space, hasAnyNumberOfPartsOnFewDevicesAndDivisorsOnMany) {
+  LayerGraph::Layer layer;
+  layer.extents = {5, 6, 4, 4, 9};
+  auto degreesFor = [&](int64_t devices) {
+    std::vector<Extents> all;
+    for (const Tiling &tiling : equalTilings(layer, machineOf(devices))) {
+      EXPECT_LE(tiling.tiles(), devices);
+      EXPECT_TRUE(canBeCut(layer, tiling));
+      const Extents &degrees = tiling.degrees;
+      EXPECT_TRUE(degrees[4] == 1 || degrees[2] * degrees[3] == 1);
+      EXPECT_FALSE(llvm::is_contained(all, degrees));
+      all.push_back(degrees);
+    }
+    EXPECT_EQ(all.front(), (Extents{1, 1, 1, 1, 1}));
+    return all;
+  };
+  std::vector<Extents> seven = degreesFor(7);
+  for (const Extents &degrees :
+       {Extents{2, 3, 1, 1, 1}, Extents{5, 1, 1, 1, 1}, Extents{1, 6, 1, 1, 1},
+        Extents{1, 1, 1, 1, 7}, Extents{1, 1, 2, 3, 1}})
+    EXPECT_TRUE(llvm::is_contained(seven, degrees));
+  // On nine: what divides it, and samples or channels spread as far as they go.
+  std::vector<Extents> nine = degreesFor(9);
+  for (const Extents &degrees :
+       {Extents{3, 3, 1, 1, 1}, Extents{5, 1, 1, 1, 1}, Extents{1, 6, 1, 1, 1},
+        Extents{1, 1, 1, 1, 9}})
+    EXPECT_TRUE(llvm::is_contained(nine, degrees));
+  EXPECT_FALSE(llvm::is_contained(nine, Extents{2, 3, 1, 1, 1}));
+}
+
 TEST(GroupSets, areRowsAndBranchesEachOnce) {
   // 0, two branches of two and of three layers, and where they meet.
   LayerGraph graph = graphOf({{}, {0}, {1}, {0}, {3}, {4}, {2, 5}}, 1, false);
