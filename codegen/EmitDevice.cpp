@@ -37,6 +37,8 @@ static StringRef titleOf(Role role) {
   case Role::loss:
   case Role::metric:
     return "Read by the trainer after each step.";
+  case Role::scores:
+    return "Read by the trainer after an evaluation.";
   case Role::activation:
     return "Activations; memory is shared where lifetimes allow.";
   case Role::gradient:

@@ -258,6 +258,8 @@ void TableEmitter::describe() {
       out.assignment("program.loss_value", refOf(buffer));
     if (buffer.getRole() == Role::metric)
       out.assignment("program.correct", refOf(buffer));
+    if (buffer.getRole() == Role::scores)
+      out.assignment("program.scores", refOf(buffer));
     if (buffer.getRole() == Role::scalars)
       out.call("program.scalars.push_back", {CppArgument(refOf(buffer))});
   }

@@ -209,7 +209,7 @@ for section in "${sections[@]}"; do
     operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
     plans)
       counted plans "$oracle" "$root/test/parity/plans.py" --cases=1000 --emitted=10 \
-        --counted=300
+        --counted=300 --predicted=60
       counted minimum "$oracle" "$root/test/parity/minimum.py" --cases=60
       counted schedules "$oracle" "$root/test/parity/schedules.py" --quick --models="$models" \
         residual_mlp alexnet2012 residual_conv

@@ -161,6 +161,8 @@ StringRef lwcc::train::roleName(Role role) {
     return "loss";
   case Role::metric:
     return "metric";
+  case Role::scores:
+    return "scores";
   case Role::activation:
     return "activation";
   case Role::gradient:

@@ -129,6 +129,12 @@ Role lwcc::train::roleOf(BlockArgument argument) {
   return role ? role.getValue() : Role::input;
 }
 
+Role lwcc::train::roleOfResult(OpOperand &result) {
+  if (cast<RankedTensorType>(result.get().getType()).getRank() == 0)
+    return Role::loss;
+  return result.getOperandNumber() < 2 ? Role::metric : Role::scores;
+}
+
 void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {
   assert(names.size() == op->getNumResults() && "one name per result");
   op->setAttr(namesAttr, Builder(op->getContext()).getStrArrayAttr(names));

@@ -81,6 +81,9 @@ inline constexpr size_t maxTerms = 64;
 inline constexpr llvm::StringLiteral argNameAttr = "train.name";
 inline constexpr llvm::StringLiteral roleAttr = "train.role";
 Role roleOf(mlir::BlockArgument argument);
+/// What a function returns: the loss (the scalar), the counts of right answers,
+/// and of @evaluate behind them the scores.
+Role roleOfResult(mlir::OpOperand &result);
 
 /// Names of the functions of a module, by form (README.md).
 inline constexpr llvm::StringLiteral modelFunc = "model";

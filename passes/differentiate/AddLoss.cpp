@@ -139,8 +139,8 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     noteNodes(func);
     Value logits = ret.getOperand(hasLoss ? 1 : 0);
     Location loc = logits.getLoc();
-    if (!hasLoss)
-      logits = withoutSoftmax(logits);
+    // Also where the file has the loss: scores are what a softmax is taken of.
+    logits = withoutSoftmax(logits);
     logits = asMatrix(builder, loc, logits);
     auto type = cast<RankedTensorType>(logits.getType());
     if (type.getRank() != 2)

@@ -4,7 +4,7 @@
 // both with its signature. @train_step normalizes with the batch's statistics,
 // or each group of samples with its own, and updates the running ones.
 // @evaluate normalizes with the running ones; it drops no elements and writes
-// no parameter.
+// no parameter. It also returns the scores by which right answers are counted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,6 +127,19 @@ void useRunningStatistics(BatchNormOp op) {
   op.erase();
 }
 
+/// Adds the scores to what @evaluate returns. A model that counts nothing by
+/// scores, as a test may have it, has none.
+void returnScores(func::FuncOp evaluate) {
+  auto counts = evaluate.getBody().getOps<AccuracyOp>();
+  if (counts.empty())
+    return;
+  Operation *ret = evaluate.getBody().front().getTerminator();
+  ret->insertOperands(ret->getNumOperands(), (*counts.begin()).getLogits());
+  evaluate.setType(FunctionType::get(evaluate.getContext(),
+                                     evaluate.getArgumentTypes(),
+                                     ret->getOperandTypes()));
+}
+
 struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
   using SplitModesBase::SplitModesBase;
 
@@ -155,6 +168,7 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
       op.getY().replaceAllUsesWith(op.getX());
       op.erase();
     }
+    returnScores(evaluate);
   }
 };
 

@@ -176,7 +176,8 @@ void Declarations::createParameters() {
   }
 }
 
-/// Declares inputs and results once: both functions have the same signature.
+/// Declares inputs and results once: the functions have the same, but for the
+/// scores, which the last one may give besides.
 void Declarations::createInputsAndResults() {
   func::FuncOp func = funcs.front();
   Block &body = func.getBody().front();
@@ -187,13 +188,20 @@ void Declarations::createInputsAndResults() {
                     tensorName(argument), type, placeOf(argument),
                     func.getArgAttrDict(argument.getArgNumber()));
   }
-  for (OpOperand &result : body.getTerminator()->getOpOperands()) {
-    RankedTensorType type = plainType(result.get().getType());
-    bool isLoss = type.getRank() == 0;
-    known[StorageMap::resultKey(context, result.getOperandNumber())] =
-        createKnown(result.get().getLoc(), isLoss ? Role::loss : Role::metric,
-                    tensorName(result.get()), type, placeOf(result.get()), {});
-  }
+  for (func::FuncOp each : funcs)
+    for (OpOperand &result :
+         each.getBody().front().getTerminator()->getOpOperands()) {
+      BufferOp &buffer =
+          known[StorageMap::resultKey(context, result.getOperandNumber())];
+      if (buffer)
+        continue;
+      std::string name = tensorName(result.get());
+      if (each != func)
+        name += evaluateSuffix;
+      buffer = createKnown(result.get().getLoc(), train::roleOfResult(result),
+                           name, plainType(result.get().getType()),
+                           placeOf(result.get()), {});
+    }
 }
 
 /// The types of a map's elements; null if all are f32.

@@ -255,9 +255,12 @@ struct ToExec : lwcc::impl::ToExecBase<ToExec> {
     auto plain = [](TypeRange types) {
       return llvm::map_to_vector(types, plainType);
     };
+    // @evaluate may give more: the scores.
+    TypeRange results = funcs[1].getResultTypes();
+    size_t common = std::min<size_t>(results.size(), funcs[0].getNumResults());
     if (plain(funcs[0].getArgumentTypes()) !=
             plain(funcs[1].getArgumentTypes()) ||
-        plain(funcs[0].getResultTypes()) != plain(funcs[1].getResultTypes())) {
+        plain(funcs[0].getResultTypes()) != plain(results.take_front(common))) {
       funcs[1].emitError("has another signature than @")
           << train::trainStepFunc;
       return signalPassFailure();

@@ -212,9 +212,12 @@ void FormRules::differentiated() {
     checkSignature(func, "D1");
     RankedTensorType counts = tensorOf(func.getContext(), {2});
     TypeRange results = func.getResultTypes();
-    if (results.size() != 2 || !isScalar(results[0]) ||
-        plainType(results[1]) != counts)
-      broken(func, "D1") << "the results are not (loss, counts)";
+    // @evaluate may also give the scores.
+    if (results.size() < 2 || results.size() > (func == step ? 2 : 3) ||
+        !isScalar(results[0]) || plainType(results[1]) != counts)
+      broken(func, "D1") << "the results are not (loss, counts"
+                         << (func == step ? ")"
+                                          : ") or (loss, counts, scores)");
     checkParameters(func);
     checkPhases(func);
     for (Operation &op : opsOf(func))

@@ -172,14 +172,26 @@ SmallVector<int64_t> FunctionReader::run() {
   SmallVector<int64_t> numbers;
   for (auto [first, last] : llvm::zip_equal(before, after))
     numbers.push_back(Evaluator::numberOf(func.getSymName(), first, last));
-  for (Value result : body.getTerminator()->getOperands()) {
-    RankedTensorType type = typeOf(result.getType());
-    auto role = train::RoleAttr::get(
-        func.getContext(), type.getRank() == 0 ? Role::loss : Role::metric);
-    numbers.push_back(Evaluator::numberOf(
-        func.getSymName(), evaluator.initial(numbers.size(), type, {role}),
-        contents.lookup(result)));
-  }
+  auto addResult = [&](OpOperand &result, bool isOurs) {
+    auto role =
+        train::RoleAttr::get(func.getContext(), train::roleOfResult(result));
+    Content first = evaluator.initial(numbers.size(),
+                                      typeOf(result.get().getType()), {role});
+    numbers.push_back(
+        Evaluator::numberOf(func.getSymName(), first,
+                            isOurs ? contents.lookup(result.get()) : first));
+  };
+  auto results = body.getTerminator()->getOpOperands();
+  for (OpOperand &result : results)
+    addResult(result, true);
+  // What only the other function gives has memory, too, and is left alone.
+  auto other = func->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+      train::evaluateFunc);
+  if (other && !other.isExternal())
+    for (OpOperand &result :
+         other.getBody().front().getTerminator()->getOpOperands().drop_front(
+             std::min<size_t>(results.size(), other.getNumResults())))
+      addResult(result, false);
   return numbers;
 }
 

@@ -80,6 +80,9 @@ struct Program {
   GlobalTensor labels;  ///< i32 [n]
   TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
   TensorRef correct;    ///< f32 [2]: top-1 and top-5 of the same batch
+  /// f32 [n, classes]: what the loss is taken of, after a run of evaluate.
+  /// Without dims in a program that has none.
+  TensorRef scores;
   std::vector<TensorRef> scalars; ///< StepScalars, one per device
 
   /// Called once each inside Machine::record.

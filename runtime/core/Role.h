@@ -23,15 +23,17 @@ enum class Role {
   scalars,
   loss,
   metric,
+  scores, ///< of an evaluation; a step leaves them
   // Memory of one step.
   activation,
   gradient
 };
 
 inline constexpr Role allRoles[] = {
-    Role::trainable, Role::frozen, Role::statistic,  Role::optimizer,
-    Role::constant,  Role::input,  Role::labels,     Role::scalars,
-    Role::loss,      Role::metric, Role::activation, Role::gradient};
+    Role::trainable, Role::frozen, Role::statistic, Role::optimizer,
+    Role::constant,  Role::input,  Role::labels,    Role::scalars,
+    Role::loss,      Role::metric, Role::scores,    Role::activation,
+    Role::gradient};
 
 constexpr bool isState(Role role) { return role <= Role::constant; }
 /// Whether a state tensor is one of the model's weights.
@@ -44,7 +46,7 @@ constexpr bool isGiven(Role role) {
 }
 /// Whether the trainer reads it after a step.
 constexpr bool isResult(Role role) {
-  return role == Role::loss || role == Role::metric;
+  return role >= Role::loss && role <= Role::scores;
 }
 
 } // namespace lwcc

@@ -1,7 +1,7 @@
 """Random plans must not change what a program computes.
 
   plans.py [--cases=N] [--first=SEED] [--emitted=N] [--counted=N]
-           [--max-devices=N] [--emulation=DIR]
+           [--predicted=N] [--max-devices=N] [--emulation=DIR]
 
 Each case draws a small network of any operators (random_net.py) and a plan: for
 every layer random degrees of sample, channel, height, width and reduction,
@@ -14,7 +14,9 @@ these networks learn; from steps that are too long for them any two programs par
 (docs/results.md, Losses of every plan). With --emulation the emitted programs are
 CUDA ones and run on emulated GPUs (test/cuda-emulation, built in DIR), a seed of
 theirs a case. In the first --counted cases the bytes that the compiler says each pair of devices
-exchanges must be those that the runtime counts. A failing case is printed with its
+exchanges must be those that the runtime counts. In the first --predicted cases the
+scores of the weights after these steps must be one device's, too, of a number of
+images that is no multiple of the batch. A failing case is printed with its
 seed and keeps its files, and so is an operator of the frontend that no network has.
 Prints a last line `N passed, M failed`.
 """
@@ -160,6 +162,23 @@ def check_traffic(flags, folder, trainer=()):
     return text, record["losses"]
 
 
+def predict(command, folder, name, **variables):
+    """The scores of some images with the weights that one device has learned."""
+    table = f"{folder}/{name}.csv"
+    run(command + ["predict", f"--data={folder}/images", f"--resume={folder}/whole",
+                   "--scores", f"--output={table}"],
+        **{"OMP_NUM_THREADS": "2", **variables})
+    return np.loadtxt(table, delimiter=",", skiprows=1, ndmin=2)[:, 3:]
+
+
+def write_images(net, batch, seed, folder):
+    """Images to predict, the last batch of them not whole."""
+    os.mkdir(folder)
+    shape = (2 * batch + 1 + seed % (batch - 1), *net.image)
+    np.save(f"{folder}/images.npy",
+            np.random.default_rng(seed).standard_normal(shape, np.float32))
+
+
 def distance(one, other):
     """The relative distances of the losses and of the weights."""
     losses = max(abs(a - b) / max(abs(b), 1e-3)
@@ -221,6 +240,7 @@ def check(seed, args, emitted):
         flags += [f"--bn=group:{batch // groups}"] if groups > 1 else []
     try:
         whole = train(["lwcc-run", *flags, "--"], own, folder, "whole")
+        alone = list(flags)
         flags += [f"--gpus={devices}", f"--machine={machine}"]
         pipeline = random_pipeline(rng, batch, groups)
         if rng.random() < 0.25 and pipeline:
@@ -228,6 +248,11 @@ def check(seed, args, emitted):
         else:
             flags += [f"--plan={plan}"]
         trained = [train(["lwcc-run", *flags, "--"], own, folder, "planned")]
+        predicted = seed - args.first < args.predicted
+        if predicted:
+            write_images(net, batch, seed, f"{folder}/images")
+            expected = predict(["lwcc-run", *alone, "--"], folder, "expected")
+            scores = [predict(["lwcc-run", *flags, "--"], folder, "scores")]
         if seed - args.first < args.counted:
             check_traffic(flags, folder)
         if emitted:
@@ -235,10 +260,16 @@ def check(seed, args, emitted):
                 "LWCC_EMULATED_GPUS": str(devices),
                 "LWCC_EMULATION_SEED": str(seed)}
             trained.append(train([program], own, folder, "trained", **variables))
+            if predicted:
+                scores.append(predict([program], folder, "emitted", **variables))
         result = np.max([distance(other, whole) for other in trained], axis=0)
         if not np.all(result <= GOAL):
             raise RuntimeError("distance of losses {:.1e}, of weights {:.1e}"
                                .format(*result))
+        if predicted:
+            off = max(np.abs(each - expected).max() for each in scores)
+            if not off <= GOAL * max(1, np.abs(expected).max()):
+                raise RuntimeError(f"distance of scores {off:.1e}")
         ranked = all(other[2] == whole[2] for other in trained)
     except RuntimeError as error:
         raise RuntimeError(f"seed {seed} ({folder}): {error}") from None
@@ -254,6 +285,8 @@ def main():
                         help="cases that also run as emitted programs")
     parser.add_argument("--counted", type=int, default=0,
                         help="cases whose traffic is counted")
+    parser.add_argument("--predicted", type=int, default=0,
+                        help="cases whose scores are compared")
     parser.add_argument("--max-devices", type=int, default=6)
     parser.add_argument("--emulation", metavar="DIR",
                         help="emitted programs run on emulated GPUs, built here")

@@ -134,7 +134,7 @@ class Net(Movements):
         return image
 
     def build(self, path):
-        image = self.draw()
+        self.image = image = self.draw()
         graph = helper.make_graph(
             self.nodes, "net",
             [helper.make_tensor_value_info("images", FLOAT, ["batch", *image])],

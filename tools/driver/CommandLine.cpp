@@ -56,7 +56,8 @@ static const StringRef ofTheTrainer[] = {"data",
                                          "deterministic",
                                          "benchmark",
                                          "trace",
-                                         "info"};
+                                         "info",
+                                         "scores"};
 
 /// What other programs call what the trainer does, or has not.
 static const StringRef ofTraining[] = {"learning-rate"};

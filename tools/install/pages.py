@@ -3,7 +3,8 @@
 
   pages.py --bin BUILD/bin --model MODEL.onnx FOLDER
 
-writes lwcc.1, lwcc-machine.1, lwcc-profile.1, lwcc-run.1 and lwcc-trainer.1,
+writes lwcc.1, lwcc-machine.1, lwcc-profile.1, lwcc-run.1, lwcc-trainer.1 and one for
+each command of a trainer,
 lwcc.bash and _lwcc (for zsh) into FOLDER. The flags, their values and their
 descriptions come from the programs' own --help and from nowhere else; the
 trainer's from lwcc-run with the model, since every trainer has the same.
@@ -55,6 +56,10 @@ class Page:
 FLAG = re.compile(r"  (--?[\w-]+)(?:(\[)=<([^>]+)>\]|[= ]<([^>]+)>|=(\S+))?\s+(?:- )?(\S.*)")
 
 
+# A command of the trainer, in its list of them.
+COMMAND = re.compile(r"  ([a-z]+)\s\s+(\S.*)")
+
+
 def sections_of(lines):
     """The headings and flags of a --help; what a flag does may go on in lines
     that are indented."""
@@ -69,7 +74,7 @@ def sections_of(lines):
             sections.append((line.rstrip(":"), []))
         elif line.startswith("     ") and sections and sections[-1][1]:
             sections[-1][1][-1].text += " " + line.strip()
-        elif line.strip():
+        elif line.strip() and not COMMAND.fullmatch(line):
             raise SystemExit(f"pages.py: not understood in --help: {line!r}")
     return [(heading, flags) for heading, flags in sections if flags]
 
@@ -94,14 +99,29 @@ def compiler_page(folder, command):
                 lines[usage].removeprefix("USAGE: "), sections_of(lines[usage + 1:]))
 
 
-def trainer_page(folder, model):
-    lines = helped([os.path.join(folder, "lwcc-run"), model, "--batch=1", "--", "--help"])
-    usage = next(i for i, line in enumerate(lines) if line.startswith("Usage: "))
-    return Page("lwcc-trainer", "trainer", "the program that lwcc makes: trains a model",
-                ["Every program that lwcc makes takes these flags, whatever it is called; "
-                 "lwcc-run takes them behind a lone --."],
-                "./trainer" + lines[usage][lines[usage].index(" --"):],
-                sections_of(lines[usage + 1:]))
+def trainer_pages(folder, model):
+    """The page of trainers, and those of their commands."""
+    def helped_with(*command):
+        lines = helped([os.path.join(folder, "lwcc-run"), model, "--batch=1", "--", *command,
+                        "--help"])
+        usage = next(i for i, line in enumerate(lines) if line.startswith("Usage: "))
+        flags = lines[usage][lines[usage].index(" --"):]
+        return lines[usage + 1:], " ".join(["./trainer", *command]) + flags
+
+    lines, usage = helped_with()
+    commands = [match.groups() for match in map(COMMAND.fullmatch, lines) if match]
+    pages = [Page("lwcc-trainer", "trainer", "the program that lwcc makes: trains a model",
+                  ["Every program that lwcc makes takes these flags, whatever it is called; "
+                   "lwcc-run takes them behind a lone --.",
+                   "Its first argument may be a command: " +
+                   "; ".join(f"{name}, {does}" for name, does in commands) + "."],
+                  usage, sections_of(lines))]
+    for name, does in commands:
+        lines, usage = helped_with(name)
+        pages.append(Page(f"lwcc-trainer-{name}", f"trainer {name}", does, [
+            f"What a program that lwcc makes does as ./trainer {name}."], usage,
+            sections_of(lines)))
+    return pages
 
 
 # --- manual pages -------------------------------------------------------------
@@ -146,6 +166,7 @@ _lwcc() {
   local page=${COMP_WORDS[0]##*/}
   [[ $page == lwcc && ${COMP_WORDS[1]} == @(machine|plan|profile) ]] && page=lwcc-${COMP_WORDS[1]}
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ $page == lwcc-trainer && $word == @(@COMMANDS@) ]] && page+=-$word
     [[ $page == lwcc-run && $word == -- ]] && page=lwcc-trainer
   done
   # bash takes the = of --flag=value for a word.
@@ -162,10 +183,18 @@ _lwcc() {
     [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
   elif [[ $page == lwcc && $COMP_CWORD == 1 ]]; then
     COMPREPLY=($(compgen -W "machine plan profile" -- "$cur"))
+  elif [[ $page == lwcc-trainer && $prev == -- ]]; then
+    COMPREPLY=($(compgen -W "$(tr '|' ' ' <<< '@COMMANDS@')" -- "$cur"))
   fi
 }
 complete -o default -o bashdefault -F _lwcc lwcc lwcc-run
 """
+
+
+def commands_of(pages):
+    """The trainer's commands."""
+    return [page.command.split()[1] for page in pages
+            if page.name.startswith("lwcc-trainer-")]
 
 
 def bash(pages):
@@ -177,7 +206,8 @@ def bash(pages):
                               for flag in page.flags()]) for page in pages]
     values = [case(f"{page.name} {flag.name}", flag.choices())
               for page in pages for flag in page.flags() if flag.choices()]
-    return BASH.replace("@FLAGS@", "\n".join(flags)).replace("@VALUES@", "\n".join(values))
+    text = BASH.replace("@COMMANDS@", "|".join(commands_of(pages)))
+    return text.replace("@FLAGS@", "\n".join(flags)).replace("@VALUES@", "\n".join(values))
 
 
 # --- zsh ------------------------------------------------------------------------
@@ -196,6 +226,13 @@ elif [[ $page == lwcc-run ]] && (( ${words[(i)--]} < CURRENT )); then
   page=lwcc-trainer
   shift $(( ${words[(i)--]} - 1 )) words
   (( CURRENT = $#words ))
+  if (( CURRENT > 2 )) && [[ $words[2] == (@COMMANDS@) ]]; then
+    page+=-$words[2]
+    shift words
+    (( CURRENT-- ))
+  elif [[ $CURRENT == 2 && $PREFIX != -* ]]; then
+    compadd @COMMANDS_LIST@
+  fi
 fi
 case $page in
 @CASES@
@@ -223,7 +260,10 @@ def zsh(pages):
             specs.append("'*:file:_files'")
         cases.append(f"  {page.name})\n    _arguments \\\n      " +
                      " \\\n      ".join(specs) + "\n    ;;")
-    return ZSH.replace("@CASES@", "\n".join(cases))
+    commands = commands_of(pages)
+    text = ZSH.replace("@COMMANDS@", "|".join(commands))
+    text = text.replace("@COMMANDS_LIST@", " ".join(commands))
+    return text.replace("@CASES@", "\n".join(cases))
 
 
 def main():
@@ -234,7 +274,7 @@ def main():
     arguments = parser.parse_args()
     pages = [compiler_page(arguments.bin, command)
              for command in ("lwcc", "lwcc machine", "lwcc plan", "lwcc profile", "lwcc-run")]
-    pages.append(trainer_page(arguments.bin, arguments.model))
+    pages += trainer_pages(arguments.bin, arguments.model)
     version = helped([os.path.join(arguments.bin, "lwcc"), "--version"])[0].split()[1]
     files = {"lwcc.bash": bash(pages), "_lwcc": zsh(pages)}
     for page in reversed(pages):

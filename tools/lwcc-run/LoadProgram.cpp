@@ -193,6 +193,9 @@ LogicalResult Loader::load(rt::Program &program) {
     case Role::metric:
       program.correct = refOf(buffer);
       break;
+    case Role::scores:
+      program.scores = refOf(buffer);
+      break;
     case Role::activation:
     case Role::gradient:
       break;

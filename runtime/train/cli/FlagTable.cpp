@@ -156,6 +156,14 @@ const std::vector<FlagSection> &flagTable() {
             "or Perfetto: in the steps of --benchmark, else in 10 steps behind "
             "the first 3; on GPUs those steps run without a graph, slower"},
        }},
+      {ofPrediction,
+       {
+           {"output", "FILE", &O::output,
+            "the predictions, as CSV: image, class, probability (also -o "
+            "FILE)"},
+           {"scores", nullptr, &O::scores,
+            "write the scores of all classes as well"},
+       }},
       {"Instead of training",
        {
            {"info", nullptr, &O::info,
@@ -166,6 +174,72 @@ const std::vector<FlagSection> &flagTable() {
        }},
   };
   return sections;
+}
+
+static constexpr char weightsHelp[] =
+    "take the weights of this checkpoint, or of the latest in this folder, and "
+    "what its training was told of --mean, --std and --crop-pct; without it "
+    "the "
+    "weights are the model file's";
+static constexpr char badImageHelp[] =
+    "a picture that cannot be read is named and passed over, or ends it";
+
+const std::vector<Command> &commandTable() {
+  static const std::vector<Command> commands = {
+      {evaluateCommand,
+       "loss and accuracy of images that are not trained on",
+       "--data=DIR --resume=CHECKPOINT",
+       {
+           {"data",
+            "images and their classes, as for a training; a last batch that is "
+            "smaller counts, too",
+            "--data is missing: --data=DIR names a folder of images and their "
+            "classes"},
+           {"mean"},
+           {"std"},
+           {"crop-pct"},
+           {"on-bad-image", badImageHelp},
+           {"workers"},
+           {"resume", weightsHelp},
+           {"log", "write a line of JSON with the result"},
+           {"threads"},
+           {"deterministic"},
+           {"help"},
+           {"version"},
+       }},
+      {predictCommand,
+       "the class of each image, as CSV",
+       "--data=DIR --resume=CHECKPOINT -o FILE",
+       {
+           {"data",
+            "images: a folder with pictures (JPEG, PNG, WebP, BMP), at any "
+            "depth, or with images.npy, or with MNIST's IDX file; classes are "
+            "not needed, and not read",
+            "--data is missing: --data=DIR names a folder of images"},
+           {"mean"},
+           {"std"},
+           {"crop-pct"},
+           {"on-bad-image",
+            "a picture that cannot be read is named and its row is left empty, "
+            "or it ends the prediction"},
+           {"workers"},
+           {"resume", weightsHelp},
+           {"threads"},
+           {"deterministic"},
+           {"output", nullptr, "no output given; add -o predictions.csv"},
+           {"scores"},
+           {"help"},
+           {"version"},
+       }},
+  };
+  return commands;
+}
+
+const CommandFlag *Command::find(const std::string &flag) const {
+  for (const CommandFlag &each : flags)
+    if (flag == each.name)
+      return &each;
+  return nullptr;
 }
 
 } // namespace lwcc::rt::train

@@ -1,7 +1,8 @@
 //===- FlagTable.h - One row per flag ---------------------------*- C++ -*-===//
 //
-// Name, type, range and help of every flag of Options. A new flag is a field
-// there and a row here; how rows are parsed and printed is Flags.cpp's.
+// Name, type, range and help of every flag of Options, and which of them each
+// command takes. A new flag is a field there and a row here; how rows are
+// parsed and printed is Flags.cpp's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_CLI_FLAGTABLE_H
@@ -36,6 +37,9 @@ struct Flag {
 /// The title of the hyper-parameters, of which each optimizer has some.
 inline constexpr char ofOptimizers[] = "Optimizer";
 
+/// The title of the flags that a training has not.
+inline constexpr char ofPrediction[] = "Prediction";
+
 struct FlagSection {
   const char *title;
   std::vector<Flag> flags;
@@ -43,6 +47,28 @@ struct FlagSection {
 
 /// In the order of --help.
 const std::vector<FlagSection> &flagTable();
+
+/// A flag of a command.
+struct CommandFlag {
+  const char *name;
+  const char *help = nullptr; ///< where it means something else there
+  /// What is said where it is missing; null: it may be.
+  const char *required = nullptr;
+};
+
+/// What the program does instead of training if its first argument says so.
+struct Command {
+  const char *name;
+  const char *does;  ///< for the list of commands
+  const char *usage; ///< behind the program's name
+  std::vector<CommandFlag> flags;
+
+  const CommandFlag *find(const std::string &flag) const;
+};
+
+const std::vector<Command> &commandTable();
+inline constexpr char evaluateCommand[] = "evaluate";
+inline constexpr char predictCommand[] = "predict";
 
 } // namespace lwcc::rt::train
 

@@ -13,27 +13,34 @@
 
 namespace lwcc::rt::train {
 
-/// Whether the flag is a hyper-parameter that the optimizer has not.
+/// Whether the command has no such flag, or the flag is a hyper-parameter that
+/// the optimizer has not.
 static bool isForeign(const FlagSection &section, const Flag &flag,
-                      const Optimizer &optimizer) {
+                      const Optimizer &optimizer, const Command *command) {
+  if (command)
+    return !command->find(flag.name);
+  if (section.title == ofPrediction)
+    return true;
   return section.title == ofOptimizers &&
          std::find(optimizer.flags.begin(), optimizer.flags.end(), flag.name) ==
              optimizer.flags.end();
 }
 
-/// Calls visit(section, flag) for each flag that there is with the optimizer.
+/// Calls visit(section, flag) for each flag that there is with the optimizer,
+/// or that the command has.
 template <typename Visit>
-static void forEachFlag(const Optimizer &optimizer, const Visit &visit) {
+static void forEachFlag(const Optimizer &optimizer, const Command *command,
+                        const Visit &visit) {
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
-      if (!isForeign(section, flag, optimizer))
+      if (!isForeign(section, flag, optimizer, command))
         visit(section, flag);
 }
 
-static const Flag *findFlag(const std::string &name,
-                            const Optimizer &optimizer) {
+static const Flag *findFlag(const std::string &name, const Optimizer &optimizer,
+                            const Command *command) {
   const Flag *found = nullptr;
-  forEachFlag(optimizer, [&](const FlagSection &, const Flag &flag) {
+  forEachFlag(optimizer, command, [&](const FlagSection &, const Flag &flag) {
     if (name == flag.name)
       found = &flag;
   });
@@ -146,12 +153,38 @@ static bool isUnset(const std::string &text) {
 // Command line
 //===----------------------------------------------------------------------===//
 
+/// Of a command: what is a flag of trainings, and what of nobody.
+static std::string unknownFlag(const std::string &name, const Command &command,
+                               const FlagAnswers &answers) {
+  std::vector<std::string> own, all;
+  for (const FlagSection &section : flagTable())
+    for (const Flag &flag : section.flags) {
+      if (flag.name == name)
+        return "--" + name + " is no flag of " + command.name +
+               (section.title == ofPrediction ? ", but of predict"
+                                              : ", but of a training");
+      (command.find(flag.name) ? own : all).push_back(flag.name);
+    }
+  for (const auto &[flag, answer] : answers)
+    if (flag == name)
+      return "--" + name + ": " + answer;
+  const std::string text = "unknown flag --" + name;
+  if (std::string close = nearest(name, own); !close.empty())
+    return text + "; did you mean --" + close + "?";
+  if (std::string close = nearest(name, all); !close.empty())
+    return text + "; --" + close + " is no flag of " + command.name;
+  return text;
+}
+
 static std::string unknownFlag(const std::string &name,
                                const Optimizer &optimizer,
                                const FlagAnswers &answers) {
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
-      if (flag.name == name) {
+      if (flag.name == name && section.title == ofPrediction) {
+        return "--" + name + " is a flag of " + predictCommand +
+               ", which stands before it: " + predictCommand + " --" + name;
+      } else if (flag.name == name) {
         std::string own;
         for (const std::string &other : optimizer.flags)
           own += (own.empty() ? "--" : ", --") + other;
@@ -164,12 +197,32 @@ static std::string unknownFlag(const std::string &name,
     if (flag == name)
       return "--" + name + ": " + answer;
   std::vector<std::string> names;
-  forEachFlag(optimizer, [&](const FlagSection &, const Flag &flag) {
+  forEachFlag(optimizer, nullptr, [&](const FlagSection &, const Flag &flag) {
     names.push_back(flag.name);
   });
   std::string close = nearest(name, names);
   return "unknown flag --" + name +
          (close.empty() ? "" : "; did you mean --" + close + "?");
+}
+
+static const Command *findCommand(const std::string &name) {
+  for (const Command &command : commandTable())
+    if (name == command.name)
+      return &command;
+  return nullptr;
+}
+
+/// Of an argument that is no flag.
+static std::string unexpected(const std::string &argument, bool isFirst) {
+  std::vector<std::string> names;
+  for (const Command &command : commandTable())
+    names.push_back(command.name);
+  std::string text = "unexpected argument '" + argument + "'; ";
+  if (std::string close = nearest(argument, names); isFirst && !close.empty())
+    return text + "did you mean " + close + "?";
+  if (findCommand(argument))
+    return text + "it stands before all flags";
+  return text + "all arguments are --flag=value";
 }
 
 Flags parseFlags(const std::vector<std::string> &arguments,
@@ -178,22 +231,28 @@ Flags parseFlags(const std::vector<std::string> &arguments,
   flags.optimizer = &optimizer;
   flags.options = optimizer.defaults;
   std::vector<std::string> mistakes;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string &argument = arguments[i];
+  if (!arguments.empty())
+    flags.command = findCommand(arguments.front());
+  const Command *command = flags.command;
+  for (size_t i = command ? 1 : 0; i < arguments.size(); ++i) {
+    std::string argument = arguments[i];
     if (argument == "-h") {
       flags.options.help = true;
       continue;
     }
+    if (command && command->find("output") &&
+        (argument == "-o" || argument.starts_with("-o=")))
+      argument.replace(0, 2, "--output");
     if (argument.size() < 3 || argument.compare(0, 2, "--") != 0) {
-      mistakes.push_back("unexpected argument '" + argument +
-                         "'; all arguments are --flag=value");
+      mistakes.push_back(unexpected(argument, i == 0));
       continue;
     }
     size_t equals = std::min(argument.find('='), argument.size());
     std::string name = argument.substr(2, equals - 2);
-    const Flag *flag = findFlag(name, optimizer);
+    const Flag *flag = findFlag(name, optimizer, command);
     if (!flag) {
-      mistakes.push_back(unknownFlag(name, optimizer, answers));
+      mistakes.push_back(command ? unknownFlag(name, *command, answers)
+                                 : unknownFlag(name, optimizer, answers));
       // Not another mistake: the value of the flag that we do not know.
       if (equals == argument.size() && i + 1 < arguments.size() &&
           arguments[i + 1].compare(0, 1, "-") != 0)
@@ -217,52 +276,67 @@ Flags parseFlags(const std::vector<std::string> &arguments,
       mistakes.push_back("--" + name + "=" + value + ": expected " + expected);
     flags.given.insert(name);
   }
+  if (command && !flags.options.help && !flags.options.version)
+    for (const CommandFlag &flag : command->flags)
+      if (flag.required && !flags.given.count(flag.name))
+        mistakes.push_back(flag.required);
   if (mistakes.empty())
     return flags;
   std::string message;
   for (const std::string &mistake : mistakes)
     message += mistake + "\n";
-  throw Error(message + "(--help lists all flags)");
+  throw Error(message + "(" +
+              (command ? std::string(command->name) + " " : "") +
+              "--help lists all flags)");
 }
 
-std::string flagsHelp(const Optimizer &optimizer) {
+std::string flagsHelp(const Optimizer &optimizer, const Command *command) {
   constexpr size_t column = 28, width = 80;
   std::string text;
-  for (const FlagSection &section : flagTable()) {
-    text += std::string("\n") + section.title;
-    if (section.title == ofOptimizers)
-      text += " (" + optimizer.title + ")";
-    text += ":\n";
-    for (const Flag &flag : section.flags) {
-      if (isForeign(section, flag, optimizer))
-        continue;
-      std::string line = std::string("  --") + flag.name;
-      if (flag.value)
-        line += std::string("=") + flag.value;
-      std::string help = flag.help, value = textOf(optimizer.defaults, flag);
-      if (flag.value && !isUnset(value))
-        help += " (default: " + value + ")";
-      line += line.size() + 2 > column ? "\n" + std::string(column, ' ')
-                                       : std::string(column - line.size(), ' ');
-      // Words, wrapped at the right edge.
-      size_t used = column;
-      for (size_t at = 0; at < help.size();) {
-        size_t end = std::min(help.find(' ', at), help.size());
-        if (used > column && used + 1 + (end - at) > width) {
-          line += "\n" + std::string(column, ' ');
-          used = column;
-        }
-        if (used > column) {
-          line += ' ';
-          ++used;
-        }
-        line.append(help, at, end - at);
-        used += end - at;
-        at = end + 1;
-      }
-      text += line + "\n";
-    }
+  if (!command) {
+    text += "\nCommands, before all flags; COMMAND --help lists its own:\n";
+    for (const Command &each : commandTable())
+      text += format("  %-26s", each.name) + each.does + "\n";
   }
+  const char *title = nullptr;
+  forEachFlag(
+      optimizer, command, [&](const FlagSection &section, const Flag &flag) {
+        if (title != section.title) {
+          title = section.title;
+          text += std::string("\n") + title;
+          if (section.title == ofOptimizers)
+            text += " (" + optimizer.title + ")";
+          text += ":\n";
+        }
+        const CommandFlag *own = command ? command->find(flag.name) : nullptr;
+        std::string line = std::string("  --") + flag.name;
+        if (flag.value)
+          line += std::string("=") + flag.value;
+        std::string help = own && own->help ? own->help : flag.help;
+        std::string value = textOf(optimizer.defaults, flag);
+        if (flag.value && !isUnset(value))
+          help += " (default: " + value + ")";
+        line += line.size() + 2 > column
+                    ? "\n" + std::string(column, ' ')
+                    : std::string(column - line.size(), ' ');
+        // Words, wrapped at the right edge.
+        size_t used = column;
+        for (size_t at = 0; at < help.size();) {
+          size_t end = std::min(help.find(' ', at), help.size());
+          if (used > column && used + 1 + (end - at) > width) {
+            line += "\n" + std::string(column, ' ');
+            used = column;
+          }
+          if (used > column) {
+            line += ' ';
+            ++used;
+          }
+          line.append(help, at, end - at);
+          used += end - at;
+          at = end + 1;
+        }
+        text += line + "\n";
+      });
   return text;
 }
 
@@ -275,7 +349,7 @@ rememberedFlags(const Options &options, const Optimizer &optimizer) {
   // Only for their bits: another machine has other cores.
   const decltype(Flag::field) threads = &Options::threads;
   std::vector<std::pair<std::string, std::string>> texts;
-  forEachFlag(optimizer, [&](const FlagSection &, const Flag &flag) {
+  forEachFlag(optimizer, nullptr, [&](const FlagSection &, const Flag &flag) {
     if (std::string text = textOf(options, flag);
         flag.remembered && !isUnset(text) &&
         (options.deterministic || flag.field != threads))
@@ -291,7 +365,9 @@ recallFlags(Flags &flags,
   std::vector<std::string> differences;
   bool newLength = flags.given.count("epochs") || flags.given.count("steps");
   for (const auto &[name, text] : remembered) {
-    const Flag *flag = findFlag(name, *flags.optimizer);
+    const Flag *flag = findFlag(name, *flags.optimizer, flags.command);
+    if (!flag && flags.command)
+      continue;
     if (!flag || !flag->remembered)
       throw Error(where + ": knows a flag --" + name +
                   " that this program does not");

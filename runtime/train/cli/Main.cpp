@@ -1,27 +1,26 @@
 //===- Main.cpp - The trainer's command line, from start to exit code -----===//
 //
-// Puts flags, checkpoint, data and machine together and is the one place where
-// an Error becomes a message. What can be refused without a machine is refused
-// before one is made.
+// Puts flags, checkpoint, data and machine together for a training, starts the
+// commands, and is the one place where an Error becomes a message. What can be
+// refused without a machine is refused before one is made.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
 #include "runtime/core/Program.h"
-#include "runtime/train/cli/Flags.h"
+#include "runtime/train/cli/FlagTable.h"
+#include "runtime/train/cli/Setup.h"
 #include "runtime/train/files/OutputFiles.h"
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Benchmark.h"
 #include "runtime/train/loop/Trainer.h"
 #include "runtime/train/report/Info.h"
-#include "runtime/train/report/Remarks.h"
 #include "runtime/train/state/Weights.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <new>
 #include <system_error>
 
@@ -31,16 +30,6 @@
 namespace lwcc::rt {
 
 using namespace train;
-
-static std::unique_ptr<Machine> createMachine(const Program &program,
-                                              const Options &options) {
-  MachineOptions choice;
-  choice.threads = static_cast<int>(options.threads);
-  // Neither a measurement nor equal bits may depend on what else runs.
-  choice.yielding = !options.deterministic && options.benchmark == 0;
-  choice.deterministic = options.deterministic;
-  return Machine::create(program.machine, choice);
-}
 
 /// What --threads must say for the same cut of the work, 0 where it says
 /// nothing.
@@ -114,37 +103,17 @@ static void resume(const Program &program, Flags &flags, std::string &path,
     std::printf("note: %s in %s\n", difference.c_str(), path.c_str());
 }
 
-/// `classes` are the training's, where they have names.
-static DataSet openChecked(const std::string &place, DataRole role,
-                           const Program &program, const Options &options,
-                           std::vector<std::string> classes = {}) {
-  // Enough for an epoch that is worth the name, in whole batches.
-  int64_t synthetic =
-      (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
-      program.batch * program.batch;
-  ModelInput input = inputOf(program);
-  input.classNames = std::move(classes);
-  auto source = openData(place, role, input, synthetic);
-  if (role == DataRole::training && source->size() < program.batch)
-    throw Error(place + ": holds " + plural(source->size(), "image") +
-                ", fewer than a batch of " + countText(program.batch) +
-                "; compile the model with a smaller --batch");
-  if (source->size() == 0)
-    throw Error(place + ": holds no images");
-  if (source->size() > std::numeric_limits<uint32_t>::max())
-    throw Error(place + ": holds " + plural(source->size(), "image") +
-                "; images have numbers of 32 bits");
-  if (role == DataRole::training && place != "synthetic")
-    for (const std::string &remark :
-         remarksOn(*source, place, program.classes,
-                   !options.mean.empty() || !options.std.empty()))
-      std::fprintf(stderr, "warning: %s\n", remark.c_str());
-  Augmentation augmentation;
-  if (role == DataRole::training)
-    augmentation = {options.scale, options.ratio, options.hflip};
-  Transform transform(source->format(), input.dims, options.mean, options.std,
-                      options.cropPct, std::move(augmentation));
-  return {std::move(source), std::move(transform)};
+static void printHelp(const Program &program, const char *name,
+                      const Flags &flags) {
+  const Command *command = flags.command;
+  std::string what = "Trains " + program.model, usage = "--data=DIR";
+  if (command) {
+    what = program.model + ": " + command->does;
+    usage = std::string(command->name) + " " + command->usage;
+  }
+  std::printf("%s, compiled by %s.\n\nUsage: %s %s [--flag=value ...]\n%s",
+              what.c_str(), program.compiler.c_str(), name, usage.c_str(),
+              flagsHelp(*flags.optimizer, command).c_str());
 }
 
 static int trainOrThrow(int argc, char **argv, const Program &program) {
@@ -154,10 +123,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                            flagsOfOthers(program));
   const Options &options = flags.options;
   if (options.help) {
-    std::printf("Trains %s, compiled by %s.\n\nUsage: %s --data=DIR "
-                "[--flag=value ...]\n%s",
-                program.model.c_str(), program.compiler.c_str(),
-                argc > 0 ? argv[0] : "trainer", flagsHelp(optimizer).c_str());
+    printHelp(program, argc > 0 ? argv[0] : "trainer", flags);
     return 0;
   }
   if (options.version) {
@@ -173,6 +139,10 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(program.blobBytes) +
                 " bytes) are not there; this file belongs to the program, and "
                 "has to be copied and renamed with it");
+  if (flags.command)
+    return flags.command->name == std::string_view(predictCommand)
+               ? runPredict(program, flags)
+               : runEvaluate(program, flags);
   checkHyperParameters(optimizer, options);
   if (!options.trace.empty())
     checkWritable(options.trace);

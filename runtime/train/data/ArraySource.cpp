@@ -129,7 +129,8 @@ private:
 };
 } // namespace
 
-std::unique_ptr<DataSource> makeArraySource(Array images, Array labels,
+std::unique_ptr<DataSource> makeArraySource(Array images,
+                                            std::optional<Array> labels,
                                             const ModelInput &input) {
   static constexpr ElementType accepted[] = {{'u', 1}, {'f', 4}, {'f', 8}};
   bool known = false;
@@ -159,8 +160,9 @@ std::unique_ptr<DataSource> makeArraySource(Array images, Array labels,
     format.height = d[planes ? 1 : 0];
     format.width = d[planes ? 2 : 1];
   }
-  std::vector<int32_t> values =
-      readLabels(labels, images.dims[0], images.path, input.classes);
+  std::vector<int32_t> values(images.dims[0], -1);
+  if (labels)
+    values = readLabels(*labels, images.dims[0], images.path, input.classes);
   return std::make_unique<ArraySource>(std::move(images), std::move(values),
                                        format);
 }

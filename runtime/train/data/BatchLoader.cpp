@@ -13,6 +13,15 @@
 
 namespace lwcc::rt::train {
 
+int workersFor(const DataSource &source, int64_t asked) {
+  constexpr unsigned most = 8;
+  if (asked > 0)
+    return static_cast<int>(asked);
+  return source.isDecoded()
+             ? std::clamp(std::thread::hardware_concurrency(), 1u, most)
+             : 1;
+}
+
 BatchLoader::BatchLoader(Machine &machine, const Program &program,
                          const DataSet &data, const Settings &settings)
     : source(*data.source), transform(data.transform), settings(settings),

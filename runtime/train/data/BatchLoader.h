@@ -50,6 +50,10 @@ struct Batch {
   StagedTensor input, labels;
 };
 
+/// Threads that prepare batches of a source, of which `asked` are wanted; 0: as
+/// many as it needs.
+int workersFor(const DataSource &source, int64_t asked);
+
 class BatchLoader {
 public:
   struct Settings {

@@ -42,8 +42,9 @@ static bool splitImagesName(std::string_view name, std::string &prefix) {
   return false;
 }
 
-static std::vector<IdxPair>
-findIdxPairs(const fs::path &folder, const std::vector<std::string> &names) {
+static std::vector<IdxPair> findIdxPairs(const fs::path &folder,
+                                         const std::vector<std::string> &names,
+                                         DataRole role) {
   std::vector<IdxPair> pairs;
   for (const std::string &name : names) {
     IdxPair pair;
@@ -61,7 +62,7 @@ findIdxPairs(const fs::path &folder, const std::vector<std::string> &names) {
               names.end() &&
           pair.labels.empty())
         pair.labels = (folder / (pair.prefix + tail)).string();
-    if (pair.labels.empty())
+    if (pair.labels.empty() && role != DataRole::prediction)
       throw Error(pair.images + ": there is no " + pair.prefix +
                   "labels-idx1-ubyte(.gz) beside it");
     pairs.push_back(std::move(pair));
@@ -116,22 +117,37 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
 
   fs::path path(folder);
   bool images = holds("images.npy"), labels = holds("labels.npy");
-  if (images != labels)
+  const bool labelled = role != DataRole::prediction;
+  if (images != labels && (labelled || !images))
     throw Error(folder + ": holds " +
                 (images ? "images.npy but no labels.npy"
                         : "labels.npy but no images.npy"));
   if (images)
-    return makeArraySource(readNpy((path / "images.npy").string()),
-                           readNpy((path / "labels.npy").string()), input);
+    return makeArraySource(
+        readNpy((path / "images.npy").string()),
+        labelled ? std::optional(readNpy((path / "labels.npy").string()))
+                 : std::nullopt,
+        input);
 
-  if (std::vector<IdxPair> pairs = findIdxPairs(path, names); !pairs.empty()) {
+  if (std::vector<IdxPair> pairs = findIdxPairs(path, names, role);
+      !pairs.empty()) {
     IdxPair pair = choosePair(folder, pairs, role);
-    return makeArraySource(readIdx(pair.images), readIdx(pair.labels), input);
+    return makeArraySource(
+        readIdx(pair.images),
+        labelled ? std::optional(readIdx(pair.labels)) : std::nullopt, input);
   }
-  if (auto pictures = openPictures(folder, input))
+  if (auto pictures = labelled ? openPictures(folder, input)
+                               : openUnlabelled(folder, input))
     return pictures;
-  throw Error(folder +
-              ": nothing readable here; a data folder holds either\n"
+  const std::string nothing = folder + ": nothing readable here; a ";
+  if (!labelled)
+    throw Error(nothing +
+                "folder to predict holds either\n"
+                "  pictures (JPEG, PNG, WebP, BMP), at any depth, or\n"
+                "  images.npy (NumPy), or\n"
+                "  t10k-images-idx3-ubyte(.gz) (MNIST)");
+  throw Error(nothing +
+              "data folder holds either\n"
               "  a folder of pictures (JPEG, PNG, WebP, BMP) for each class, "
               "or\n"
               "  images.npy and labels.npy (NumPy), or\n"

@@ -13,6 +13,8 @@
 //   a folder for each class, with     any size; the classes' numbers follow
 //   JPEG, PNG, WebP or BMP files      the order of their names
 //
+// For prediction labels are left out, and pictures may lie anywhere below.
+//
 // A source gives samples as they are. How they become the model's input is
 // decided by Transform; how a batch lies in memory, by the loader.
 //
@@ -26,6 +28,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +47,7 @@ public:
   /// Of every sample, known before one is read; without a size if each has its
   /// own.
   virtual SampleFormat format() const = 0;
+  /// Its class; -1 where the role needs none.
   virtual int32_t label(int64_t index) const = 0;
   /// Gives the sample as it is, without a copy where it lies in memory. It is
   /// valid until the next read into it. Any thread may call it. Throws
@@ -62,7 +66,11 @@ public:
   std::string remark; ///< on what was passed over, or ""
 };
 
-enum class DataRole { training, validation };
+enum class DataRole {
+  training,
+  validation,
+  prediction ///< labels are not needed, and not read
+};
 
 /// The model's side of what a reader has to decide or to check.
 struct ModelInput {
@@ -81,13 +89,19 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      int64_t syntheticImages);
 
 /// Images and labels that lie in arrays; throws Error where they do not fit.
-std::unique_ptr<DataSource> makeArraySource(Array images, Array labels,
+std::unique_ptr<DataSource> makeArraySource(Array images,
+                                            std::optional<Array> labels,
                                             const ModelInput &input);
 
 /// A folder of pictures, each in the folder of its class; null if it holds
 /// none. Throws Error.
 std::unique_ptr<DataSource> openPictures(const std::string &folder,
                                          const ModelInput &input);
+
+/// All pictures in a folder and below it, in the order of their paths, without
+/// labels; null if there are none. Throws Error.
+std::unique_ptr<DataSource> openUnlabelled(const std::string &folder,
+                                           const ModelInput &input);
 
 /// `images` of the model's own size, drawn by number: noise around a coarse
 /// pattern per class, so that there is something to learn.

@@ -6,7 +6,8 @@
 // who reads them.
 //
 // Training decides the numbers of the classes. A validation set may lack some
-// of them, but its classes keep the numbers of the training's.
+// of them, but its classes keep the numbers of the training's. For prediction
+// all pictures are one set without classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,6 +68,11 @@ static FolderContent contentOf(const fs::path &folder) {
   return content;
 }
 
+/// The path of what lies in a folder `below` the root, "" for the root itself.
+static std::string joined(const std::string &below, const std::string &name) {
+  return below.empty() ? name : below + "/" + name;
+}
+
 /// Links are followed; `above` holds the folders that are being walked through,
 /// so that a link to one of them ends.
 static void addPictures(const fs::path &root, const std::string &below,
@@ -80,12 +86,12 @@ static void addPictures(const fs::path &root, const std::string &below,
     return;
   FolderContent found = contentOf(root / below);
   for (const std::string &name : found.pictures)
-    content.pictures.push_back(below + "/" + name);
+    content.pictures.push_back(joined(below, name));
   if (content.others == 0 && !found.others.empty())
-    content.firstOther = below + "/" + found.others.front();
+    content.firstOther = joined(below, found.others.front());
   content.others += int64_t(found.others.size());
   for (const std::string &name : found.folders)
-    addPictures(root, below + "/" + name, above, content);
+    addPictures(root, joined(below, name), above, content);
   above.erase(here);
 }
 
@@ -138,8 +144,8 @@ public:
 
   std::string describe() const override {
     const auto count = int64_t(classes.size());
-    return plural(size(), "picture") + " of " + countText(count) +
-           (count == 1 ? " class" : " classes") + ", " +
+    return plural(size(), "picture") +
+           (count ? " of " + plural(count, "class") : "") + ", " +
            (shape.channels == 1 ? "grey" : "RGB") + " (" + folder + ")";
   }
 
@@ -176,6 +182,16 @@ static std::string listOf(const std::vector<std::string> &names) {
   if (names.size() > most)
     text += " and " + std::to_string(names.size() - most) + " more";
   return text;
+}
+
+/// On files that are no pictures, "" if there are none. `examples` are some.
+static std::string remarkOnOthers(int64_t count,
+                                  const std::vector<std::string> &examples) {
+  return count == 0 ? ""
+                    : plural(count, "file") +
+                          " passed over, not named as JPEG, PNG, WebP or BMP "
+                          "are (" +
+                          listOf(examples) + ")";
 }
 
 static std::unique_ptr<DataSource>
@@ -224,10 +240,23 @@ openClasses(const std::string &folder, const std::vector<std::string> &names,
   }
   auto source = std::make_unique<PictureSource>(
       folder, std::move(files), classes, channelsOf(folder, input));
-  if (otherFiles)
-    source->remark = plural(otherFiles, "file") +
-                     " passed over, not named as JPEG, PNG, WebP or BMP are (" +
-                     listOf(others) + ")";
+  source->remark = remarkOnOthers(otherFiles, others);
+  return source;
+}
+
+std::unique_ptr<DataSource> openUnlabelled(const std::string &folder,
+                                           const ModelInput &input) {
+  ClassContent content = classContent(folder, "");
+  if (content.pictures.empty())
+    return nullptr;
+  std::sort(content.pictures.begin(), content.pictures.end());
+  std::vector<PictureFile> files;
+  for (std::string &path : content.pictures)
+    files.push_back({std::move(path), -1});
+  auto source = std::make_unique<PictureSource>(folder, std::move(files),
+                                                std::vector<std::string>(),
+                                                channelsOf(folder, input));
+  source->remark = remarkOnOthers(content.others, {content.firstOther});
   return source;
 }
 

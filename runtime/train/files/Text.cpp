@@ -64,7 +64,8 @@ std::string dimsText(const std::vector<int64_t> &dims) {
 }
 
 std::string plural(int64_t count, std::string_view noun) {
-  return countText(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+  const char *ending = count == 1 ? "" : noun.ends_with('s') ? "es" : "s";
+  return countText(count) + " " + std::string(noun) + ending;
 }
 
 /// Levenshtein distance, one row at a time.

@@ -29,7 +29,7 @@ std::string durationText(double seconds);
 std::string numberText(double value);
 /// "3x224x224"
 std::string dimsText(const std::vector<int64_t> &dims);
-/// "1 image", "3 images"
+/// "1 image", "3 images", "2 classes"
 std::string plural(int64_t count, std::string_view noun);
 
 /// The candidate with the smallest edit distance to `word`, or "" where none

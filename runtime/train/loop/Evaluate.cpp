@@ -2,16 +2,29 @@
 
 #include "runtime/train/loop/Evaluate.h"
 
+#include "runtime/train/files/Text.h"
+
 #include <iterator>
 #include <utility>
 
 namespace lwcc::rt::train {
 
+std::string Evaluation::text(const Program &program) const {
+  std::string text =
+      format("loss %.4f  top-1 %.2f %%", loss, 100 * top1Fraction());
+  if (program.classes > 5)
+    text += format("  top-5 %.2f %%", 100 * top5Fraction());
+  return text + "  (" + plural(images, "image") + ")";
+}
+
 Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
-                    const std::function<bool()> &stop) {
+                    const std::function<bool()> &stop,
+                    const std::function<void(const StepResult &)> &each) {
   Evaluation total;
   auto retire = [&] {
     StepResult result = queue.retire();
+    if (each)
+      each(result);
     std::vector<SkippedSample> &skipped = result.batch->skipped;
     int64_t images = static_cast<int64_t>(result.batch->images.size()) -
                      static_cast<int64_t>(skipped.size());

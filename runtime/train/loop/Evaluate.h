@@ -11,6 +11,7 @@
 #include "runtime/train/loop/StepQueue.h"
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace lwcc::rt::train {
@@ -23,12 +24,18 @@ struct Evaluation {
 
   double top1Fraction() const { return images ? double(top1) / images : 0; }
   double top5Fraction() const { return images ? double(top5) / images : 0; }
+  /// "loss 0.1234  top-1 98.99 %  (297 images)", with top-5 where the model has
+  /// more classes than that.
+  std::string text(const Program &program) const;
 };
 
 /// `queue` is empty; `loader` delivers the set from its first batch. Stops
-/// early, with what it has, when `stop` says so.
-Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
-                    const std::function<bool()> &stop);
+/// early, with what it has, when `stop` says so. `each` sees every batch, in
+/// order, before it is released.
+Evaluation
+evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
+         const std::function<bool()> &stop,
+         const std::function<void(const StepResult &)> &each = nullptr);
 
 } // namespace lwcc::rt::train
 

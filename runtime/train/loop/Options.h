@@ -9,6 +9,7 @@
 //                  (Optimizers.h)
 //   learning rate  of an epoch, from the options (LearningRate.h)
 //   evaluation     loss and accuracy of data that is not learned (Evaluate.h)
+//   inference      a data set through a model that is not trained (Inference.h)
 //   trainer        the order of steps, validations and checkpoints, and the end
 //                  of a training (Trainer.h)
 //   benchmark      steps on one batch, timed (Benchmark.h)
@@ -75,6 +76,9 @@ struct Options {
   bool deterministic = false;
   int64_t benchmark = 0;
   std::string trace;
+  // Prediction
+  std::string output;
+  bool scores = false;
   // Instead of training
   bool info = false;
   bool help = false;

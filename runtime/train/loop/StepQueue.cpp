@@ -7,13 +7,18 @@
 
 namespace lwcc::rt::train {
 
-StepQueue::StepQueue(Machine &machine, const Program &program)
+StepQueue::StepQueue(Machine &machine, const Program &program, bool scores)
     : machine(machine), program(program) {
   slots.resize(depth);
   for (Slot &slot : slots) {
     slot.scalars = new (machine.hostAlloc(sizeof(StepScalars))) StepScalars;
     slot.loss = new (machine.hostAlloc(sizeof(float))) float(0);
     slot.correct = new (machine.hostAlloc(2 * sizeof(float))) float[2]{};
+    if (scores) {
+      int64_t count = program.batch * program.classes;
+      slot.scores = static_cast<float *>(
+          machine.hostAlloc(count * int64_t(sizeof(float))));
+    }
     idle.push_back(&slot);
   }
 }
@@ -44,6 +49,9 @@ void StepQueue::launch(Sequence *sequence, Batch &batch,
     machine.run(sequence);
   const TensorRef &correct = program.correct, &loss = program.loss_value;
   machine.readAsync(correct.on(machine), correct.device, slot->correct);
+  if (slot->scores)
+    machine.readAsync(program.scores.on(machine), program.scores.device,
+                      slot->scores);
   slot->ticket = machine.readAsync(loss.on(machine), loss.device, slot->loss);
   running.push_back(slot);
 }
@@ -67,6 +75,7 @@ StepResult StepQueue::retire() {
           *slot->loss,
           static_cast<int32_t>(slot->correct[0]),
           static_cast<int32_t>(slot->correct[1]),
+          slot->scores,
           slot->calls,
           end};
 }

@@ -21,6 +21,8 @@ struct StepResult {
   StepScalars scalars;
   float loss = 0;
   int32_t top1 = 0, top5 = 0; ///< correct images of the batch
+  /// [batch, classes] of a queue that reads them, until the next launch.
+  const float *scores = nullptr;
   const std::vector<TracedCall> *calls = nullptr; ///< of a traced step
   Clock::time_point end; ///< of the step on the devices
 };
@@ -34,7 +36,8 @@ public:
   /// stops the training waits for no third.
   static constexpr auto shortStep = std::chrono::milliseconds(10);
 
-  StepQueue(Machine &machine, const Program &program);
+  /// `scores`: those of every run are read, too; the program has some.
+  StepQueue(Machine &machine, const Program &program, bool scores = false);
 
   /// `resident`: the batch is on the device already. `traced`: the result
   /// has the run's calls. Not while `depth` steps are under way.
@@ -51,6 +54,7 @@ private:
     StepScalars *scalars;
     float *loss;
     float *correct;
+    float *scores = nullptr;
     Batch *batch = nullptr;
     const std::vector<TracedCall> *calls = nullptr;
     int64_t ticket = 0; ///< 0: over

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
-#include <thread>
 
 #include <unistd.h>
 
@@ -81,16 +80,6 @@ static constexpr int64_t traceWarmup = 3, traceLength = 10;
 static Sequence *record(Machine &machine, const char *name,
                         const std::function<void(Machine &)> &body) {
   return machine.record(name, [&] { body(machine); });
-}
-
-/// Threads that prepare batches of a source, of which `asked` are wanted.
-static int workersFor(const DataSource &source, int64_t asked) {
-  constexpr unsigned most = 8;
-  if (asked > 0)
-    return static_cast<int>(asked);
-  return source.isDecoded()
-             ? std::clamp(std::thread::hardware_concurrency(), 1u, most)
-             : 1;
 }
 
 Trainer::Trainer(Machine &machine, const TrainingTask &task)
@@ -345,10 +334,11 @@ void Trainer::saveCheckpointNow() {
     return;
   machine.synchronize();
   attempt([&] {
-    lastCheckpoint = saveCheckpoint(
-        options.checkpointDir, options.checkpointKeep,
-        {state, program.modelHash, program.optimizer, task.flags}, program,
-        machine);
+    lastCheckpoint =
+        saveCheckpoint(options.checkpointDir, options.checkpointKeep,
+                       {state, program.modelHash, program.optimizer, task.flags,
+                        task.data.source->classNames()},
+                       program, machine);
     savedStep = state.step;
   });
   progress.pause();
@@ -365,11 +355,7 @@ void Trainer::validate() {
   noteSkipped(result.skipped);
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
-  std::string text = format("validation: loss %.4f  top-1 %.2f %%", result.loss,
-                            100 * result.top1Fraction());
-  if (program.classes > 5)
-    text += format("  top-5 %.2f %%", 100 * result.top5Fraction());
-  progress.line(text + "  (" + plural(result.images, "image") + ")");
+  progress.line("validation: " + result.text(program));
   writeLog(JsonObject()
                .add("step", state.step)
                .add("epoch", epoch)

@@ -36,6 +36,9 @@ struct Part {
     return state.role != Role::constant &&
            (state.role == Role::optimizer) == optimizer;
   }
+  bool isOf(CheckpointPart wanted) const {
+    return wanted == CheckpointPart::all || !optimizer;
+  }
 };
 } // namespace
 
@@ -60,9 +63,12 @@ static std::string listText(const char *title,
   return text;
 }
 
-void checkCheckpoint(const std::string &checkpoint, const Program &program) {
+void checkCheckpoint(const std::string &checkpoint, const Program &program,
+                     CheckpointPart wanted) {
   std::vector<std::string> missing, extra, different;
   for (const Part &part : parts) {
+    if (!part.isOf(wanted))
+      continue;
     SafetensorsFile file((fs::path(checkpoint) / part.file).string());
     size_t found = 0;
     for (const StateTensor &state : program.state) {
@@ -101,9 +107,11 @@ void checkCheckpoint(const std::string &checkpoint, const Program &program) {
 }
 
 void loadCheckpoint(const std::string &checkpoint, const Program &program,
-                    Machine &machine) {
+                    Machine &machine, CheckpointPart wanted) {
   std::vector<char> aligned;
   for (const Part &part : parts) {
+    if (!part.isOf(wanted))
+      continue;
     SafetensorsFile file((fs::path(checkpoint) / part.file).string());
     for (const StateTensor &state : program.state) {
       if (!part.holds(state))
@@ -159,6 +167,9 @@ static std::string stateText(const CheckpointInfo &info, int64_t save,
   JsonObject flags;
   for (const auto &[name, value] : info.flags)
     flags.add(name, value);
+  std::string classes;
+  for (const std::string &name : info.classes)
+    classes += (classes.empty() ? "" : ", ") + jsonQuote(name);
   return JsonObject()
              .add("format", 1)
              .add("save", save)
@@ -172,6 +183,7 @@ static std::string stateText(const CheckpointInfo &info, int64_t save,
              .add("images", info.state.images)
              .add("batch", program.batch)
              .addRaw("flags", flags.str())
+             .addRaw("classes", "[" + classes + "]")
              .str() +
          "\n";
 }

@@ -5,7 +5,8 @@
 //   model.safetensors  parameters and running statistics
 //   optim.safetensors  the optimizer's state
 //   state.json         step, epoch, position in the epoch, flags, model,
-//                      optimizer, and how many saves there were in DIR
+//                      optimizer, names of the classes, and how many saves
+//                      there were in DIR
 //
 // Tensors are the global logical ones by their ONNX names, so that a program
 // with any other plan can continue. It is written under a temporary name,
@@ -42,6 +43,8 @@ struct CheckpointInfo {
   std::string optimizer = "sgd"; ///< of programs that had no other
   /// As rememberedFlags gives them.
   std::vector<std::pair<std::string, std::string>> flags;
+  /// Of the training data, by the classes' numbers; empty where they have none.
+  std::vector<std::string> classes = {};
 };
 
 /// A checkpoint of a folder.
@@ -83,13 +86,21 @@ std::string resolveResume(const std::string &resume, const std::string &folder);
 /// Reads state.json. Throws Error.
 CheckpointInfo readCheckpointInfo(const std::string &checkpoint);
 
+/// What is taken of a checkpoint.
+enum class CheckpointPart {
+  all,
+  model ///< parameters and statistics, for who does not train
+};
+
 /// Throws Error listing all differences unless the checkpoint holds exactly
 /// the program's tensors.
-void checkCheckpoint(const std::string &checkpoint, const Program &program);
+void checkCheckpoint(const std::string &checkpoint, const Program &program,
+                     CheckpointPart wanted = CheckpointPart::all);
 
 /// Loads parameters, statistics and the optimizer's state.
 void loadCheckpoint(const std::string &checkpoint, const Program &program,
-                    Machine &machine);
+                    Machine &machine,
+                    CheckpointPart wanted = CheckpointPart::all);
 
 /// Writes DIR/step-N and removes all but the `keep` latest (0: none; damaged
 /// ones are left to a person). If it throws, earlier checkpoints are untouched.

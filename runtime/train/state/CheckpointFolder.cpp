@@ -177,6 +177,13 @@ CheckpointInfo readCheckpointInfo(const std::string &checkpoint) {
     require(flag.kind == Json::string, flag.name.c_str());
     info.flags.emplace_back(flag.name, flag.text);
   }
+  if (const Json *classes = json.find("classes")) { // earlier ones have none
+    require(classes->kind == Json::array, "classes");
+    for (const Json &name : classes->items) {
+      require(name.kind == Json::string, "classes");
+      info.classes.push_back(name.text);
+    }
+  }
   return info;
 }
 

@@ -33,7 +33,10 @@ pages = [("lwcc", ["lwcc"], ["lwcc", "--help"]),
          ("lwcc-profile", ["lwcc", "profile"], ["lwcc", "profile", "--help"]),
          ("lwcc-run", ["lwcc-run"], ["lwcc-run", "--help"]),
          ("lwcc-trainer", ["lwcc-run", "m.onnx", "--"],
-          ["lwcc-run", model, "--", "--help"])]
+          ["lwcc-run", model, "--", "--help"]),
+         *((f"lwcc-trainer-{command}", ["lwcc-run", "m.onnx", "--", command],
+            ["lwcc-run", model, "--", command, "--help"])
+           for command in ("evaluate", "predict"))]
 count = 0
 for page, words, help_command in pages:
     flags = flags_of(*help_command)
@@ -47,5 +50,6 @@ for page, words, help_command in pages:
 assert completed("lwcc", "--target", "=") == ["cuda", "cpu"]
 assert completed("lwcc", "m.onnx", "--target", "=", "cp") == ["cpu"]
 assert completed("lwcc", "ma") == ["machine"]
+assert completed("lwcc-run", "m.onnx", "--", "pr") == ["predict"]
 assert completed("lwcc-run", "m.onnx", "--", "--init", "=", "f") == ["file", "fresh"]
 print(count, "flags")

@@ -49,6 +49,41 @@ protected:
 };
 } // namespace
 
+TEST_F(DataSourceTest, PredictionNeedsNoLabels) {
+  images("<f4", "(2, 3)", bytesOfValues<float>({1, 2, 3, 4, 5, 6}));
+  EXPECT_THAT(error(), HasSubstr("holds images.npy but no labels.npy"));
+  auto source = open(DataRole::prediction);
+  EXPECT_EQ(source->size(), 2);
+  EXPECT_EQ(source->label(1), -1);
+  EXPECT_THAT(planesOf(*source, 1), ElementsAre(4, 5, 6));
+  labels({-7}); // nobody reads them
+  EXPECT_EQ(open(DataRole::prediction)->size(), 2);
+  EXPECT_THAT(error(), HasSubstr("has 1 label, but"));
+}
+
+TEST_F(DataSourceTest, PicturesToPredictMayLieAnywhere) {
+  for (const char *name : {"b.png", "cat/2.jpg", "cat/more/1.bmp", "a.jpg"})
+    writeFile(folder / name, "any bytes");
+  writeFile(folder / "cat/notes.txt", "");
+  auto source = open(DataRole::prediction);
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < source->size(); ++i)
+    names.push_back(source->nameOf(i));
+  EXPECT_THAT(names,
+              ElementsAre("a.jpg", "b.png", "cat/2.jpg", "cat/more/1.bmp"));
+  EXPECT_EQ(source->label(2), -1);
+  EXPECT_THAT(source->classNames(), ElementsAre());
+  EXPECT_THAT(source->describe(), HasSubstr("4 pictures, RGB"));
+  EXPECT_THAT(source->remark, HasSubstr("1 file passed over"));
+  EXPECT_THAT(source->remark, HasSubstr("(cat/notes.txt)"));
+}
+
+TEST_F(DataSourceTest, NothingToPredict) {
+  writeFile(folder / "notes.txt", "");
+  EXPECT_THAT(errorOf([&] { open(DataRole::prediction); }),
+              HasSubstr("a folder to predict holds either"));
+}
+
 TEST_F(DataSourceTest, BytesBecomeFractions) {
   images("|u1", "(1, 1, 2)", std::string("\x00\xff", 2));
   labels({7});

@@ -220,6 +220,7 @@ Program makeFakeProgram(const FakeOptions &options) {
   program.labels = replicas("labels", r.labels);
   program.loss_value = r.loss;
   program.correct = r.correct;
+  program.scores = r.logits;
   program.scalars = {r.scalars[0], r.scalars[1]};
   auto probs = std::make_shared<std::vector<float>>();
   program.trainStep = [=](Machine &machine) {

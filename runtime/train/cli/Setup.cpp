@@ -1,0 +1,89 @@
+//===- Setup.cpp - What training and the commands prepare alike -----------===//
+
+#include "runtime/train/cli/Setup.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/train/files/Text.h"
+#include "runtime/train/loop/Inference.h"
+#include "runtime/train/report/Remarks.h"
+#include "runtime/train/state/Checkpoint.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+namespace lwcc::rt::train {
+
+std::unique_ptr<Machine> createMachine(const Program &program,
+                                       const Options &options) {
+  MachineOptions choice;
+  choice.threads = static_cast<int>(options.threads);
+  // Neither a measurement nor equal bits may depend on what else runs.
+  choice.yielding = !options.deterministic && options.benchmark == 0;
+  choice.deterministic = options.deterministic;
+  return Machine::create(program.machine, choice);
+}
+
+DataSet openChecked(const std::string &place, DataRole role,
+                    const Program &program, const Options &options,
+                    std::vector<std::string> classes) {
+  // Enough for an epoch that is worth the name, in whole batches.
+  int64_t synthetic =
+      (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
+      program.batch * program.batch;
+  ModelInput input = inputOf(program);
+  input.classNames = std::move(classes);
+  auto source = openData(place, role, input, synthetic);
+  if (role == DataRole::training && source->size() < program.batch)
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                ", fewer than a batch of " + countText(program.batch) +
+                "; compile the model with a smaller --batch");
+  if (source->size() == 0)
+    throw Error(place + ": holds no images");
+  if (source->size() > std::numeric_limits<uint32_t>::max())
+    throw Error(place + ": holds " + plural(source->size(), "image") +
+                "; images have numbers of 32 bits");
+  if (role == DataRole::training && place != "synthetic")
+    for (const std::string &remark :
+         remarksOn(*source, place, program.classes,
+                   !options.mean.empty() || !options.std.empty()))
+      std::fprintf(stderr, "warning: %s\n", remark.c_str());
+  else if (!source->remark.empty())
+    std::fprintf(stderr, "warning: %s: %s\n", place.c_str(),
+                 source->remark.c_str());
+  Augmentation augmentation;
+  if (role == DataRole::training)
+    augmentation = {options.scale, options.ratio, options.hflip};
+  Transform transform(source->format(), input.dims, options.mean, options.std,
+                      options.cropPct, std::move(augmentation));
+  return {std::move(source), std::move(transform)};
+}
+
+TrainedWeights findTrainedWeights(const Program &program, Flags &flags) {
+  const std::string &resume = flags.options.resume;
+  TrainedWeights weights;
+  if (resume.empty()) {
+    weights.drawn = hasDrawnWeights(program);
+    weights.text = weights.drawn
+                       ? "drawn at random, as " + program.model + " says"
+                       : "of " + program.model;
+    weights.text += "; --resume=CHECKPOINT takes those of a training";
+    return weights;
+  }
+  if (resume == "auto")
+    throw Error("--resume=auto: only a training has a folder of its own; "
+                "--resume=DIR takes the latest checkpoint of a folder");
+  weights.checkpoint = resolveResume(resume, "");
+  CheckpointInfo info = readCheckpointInfo(weights.checkpoint);
+  checkCheckpoint(weights.checkpoint, program, CheckpointPart::model);
+  for (const std::string &difference :
+       recallFlags(flags, info.flags, weights.checkpoint))
+    std::fprintf(stderr, "note: %s in %s\n", difference.c_str(),
+                 weights.checkpoint.c_str());
+  weights.classes = std::move(info.classes);
+  weights.text =
+      weights.checkpoint + ", after step " + countText(info.state.step);
+  return weights;
+}
+
+} // namespace lwcc::rt::train
