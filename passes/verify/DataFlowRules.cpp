@@ -214,7 +214,8 @@ void FormRules::differentiated() {
     TypeRange results = func.getResultTypes();
     // @evaluate may also give the scores.
     if (results.size() < 2 || results.size() > (func == step ? 2 : 3) ||
-        !isScalar(results[0]) || plainType(results[1]) != counts)
+        !isScalar(results[0]) || plainType(results[1]) != counts ||
+        (results.size() == 3 && plainType(results[2]).getRank() != 2))
       broken(func, "D1") << "the results are not (loss, counts"
                          << (func == step ? ")"
                                           : ") or (loss, counts, scores)");

@@ -60,3 +60,21 @@ func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8
   %o:5 = train.batch_norm(%n#0, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return %o#0 : tensor<2x4xf32>
 }
+
+// -----
+
+// @evaluate also returns the scores by which right answers are counted.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME:    -> (tensor<f32>, tensor<2xf32>)
+// CHECK:         return %{{.*}}, %{{.*}} : tensor<f32>, tensor<2xf32>
+// CHECK-LABEL: func.func @evaluate
+// CHECK-SAME:    -> (tensor<f32>, tensor<2xf32>, tensor<2x4xf32>)
+// CHECK:         %[[SCORES:.*]] = train.map
+// CHECK:         return %{{.*}}, %{{.*}}, %[[SCORES]] : tensor<f32>, tensor<2xf32>, tensor<2x4xf32>
+func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xf32>) {
+  %y = train.map "x0 * 2.0f"(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %loss, %probs = train.cross_entropy(%y, %labels) : (tensor<2x4xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2x4xf32>)
+  %counts = train.accuracy(%y, %labels) : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<2xf32>
+  return %loss, %counts : tensor<f32>, tensor<2xf32>
+}

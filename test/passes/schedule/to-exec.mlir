@@ -15,13 +15,13 @@
 // CHECK-NEXT: exec.buffer scalars @scalars : tensor<64xui8>
 // CHECK-NEXT: exec.buffer loss @loss : tensor<f32>
 // CHECK-NEXT: exec.buffer metric @counts : tensor<2xf32>
+// CHECK-NEXT: exec.buffer scores @fc.eval : tensor<2x3xf32>
 // The rest, in the order of first use.
 // CHECK-NEXT: exec.buffer activation @fc : tensor<2x3xf32> on @gpu0 at -1
 // CHECK-NEXT: exec.buffer activation @probs : tensor<2x3xf32>
 // CHECK-NEXT: exec.buffer gradient @d_loss : tensor<f32>
 // CHECK-NEXT: exec.buffer gradient @d_fc : tensor<2x3xf32>
 // CHECK-NEXT: exec.buffer gradient @d_w : tensor<3x4xf32>
-// CHECK-NEXT: exec.buffer activation @fc.eval : tensor<2x3xf32>
 // CHECK-NOT: exec.buffer
 // CHECK-NOT: train.parameter
 // CHECK-NOT: func.func
@@ -58,7 +58,8 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64, train.c
   }
 
   // CHECK: exec.sequence @evaluate {
-  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xf32>) {
+  func.func @evaluate(%x: tensor<2x4xf32> {train.name = "images"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xf32>, tensor<2x3xf32>) {
+    // The scores are made where the trainer looks for them, which a step leaves.
     // CHECK-NEXT: exec.call "matmul" [@images, @w, unit] -> [@fc.eval]
     %w = train.read @w : tensor<3x4xf32>
     %y = train.matmul(%x, %w) {transpose_b = true, train.work = #train.work<"fc" forward>, train.names = ["fc"]} : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf32>
@@ -68,6 +69,6 @@ module attributes {train.model = "dir/tiny.onnx", train.batch = 2 : i64, train.c
     // CHECK-NEXT: exec.call "accuracy" [@fc.eval, @labels] -> [@counts]
     %counts = train.accuracy(%y, %labels) {train.work = #train.work<"loss" forward>} : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2xf32>
     // CHECK-NEXT: }
-    return %loss, %counts : tensor<f32>, tensor<2xf32>
+    return %loss, %counts, %y : tensor<f32>, tensor<2xf32>, tensor<2x3xf32>
   }
 }

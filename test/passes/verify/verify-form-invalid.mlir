@@ -68,6 +68,7 @@ func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2x
   %r = train.dropout(%x, %scalars) {ratio = 0.5 : f32, stream = 1 : i64} : (tensor<2x4xf32>, tensor<64xui8>) -> tensor<2x4xf32>
   return %loss : tensor<f32>
 }
+// CHECK: error: breaks rule (D1): the results are not (loss, counts) or (loss, counts, scores)
 // CHECK: error: breaks rule (D1): @evaluate and @train_step have different arguments
 // CHECK: error: breaks rule (D2): trainable parameter @w is never updated
 func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
