@@ -17,6 +17,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <system_error>
 
 namespace lwcc::rt::train {
@@ -38,12 +39,19 @@ static void remarkOnNumbers(const Program &program, const DataSource &source,
 
 int runEvaluate(const Program &program, Flags &flags) {
   const Options &options = flags.options;
-  TrainedWeights weights = findTrainedWeights(program, flags);
-  DataSet data = openChecked(options.data, DataRole::validation, program,
-                             options, weights.classes);
-  remarkOnNumbers(program, *data.source, weights);
+  TrainedWeights weights;
+  std::optional<DataSet> opened;
+  Mistakes mistakes;
+  mistakes.attempt([&] { weights = findTrainedWeights(program, flags); });
   if (!options.log.empty())
-    checkWritable(options.log);
+    mistakes.attempt([&] { checkWritable(options.log); });
+  mistakes.attempt([&] {
+    opened.emplace(openChecked(options.data, DataRole::validation, program,
+                               options, weights.classes));
+  });
+  mistakes.raise();
+  const DataSet &data = *opened;
+  remarkOnNumbers(program, *data.source, weights);
   std::unique_ptr<Machine> machine = createMachine(program, options);
   std::printf("%s\n  device      %s\n  data        %s\n  weights     %s\n",
               describeHeader(program).c_str(), machine->describe().c_str(),

@@ -200,7 +200,7 @@ const std::vector<Command> &commandTable() {
            {"crop-pct"},
            {"on-bad-image", badImageHelp},
            {"workers"},
-           {"resume", weightsHelp},
+           {"resume", weightsHelp, nullptr, "PATH"},
            {"log", "write a line of JSON with the result"},
            {"threads"},
            {"deterministic"},
@@ -223,7 +223,7 @@ const std::vector<Command> &commandTable() {
             "a picture that cannot be read is named and its row is left empty, "
             "or it ends the prediction"},
            {"workers"},
-           {"resume", weightsHelp},
+           {"resume", weightsHelp, nullptr, "PATH"},
            {"threads"},
            {"deterministic"},
            {"output", nullptr, "no output given; add -o predictions.csv"},

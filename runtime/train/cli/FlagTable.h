@@ -54,6 +54,7 @@ struct CommandFlag {
   const char *help = nullptr; ///< where it means something else there
   /// What is said where it is missing; null: it may be.
   const char *required = nullptr;
+  const char *value = nullptr; ///< its placeholder, where it is another
 };
 
 /// What the program does instead of training if its first argument says so.

@@ -290,13 +290,35 @@ Flags parseFlags(const std::vector<std::string> &arguments,
               "--help lists all flags)");
 }
 
-std::string flagsHelp(const Optimizer &optimizer, const Command *command) {
+/// A flag's line, with what it does beside it, wrapped at the right edge.
+static std::string helpLine(std::string line, const std::string &help) {
   constexpr size_t column = 28, width = 80;
+  line += line.size() + 2 > column ? "\n" + std::string(column, ' ')
+                                   : std::string(column - line.size(), ' ');
+  size_t used = column;
+  for (size_t at = 0; at < help.size();) {
+    size_t end = std::min(help.find(' ', at), help.size());
+    if (used > column && used + 1 + (end - at) > width) {
+      line += "\n" + std::string(column, ' ');
+      used = column;
+    }
+    if (used > column) {
+      line += ' ';
+      ++used;
+    }
+    line.append(help, at, end - at);
+    used += end - at;
+    at = end + 1;
+  }
+  return line + "\n";
+}
+
+std::string flagsHelp(const Optimizer &optimizer, const Command *command) {
   std::string text;
   if (!command) {
     text += "\nCommands, before all flags; COMMAND --help lists its own:\n";
     for (const Command &each : commandTable())
-      text += format("  %-26s", each.name) + each.does + "\n";
+      text += helpLine(std::string("  ") + each.name, each.does);
   }
   const char *title = nullptr;
   forEachFlag(
@@ -308,34 +330,19 @@ std::string flagsHelp(const Optimizer &optimizer, const Command *command) {
             text += " (" + optimizer.title + ")";
           text += ":\n";
         }
-        const CommandFlag *own = command ? command->find(flag.name) : nullptr;
-        std::string line = std::string("  --") + flag.name;
-        if (flag.value)
-          line += std::string("=") + flag.value;
-        std::string help = own && own->help ? own->help : flag.help;
-        std::string value = textOf(optimizer.defaults, flag);
-        if (flag.value && !isUnset(value))
-          help += " (default: " + value + ")";
-        line += line.size() + 2 > column
-                    ? "\n" + std::string(column, ' ')
-                    : std::string(column - line.size(), ' ');
-        // Words, wrapped at the right edge.
-        size_t used = column;
-        for (size_t at = 0; at < help.size();) {
-          size_t end = std::min(help.find(' ', at), help.size());
-          if (used > column && used + 1 + (end - at) > width) {
-            line += "\n" + std::string(column, ' ');
-            used = column;
-          }
-          if (used > column) {
-            line += ' ';
-            ++used;
-          }
-          line.append(help, at, end - at);
-          used += end - at;
-          at = end + 1;
+        CommandFlag own = {flag.name, flag.help, nullptr, flag.value};
+        if (const CommandFlag *found =
+                command ? command->find(flag.name) : nullptr) {
+          own.help = found->help ? found->help : flag.help;
+          own.value = found->value ? found->value : flag.value;
         }
-        text += line + "\n";
+        std::string help = own.help, value = textOf(optimizer.defaults, flag);
+        if (own.value && !isUnset(value))
+          help += " (default: " + value + ")";
+        text +=
+            helpLine(std::string("  --") + flag.name + (own.value ? "=" : "") +
+                         (own.value ? own.value : ""),
+                     help);
       });
   return text;
 }

@@ -106,13 +106,14 @@ static void resume(const Program &program, Flags &flags, std::string &path,
 static void printHelp(const Program &program, const char *name,
                       const Flags &flags) {
   const Command *command = flags.command;
-  std::string what = "Trains " + program.model, usage = "--data=DIR";
-  if (command) {
-    what = program.model + ": " + command->does;
-    usage = std::string(command->name) + " " + command->usage;
-  }
-  std::printf("%s, compiled by %s.\n\nUsage: %s %s [--flag=value ...]\n%s",
-              what.c_str(), program.compiler.c_str(), name, usage.c_str(),
+  const std::string compiled =
+      program.model + ", compiled by " + program.compiler;
+  if (command)
+    std::printf("%s: %s (%s).\n\nUsage: %s %s %s", command->name, command->does,
+                compiled.c_str(), name, command->name, command->usage);
+  else
+    std::printf("Trains %s.\n\nUsage: %s --data=DIR", compiled.c_str(), name);
+  std::printf(" [--flag=value ...]\n%s",
               flagsHelp(*flags.optimizer, command).c_str());
 }
 

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 namespace lwcc::rt::train {
 
@@ -30,35 +31,33 @@ struct Stopped : Error {
 };
 } // namespace
 
-/// Throws Error with all that can be known before there is a machine.
-static void checkPrediction(const Program &program, const Options &options,
-                            const TrainedWeights &weights) {
-  std::string mistakes;
-  auto add = [&](const std::string &mistake) {
-    mistakes += (mistakes.empty() ? "" : "\n") + mistake;
-  };
+/// What the program cannot predict with.
+static void checkWeights(const Program &program, const TrainedWeights &weights,
+                         Mistakes &mistakes) {
   if (program.scores.dims.empty())
-    add("predict: this program was compiled without scores");
+    mistakes.add("predict: this program was compiled without scores");
   if (weights.drawn)
-    add("predict: the weights are drawn at random when a training starts, as " +
-        program.model +
-        " says: nothing was learned yet; --resume=CHECKPOINT takes those of a "
-        "training");
-  try {
-    checkWritable(options.output);
-  } catch (const Error &error) {
-    add(error.what());
-  }
-  if (!mistakes.empty())
-    throw Error(mistakes);
+    mistakes.add("predict: the weights are drawn at random when a training "
+                 "starts, as " +
+                 program.model +
+                 " says: nothing was learned yet; --resume=CHECKPOINT takes "
+                 "those of a training");
 }
 
 int runPredict(const Program &program, Flags &flags) {
   const Options &options = flags.options;
-  TrainedWeights weights = findTrainedWeights(program, flags);
-  checkPrediction(program, options, weights);
-  DataSet data =
-      openChecked(options.data, DataRole::prediction, program, options);
+  TrainedWeights weights;
+  std::optional<DataSet> opened;
+  Mistakes mistakes;
+  mistakes.attempt([&] { weights = findTrainedWeights(program, flags); });
+  checkWeights(program, weights, mistakes);
+  mistakes.attempt([&] { checkWritable(options.output); });
+  mistakes.attempt([&] {
+    opened.emplace(
+        openChecked(options.data, DataRole::prediction, program, options));
+  });
+  mistakes.raise();
+  const DataSet &data = *opened;
   std::unique_ptr<Machine> machine = createMachine(program, options);
   // What is written through, a pipe perhaps, is not for lines to people.
   std::FILE *out = isSpecial(options.output) ? stderr : stdout;

@@ -14,6 +14,23 @@
 
 namespace lwcc::rt::train {
 
+void Mistakes::add(const std::string &mistake) {
+  text += (text.empty() ? "" : "\n") + mistake;
+}
+
+void Mistakes::attempt(const std::function<void()> &step) {
+  try {
+    step();
+  } catch (const Error &error) {
+    add(error.what());
+  }
+}
+
+void Mistakes::raise() const {
+  if (!text.empty())
+    throw Error(text);
+}
+
 std::unique_ptr<Machine> createMachine(const Program &program,
                                        const Options &options) {
   MachineOptions choice;

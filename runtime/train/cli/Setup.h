@@ -12,11 +12,25 @@
 #include "runtime/train/data/DataSource.h"
 #include "runtime/train/data/Transform.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace lwcc::rt::train {
+
+/// Collects what is wrong, so that all of it is said at once.
+class Mistakes {
+public:
+  void add(const std::string &mistake);
+  /// Calls `step`; an Error that it throws is one of the mistakes.
+  void attempt(const std::function<void()> &step);
+  /// Throws Error with a line for each, unless there are none.
+  void raise() const;
+
+private:
+  std::string text;
+};
 
 /// Throws Error: no such device, too little memory.
 std::unique_ptr<Machine> createMachine(const Program &program,

@@ -125,6 +125,12 @@ TEST_F(CommandsTest, WhoseWeights) {
   EXPECT_EQ(guess.code, 1);
   EXPECT_THAT(guess.err, HasSubstr("nothing was learned yet; --resume="));
   EXPECT_THAT(guess.err, HasSubstr("no/such/out.csv: cannot write"));
+  guess =
+      runTrainer({"predict", "--data", folder / "none", "-o",
+                  folder / "no/such/out.csv", "--resume", folder / "neither"});
+  EXPECT_THAT(guess.err, HasSubstr("neither: no such checkpoint\n"));
+  EXPECT_THAT(guess.err, HasSubstr("no/such/out.csv: cannot write"));
+  EXPECT_THAT(guess.err, HasSubstr("none: no such folder"));
 }
 
 TEST_F(CommandsTest, TheOptimizersStateIsNotNeeded) {
