@@ -77,7 +77,8 @@ static void checkOutputs(const Program &program, const Options &options,
 
 /// Resolves --resume; takes the checkpoint's flags.
 static void resume(const Program &program, Flags &flags, std::string &path,
-                   TrainState &state, FolderLock &lock) {
+                   TrainState &state, std::vector<std::string> &classes,
+                   FolderLock &lock) {
   const Options &options = flags.options;
   if (options.resume.empty())
     return;
@@ -96,6 +97,7 @@ static void resume(const Program &program, Flags &flags, std::string &path,
                 " makes one that continues it");
   checkCheckpoint(path, program);
   state = info.state;
+  classes = info.classes;
   if (info.modelHash != program.modelHash)
     std::printf("note: %s is of another file than %s; their tensors agree\n",
                 path.c_str(), program.model.c_str());
@@ -158,7 +160,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   std::string checkpoint;
   TrainState state;
   FolderLock lock;
-  resume(program, flags, checkpoint, state, lock);
+  std::vector<std::string> classes; // the checkpoint's
+  resume(program, flags, checkpoint, state, classes, lock);
   checkHyperParameters(optimizer, options); // those of the checkpoint
   DataSet data =
       openChecked(options.data, DataRole::training, program, options);
@@ -172,6 +175,10 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 "the order of the images differs\n",
                 plural(state.images, "image").c_str(),
                 countText(data.source->size()).c_str());
+
+  if (!classes.empty() && classes != data.source->classNames())
+    std::printf("note: the classes are not those of the checkpoint's training, "
+                "which has numbered other names\n");
 
   // Last, since it makes the folder of the checkpoints.
   checkOutputs(program, options, checkpoint, lock);

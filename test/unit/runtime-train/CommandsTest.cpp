@@ -273,6 +273,7 @@ TEST_F(CommandsTest, CheckpointsKnowTheNamesOfClasses) {
       runTrainer({"--data", folder / "photos", "--checkpoint-dir",
                   folder / "named", "--lr=0.5"});
   ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.out, Not(HasSubstr("the classes are not those")));
   // A validation set that lacks a class keeps the training's numbers.
   std::filesystem::remove_all(folder / "photos/cat");
   TrainerRun made = runTrainer(
@@ -295,4 +296,9 @@ TEST_F(CommandsTest, CheckpointsKnowTheNamesOfClasses) {
       {"evaluate", "--data", folder / "photos", "--resume", folder / "named"});
   EXPECT_EQ(made.code, 1);
   EXPECT_THAT(made.err, HasSubstr("1 class that the training lacks (wolf)"));
+  made = runTrainer(
+      {"--data", folder / "photos", "--resume", folder / "named", "--epochs=0"},
+      makeFakeProgram({2}));
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("note: the classes are not those of the"));
 }
