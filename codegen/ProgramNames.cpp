@@ -26,9 +26,9 @@ ProgramNames::ProgramNames(ProgramOp program)
 
   // A kernel must not have the name of a function that it calls, which its own
   // would hide.
-  NameTable kernelNames({"abs", "at", "dropout_mask", "erf", "exp", "floor",
-                         "indexed", "inputs", "log", "max", "min", "pow",
-                         "sigmoid", "sqrt", "tanh"});
+  NameTable kernelNames({"abs", "at", "cos", "dropout_mask", "erf", "exp",
+                         "floor", "indexed", "inputs", "log", "max", "min",
+                         "pow", "round", "sigmoid", "sin", "sqrt", "tanh"});
   for (exec::KernelOp kernel : kernels)
     member[kernel] = kernelNames.get(kernel.getSymName());
   nameMembers();

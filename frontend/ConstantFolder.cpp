@@ -171,6 +171,8 @@ std::optional<HostTensor> lwcc::foldUnary(const NodeView &node, Inputs inputs,
         .Case("Sqrt", [&] { return std::sqrt(x); })
         .Case("Exp", [&] { return std::exp(x); })
         .Case("Log", [&] { return std::log(x); })
+        .Case("Sin", [&] { return std::sin(x); })
+        .Case("Cos", [&] { return std::cos(x); })
         .Case("Reciprocal", [&] { return 1.0f / x; })
         .Case("Sign", [&] { return float((x > 0) - (x < 0)); })
         .Default([] { return 0.0f; })();

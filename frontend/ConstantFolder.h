@@ -38,6 +38,9 @@ LWCC_FOLD(foldTile);
 LWCC_FOLD(foldConcat);
 LWCC_FOLD(foldGather);
 LWCC_FOLD(foldSlice);
+LWCC_FOLD(foldGatherND);
+LWCC_FOLD(foldScatterND);
+LWCC_FOLD(foldTrilu);
 LWCC_FOLD(foldRange);
 LWCC_FOLD(foldConstantOfShape);
 LWCC_FOLD(foldReduce); ///< ReduceSum, ReduceProd, ReduceMin, ReduceMax

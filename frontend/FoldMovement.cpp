@@ -218,6 +218,105 @@ std::optional<HostTensor> lwcc::foldSlice(const NodeView &node, Inputs inputs,
     return at;
   });
 }
+
+/// The places that tuples of indices name, in the row-major order of the
+/// dimensions that they count; none, and an error, if they do not fit `x`.
+static std::optional<Shape> placesOf(const HostTensor &x,
+                                     const HostTensor &indices,
+                                     std::string &error) {
+  int64_t size = indices.shape.empty() ? 0 : indices.shape.back();
+  if (indices.isReal() || size < 1 || size > int64_t(x.shape.size())) {
+    error = "has indices of shape " + printShape(indices.shape) +
+            " for data of shape " + printShape(x.shape);
+    return std::nullopt;
+  }
+  Shape places;
+  for (int64_t i = 0; i < indices.size(); i += size) {
+    int64_t place = 0;
+    for (int64_t d = 0; d < size; ++d) {
+      int64_t index = indices.integers[i + d], extent = x.shape[d];
+      if (index < -extent || index >= extent) {
+        error = "index " + std::to_string(index) + " is outside an extent of " +
+                std::to_string(extent);
+        return std::nullopt;
+      }
+      place = place * extent + (index < 0 ? index + extent : index);
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+std::optional<HostTensor>
+lwcc::foldGatherND(const NodeView &node, Inputs inputs, std::string &error) {
+  const HostTensor &x = *inputs[0], &indices = *inputs[1];
+  if (node.integer("batch_dims", 0) != 0)
+    return std::nullopt;
+  std::optional<Shape> places = placesOf(x, indices, error);
+  if (!places)
+    return std::nullopt;
+  Shape shape(ArrayRef(indices.shape).drop_back());
+  llvm::append_range(shape,
+                     ArrayRef(x.shape).drop_front(indices.shape.back()));
+  int64_t row = *elementCount(
+      ArrayRef(x.shape).drop_front(indices.shape.back()));
+  return rearrange(x, shape, [&](int64_t linear) {
+    return (*places)[linear / row] * row + linear % row;
+  });
+}
+
+std::optional<HostTensor>
+lwcc::foldScatterND(const NodeView &node, Inputs inputs, std::string &error) {
+  const HostTensor &x = *inputs[0], &updates = *inputs[2];
+  if (node.text("reduction", "none") != "none")
+    return std::nullopt;
+  std::optional<Shape> places = placesOf(x, *inputs[1], error);
+  if (!places)
+    return std::nullopt;
+  int64_t row = *elementCount(
+      ArrayRef(x.shape).drop_front(inputs[1]->shape.back()));
+  if (updates.kind != x.kind ||
+      updates.size() != int64_t(places->size()) * row) {
+    error = "has updates that do not fit its indices";
+    return std::nullopt;
+  }
+  HostTensor result = x;
+  for (auto [i, place] : llvm::enumerate(*places))
+    for (int64_t j = 0; j < row; ++j) {
+      int64_t from = int64_t(i) * row + j, to = place * row + j;
+      if (x.isReal())
+        result.reals[to] = updates.reals[from];
+      else
+        result.integers[to] = updates.integers[from];
+    }
+  return result;
+}
+
+std::optional<HostTensor> lwcc::foldTrilu(const NodeView &node, Inputs inputs,
+                                          std::string &error) {
+  HostTensor result = *inputs[0];
+  size_t rank = result.shape.size();
+  if (rank < 2) {
+    error = "needs matrices, not data of shape " + printShape(result.shape);
+    return std::nullopt;
+  }
+  int64_t k = inputs.size() > 1 && inputs[1] && inputs[1]->size() == 1
+                  ? int64_t(inputs[1]->at(0))
+                  : 0;
+  bool upper = node.integer("upper", 1) != 0;
+  int64_t rows = result.shape[rank - 2], columns = result.shape[rank - 1];
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t diagonal = i % columns - i / columns % rows;
+    if (upper ? diagonal >= k : diagonal <= k)
+      continue;
+    if (result.isReal())
+      result.reals[i] = 0;
+    else
+      result.integers[i] = 0;
+  }
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // Makers
 //===----------------------------------------------------------------------===//

@@ -142,8 +142,11 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
   if (value)
     return done(std::move(*value));
   // What is too large to be folded is left to the program, which has no kernel
-  // for the ops that are only ever folded.
-  if (error.empty() && row.import)
+  // for the ops that are only ever folded, nor any for integers.
+  bool integers = all_of(arguments, [](const HostTensor *argument) {
+    return !argument || argument->kind == HostTensor::Kind::integer;
+  });
+  if (error.empty() && row.import && !integers)
     return false;
   if (error.empty())
     error = "makes a constant of more than " + std::to_string(foldLimit) +

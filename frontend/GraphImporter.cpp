@@ -278,6 +278,17 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
     host = &number;
   else if (leaf)
     return readParameter(name, *shape, *leaf, user);
+  // What is true is 1, what is false 0.
+  if ((*host)->kind == HostTensor::Kind::boolean) {
+    HostRef &truth = truths[host->get()];
+    if (!truth) {
+      HostTensor floats = HostTensor::empty(HostTensor::Kind::real, *shape);
+      for (int64_t i = 0; i < (*host)->size(); ++i)
+        floats.reals.push_back((*host)->integers[i] != 0);
+      truth = std::make_shared<const HostTensor>(std::move(floats));
+    }
+    host = &truth;
+  }
   if (!(*host)->isReal()) {
     reporter.error(user) << "computes with the integers '" << name
                          << "' where floating-point numbers are needed";

@@ -119,6 +119,7 @@ private:
   llvm::StringMap<mlir::Value> reads; ///< by ONNX value
   llvm::DenseMap<mlir::Operation *, Leaf *> leafOfRead;
   llvm::DenseMap<const HostTensor *, mlir::Value> constants;
+  llvm::DenseMap<const HostTensor *, HostRef> truths; ///< booleans as floats
   llvm::DenseMap<const Leaf *, HostRef> decoded;
   struct Parameter {
     std::string name; ///< symbol

@@ -1,4 +1,4 @@
-//===- ImportElementwise.cpp - Elementwise operators and reductions -------===//
+//===- ImportElementwise.cpp - Elementwise operators and softmax ----------===//
 //
 // Most elementwise operators need only a row of OnnxOpTable.cpp, which names a
 // function of ir/train/Elementwise.h; the node's attributes are its parameters.
@@ -86,6 +86,50 @@ LogicalResult lwcc::importPow(NodeImporter &node) {
   return exponent ? node.result(0, node.map("pow", {x, exponent})) : failure();
 }
 
+/// The condition is a tensor of truths (1 and 0), of the data or of the file.
+LogicalResult lwcc::importWhere(NodeImporter &node) {
+  Value condition = node.live(0), yes = node.live(1), no = node.live(2);
+  if (!condition || !yes || !no)
+    return failure();
+  Value y = node.map("where", {condition, yes, no});
+  return y ? node.result(0, y) : failure();
+}
+
+LogicalResult lwcc::importPRelu(NodeImporter &node) {
+  Value x = node.live(0), slope = node.live(1);
+  if (!x || !slope)
+    return failure();
+  if (broadcast(shapeOf(slope), shapeOf(x)) != Shape(shapeOf(x)))
+    return node.fail("has slopes of shape " + printShape(shapeOf(slope)) +
+                     " for data of shape " + printShape(shapeOf(x)));
+  node.setFreshConstant(slope, 0.25);
+  return node.result(0, node.map("prelu", {x, slope}));
+}
+
+/// Zeros above or below a diagonal of the last two dimensions.
+LogicalResult lwcc::importTrilu(NodeImporter &node) {
+  FailureOr<double> diagonal = node.scalar(1, "");
+  if (failed(diagonal))
+    return failure();
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(x);
+  if (shape.size() < 2)
+    return node.fail("needs matrices, not data of shape " + printShape(shape));
+  double k = std::isnan(*diagonal) ? 0 : *diagonal;
+  bool upper = node.integer("upper", 1) != 0;
+  HostTensor kept = HostTensor::empty(HostTensor::Kind::real,
+                                      shape.take_back(2));
+  for (int64_t row : seq<int64_t>(0, kept.shape[0]))
+    for (int64_t column : seq<int64_t>(0, kept.shape[1]))
+      kept.reals.push_back(upper ? double(column - row) >= k
+                                 : double(column - row) <= k);
+  Value mask = node.stored(std::move(kept));
+  return mask ? node.result(0, node.map("where", {mask, x, node.splat(0)}))
+              : failure();
+}
+
 LogicalResult lwcc::importGelu(NodeImporter &node) {
   StringRef approximate = node.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
@@ -94,39 +138,6 @@ LogicalResult lwcc::importGelu(NodeImporter &node) {
   return x ? node.result(
                  0, node.map(approximate == "tanh" ? "gelu_tanh" : "gelu", {x}))
            : failure();
-}
-
-LogicalResult lwcc::importReduce(NodeImporter &node) {
-  FailureOr<std::optional<Shape>> given = node.integers(1, "axes");
-  if (failed(given))
-    return failure();
-  Value x = node.live(0);
-  if (!x)
-    return failure();
-  ArrayRef<int64_t> from = shapeOf(x);
-  int64_t rank = from.size();
-  std::optional<Shape> axes = *given;
-  if (!axes || axes->empty()) {
-    if (node.integer("noop_with_empty_axes", 0))
-      return node.result(0, x);
-    axes = to_vector(seq<int64_t>(0, rank));
-  }
-  std::string error;
-  axes = normalizeAxes(*axes, rank, error);
-  if (!axes)
-    return node.fail(error);
-  if (axes->empty())
-    return node.result(0, x);
-  Shape shape;
-  for (auto [d, extent] : enumerate(from)) {
-    if (!is_contained(*axes, int64_t(d)))
-      shape.push_back(extent);
-    else if (node.integer("keepdims", 1))
-      shape.push_back(1);
-  }
-  Value y = node.create<train::ReduceOp>(node.tensorOf(shape), x, *axes,
-                                         node.op() == "ReduceMean");
-  return node.result(0, y);
 }
 
 LogicalResult lwcc::importSoftmax(NodeImporter &node) {

@@ -16,14 +16,18 @@ LogicalResult lwcc::importIdentity(NodeImporter &node) {
 }
 
 /// All floats of a program are float32, so that a cast between float types has
-/// no effect.
+/// no effect. A cast to booleans says what is not zero.
 LogicalResult lwcc::importCast(NodeImporter &node) {
-  if (node.op() == "Cast" &&
-      elementKind(int32_t(node.integer("to", 0))) != HostTensor::Kind::real)
+  std::optional<HostTensor::Kind> kind = HostTensor::Kind::real;
+  if (node.op() == "Cast")
+    kind = elementKind(int32_t(node.integer("to", 0)));
+  if (!kind || kind == HostTensor::Kind::integer)
     return node.fail("casts data to " +
                      elementTypeName(int32_t(node.integer("to", 0))) +
                      "; lwcc trains in floating point only");
   Value x = node.live(0);
+  if (x && kind == HostTensor::Kind::boolean)
+    x = node.map("not", {node.map("not", {x})});
   return x ? node.result(0, x) : failure();
 }
 

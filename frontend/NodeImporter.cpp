@@ -166,6 +166,19 @@ Value NodeImporter::splat(double value, ArrayRef<int64_t> shape) {
                                    DenseElementsAttr::get(type, float(value)));
 }
 
+Value NodeImporter::stored(HostTensor value) {
+  assert(value.isReal() && "a program computes with floats");
+  if (value.isSplat())
+    return splat(value.reals[0], value.shape);
+  std::string name = (output() + ".table").str();
+  if (tables++)
+    name += std::to_string(tables);
+  Shape shape = value.shape;
+  return importer.readParameter(
+      name, shape, std::make_shared<const HostTensor>(std::move(value)),
+      proto());
+}
+
 Value NodeImporter::reshape(Value value, ArrayRef<int64_t> shape) {
   if (shapeOf(value) == shape)
     return value;

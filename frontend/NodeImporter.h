@@ -87,6 +87,9 @@ public:
   map(llvm::StringRef fn, mlir::ValueRange inputs,
       llvm::ArrayRef<std::pair<llvm::StringRef, double>> params = {});
   mlir::Value splat(double value, llvm::ArrayRef<int64_t> shape = {});
+  /// A tensor of floats that the program keeps and does not train; null after
+  /// reporting.
+  mlir::Value stored(HostTensor value);
   /// The same elements in another shape (no op if it is the same).
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::LogicalResult reshapeTo(unsigned input,
@@ -107,6 +110,7 @@ private:
   mlir::Location location;
   llvm::SmallVector<Shape> shapeStorage;
   llvm::SmallPtrSet<mlir::Operation *, 4> own; ///< ops made for this node
+  unsigned tables = 0;  ///< tensors that `stored` has made
   bool refused = false; ///< one of them makes a tensor that is too large
 };
 

@@ -61,19 +61,31 @@ llvm::SmallVector<AttributeSpec> attributesOf(const OnnxOp &op);
 
 // Import functions, by file.
 mlir::LogicalResult importConv(NodeImporter &);
+mlir::LogicalResult importConvTranspose(NodeImporter &);
 mlir::LogicalResult importPool(NodeImporter &);
 mlir::LogicalResult importGlobalPool(NodeImporter &);
 mlir::LogicalResult importBatchNorm(NodeImporter &);
 mlir::LogicalResult importLrn(NodeImporter &);
+mlir::LogicalResult importLayerNorm(NodeImporter &);
+mlir::LogicalResult importInstanceNorm(NodeImporter &);
+mlir::LogicalResult importGroupNorm(NodeImporter &);
+mlir::LogicalResult importMeanVarianceNorm(NodeImporter &);
+mlir::LogicalResult importLpNorm(NodeImporter &);
 mlir::LogicalResult importGemm(NodeImporter &);
 mlir::LogicalResult importMatMul(NodeImporter &);
+mlir::LogicalResult importEinsum(NodeImporter &);
+mlir::LogicalResult importResize(NodeImporter &);
 mlir::LogicalResult importUnary(NodeImporter &);
 mlir::LogicalResult importNary(NodeImporter &);
 mlir::LogicalResult importClip(NodeImporter &);
 mlir::LogicalResult importPow(NodeImporter &);
+mlir::LogicalResult importWhere(NodeImporter &);
+mlir::LogicalResult importPRelu(NodeImporter &);
+mlir::LogicalResult importTrilu(NodeImporter &);
 mlir::LogicalResult importGelu(NodeImporter &);
 mlir::LogicalResult importDropout(NodeImporter &);
 mlir::LogicalResult importReduce(NodeImporter &);
+mlir::LogicalResult importCumSum(NodeImporter &);
 mlir::LogicalResult importSoftmax(NodeImporter &);
 mlir::LogicalResult importLoss(NodeImporter &);
 mlir::LogicalResult importIdentity(NodeImporter &);
@@ -90,6 +102,10 @@ mlir::LogicalResult importSplitToSequence(NodeImporter &);
 mlir::LogicalResult importSequenceAt(NodeImporter &);
 mlir::LogicalResult importSlice(NodeImporter &);
 mlir::LogicalResult importGather(NodeImporter &);
+mlir::LogicalResult importGatherND(NodeImporter &);
+mlir::LogicalResult importScatterND(NodeImporter &);
+mlir::LogicalResult importTile(NodeImporter &);
+mlir::LogicalResult importDepthToSpace(NodeImporter &);
 mlir::LogicalResult importPad(NodeImporter &);
 
 } // namespace lwcc

@@ -40,7 +40,7 @@ namespace {
 /// PARAMETER and BUFFER tensors by the names of torch.export's signature.
 struct Signature {
   bool present = false;
-  StringSet<> parameters, buffers;
+  llvm::StringSet<> parameters, buffers;
   SmallVector<std::string> lost; ///< parameters that the file does not have
 
   explicit Signature(const OnnxGraph &graph) {
@@ -73,7 +73,7 @@ struct Signature {
 //===----------------------------------------------------------------------===//
 
 bool lwcc::makesParameters(const NodeProto &node) {
-  static const StringSet<> makers = {"Constant",      "ConstantOfShape",
+  static const llvm::StringSet<> makers = {"Constant",      "ConstantOfShape",
                                      "RandomNormal",  "RandomNormalLike",
                                      "RandomUniform", "RandomUniformLike"};
   return makers.contains(node.op_type()) && node.output_size() == 1;
@@ -83,7 +83,7 @@ bool lwcc::makesParameters(const NodeProto &node) {
 /// exporters write weights as Constant nodes; at such an input these are
 /// trained.
 static bool isWeightInput(const NodeProto &node, int input) {
-  static const StringSet<> layers = {"Conv", "Gemm", "MatMul",
+  static const llvm::StringSet<> layers = {"Conv", "Gemm", "MatMul",
                                      "BatchNormalization"};
   return input > 0 && layers.contains(node.op_type());
 }
@@ -261,7 +261,7 @@ private:
 
   const OnnxGraph &graph;
   Signature signature;
-  StringSet<> differentiable, statistics, weights;
+  llvm::StringSet<> differentiable, statistics, weights;
   Leaves leaves;
 };
 } // namespace

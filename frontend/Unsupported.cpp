@@ -18,25 +18,11 @@ struct Alternative {
 
 static StringRef alternativeTo(StringRef domain, StringRef name) {
   static const Alternative table[] = {
-      {{"LayerNormalization"},
-       "export with opset_version=16, which writes it as ReduceMean, Sub, Pow, "
-       "Sqrt and Div"},
-      {{"RMSNormalization", "Attention", "RotaryEmbedding", "Swish"},
+      {{"Attention", "RotaryEmbedding"},
        "export with opset_version=20, which writes it in simpler operators"},
-      {{"InstanceNormalization", "GroupNormalization", "LpNormalization",
-        "MeanVarianceNormalization"},
-       "BatchNormalization is, and what ReduceMean, Sub and Div can express"},
-      {{"PRelu", "ThresholdedRelu"}, "LeakyRelu with a fixed slope is"},
-      {{"Selu", "Celu"}, "Elu is"},
-      {{"Mish"}, "as Softplus, Tanh and Mul it is"},
-      {{"DepthToSpace", "SpaceToDepth"},
-       "as Reshape, Transpose and Reshape it is"},
-      {{"Resize", "Upsample"},
-       "by whole factors, as Reshape, Expand and Reshape, it is"},
-      {{"Einsum"}, "as MatMul and Transpose it is"},
       {{"LpPool", "GlobalLpPool"}, "AveragePool and MaxPool are"},
-      {{"ReduceL2", "ReduceSumSquare"}, "as Mul, ReduceSum and Sqrt it is"},
-      {{"ReduceMax", "ReduceMin"}, "over whole images GlobalMaxPool is"},
+      {{"GatherElements", "ScatterElements", "Scatter"},
+       "Gather, GatherND and ScatterND with constant indices are"},
       {{"If", "Loop", "Scan", "SequenceAt", "SequenceEmpty", "SequenceInsert",
         "SplitToSequence", "ConcatFromSequence"},
        "export with fixed sizes, which leaves no control flow"},

@@ -109,11 +109,81 @@ constexpr Row rows[] = {
     {"neg", 1, {}, "-x0", {"-dy"}},
     {"abs", 1, {}, "abs(x0)", {"x0 > 0.0f ? dy : x0 < 0.0f ? -dy : 0.0f * dy"}},
     {"reciprocal", 1, {}, "1.0f / x0", {"-dy * (y * y)"}},
+    {"sin", 1, {}, "sin(x0)", {"dy * cos(x0)"}},
+    {"cos", 1, {}, "cos(x0)", {"-dy * sin(x0)"}},
     {"erf", 1, {}, "erf(x0)", {"dy * (1.1283792f * exp(-(x0 * x0)))"}},
     {"square", 1, {}, "x0 * x0", {"dy * (2.0f * x0)"}},
     {"identity", 1, {}, "x0", {"dy"}},
     {"scale", 1, {"alpha"}, "x0 * alpha", {"dy * alpha"}},
     {"offset", 1, {"beta"}, "x0 + beta", {"dy"}},
+
+    // Activations with parameters of their own.
+    {"selu",
+     1,
+     {"alpha", "gamma"},
+     "gamma * (x0 > 0.0f ? x0 : alpha * (exp(x0) - 1.0f))",
+     {"x0 <= 0.0f ? dy * (gamma * alpha * exp(x0)) : gamma * dy"}},
+    {"celu",
+     1,
+     {"alpha"},
+     "x0 > 0.0f ? x0 : alpha * (exp(x0 / alpha) - 1.0f)",
+     {"x0 <= 0.0f ? dy * exp(x0 / alpha) : dy"}},
+    {"mish",
+     1,
+     {},
+     "x0 * tanh(max(x0, 0.0f) + log(1.0f + exp(-abs(x0))))",
+     {"dy * (tanh(max(x0, 0.0f) + log(1.0f + exp(-abs(x0)))) + x0 * "
+      "sigmoid(x0) * (1.0f - tanh(max(x0, 0.0f) + log(1.0f + exp(-abs(x0)))) * "
+      "tanh(max(x0, 0.0f) + log(1.0f + exp(-abs(x0))))))"}},
+    {"swish",
+     1,
+     {"alpha"},
+     "x0 * sigmoid(alpha * x0)",
+     {"dy * (sigmoid(alpha * x0) * (1.0f + alpha * x0 * (1.0f - "
+      "sigmoid(alpha * x0))))"}},
+    {"thresholded_relu",
+     1,
+     {"alpha"},
+     "x0 <= alpha ? 0.0f : x0",
+     {"x0 <= alpha ? 0.0f : dy"}},
+    {"shrink",
+     1,
+     {"lambd", "bias"},
+     "x0 < -lambd ? x0 + bias : x0 <= lambd ? 0.0f : x0 - bias",
+     {"x0 >= -lambd && x0 <= lambd ? 0.0f : dy"}},
+    {"softsign",
+     1,
+     {},
+     "x0 / (1.0f + abs(x0))",
+     {"dy / ((1.0f + abs(x0)) * (1.0f + abs(x0)))"}},
+    // data, slope
+    {"prelu",
+     2,
+     {},
+     "x0 > 0.0f ? x0 : x1 * x0",
+     {"x0 > 0.0f ? dy : x1 * dy", "x0 > 0.0f ? 0.0f : x0 * dy"}},
+
+    // Steps, and what is true (1) or false (0): constant where they are not
+    // undefined.
+    {"detach", 1, {}, "x0", {"-"}},
+    {"floor", 1, {}, "floor(x0)", {"-"}},
+    {"ceil", 1, {}, "-floor(-x0)", {"-"}},
+    {"round", 1, {}, "round(x0)", {"-"}},
+    {"sign", 1, {}, "x0 > 0.0f ? 1.0f : x0 < 0.0f ? -1.0f : x0", {"-"}},
+    {"less", 2, {}, "x0 < x1 ? 1.0f : 0.0f", {"-", "-"}},
+    {"less_or_equal", 2, {}, "x0 <= x1 ? 1.0f : 0.0f", {"-", "-"}},
+    {"greater", 2, {}, "x0 > x1 ? 1.0f : 0.0f", {"-", "-"}},
+    {"greater_or_equal", 2, {}, "x0 >= x1 ? 1.0f : 0.0f", {"-", "-"}},
+    {"equal", 2, {}, "x0 == x1 ? 1.0f : 0.0f", {"-", "-"}},
+    {"and", 2, {}, "x0 != 0.0f && x1 != 0.0f ? 1.0f : 0.0f", {"-", "-"}},
+    {"or", 2, {}, "x0 != 0.0f || x1 != 0.0f ? 1.0f : 0.0f", {"-", "-"}},
+    {"not", 1, {}, "x0 == 0.0f ? 1.0f : 0.0f", {"-"}},
+    // condition, where it holds, where not
+    {"where",
+     3,
+     {},
+     "x0 != 0.0f ? x1 : x2",
+     {"-", "x0 != 0.0f ? dy : 0.0f", "x0 != 0.0f ? 0.0f : dy"}},
 
     // Parts of batch normalization, which train-decompose makes;
     // batch_norm_grad is differentiated, not these.
@@ -127,7 +197,11 @@ constexpr Row rows[] = {
      {}},
     // old, batch
     {"running_average", 2, {"keep", "take"}, "x0 * keep + x1 * take", {}},
-    {"rsqrt_eps", 1, {"epsilon"}, "1.0f / sqrt(x0 + epsilon)", {}},
+    {"rsqrt_eps",
+     1,
+     {"epsilon"},
+     "1.0f / sqrt(x0 + epsilon)",
+     {"-0.5f * dy * (y * y * y)"}},
 };
 
 /// The entries in front of the first empty one.

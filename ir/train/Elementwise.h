@@ -22,8 +22,8 @@ namespace lwcc {
 /// A row of the table. `value` and `gradients` are over x0, x1, ... (the
 /// inputs) and the names in `params`, for which literals are substituted. A
 /// gradient may also use dy, the gradient of the result, and y, the result,
-/// where keeping y costs less than keeping an input. A row without gradients is
-/// not differentiable.
+/// where keeping y costs less than keeping an input; "-" is a gradient that is
+/// zero everywhere. A row without gradients is not differentiable.
 struct ElementwiseFunction {
   llvm::StringRef name;
   unsigned inputs;

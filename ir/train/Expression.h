@@ -5,8 +5,10 @@
 //
 //   e := literal | x<N> | -e | e (+ - * /) e | e (< <= > >= == !=) e
 //      | e && e | e || e | e ? e : e | f(e, ...) | (e)
-//   f := abs exp log sqrt tanh erf pow floor min max sigmoid dropout_mask
+//   f := abs exp log sqrt sin cos tanh erf pow floor round min max sigmoid
+//      dropout_mask
 //
+// round goes to the nearest integer, of two to the even one.
 // Literals are C++ float literals ("0.5f", "1e-5f"), INFINITY or NAN. A
 // comparison may stand only as the condition of ?: or under && and ||. min and
 // max follow PyTorch's clamp with NaN: a NaN operand wins. dropout_mask(ratio,

@@ -27,9 +27,9 @@ struct Function {
   unsigned arguments;
 };
 constexpr Function functions[] = {
-    {"abs", 1},  {"exp", 1},   {"log", 1},     {"sqrt", 1},
-    {"tanh", 1}, {"erf", 1},   {"pow", 2},     {"min", 2},
-    {"max", 2},  {"floor", 1}, {"sigmoid", 1}, {dropoutMask, 2}};
+    {"abs", 1},     {"exp", 1}, {"log", 1}, {"sqrt", 1},  {"tanh", 1},
+    {"erf", 1},     {"pow", 2}, {"min", 2}, {"max", 2},   {"floor", 1},
+    {"sigmoid", 1}, {"sin", 1}, {"cos", 1}, {"round", 1}, {dropoutMask, 2}};
 
 bool isLogical(StringRef op) { return op == "&&" || op == "||"; }
 

@@ -269,8 +269,8 @@ def ConvOp : ConvKernel<"conv", [Differentiable, FusedReluOpInterface]> {
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ConvGradInputOp : ConvKernel<"conv_grad_input", [Gradient]> {
-  let summary = "gradient of a convolution's data";
+def ConvGradInputOp : ConvKernel<"conv_grad_input", [Differentiable, Gradient]> {
+  let summary = "gradient of a convolution's data; transposed convolution";
   let arguments = !con((ins FloatTensor:$dy, FloatTensor:$w), ConvAttrs<>.args);
   let results = (outs FloatTensor:$dx);
   let hasVerifier = 1;
@@ -507,7 +507,7 @@ def ReduceOp : Kernel<"reduce", [Differentiable, Tileable]> {
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
-def ReduceMaxOp : Kernel<"reduce_max", [Tileable]> {
+def ReduceMaxOp : Kernel<"reduce_max", [Differentiable, Tileable]> {
   let summary = "the largest element along an axis, which is kept with extent 1";
   let priced = ["axis"];
   let arguments = (ins FloatTensor:$x, I64Attr:$axis);

@@ -83,7 +83,7 @@ std::vector<RowPattern> makePatterns() {
     for (StringRef gradient : row.gradients)
       // Gradients of binary rows, such as "-dy" and "dy * x1", look like other
       // rows.
-      if (row.inputs == 1 && !gradient.empty())
+      if (row.inputs == 1 && gradient != "-")
         add(row, gradient, (row.name + "_grad").str());
   }
   llvm::stable_sort(patterns, [](const RowPattern &a, const RowPattern &b) {

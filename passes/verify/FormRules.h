@@ -94,9 +94,12 @@ inline bool isScalar(Type type) {
   return tensor && tensor.getRank() == 0 && tensor.getElementType().isF32();
 }
 
-/// Whether an op belongs to the backward pass or the update.
+/// Whether an op belongs to the backward pass or the update alone. A gradient
+/// that has one itself is a model's op, too: a transposed convolution.
 inline bool isGradientOrUpdate(Operation *op) {
-  return op->hasTrait<GradientOp>() || isa<UpdateOpInterface, WriteOp>(op);
+  return (op->hasTrait<GradientOp>() &&
+          !isa<DifferentiableOpInterface>(op)) ||
+         isa<UpdateOpInterface, WriteOp>(op);
 }
 
 } // namespace lwcc::forms

@@ -22,7 +22,11 @@ LWCC_HD float sqrt(float x) { return ::sqrtf(x); }
 LWCC_HD float tanh(float x) { return ::tanhf(x); }
 LWCC_HD float erf(float x) { return ::erff(x); }
 LWCC_HD float pow(float x, float y) { return ::powf(x, y); }
+LWCC_HD float sin(float x) { return ::sinf(x); }
+LWCC_HD float cos(float x) { return ::cosf(x); }
 LWCC_HD float floor(float x) { return ::floorf(x); }
+/// Of two nearest integers the even one, as in PyTorch.
+LWCC_HD float round(float x) { return ::rintf(x); }
 /// A NaN operand wins, as in PyTorch.
 LWCC_HD float max(float x, float y) { return x > y || x != x ? x : y; }
 LWCC_HD float min(float x, float y) { return x < y || x != x ? x : y; }

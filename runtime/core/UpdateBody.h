@@ -19,7 +19,9 @@ namespace lwcc::rt {
 
 /// Whether the step may change anything: the loss is neither NaN nor infinite.
 LWCC_HD bool isFiniteLoss(float loss) {
-  return abs(loss) < std::numeric_limits<float>::infinity();
+  // A constant, since device code may not call the function.
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  return abs(loss) < infinity;
 }
 
 /// The step's numbers as they are for one parameter.

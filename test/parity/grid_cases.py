@@ -4,15 +4,22 @@ Shapes are small and mostly odd, so that no size divides a vector or a tile.
 grid_case.py builds a case, op_grid.py runs it.
 """
 
+from grid_composed import (conditions, further_reductions, rearrangements,
+                           sample_normalizations)
 from grid_layers import (convolutions, fused_activations, initial_values,
                          normalizations, poolings, products, shared_weights,
                          softmaxes_and_losses)
 from grid_movements import (elementwise, further_elementwise, further_movements,
                             movements, reductions)
 
+from grid_windows import (further_convolutions, further_poolings, resizes,
+                          sums_of_products, transposed_convolutions)
+
 GROUPS = (convolutions, products, normalizations, poolings, reductions,
           elementwise, further_elementwise, movements, further_movements,
           softmaxes_and_losses,
+          further_convolutions, transposed_convolutions, further_poolings, resizes,
+          sums_of_products, sample_normalizations, further_reductions, rearrangements, conditions,
           fused_activations, initial_values, shared_weights)
 
 

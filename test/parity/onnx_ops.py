@@ -14,6 +14,8 @@ import torch
 import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
+import onnx_composed
+import onnx_windows
 import philox
 
 
@@ -84,6 +86,8 @@ class Window:
 
 
 def conv(call, x, w, bias=None):
+    if x.dim() != 4:
+        return onnx_windows.conv(call, x, w, bias)
     window = Window(call, x, list(w.shape[2:]))
     padding = window.before
     if not window.symmetric:
@@ -93,6 +97,8 @@ def conv(call, x, w, bias=None):
 
 
 def max_pool(call, x):
+    if x.dim() != 4:
+        return onnx_windows.pool(call, x)
     window = Window(call, x, call.get("kernel_shape"))
     fits = all(2 * p <= k for p, k in zip(window.before, window.kernel))
     if window.symmetric and fits:
@@ -104,6 +110,8 @@ def max_pool(call, x):
 
 
 def average_pool(call, x):
+    if x.dim() != 4:
+        return onnx_windows.pool(call, x)
     window = Window(call, x, call.get("kernel_shape"))
     include = bool(call.get("count_include_pad", 0))
     fits = all(2 * p <= k for p, k in zip(window.before, window.kernel))
@@ -243,7 +251,7 @@ def pad(call, x, pads=None, value=None, axes=None):
     value = call.get("value", 0.0) if value is None else number(value)
     axes = list(range(x.dim())) if axes is None else ints(axes)
     if call.get("mode", "constant") != "constant":
-        raise NotImplementedError("Pad: only mode=constant")
+        return onnx_composed.pad_by_elements(x, call.get("mode"), pads, axes)
     flat = [0] * (2 * x.dim())
     for i, axis in enumerate(axes):
         place = 2 * (x.dim() - 1 - axis % x.dim())
@@ -344,7 +352,8 @@ OPS = {
     "Conv": conv, "Gemm": gemm, "MatMul": binary(torch.matmul),
     "BatchNormalization": batch_normalization, "LRN": lrn, "MaxPool": max_pool,
     "AveragePool": average_pool,
-    "GlobalAveragePool": unary(lambda x: x.mean((2, 3), keepdim=True)),
+    "GlobalAveragePool": unary(
+        lambda x: x.mean(list(range(2, x.dim())), keepdim=True)),
     "ReduceMean": reduction(torch.mean), "ReduceSum": reduction(torch.sum),
     "Relu": unary(torch.relu), "Sigmoid": unary(torch.sigmoid),
     "Tanh": unary(torch.tanh), "HardSwish": unary(F.hardswish),
@@ -362,7 +371,9 @@ OPS = {
     "Elu": lambda call, x: F.elu(x, call.get("alpha", 1.0)),
     "Gelu": lambda call, x: F.gelu(x, approximate=call.get(
         "approximate", "none")),
-    "GlobalMaxPool": unary(lambda x: F.max_pool2d(x, x.shape[2:])),
+    "GlobalMaxPool": unary(
+        lambda x: F.max_pool2d(x, x.shape[2:]) if x.dim() == 4
+        else x.amax(list(range(2, x.dim())), True)),
     "Sum": lambda call, *xs: sum(xs[1:], xs[0]),
     "Dropout": dropout, "Identity": unary(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Pad": pad, "Slice": slice_,
@@ -385,4 +396,5 @@ OPS = {
     "LogSoftmax": lambda call, x: softmax(call, x, torch.log_softmax),
     "SoftmaxCrossEntropyLoss": loss_of(F.cross_entropy),
     "NegativeLogLikelihoodLoss": loss_of(F.nll_loss),
+    **onnx_composed.OPS, **onnx_windows.OPS,
 }

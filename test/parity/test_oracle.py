@@ -23,6 +23,7 @@ import torch.nn.functional as F
 from onnx import helper
 
 import onnx_ops
+import onnx_windows
 import philox
 from onnx_torch import Oracle
 
@@ -122,6 +123,18 @@ def check_units():
             expected = F.avg_pool2d(x, kernel, stride, pad, bool(ceil), include)
             actual = onnx_ops.average_by_sums(window, x, include)
             yield (f"average pool k{kernel} s{stride} p{pad} include={include}",
+                   torch.allclose(actual, expected, atol=1e-12))
+
+    class Resize(dict):  # what ONNX Runtime does otherwise
+        op, opset = "Resize", 19
+
+    for mode, name, coefficient in (("linear", "bilinear", -0.75),
+                                    ("cubic", "bicubic", -0.5)):
+        for size in ([4, 3], [11, 12]):
+            call = Resize(mode=mode, antialias=1, cubic_coeff_a=coefficient)
+            actual = onnx_windows.resize(call, x, sizes=torch.tensor([2, 3, *size]))
+            expected = F.interpolate(x, size=size, mode=name, antialias=True)
+            yield (f"resize {name} antialiased to {size}",
                    torch.allclose(actual, expected, atol=1e-12))
 
 

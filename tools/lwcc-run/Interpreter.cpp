@@ -100,6 +100,12 @@ static void callOf(StringRef function, int n, float *y, const float *a,
     return one(rt::erf);
   if (function == "floor")
     return one(rt::floor);
+  if (function == "sin")
+    return one(rt::sin);
+  if (function == "cos")
+    return one(rt::cos);
+  if (function == "round")
+    return one(rt::round);
   if (function == "sigmoid")
     return one(rt::sigmoid);
   if (function == "pow")

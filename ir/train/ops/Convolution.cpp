@@ -82,6 +82,26 @@ SmallVector<Value> ConvOp::buildGradients(OpBuilder &builder,
   return grads;
 }
 
+/// The transposed convolution y = convT(x, w) is linear in both: the gradient of
+/// x is a convolution, and that of w is what it would be if x were the gradient
+/// of a convolution of dy.
+SmallVector<Value> ConvGradInputOp::buildGradients(OpBuilder &builder,
+                                                   ArrayRef<Value> resultGrads,
+                                                   ArrayRef<bool> needed) {
+  Value dy = resultGrads[0];
+  SmallVector<Value> grads(getNumOperands());
+  if (needed[0])
+    grads[0] = ConvOp::create(builder, getLoc(), getDy().getType(), dy, getW(),
+                              Value(), getDilation(), getGroup(), getPad(),
+                              getStride());
+  if (needed[1])
+    grads[1] = ConvGradWeightOp::create(builder, getLoc(), getW().getType(),
+                                        Type(), getDy(), dy, getDilation(),
+                                        getGroup(), getPad(), getStride())
+                   .getDw();
+  return grads;
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//

@@ -111,7 +111,7 @@ SmallVector<Value> MapOp::buildGradients(OpBuilder &builder,
   order.push_back(Expression::inputOf(n + 1)); // y
   SmallVector<Value> grads(getNumOperands());
   for (unsigned i = 0; i < n; ++i) {
-    if (!needed[i])
+    if (!needed[i] || row.gradients[i] == "-")
       continue;
     Expression gradient =
         instantiate(row, row.gradients[i], param).substitute(order);

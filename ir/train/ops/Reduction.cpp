@@ -1,7 +1,7 @@
 //===- Reduction.cpp - Sums, means and maxima over axes -------------------===//
 //
 // Sums, means and maxima over axes. The gradient of a sum or mean is a map that
-// broadcasts. Maxima of tiles are combined in passes/shard/Combine.cpp.
+// broadcasts, that of a maximum goes to the largest elements. Maxima of tiles are combined in passes/shard/Combine.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +69,21 @@ SmallVector<Value> ReduceOp::buildGradients(OpBuilder &builder,
     spread = std::move(scaled);
   }
   return {buildMap(builder, getLoc(), type, spread, {dy})};
+}
+
+/// Elements that are the largest share the gradient, as of torch.amax.
+SmallVector<Value> ReduceMaxOp::buildGradients(OpBuilder &builder,
+                                               ArrayRef<Value> resultGrads,
+                                               ArrayRef<bool> needed) {
+  auto map = [&](StringRef text, ValueRange inputs) {
+    return buildMap(builder, getLoc(), typeOf(getX()),
+                    llvm::cantFail(Expression::parse(text)), inputs);
+  };
+  Value largest = map("x0 == x1 ? 1.0f : 0.0f", {getX(), getY()});
+  Value count =
+      ReduceOp::create(builder, getLoc(), getY().getType(), largest,
+                       ArrayRef<int64_t>{static_cast<int64_t>(getAxis())}, false);
+  return {map("x0 * x1 / x2", {resultGrads[0], largest, count})};
 }
 
 //===----------------------------------------------------------------------===//

@@ -222,9 +222,9 @@ TEST(MapTest, StoresTheNearestIntegerThereIs) {
 
 /// Emitted kernels and lwcc-run's interpreter call these.
 TEST(MathTest, NaNIsNeverSwallowed) {
-  for (auto f :
-       {lwcc::rt::abs, lwcc::rt::exp, lwcc::rt::log, lwcc::rt::sqrt,
-        lwcc::rt::tanh, lwcc::rt::erf, lwcc::rt::floor, lwcc::rt::sigmoid})
+  for (auto f : {lwcc::rt::abs, lwcc::rt::exp, lwcc::rt::log, lwcc::rt::sqrt,
+                 lwcc::rt::tanh, lwcc::rt::erf, lwcc::rt::floor, lwcc::rt::sin,
+                 lwcc::rt::cos, lwcc::rt::round, lwcc::rt::sigmoid})
     EXPECT_TRUE(std::isnan(f(NAN)));
   for (auto f : {lwcc::rt::max, lwcc::rt::min, lwcc::rt::pow}) {
     EXPECT_TRUE(std::isnan(f(NAN, 2.0f)));

@@ -1,0 +1,138 @@
+//===- ImportResize.cpp - Resize and Upsample -----------------------------===//
+//
+// Reads how much each dimension is resized and how; ResizeRules.h says of what
+// elements a new one is made. Nearest elements by a whole factor are repeated,
+// any others taken; linear and cubic ones are products with the weights.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/NodeImporter.h"
+#include "frontend/ResizeRules.h"
+#include "frontend/Rewrites.h"
+#include "frontend/ShapeRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <cmath>
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+
+static FailureOr<ResizeRule> readRule(NodeImporter &node) {
+  ResizeRule rule;
+  bool old = node.op() == "Upsample" || node.opset() < 11;
+  rule.mode = node.text("mode", "nearest");
+  rule.coordinates = old ? "asymmetric"
+                         : node.text("coordinate_transformation_mode",
+                                     "half_pixel");
+  rule.rounding =
+      old ? "floor" : node.text("nearest_mode", "round_prefer_floor");
+  rule.cubic = node.real("cubic_coeff_a", -0.75f);
+  rule.excludeOutside = node.integer("exclude_outside", 0) != 0;
+  rule.antialias = node.integer("antialias", 0) != 0;
+  if (!is_contained({"nearest", "linear", "cubic"}, rule.mode) ||
+      !is_contained({"half_pixel", "half_pixel_symmetric", "asymmetric",
+                     "pytorch_half_pixel", "align_corners"},
+                    rule.coordinates) ||
+      !is_contained(
+          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
+          rule.rounding))
+    return node.fail("resizes with mode '" + rule.mode +
+                     "', coordinates '" + rule.coordinates +
+                     "' and rounding '" + rule.rounding +
+                     "', which is not supported; all but tf_crop_and_resize "
+                     "is");
+  return rule;
+}
+
+namespace {
+struct Sizes {
+  Shape extents;
+  SmallVector<double> scales; ///< new by old
+};
+} // namespace
+
+/// The new extents, by sizes or by scales, of the axes that the node names.
+static FailureOr<Sizes> readSizes(NodeImporter &node, ArrayRef<int64_t> from) {
+  bool old = node.op() == "Upsample" || node.opset() < 11;
+  HostRef scales = node.constant(old ? 1 : 2);
+  HostRef sizes = old ? nullptr : node.constant(3);
+  int64_t rank = from.size();
+  std::string error;
+  Shape axes = to_vector(seq<int64_t>(0, rank));
+  if (std::optional<Shape> given = node.NodeView::integers("axes")) {
+    std::optional<Shape> some = normalizeAxes(*given, rank, error);
+    if (!some)
+      return node.fail(error);
+    axes = *some;
+  }
+  HostRef numbers = sizes && sizes->size() ? sizes : scales;
+  bool bySizes = numbers && numbers == sizes;
+  if (!numbers || numbers->size() != int64_t(axes.size()))
+    return node.fail("needs sizes or scales known at compile time, one for "
+                     "each of " + Twine(axes.size()) + " dimensions");
+  if (StringRef policy = node.text("keep_aspect_ratio_policy", "stretch");
+      policy != "stretch")
+    return node.fail("has keep_aspect_ratio_policy='" + policy +
+                     "'; only 'stretch' is supported");
+  Sizes result{Shape(from), SmallVector<double>(rank, 1.0)};
+  for (auto [i, axis] : enumerate(axes)) {
+    double number = numbers->at(i);
+    // In single precision, in which 1.4 * 5 is 7.
+    int64_t extent =
+        bySizes ? int64_t(number)
+                : int64_t(std::floor(float(number) * float(from[axis])));
+    constexpr int64_t limit = 1 << 20;
+    if (!(number > 0) || extent < 1 || extent > limit)
+      return node.fail("resizes an extent of " + Twine(from[axis]) + " by " +
+                       std::to_string(number));
+    result.extents[axis] = extent;
+    result.scales[axis] =
+        bySizes ? double(extent) / double(from[axis]) : number;
+  }
+  return result;
+}
+
+/// One dimension to its new extent.
+static Value resizeAlong(NodeImporter &node, Value x, int64_t axis,
+                         const ResizeRule &rule, int64_t to, double scale) {
+  if (!x)
+    return x;
+  Shape from(shapeOf(x));
+  int64_t extent = from[axis];
+  if (rule.mode != "nearest")
+    return rewrite::multiply(node, x, axis, to,
+                             resizeWeights(rule, extent, to, scale));
+  std::vector<int64_t> at = nearestElements(rule, extent, to, scale);
+  int64_t factor = to / extent;
+  bool repeats = to % extent == 0 && all_of(enumerate(at), [&](auto entry) {
+                   return entry.value() == int64_t(entry.index()) / factor;
+                 });
+  if (!repeats || factor == 1)
+    return rewrite::take(node, x, axis, at);
+  int64_t before = *elementCount(ArrayRef(from).take_front(axis + 1));
+  int64_t behind = *elementCount(ArrayRef(from).drop_front(axis + 1));
+  x = rewrite::expand(node, node.reshape(x, {before, 1, behind}),
+                      {before, factor, behind});
+  from[axis] = to;
+  return node.reshape(x, from);
+}
+
+LogicalResult lwcc::importResize(NodeImporter &node) {
+  FailureOr<ResizeRule> rule = readRule(node);
+  if (failed(rule))
+    return failure();
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  Shape from(shapeOf(x));
+  FailureOr<Sizes> sizes = readSizes(node, from);
+  if (failed(sizes))
+    return failure();
+  for (auto [axis, to] : enumerate(sizes->extents))
+    if (to != from[axis] || sizes->scales[axis] != 1)
+      x = resizeAlong(node, x, axis, *rule, to, sizes->scales[axis]);
+  return node.result(0, x);
+}

@@ -1,0 +1,178 @@
+"""The operator grid: windows in one and three dimensions, transposed convolutions,
+resizes, and sums of products by letters.
+"""
+
+import itertools
+
+import numpy as np
+
+from grid_case import Case, text
+from grid_layers import starts_outside
+
+
+def further_convolutions():
+    rotate = itertools.count()
+    widths = [(1, 3, 4), (2, 4, 6), (3, 3, 3)]
+    for kernel, stride, pad in itertools.product((1, 3, 4), (1, 2), (0, 1, 2)):
+        turn = next(rotate)
+        group, inputs, outputs = widths[turn % 3]
+        dilation = [1, 2][turn % 2]
+        case = Case(f"Conv 1-D k{kernel} s{stride} p{pad} d{dilation} g{group}",
+                    [3, inputs, 13])
+        weights = [case.weight("w", [outputs, inputs // group, kernel])]
+        if turn % 4 != 1:
+            weights.append(case.weight("b", [outputs]))
+        case.last = case.op("Conv", case.last, *weights, group=group,
+                            strides=[stride], pads=[pad, pad // 2],
+                            dilations=[dilation])
+        yield case.model()
+    for kernel, stride, pad in itertools.product(
+            ((1, 1, 1), (3, 3, 3), (2, 1, 3), (3, 2, 1)), ((1, 1, 1), (2, 1, 2)),
+            ((0, 0, 0, 0, 0, 0), (1, 0, 1, 1, 0, 0))):
+        turn = next(rotate)
+        group, inputs, outputs = widths[turn % 3]
+        dilation = [(1, 1, 1), (2, 1, 1)][turn // 3 % 2]
+        case = Case(f"Conv 3-D k{text(kernel)} s{text(stride)} p{text(pad)} "
+                    f"d{text(dilation)} g{group}", [2, inputs, 5, 4, 6])
+        weights = [case.weight("w", [outputs, inputs // group, *kernel])]
+        if turn % 4 != 1:
+            weights.append(case.weight("b", [outputs]))
+        case.last = case.op("Conv", case.last, *weights, group=group,
+                            strides=stride, pads=pad, dilations=dilation)
+        yield case.model()
+
+
+def transposed_convolutions():
+    rotate = itertools.count()
+    widths = [(1, 3, 4), (2, 4, 3), (3, 3, 2)]  # groups, inputs, outputs of each
+    for kernel, stride, pad, extra in itertools.product(
+            ((1, 1), (2, 2), (3, 3), (4, 3)), ((1, 1), (2, 2), (3, 1)),
+            ((0, 0, 0, 0), (1, 0, 0, 1)), (0, 1)):
+        if extra and min(stride) == 1 or any(
+                p >= k for p, k in zip(pad, kernel * 2)):
+            continue
+        turn = next(rotate)
+        group, inputs, outputs = widths[turn % 3]
+        dilation = [(1, 1), (1, 1), (2, 1)][turn // 2 % 3]
+        case = Case(f"ConvTranspose k{text(kernel)} s{text(stride)} p{text(pad)} "
+                    f"extra{extra} d{text(dilation)} g{group}", [2, inputs, 5, 4])
+        weights = [case.weight("w", [inputs, outputs, *kernel])]
+        if turn % 3 != 1:
+            weights.append(case.weight("b", [outputs * group]))
+        case.last = case.op("ConvTranspose", case.last, *weights, group=group,
+                            strides=stride, pads=pad, dilations=dilation,
+                            output_padding=[extra] * 2)
+        yield case.model()
+    for stride, options in ((2, dict(auto_pad="SAME_UPPER")),
+                            (2, dict(auto_pad="SAME_LOWER")),
+                            (2, dict(output_shape=[10, 8])),
+                            (2, dict(output_shape=[9, 9]))):
+        case = Case(f"ConvTranspose {text(list(options.values()))} s{stride}",
+                    [2, 3, 5, 4])
+        case.last = case.op("ConvTranspose", case.last,
+                            case.weight("w", [3, 4, 3, 3]),
+                            strides=[stride] * 2, **options)
+        yield case.model()
+    for stride, pad in itertools.product((1, 2, 3), (0, 1)):
+        case = Case(f"ConvTranspose 1-D s{stride} p{pad}", [2, 3, 7])
+        case.last = case.op("ConvTranspose", case.last,
+                            case.weight("w", [3, 4, 3]), case.weight("b", [4]),
+                            strides=[stride], pads=[pad, pad])
+        yield case.model()
+
+
+def further_poolings():
+    for kind, (kernel, stride, pad), ceil in itertools.product(
+            ("MaxPool", "AveragePool"),
+            (([3], [2], [0]), ([3], [1], [1]), ([2], [3], [1]),
+             ([2, 3, 2], [2, 1, 2], [0, 0, 0]), ([3, 3, 3], [1, 2, 2], [1, 1, 1]),
+             ([3, 1, 2], [2, 2, 1], [1, 0, 0])), (0, 1)):
+        sizes = {1: [11], 3: [5, 6, 7]}[len(kernel)]
+        if any(starts_outside(*v, ceil) for v in zip(
+                sizes, kernel, stride, pad, pad)):
+            continue
+        for include in (0, 1) if kind == "AveragePool" and any(pad) else (0,):
+            case = Case(f"{kind} k{text(kernel)} s{text(stride)} p{text(pad)} "
+                        f"ceil{ceil} include{include}", [2, 3, *sizes], 19)
+            options = dict(count_include_pad=include) if include else {}
+            case.last = case.op(kind, case.last, kernel_shape=kernel,
+                                strides=stride, pads=pad * 2, ceil_mode=ceil,
+                                **options)
+            yield case.model()
+    for kind, shape in itertools.product(
+            ("GlobalAveragePool", "GlobalMaxPool"),
+            ([2, 3, 7], [2, 3, 4, 3, 2])):
+        case = Case(f"{kind} {text(shape)}", shape)
+        case.last = case.op(kind, case.last)
+        yield case.model()
+
+
+COORDINATES = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+               "half_pixel_symmetric")
+
+
+def resizes():
+    shape = [2, 3, 5, 6]
+    for mode, coordinates, scale in itertools.product(
+            ("nearest", "linear", "cubic"), COORDINATES,
+            ((2.0, 3.0), (0.6, 0.5), (1.5, 1.0))):
+        case = Case(f"Resize {mode} {coordinates} {text(scale)}", shape)
+        scales = case.stored(np.array([1, 1, *scale], np.float32))
+        case.last = case.op("Resize", case.last, "", scales, mode=mode,
+                            coordinate_transformation_mode=coordinates)
+        yield case.model()
+    for how, coordinates, sizes in itertools.product(
+            ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
+            ("half_pixel", "asymmetric"), ([10, 12], [7, 4])):
+        case = Case(f"Resize {how} {coordinates} to {text(sizes)}", shape)
+        case.last = case.op("Resize", case.last, "", "",
+                            case.ints(2, 3, *sizes), mode="nearest",
+                            nearest_mode=how,
+                            coordinate_transformation_mode=coordinates)
+        yield case.model()
+    for mode, options, sizes in itertools.product(
+            ("linear", "cubic"),
+            (dict(antialias=1), dict(exclude_outside=1)), ([3, 4], [8, 9])):
+        if mode == "linear" and "exclude_outside" in options:
+            continue
+        case = Case(f"Resize {mode} {text(list(options))} to {text(sizes)}", shape)
+        case.last = case.op("Resize", case.last, "", "", case.ints(*sizes),
+                            axes=[2, 3], mode=mode, **options)
+        yield case.model()
+    case = Case("Resize cubic with coefficient", shape)
+    scales = case.stored(np.array([1, 1, 2, 2], np.float32))
+    case.last = case.op("Resize", case.last, "", scales, mode="cubic",
+                        cubic_coeff_a=-0.5)
+    yield case.model()
+    for mode in ("nearest", "linear"):
+        for kind, opset in (("Upsample", 9), ("Resize", 10)):
+            case = Case(f"{kind} {mode} opset{opset}", shape, opset)
+            scales = case.stored(np.array([1, 1, 2, 3], np.float32))
+            case.last = case.op(kind, case.last, scales, mode=mode)
+            yield case.model()
+    case = Case("Resize of rank 3", [3, 4, 7])
+    scales = case.stored(np.array([1, 1, 2], np.float32))
+    case.last = case.op("Resize", case.last, "", scales, mode="linear")
+    yield case.model()
+
+
+def sums_of_products():
+    for equation, shape, others in (
+            ("bij,bjk->bik", [3, 4, 5], [[3, 5, 2]]),
+            ("bij,kj->bik", [3, 4, 5], [[6, 5]]),
+            ("bhqd,bhkd->bhqk", [2, 3, 4, 5], [[2, 3, 6, 5]]),
+            ("bhqk,bkhd->bqhd", [2, 3, 4, 5], [[2, 5, 3, 2]]),
+            ("bi,bj->bij", [3, 4], [[3, 5]]), ("bi,i->b", [3, 4], [[4]]),
+            ("bij,bij->b", [3, 4, 5], [[3, 4, 5]]),
+            ("bij->bji", [3, 4, 5], []), ("bij->bi", [3, 4, 5], []),
+            ("bij,jk,kl->bil", [3, 4, 5], [[5, 6], [6, 2]]),
+            ("b...i,ij->b...j", [2, 3, 4, 5], [[5, 3]]),
+            ("bi...,bj...->bij...", [2, 3, 4, 5], [[2, 2, 1, 5]]),
+            ("bij,jk", [3, 4, 5], [[5, 6]]),
+            ("bchw,oc->bohw", [2, 3, 4, 5], [[4, 3]])):
+        case = Case(f"Einsum {equation}", shape)
+        case.last = case.op(
+            "Einsum", case.last,
+            *(case.weight(f"w{i}", o) for i, o in enumerate(others)),
+            equation=equation)
+        yield case.model()
