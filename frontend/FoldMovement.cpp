@@ -221,9 +221,8 @@ std::optional<HostTensor> lwcc::foldSlice(const NodeView &node, Inputs inputs,
 
 /// The places that tuples of indices name, in the row-major order of the
 /// dimensions that they count; none, and an error, if they do not fit `x`.
-static std::optional<Shape> placesOf(const HostTensor &x,
-                                     const HostTensor &indices,
-                                     std::string &error) {
+static std::optional<Shape>
+placesOf(const HostTensor &x, const HostTensor &indices, std::string &error) {
   int64_t size = indices.shape.empty() ? 0 : indices.shape.back();
   if (indices.isReal() || size < 1 || size > int64_t(x.shape.size())) {
     error = "has indices of shape " + printShape(indices.shape) +
@@ -256,10 +255,9 @@ lwcc::foldGatherND(const NodeView &node, Inputs inputs, std::string &error) {
   if (!places)
     return std::nullopt;
   Shape shape(ArrayRef(indices.shape).drop_back());
-  llvm::append_range(shape,
-                     ArrayRef(x.shape).drop_front(indices.shape.back()));
-  int64_t row = *elementCount(
-      ArrayRef(x.shape).drop_front(indices.shape.back()));
+  llvm::append_range(shape, ArrayRef(x.shape).drop_front(indices.shape.back()));
+  int64_t row =
+      *elementCount(ArrayRef(x.shape).drop_front(indices.shape.back()));
   return rearrange(x, shape, [&](int64_t linear) {
     return (*places)[linear / row] * row + linear % row;
   });
@@ -273,8 +271,8 @@ lwcc::foldScatterND(const NodeView &node, Inputs inputs, std::string &error) {
   std::optional<Shape> places = placesOf(x, *inputs[1], error);
   if (!places)
     return std::nullopt;
-  int64_t row = *elementCount(
-      ArrayRef(x.shape).drop_front(inputs[1]->shape.back()));
+  int64_t row =
+      *elementCount(ArrayRef(x.shape).drop_front(inputs[1]->shape.back()));
   if (updates.kind != x.kind ||
       updates.size() != int64_t(places->size()) * row) {
     error = "has updates that do not fit its indices";

@@ -1,8 +1,8 @@
 //===- ImportConv.cpp - Convolutions --------------------------------------===//
 //
 // Conv and ConvTranspose. The train ops are those on images [n, c, h, w]. In
-// one dimension an image has height 1. In three, the planes that a window covers
-// become channels of one plane, whose convolution sums over them, too.
+// one dimension an image has height 1. In three, the planes that a window
+// covers become channels of one plane, whose convolution sums over them, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ struct ConvInputs {
 };
 } // namespace
 
-static FailureOr<ConvInputs> readConvInputs(NodeImporter &node,
-                                            int64_t outputs, int64_t fanIn) {
+static FailureOr<ConvInputs> readConvInputs(NodeImporter &node, int64_t outputs,
+                                            int64_t fanIn) {
   ConvInputs in{node.live(0), node.live(1), {}};
   bool biased = !node.isZero(2);
   if (biased) {
@@ -73,17 +73,16 @@ static Value convolveDepth(NodeImporter &node, ConvInputs in,
                                         APFloat(0.0f));
   SmallVector<Value> planes;
   for (int64_t tap = 0; tap < taps; ++tap)
-    planes.push_back(node.reshape(
-        rewrite::slice(node, in.data, 2, tap * window.dilation[0], depth,
-                       stride),
-        {x[0], x[1], 1, depth, x[3], x[4]}));
+    planes.push_back(
+        node.reshape(rewrite::slice(node, in.data, 2, tap * window.dilation[0],
+                                    depth, stride),
+                     {x[0], x[1], 1, depth, x[3], x[4]}));
   Value frames = rewrite::transpose(node, rewrite::concat(node, planes, 2),
                                     {0, 3, 1, 2, 4, 5});
   in.data = node.reshape(frames, {x[0] * depth, x[1] * taps, x[3], x[4]});
   in.weights = node.reshape(in.weights, {w[0], w[1] * taps, w[3], w[4]});
   Value y = convolve(node, in, window.part(1, 2), group);
-  y = node.reshape(
-      y, {x[0], depth, w[0], window.output[1], window.output[2]});
+  y = node.reshape(y, {x[0], depth, w[0], window.output[1], window.output[2]});
   return rewrite::transpose(node, y, {0, 2, 1, 3, 4});
 }
 

@@ -184,8 +184,7 @@ LogicalResult lwcc::importEinsum(NodeImporter &node) {
     output = (head + (right.contains("...") ? ellipsis : "") + tail).str();
   }
   for (char letter : output)
-    if (!StringRef(all).contains(letter) ||
-        StringRef(output).count(letter) > 1)
+    if (!StringRef(all).contains(letter) || StringRef(output).count(letter) > 1)
       return wrong("whose result has letters that no input has, or one twice");
   Term result = terms[0];
   for (size_t i = 1; i < terms.size(); ++i) {

@@ -119,8 +119,8 @@ LogicalResult lwcc::importTrilu(NodeImporter &node) {
     return node.fail("needs matrices, not data of shape " + printShape(shape));
   double k = std::isnan(*diagonal) ? 0 : *diagonal;
   bool upper = node.integer("upper", 1) != 0;
-  HostTensor kept = HostTensor::empty(HostTensor::Kind::real,
-                                      shape.take_back(2));
+  HostTensor kept =
+      HostTensor::empty(HostTensor::Kind::real, shape.take_back(2));
   for (int64_t row : seq<int64_t>(0, kept.shape[0]))
     for (int64_t column : seq<int64_t>(0, kept.shape[1]))
       kept.reals.push_back(upper ? double(column - row) >= k

@@ -171,8 +171,9 @@ LogicalResult lwcc::importGroupNorm(NodeImporter &node) {
                      Twine(groups) + " groups, which do not fit it");
   bool perGroup = node.opset() < 21;
   int64_t count = perGroup ? groups : shape[1];
-  Shape rows = {shape[0], groups, *elementCount(shape) / shape[0] / groups};
-  Shape channels(perGroup ? 2 : shape.size() - 1, 1);
+  // Four dimensions, so that the op is cut as images are.
+  Shape rows = {shape[0], groups, *elementCount(shape) / shape[0] / groups, 1};
+  Shape channels(perGroup ? 3 : shape.size() - 1, 1);
   channels[0] = count;
   for (Value *operand : {&weight, &bias}) {
     if (shapeOf(*operand) != ArrayRef<int64_t>{count})

@@ -40,8 +40,8 @@ static Value poolImages(NodeImporter &node, Value x, const Window &window) {
   ArrayRef<int64_t> from = shapeOf(x);
   return node.create<train::AvgPoolOp>(
       node.tensorOf({from[0], from[1], window.output[0], window.output[1]}), x,
-      node.integer("count_include_pad", 0) != 0, window.dilation,
-      window.kernel, window.pad, window.stride);
+      node.integer("count_include_pad", 0) != 0, window.dilation, window.kernel,
+      window.pad, window.stride);
 }
 
 /// Pools [n, c, ...] of one to three spatial dimensions.
@@ -100,12 +100,12 @@ LogicalResult lwcc::importGlobalPool(NodeImporter &node) {
   if (!data)
     return failure();
   if (node.op() == "GlobalMaxPool" && x.size() == 4)
-    return node.result(0, maxPool(node, data,
-                                  Window{Shape(x.drop_front(2)),
-                                         {1, 1},
-                                         {1, 1},
-                                         {0, 0, 0, 0},
-                                         {1, 1}}));
+    return node.result(
+        0,
+        maxPool(
+            node, data,
+            Window{
+                Shape(x.drop_front(2)), {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}}));
   Shape axes = to_vector(seq<int64_t>(2, x.size()));
   Value y = node.op() == "GlobalMaxPool"
                 ? rewrite::maximumKept(node, data, axes)

@@ -174,16 +174,9 @@ LogicalResult lwcc::importTile(NodeImporter &node) {
                      " times; a number of at least 1 for each dimension is "
                      "needed");
   for (auto [d, count] : enumerate(**repeats)) {
-    if (count == 1)
-      continue;
-    // [a, b, c] as [a, 1, b * c], repeated along the new dimension.
-    int64_t before = *elementCount(ArrayRef(shape).take_front(d));
-    int64_t behind = *elementCount(ArrayRef(shape).drop_front(d));
-    x = rewrite::expand(node, node.reshape(x, {before, 1, behind}),
-                        {before, count, behind});
     if (MulOverflow(shape[d], count, shape[d]) || !elementCount(shape))
       return node.fail("makes a tensor that is too large");
-    x = node.reshape(x, shape);
+    x = rewrite::repeat(node, x, d, count, true);
   }
   return node.result(0, x);
 }
@@ -283,8 +276,9 @@ LogicalResult lwcc::importPad(NodeImporter &node) {
         return node.fail("crops all of an extent of " + Twine(from[axis]));
       Shape places;
       for (int64_t i : seq<int64_t>(0, shape[axis]))
-        places.push_back(
-            first + mirrored(mode, i - std::max<int64_t>(0, low[axis]), extent));
+        places.push_back(first + mirrored(mode,
+                                          i - std::max<int64_t>(0, low[axis]),
+                                          extent));
       x = rewrite::take(node, x, axis, places);
     }
     return node.result(0, x);

@@ -26,8 +26,7 @@ static Value rootOfSquares(NodeImporter &node, Value sum) {
 
 /// log(sum(exp(x))), of which no term overflows.
 static Value logSumExp(NodeImporter &node, Value x, ArrayRef<int64_t> axes) {
-  Value largest =
-      node.map("detach", {rewrite::maximumKept(node, x, axes)});
+  Value largest = node.map("detach", {rewrite::maximumKept(node, x, axes)});
   Value terms = node.map("exp", {node.map("sub", {x, largest})});
   Value sum = rewrite::reduceKept(node, terms, axes, false);
   return node.map("add", {node.map("log", {sum}), largest});
@@ -61,8 +60,8 @@ static Value reduced(NodeImporter &node, Value x, ArrayRef<int64_t> axes) {
   if (op == "ReduceMax")
     return rewrite::maximumKept(node, x, axes);
   if (op == "ReduceMin")
-    return node.map(
-        "neg", {rewrite::maximumKept(node, node.map("neg", {x}), axes)});
+    return node.map("neg",
+                    {rewrite::maximumKept(node, node.map("neg", {x}), axes)});
   if (op == "ReduceProd")
     return productKept(node, x, axes);
   if (op == "ReduceL1")
@@ -131,8 +130,8 @@ LogicalResult lwcc::importCumSum(NodeImporter &node) {
   constexpr int64_t longest = 4096;
   int64_t extent = shapeOf(x)[*axis];
   if (extent > longest)
-    return node.fail("sums along an extent of " + Twine(extent) +
-                     "; at most " + Twine(longest) + " are supported");
+    return node.fail("sums along an extent of " + Twine(extent) + "; at most " +
+                     Twine(longest) + " are supported");
   bool reversed = node.integer("reverse", 0) != 0;
   bool exclusive = node.integer("exclusive", 0) != 0;
   // Sum i has the terms of a row of a triangular matrix.

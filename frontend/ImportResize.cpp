@@ -24,9 +24,9 @@ static FailureOr<ResizeRule> readRule(NodeImporter &node) {
   ResizeRule rule;
   bool old = node.op() == "Upsample" || node.opset() < 11;
   rule.mode = node.text("mode", "nearest");
-  rule.coordinates = old ? "asymmetric"
-                         : node.text("coordinate_transformation_mode",
-                                     "half_pixel");
+  rule.coordinates =
+      old ? "asymmetric"
+          : node.text("coordinate_transformation_mode", "half_pixel");
   rule.rounding =
       old ? "floor" : node.text("nearest_mode", "round_prefer_floor");
   rule.cubic = node.real("cubic_coeff_a", -0.75f);
@@ -39,9 +39,8 @@ static FailureOr<ResizeRule> readRule(NodeImporter &node) {
       !is_contained(
           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
           rule.rounding))
-    return node.fail("resizes with mode '" + rule.mode +
-                     "', coordinates '" + rule.coordinates +
-                     "' and rounding '" + rule.rounding +
+    return node.fail("resizes with mode '" + rule.mode + "', coordinates '" +
+                     rule.coordinates + "' and rounding '" + rule.rounding +
                      "', which is not supported; all but tf_crop_and_resize "
                      "is");
   return rule;
@@ -72,7 +71,8 @@ static FailureOr<Sizes> readSizes(NodeImporter &node, ArrayRef<int64_t> from) {
   bool bySizes = numbers && numbers == sizes;
   if (!numbers || numbers->size() != int64_t(axes.size()))
     return node.fail("needs sizes or scales known at compile time, one for "
-                     "each of " + Twine(axes.size()) + " dimensions");
+                     "each of " +
+                     Twine(axes.size()) + " dimensions");
   if (StringRef policy = node.text("keep_aspect_ratio_policy", "stretch");
       policy != "stretch")
     return node.fail("has keep_aspect_ratio_policy='" + policy +
@@ -100,8 +100,7 @@ static Value resizeAlong(NodeImporter &node, Value x, int64_t axis,
                          const ResizeRule &rule, int64_t to, double scale) {
   if (!x)
     return x;
-  Shape from(shapeOf(x));
-  int64_t extent = from[axis];
+  int64_t extent = shapeOf(x)[axis];
   if (rule.mode != "nearest")
     return rewrite::multiply(node, x, axis, to,
                              resizeWeights(rule, extent, to, scale));
@@ -112,12 +111,7 @@ static Value resizeAlong(NodeImporter &node, Value x, int64_t axis,
                  });
   if (!repeats || factor == 1)
     return rewrite::take(node, x, axis, at);
-  int64_t before = *elementCount(ArrayRef(from).take_front(axis + 1));
-  int64_t behind = *elementCount(ArrayRef(from).drop_front(axis + 1));
-  x = rewrite::expand(node, node.reshape(x, {before, 1, behind}),
-                      {before, factor, behind});
-  from[axis] = to;
-  return node.reshape(x, from);
+  return rewrite::repeat(node, x, axis, factor, false);
 }
 
 LogicalResult lwcc::importResize(NodeImporter &node) {

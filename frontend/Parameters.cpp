@@ -73,9 +73,9 @@ struct Signature {
 //===----------------------------------------------------------------------===//
 
 bool lwcc::makesParameters(const NodeProto &node) {
-  static const llvm::StringSet<> makers = {"Constant",      "ConstantOfShape",
-                                     "RandomNormal",  "RandomNormalLike",
-                                     "RandomUniform", "RandomUniformLike"};
+  static const llvm::StringSet<> makers = {
+      "Constant",         "ConstantOfShape", "RandomNormal",
+      "RandomNormalLike", "RandomUniform",   "RandomUniformLike"};
   return makers.contains(node.op_type()) && node.output_size() == 1;
 }
 
@@ -84,7 +84,7 @@ bool lwcc::makesParameters(const NodeProto &node) {
 /// trained.
 static bool isWeightInput(const NodeProto &node, int input) {
   static const llvm::StringSet<> layers = {"Conv", "Gemm", "MatMul",
-                                     "BatchNormalization"};
+                                           "BatchNormalization"};
   return input > 0 && layers.contains(node.op_type());
 }
 static bool isStatisticInput(const NodeProto &node, int input) {

@@ -30,11 +30,10 @@ std::vector<int64_t> lwcc::nearestElements(const ResizeRule &rule, int64_t from,
   std::vector<int64_t> elements;
   for (int64_t i = 0; i < to; ++i) {
     double place = resizedPlace(rule, i, from, to, scale);
-    double at = rule.rounding == "floor"  ? std::floor(place)
-                : rule.rounding == "ceil" ? std::ceil(place)
-                : rule.rounding == "round_prefer_ceil"
-                    ? std::floor(place + 0.5)
-                    : std::ceil(place - 0.5);
+    double at = rule.rounding == "floor"               ? std::floor(place)
+                : rule.rounding == "ceil"              ? std::ceil(place)
+                : rule.rounding == "round_prefer_ceil" ? std::floor(place + 0.5)
+                                                       : std::ceil(place - 0.5);
     elements.push_back(std::clamp<int64_t>(int64_t(at), 0, from - 1));
   }
   return elements;

@@ -17,10 +17,10 @@
 namespace lwcc {
 
 struct ResizeRule {
-  llvm::StringRef mode = "nearest";           ///< or linear, cubic
-  llvm::StringRef coordinates = "half_pixel"; ///< which place is which
+  llvm::StringRef mode = "nearest";                ///< or linear, cubic
+  llvm::StringRef coordinates = "half_pixel";      ///< which place is which
   llvm::StringRef rounding = "round_prefer_floor"; ///< of nearest
-  double cubic = -0.75;                       ///< the cubic's coefficient
+  double cubic = -0.75;                            ///< the cubic's coefficient
   bool excludeOutside = false, antialias = false;
 };
 

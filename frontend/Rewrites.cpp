@@ -73,6 +73,23 @@ Value rewrite::expand(NodeImporter &node, Value x, ArrayRef<int64_t> shape) {
   return node.map("mul", {x, node.splat(1, shape)});
 }
 
+Value rewrite::repeat(NodeImporter &node, Value x, int64_t axis, int64_t count,
+                      bool whole) {
+  if (!x || count == 1)
+    return x;
+  Shape from(shapeOf(x)), shape = from;
+  shape[axis] *= count;
+  // A dimension of 1 that is repeated. Samples stay in front of it, so that the
+  // op can be cut along them.
+  int64_t samples = axis == 0 ? 1 : from[0], own = whole ? 1 : from[axis];
+  int64_t before =
+      *elementCount(ArrayRef(from).take_front(axis)) / samples * own;
+  int64_t behind = *elementCount(from) / samples / before;
+  x = expand(node, node.reshape(x, {samples, before, 1, behind}),
+             {samples, before, count, behind});
+  return node.reshape(x, shape);
+}
+
 Value rewrite::concat(NodeImporter &node, ValueRange values, int64_t axis) {
   if (values.size() == 1)
     return values[0];

@@ -28,6 +28,9 @@ mlir::Value transpose(NodeImporter &node, mlir::Value x,
 /// x repeated to a shape that its own broadcasts to.
 mlir::Value expand(NodeImporter &node, mlir::Value x,
                    llvm::ArrayRef<int64_t> shape);
+/// Each element (or, by `whole`, the whole axis) `count` times along an axis.
+mlir::Value repeat(NodeImporter &node, mlir::Value x, int64_t axis,
+                   int64_t count, bool whole);
 mlir::Value concat(NodeImporter &node, mlir::ValueRange values, int64_t axis);
 /// Elements start, start + step, ... (`extent` of them) along an axis.
 mlir::Value slice(NodeImporter &node, mlir::Value x, int64_t axis,

@@ -22,8 +22,8 @@ Window Window::part(size_t from, size_t count) const {
 
 Window Window::withHeight() const {
   Window window = *this;
-  for (Shape *list : {&window.kernel, &window.stride, &window.dilation,
-                      &window.output})
+  for (Shape *list :
+       {&window.kernel, &window.stride, &window.dilation, &window.output})
     list->insert(list->begin(), 1);
   window.pad.insert(window.pad.begin() + rank(), 0);
   window.pad.insert(window.pad.begin(), 0);
@@ -102,14 +102,14 @@ FailureOr<Window> lwcc::readTransposedWindow(NodeImporter &node,
   FailureOr<StringRef> mode = readAttributes(node, rank, window);
   if (failed(mode))
     return failure();
-  Shape extra = node.NodeView::integers("output_padding").value_or(
-      Shape(rank, 0));
+  Shape extra =
+      node.NodeView::integers("output_padding").value_or(Shape(rank, 0));
   std::optional<Shape> wanted = node.NodeView::integers("output_shape");
   if (wanted && wanted->size() == rank + 2)
     wanted->erase(wanted->begin(), wanted->begin() + 2);
   if (extra.size() != rank || (wanted && wanted->size() != rank))
-    return node.fail("needs output_padding and output_shape of " +
-                     Twine(rank) + " numbers");
+    return node.fail("needs output_padding and output_shape of " + Twine(rank) +
+                     " numbers");
   bool same = mode->starts_with("SAME");
   for (size_t d = 0; d < rank; ++d) {
     int64_t stride = window.stride[d];
@@ -127,8 +127,7 @@ FailureOr<Window> lwcc::readTransposedWindow(NodeImporter &node,
     // The convolution that this one is the transpose of must make its input.
     int64_t free =
         output + window.pad[d] + window.pad[d + rank] - window.span(d);
-    if (extra[d] < 0 || output < 1 || free < 0 ||
-        free / stride + 1 != input[d])
+    if (extra[d] < 0 || output < 1 || free < 0 || free / stride + 1 != input[d])
       return node.fail("makes an extent of " + Twine(output) + " from " +
                        Twine(input[d]) + " with stride " + Twine(stride) +
                        ", a window of " + Twine(window.span(d)) +

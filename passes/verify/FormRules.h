@@ -97,8 +97,7 @@ inline bool isScalar(Type type) {
 /// Whether an op belongs to the backward pass or the update alone. A gradient
 /// that has one itself is a model's op, too: a transposed convolution.
 inline bool isGradientOrUpdate(Operation *op) {
-  return (op->hasTrait<GradientOp>() &&
-          !isa<DifferentiableOpInterface>(op)) ||
+  return (op->hasTrait<GradientOp>() && !isa<DifferentiableOpInterface>(op)) ||
          isa<UpdateOpInterface, WriteOp>(op);
 }
 

@@ -12,7 +12,12 @@ FLOAT = TensorProto.FLOAT
 # Operators that only rename their input make no layer, and a softmax at the end is part of the
 # loss.
 NAMES = {"Identity", "Cast", "CastLike", "SequenceAt", "LogSoftmax"}
-RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}
+RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze",
+            # Composed ones that end in a reshape, or may.
+            "Einsum", "Tile", "Resize", "SpaceToDepth", "DepthToSpace", "GatherND",
+            "ScatterND", "Gather", "GroupNormalization", "ReduceMax", "ReduceMin",
+            "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
+            "ReduceLogSumExp", "ReduceSumSquare", "CumSum"}
 
 
 class Graph:
@@ -23,6 +28,7 @@ class Graph:
         self.layers = []  # (name, extents by dimension) of layers that a plan may cut
         self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
         self.kind = ""  # of the last operator
+        self.mixes_samples = False  # somewhere samples are not the first dimension
 
     def name(self, kind):
         return f"{kind}{len(self.nodes)}"

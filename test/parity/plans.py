@@ -243,7 +243,7 @@ def check(seed, args, emitted):
         alone = list(flags)
         flags += [f"--gpus={devices}", f"--machine={machine}"]
         pipeline = random_pipeline(rng, batch, groups)
-        if rng.random() < 0.25 and pipeline:
+        if rng.random() < 0.25 and pipeline and not net.mixes_samples:
             flags += pipeline
         else:
             flags += [f"--plan={plan}"]

@@ -14,12 +14,13 @@ import numpy as np
 from onnx import helper, save
 
 from net_graph import FLOAT
-from net_movements import Movements
+from net_composed import Composed
 
 TABLE = Path(__file__).parents[2] / "frontend" / "OnnxOpTable.cpp"
 
 # Loss nodes become the same ops as the loss that lwcc adds; test/frontend has them.
-NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}
+# Upsample ended with opset 9.
+NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Upsample"}
 
 
 def imported_operators():
@@ -37,7 +38,7 @@ def undrawn(networks):
     return sorted(imported_operators() - drawn)
 
 
-class Net(Movements):
+class Net(Composed):
     """A random network: blocks of several branches, and the draw of all."""
 
     def residual(self):
@@ -107,7 +108,7 @@ class Net(Movements):
         size = rng.choice([8, 9, 12])
         self.shape = image = (self.shape[0], size, size + rng.randrange(3))
         self.conv()
-        for _ in range(rng.randrange(2, 5)):
+        for _ in range(rng.randrange(2, 6)):
             rng.choice([
                 self.conv, self.conv, self.pool, self.pool, self.normalize,
                 self.dropout, self.residual, self.residual, self.shortcut,
@@ -115,7 +116,12 @@ class Net(Movements):
                 self.split, self.split, self.sequence, self.shuffle,
                 self.shuffle, self.transpose, self.scaled, self.unary,
                 self.unary, self.bounded, self.quotient, self.softmax,
-                self.lrn])()
+                self.lrn, self.activation, self.activation,
+                self.normalize_samples, self.normalize_samples,
+                self.reduce_and_scale, self.reduce_and_scale, self.running_sum,
+                self.choose, self.choose, self.steps, self.resize,
+                self.transposed_conv, self.spaces, self.mirror, self.places,
+                self.places, self.letters, self.sequences])()
         if rng.random() < 0.3:
             c = self.shape[0]
             self.op("GlobalAveragePool", (), (c, 1, 1), {"c": c})
@@ -141,6 +147,6 @@ class Net(Movements):
             [helper.make_tensor_value_info(self.last, FLOAT, ["batch", 10])],
             self.constants)
         save(helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9),
+            graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10),
             path)
 

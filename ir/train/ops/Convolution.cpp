@@ -82,9 +82,9 @@ SmallVector<Value> ConvOp::buildGradients(OpBuilder &builder,
   return grads;
 }
 
-/// The transposed convolution y = convT(x, w) is linear in both: the gradient of
-/// x is a convolution, and that of w is what it would be if x were the gradient
-/// of a convolution of dy.
+/// The transposed convolution y = convT(x, w) is linear in both: the gradient
+/// of x is a convolution, and that of w is what it would be if x were the
+/// gradient of a convolution of dy.
 SmallVector<Value> ConvGradInputOp::buildGradients(OpBuilder &builder,
                                                    ArrayRef<Value> resultGrads,
                                                    ArrayRef<bool> needed) {

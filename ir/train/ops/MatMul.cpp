@@ -127,45 +127,94 @@ SmallVector<Value> MatMulOp::buildGradients(OpBuilder &builder,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The layer's dimensions of m, n and k in op(a) [m, k] * op(b) [k, n].
-static std::array<int, 3> productDims(MatMulOp op) {
-  std::array<int, 3> dims = {none, none, none};
-  if (shapeOf(op.getC()).size() != 2)
-    return dims;
-  auto axes = op->getAttrOfType<StringAttr>(axesAttr);
-  StringRef text = axes ? axes.getValue() : "nck";
-  for (int i = 0; i < 3; ++i)
-    dims[i] = text[i] == 'n' ? n : text[i] == 'c' ? c : k;
-  return dims;
+namespace {
+/// Along what a product op(a) [.., m, k] * op(b) [.., k, n] is cut: the layer's
+/// dimension of each leading axis, then of m, n and k, and into how many units;
+/// an axis of `perUnit[i]` elements a unit.
+struct ProductUnits {
+  Axes axes;
+  Shape extents, perUnit;
+};
+} // namespace
+
+/// How many rows of a matrix are of one sample, if it is a reshape of tensors
+/// [samples, ...]; else 1.
+static int64_t rowsPerSample(Value matrix) {
+  auto reshape = matrix.getDefiningOp<ReshapeOp>();
+  ArrayRef<int64_t> x = reshape ? shapeOf(reshape.getX()) : shapeOf(matrix);
+  int64_t rows = shapeOf(matrix)[0];
+  return x.size() > 2 && x[0] > 1 && rows % x[0] == 0 ? rows / x[0] : 1;
 }
 
-static Shape productExtents(MatMulOp op) {
+/// Letters of `train.axes`, or "nck", name m, n and k. In a plain product they
+/// are samples, channels and the reduction. Of a batch of matrices the first
+/// axis is samples. If one b serves them all, its columns are channels and k is
+/// the reduction; else, of four dimensions, all are as in images.
+static ProductUnits productUnits(MatMulOp op) {
   ArrayRef<int64_t> result = shapeOf(op.getC()), a = shapeOf(op.getA());
-  return {result[result.size() - 2], result.back(),
-          op.getTransposeA() ? a[a.size() - 2] : a.back()};
+  size_t leading = result.size() - 2;
+  bool shared = shapeOf(op.getB()).size() == 2;
+  auto attribute = op->getAttrOfType<StringAttr>(axesAttr);
+  StringRef letters = attribute ? attribute.getValue() : "nck";
+  ProductUnits units;
+  units.axes = usualAxes(op.getC());
+  units.axes.resize(leading);
+  for (char letter : letters) {
+    int dim = letter == 'n' ? n : letter == 'c' ? c : k;
+    if (leading > 0 && shared)
+      dim = dim == n ? none : dim;
+    else if (leading > 0)
+      dim = leading != 2 || dim == k ? none : dim == n ? h : w;
+    units.axes.push_back(dim);
+  }
+  units.extents.assign(result.begin(), result.end());
+  units.extents.push_back(op.getTransposeA() ? a[a.size() - 2] : a.back());
+  units.perUnit.assign(units.extents.size(), 1);
+  if (leading > 0)
+    return units;
+  if (units.axes[0] == n && !op.getTransposeA())
+    units.perUnit[0] = rowsPerSample(op.getA());
+  else if (units.axes[2] == n)
+    units.perUnit[2] =
+        std::max(op.getTransposeA() ? rowsPerSample(op.getA()) : 1,
+                 op.getTransposeB() ? 1 : rowsPerSample(op.getB()));
+  for (auto [extent, size] : llvm::zip_equal(units.extents, units.perUnit)) {
+    size = extent % size ? 1 : size;
+    extent /= size;
+  }
+  return units;
 }
 
 Grid MatMulOp::extents() {
-  auto dims = productDims(*this);
-  return tiling::extentsAlong(Axes(dims.begin(), dims.end()),
-                              productExtents(*this));
+  ProductUnits units = productUnits(*this);
+  return tiling::extentsAlong(units.axes, units.extents);
 }
 
 Tile MatMulOp::tile(const Cuts &cuts, const Grid &index) {
-  Tile tile;
-  auto dims = productDims(*this);
-  Box part = tiling::cut(Axes(dims.begin(), dims.end()), productExtents(*this),
-                         cuts, index);
-  Interval rows = part[0], columns = part[1], inner = part[2];
-  auto matrix = [](Interval first, Interval second, bool transposed) {
-    return transposed ? Box{second, first} : Box{first, second};
+  ProductUnits units = productUnits(*this);
+  Box part = tiling::cut(units.axes, units.extents, cuts, index);
+  for (auto [interval, size] : llvm::zip_equal(part, units.perUnit))
+    interval = {interval.begin * size, interval.end * size};
+  size_t leading = part.size() - 3;
+  Interval rows = part[leading], columns = part[leading + 1],
+           inner = part[leading + 2];
+  auto matrix = [&](Value value, Interval first, Interval second,
+                    bool transposed) {
+    Box box;
+    if (shapeOf(value).size() > 2)
+      box.append(part.begin(), part.begin() + leading);
+    box.push_back(transposed ? second : first);
+    box.push_back(transposed ? first : second);
+    return box;
   };
-  tile.operands = {matrix(rows, inner, getTransposeA()),
-                   matrix(inner, columns, getTransposeB())};
+  Tile tile;
+  tile.operands = {matrix(getA(), rows, inner, getTransposeA()),
+                   matrix(getB(), inner, columns, getTransposeB())};
+  int dim = units.axes.back();
   if (getBias())
     tile.operands.push_back(
-        onFirst(Box{columns}, dims[2] == none ? 0 : index[dims[2]]));
-  tile.results = {Box{rows, columns}};
+        onFirst(Box{columns}, dim == none ? 0 : index[dim]));
+  tile.results = {matrix(getC(), rows, columns, false)};
   return tile;
 }
 

@@ -1,7 +1,8 @@
 //===- Reduction.cpp - Sums, means and maxima over axes -------------------===//
 //
 // Sums, means and maxima over axes. The gradient of a sum or mean is a map that
-// broadcasts, that of a maximum goes to the largest elements. Maxima of tiles are combined in passes/shard/Combine.cpp.
+// broadcasts, that of a maximum goes to the largest elements. Maxima of tiles
+// are combined in passes/shard/Combine.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,9 +81,9 @@ SmallVector<Value> ReduceMaxOp::buildGradients(OpBuilder &builder,
                     llvm::cantFail(Expression::parse(text)), inputs);
   };
   Value largest = map("x0 == x1 ? 1.0f : 0.0f", {getX(), getY()});
-  Value count =
-      ReduceOp::create(builder, getLoc(), getY().getType(), largest,
-                       ArrayRef<int64_t>{static_cast<int64_t>(getAxis())}, false);
+  Value count = ReduceOp::create(
+      builder, getLoc(), getY().getType(), largest,
+      ArrayRef<int64_t>{static_cast<int64_t>(getAxis())}, false);
   return {map("x0 * x1 / x2", {resultGrads[0], largest, count})};
 }
 

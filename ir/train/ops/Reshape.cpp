@@ -133,9 +133,10 @@ Movement TransferOp::movement(const CallTypes &) {
 
 namespace {
 /// The units in which a reshape can be cut, so that a part of the operand
-/// becomes a part of the result: samples; within a sample the coarsest blocks
-/// that are contiguous on both sides (the channels, where images become
-/// features); and channels, in tensors of numbers per channel.
+/// becomes a part of the result: samples, also where the other side has several
+/// rows of each; within a sample the coarsest blocks that are contiguous on
+/// both sides (the channels, where images become features); and channels, in
+/// tensors of numbers per channel.
 struct ReshapeUnits {
   Axes axes;
   Shape extents;
@@ -144,10 +145,16 @@ struct ReshapeUnits {
 
 static ReshapeUnits reshapeUnits(ReshapeOp op) {
   ArrayRef<int64_t> x = shapeOf(op.getX()), y = shapeOf(op.getY());
-  if (x.empty() || y.empty() || x[0] != y[0])
+  if (x.empty() || y.empty())
     return {};
-  if (isPerChannel(x) && isPerChannel(y))
+  if (x[0] == y[0] && isPerChannel(x) && isPerChannel(y))
     return {{c}, {x[0]}};
+  if (x[0] != y[0]) {
+    int64_t samples = std::min(x[0], y[0]);
+    if (x[0] % samples || y[0] % samples)
+      return {};
+    return {{n}, {samples}};
+  }
   int64_t channels = x.size() > 1 && y.size() > 1 ? std::min(x[1], y[1]) : 0;
   if (channels == 0 || x[1] % channels || y[1] % channels)
     channels = 1;
