@@ -68,6 +68,11 @@ static Value convolveDepth(NodeImporter &node, ConvInputs in,
   Shape low(5, 0), padded = x;
   low[2] = window.pad[0];
   padded[2] += window.pad[0] + window.pad[3];
+  if (!elementCount(padded)) {
+    (void)node.fail("pads data to the shape " + printShape(padded) +
+                    ", which is too large");
+    return {};
+  }
   if (padded != x)
     in.data = node.create<train::PadOp>(node.tensorOf(padded), in.data, low,
                                         APFloat(0.0f));

@@ -192,6 +192,9 @@ LogicalResult lwcc::importEinsum(NodeImporter &node) {
     for (const Term &later : ArrayRef(terms).drop_front(i + 1))
       needed += later.letters;
     result = product(node, result, terms[i], needed);
+    if (!elementCount(shapeOf(result.value)))
+      return wrong("which makes a tensor of shape " +
+                   printShape(shapeOf(result.value)) + ", too large");
   }
   result = summed(node, result, output);
   return node.result(0, ordered(node, result, output));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/NodeImporter.h"
+#include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -119,6 +120,8 @@ LogicalResult lwcc::importTrilu(NodeImporter &node) {
     return node.fail("needs matrices, not data of shape " + printShape(shape));
   double k = std::isnan(*diagonal) ? 0 : *diagonal;
   bool upper = node.integer("upper", 1) != 0;
+  if (!rewrite::admitTable(node, shape[shape.size() - 2], shape.back()))
+    return failure();
   HostTensor kept =
       HostTensor::empty(HostTensor::Kind::real, shape.take_back(2));
   for (int64_t row : seq<int64_t>(0, kept.shape[0]))

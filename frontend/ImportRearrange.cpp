@@ -147,6 +147,8 @@ LogicalResult lwcc::importScatterND(NodeImporter &node) {
     return node.fail("has updates of shape " + printShape(shapeOf(updates)) +
                      " where " + printShape(wanted) + " is needed");
   int64_t count = *elementCount(leading);
+  if (!rewrite::admitTable(node, count, 1))
+    return failure();
   Shape rows = {count}, newRows = {int64_t(places->size())};
   rows.append(from.begin() + size, from.end());
   newRows.append(from.begin() + size, from.end());
@@ -268,6 +270,10 @@ LogicalResult lwcc::importPad(NodeImporter &node) {
   }
   if (mode != "constant") {
     for (int64_t axis : seq<int64_t>(0, rank)) {
+      if (shape[axis] == from[axis] && low[axis] == 0)
+        continue;
+      if (!rewrite::admitTable(node, shape[axis], 1))
+        return failure();
       // Negative pads crop ahead of the others.
       int64_t after = shape[axis] - from[axis] - low[axis];
       int64_t first = std::max<int64_t>(0, -low[axis]);

@@ -101,6 +101,8 @@ static Value resizeAlong(NodeImporter &node, Value x, int64_t axis,
   if (!x)
     return x;
   int64_t extent = shapeOf(x)[axis];
+  if (!rewrite::admitTable(node, to, rule.mode == "nearest" ? 1 : extent))
+    return {};
   if (rule.mode != "nearest")
     return rewrite::multiply(node, x, axis, to,
                              resizeWeights(rule, extent, to, scale));
@@ -125,6 +127,9 @@ LogicalResult lwcc::importResize(NodeImporter &node) {
   FailureOr<Sizes> sizes = readSizes(node, from);
   if (failed(sizes))
     return failure();
+  if (!elementCount(sizes->extents))
+    return node.fail("makes a tensor of shape " + printShape(sizes->extents) +
+                     ", which is too large");
   for (auto [axis, to] : enumerate(sizes->extents))
     if (to != from[axis] || sizes->scales[axis] != 1)
       x = resizeAlong(node, x, axis, *rule, to, sizes->scales[axis]);

@@ -16,6 +16,15 @@ static Shape withOnes(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
   return kept;
 }
 
+bool rewrite::admitTable(NodeImporter &node, int64_t rows, int64_t columns) {
+  constexpr int64_t largest = int64_t(1) << 28;
+  if (rows <= largest / columns)
+    return true;
+  (void)node.fail("needs a table of " + Twine(rows) + " rows and " +
+                  Twine(columns) + " columns, which is too large");
+  return false;
+}
+
 Value rewrite::reduceKept(NodeImporter &node, Value x, ArrayRef<int64_t> axes,
                           bool mean) {
   if (!x || axes.empty())
@@ -142,13 +151,8 @@ Value rewrite::take(NodeImporter &node, Value x, int64_t axis,
   Shape from(shapeOf(x));
   int64_t extent = from[axis];
   if (runs.size() > fewRuns) {
-    constexpr int64_t largest = int64_t(1) << 28;
-    if (int64_t(indices.size()) > largest / extent) {
-      (void)node.fail("takes " + Twine(indices.size()) + " of " +
-                      Twine(extent) +
-                      " elements at irregular places, which is too many");
+    if (!admitTable(node, indices.size(), extent))
       return {};
-    }
     std::vector<float> matrix(indices.size() * extent, 0.0f);
     for (auto [i, index] : enumerate(indices))
       matrix[i * extent + index] = 1;

@@ -16,6 +16,9 @@
 
 namespace lwcc::rewrite {
 
+/// Whether a table of rows * columns entries may be made while compiling;
+/// reports and returns false above the limit. A file can ask for any extents.
+bool admitTable(NodeImporter &node, int64_t rows, int64_t columns);
 /// The sum or mean over ascending axes, which are kept with extent 1.
 mlir::Value reduceKept(NodeImporter &node, mlir::Value x,
                        llvm::ArrayRef<int64_t> axes, bool mean);

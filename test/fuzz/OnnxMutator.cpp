@@ -13,11 +13,14 @@
 #include <random>
 #include <string>
 
+#include "frontend/OnnxOpTable.h"
+
 #include <onnx/onnx_pb.h>
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 namespace {
+using namespace lwcc;
 using onnx::AttributeProto;
 using onnx::NodeProto;
 
@@ -141,50 +144,9 @@ private:
   }
 
   void retypeNode() {
-    static const char *const types[] = {"Relu",
-                                        "Sigmoid",
-                                        "Add",
-                                        "Mul",
-                                        "Pow",
-                                        "Conv",
-                                        "MaxPool",
-                                        "AveragePool",
-                                        "Gemm",
-                                        "MatMul",
-                                        "Softmax",
-                                        "ReduceSum",
-                                        "ReduceMean",
-                                        "Flatten",
-                                        "Reshape",
-                                        "Squeeze",
-                                        "Unsqueeze",
-                                        "Transpose",
-                                        "Expand",
-                                        "Concat",
-                                        "Split",
-                                        "Slice",
-                                        "Gather",
-                                        "Pad",
-                                        "Identity",
-                                        "Shape",
-                                        "Range",
-                                        "Where",
-                                        "Tile",
-                                        "Cast",
-                                        "LRN",
-                                        "Dropout",
-                                        "Clip",
-                                        "ReduceMax",
-                                        "ConstantOfShape",
-                                        "Size",
-                                        "SequenceAt",
-                                        "SplitToSequence",
-                                        "GlobalAveragePool",
-                                        "BatchNormalization",
-                                        "RandomUniformLike",
-                                        "SoftmaxCrossEntropyLoss"};
     if (NodeProto *node = pick(graph.mutable_node())) {
-      node->set_op_type(types[below(std::size(types))]);
+      llvm::ArrayRef<OnnxOp> ops = onnxOps();
+      node->set_op_type(ops[below(ops.size())].name.str());
       if (below(2))
         node->clear_attribute();
     }
@@ -212,19 +174,31 @@ private:
     }
   }
 
+  /// One of those that the operator's row has, if it has any.
+  AttributeProto *addAttribute(NodeProto &node) {
+    AttributeProto *attribute = node.add_attribute();
+    attribute->set_name("axis");
+    attribute->set_type(AttributeProto::INT);
+    const OnnxOp *row = findOnnxOp(node.op_type());
+    auto specs = row ? attributesOf(*row) : llvm::SmallVector<AttributeSpec>();
+    if (specs.empty())
+      return attribute;
+    const AttributeSpec &spec = specs[below(specs.size())];
+    attribute->set_name(spec.name.str());
+    attribute->set_type(spec.type == "I"   ? AttributeProto::INTS
+                        : spec.type == "f" ? AttributeProto::FLOAT
+                        : spec.type == "s" ? AttributeProto::STRING
+                                           : AttributeProto::INT);
+    return attribute;
+  }
+
   void changeAttribute() {
-    static const char *const names[] = {
-        "axis", "axes",  "group", "strides",  "pads",  "dilations",
-        "perm", "shape", "to",    "keepdims", "ratio", "kernel_shape"};
     NodeProto *node = pick(graph.mutable_node());
     if (!node)
       return;
     AttributeProto *attribute = pick(node->mutable_attribute());
     if (!attribute || below(4) == 0) {
-      attribute = node->add_attribute();
-      attribute->set_name(names[below(std::size(names))]);
-      attribute->set_type(below(2) ? AttributeProto::INT
-                                   : AttributeProto::INTS);
+      attribute = addAttribute(*node);
     }
     switch (attribute->type()) {
     case AttributeProto::INT:
@@ -239,6 +213,13 @@ private:
       else
         attribute->add_ints(number());
       break;
+    case AttributeProto::STRING: {
+      static const char *const words[] = {
+          "linear", "cubic",        "align_corners", "SAME_UPPER", "edge",
+          "CRD",    "bij,bjk->bik", "i...,i->...",   "sum",        "?"};
+      attribute->set_s(words[below(std::size(words))]);
+      break;
+    }
     default:
       node->mutable_attribute()->RemoveLast();
     }
