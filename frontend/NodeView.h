@@ -59,6 +59,12 @@ public:
       return std::nullopt;
     return Shape(found->ints().begin(), found->ints().end());
   }
+  llvm::SmallVector<llvm::StringRef> texts(llvm::StringRef name) const {
+    auto *found = attribute(name);
+    if (!found)
+      return {};
+    return {found->strings().begin(), found->strings().end()};
+  }
   const onnx::TensorProto *tensor(llvm::StringRef name) const {
     auto *found = attribute(name);
     return found ? &found->t() : nullptr;

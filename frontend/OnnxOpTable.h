@@ -75,6 +75,7 @@ mlir::LogicalResult importGemm(NodeImporter &);
 mlir::LogicalResult importMatMul(NodeImporter &);
 mlir::LogicalResult importEinsum(NodeImporter &);
 mlir::LogicalResult importResize(NodeImporter &);
+mlir::LogicalResult importRecurrent(NodeImporter &);
 mlir::LogicalResult importUnary(NodeImporter &);
 mlir::LogicalResult importNary(NodeImporter &);
 mlir::LogicalResult importClip(NodeImporter &);

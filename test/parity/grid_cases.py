@@ -12,6 +12,7 @@ from grid_layers import (convolutions, fused_activations, initial_values,
 from grid_movements import (elementwise, further_elementwise, further_movements,
                             movements, reductions)
 
+from grid_recurrent import recurrent_layers
 from grid_windows import (further_convolutions, further_poolings, resizes,
                           sums_of_products, transposed_convolutions)
 
@@ -19,7 +20,7 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           elementwise, further_elementwise, movements, further_movements,
           softmaxes_and_losses,
           further_convolutions, transposed_convolutions, further_poolings, resizes,
-          sums_of_products, sample_normalizations, further_reductions, rearrangements, conditions,
+          sums_of_products, recurrent_layers, sample_normalizations, further_reductions, rearrangements, conditions,
           fused_activations, initial_values, shared_weights)
 
 

@@ -185,6 +185,26 @@ class Composed(Movements):
         self.op("Einsum", [name], (outputs, h, w) if channels else (c, h, outputs),
                 {}, equation="nchw,co->nohw" if channels else "nchw,wo->ncho")
 
+    def recurrent(self):
+        """Rows are steps; samples are the second dimension, as exporters write it."""
+        rng, (c, h, w) = self.rng, self.shape
+        kind, name = rng.choice(["RNN", "LSTM", "GRU"]), self.name("cell")
+        hidden, way = rng.randrange(2, 5), rng.choice(
+            ["forward", "reverse", "bidirectional"])
+        rows = {"RNN": 1, "LSTM": 4, "GRU": 3}[kind] * hidden
+        dirs = 1 + (way == "bidirectional")
+        self.mixes_samples, planned = True, len(self.layers)
+        self.op("Transpose", (), None, {}, perm=[2, 0, 1, 3])
+        to = self.integers(name + ".to", [h, -1, c * w])
+        self.op("Reshape", [to], None, {})
+        inputs = [self.weight(name + ".w", [dirs, rows, c * w], (c * w) ** -0.5),
+                  self.weight(name + ".r", [dirs, rows, hidden], 0.3)]
+        if rng.random() < 0.6:
+            inputs.append(self.constant(name + ".b", [dirs, 2 * rows], 0.1))
+        self.op(kind, inputs, None, {}, hidden_size=hidden, direction=way)
+        self.op("Transpose", (), (dirs, h, hidden), {}, perm=[2, 1, 0, 3])
+        del self.layers[planned:]
+
     def sequences(self):
         """A convolution in one dimension over rows, or in three over channels."""
         rng, (c, h, w) = self.rng, self.shape

@@ -121,7 +121,7 @@ class Net(Composed):
                 self.reduce_and_scale, self.reduce_and_scale, self.running_sum,
                 self.choose, self.choose, self.steps, self.resize,
                 self.transposed_conv, self.spaces, self.mirror, self.places,
-                self.places, self.letters, self.sequences])()
+                self.places, self.letters, self.sequences, self.recurrent])()
         if rng.random() < 0.3:
             c = self.shape[0]
             self.op("GlobalAveragePool", (), (c, 1, 1), {"c": c})
