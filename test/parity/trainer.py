@@ -47,10 +47,11 @@ class TrainerError(Exception):
     """The trainer ended with an error; the text is what it wrote."""
 
 
-def train(command, data, settings):
+def train(command, data, settings, said=None):
     """Losses of the steps, and all saved tensors by their ONNX names.
 
     `command` is the program and all arguments in front of the trainer's own flags.
+    What it wrote to the terminal is appended to the list `said`.
     """
     with tempfile.TemporaryDirectory(prefix="lwcc-parity-") as folder:
         log = os.path.join(folder, "log.jsonl")
@@ -67,6 +68,8 @@ def train(command, data, settings):
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
             raise TrainerError(str(error)) from error
+        if said is not None:
+            said.append(result.stdout)
         if result.returncode:
             raise TrainerError(f"{shlex.join(command + flags)}\n"
                                f"exit code {result.returncode}\n{result.stdout}")

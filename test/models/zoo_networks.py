@@ -1,0 +1,31 @@
+"""The zoo: all its networks by name, with seeded weights and without dropout.
+
+Decides names, weights, and which networks are the quick subset. The networks are in
+zoo_torchvision.py, zoo_convolutions.py and zoo_attention.py.
+"""
+
+import torch
+from torch import nn
+
+from zoo_torchvision import TORCHVISION
+
+ZOO = {**TORCHVISION}
+# Together every kind of operator, in less than 90 seconds.
+QUICK = ["alexnet_32"]
+
+
+def build_zoo(name):
+    """The network and its input shape without the batch; the same weights each time."""
+    torch.manual_seed(sum(map(ord, name)))
+    make, shape = ZOO[name]
+    network = make()
+    for module in network.modules():
+        if isinstance(module, (nn.Dropout, nn.Dropout1d, nn.Dropout2d)):
+            module.p = 0.0
+    # Constructors leave scales at one and biases at zero: equal tensors hide swapped
+    # ones, and exporters take constants for each other.
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() <= 1 or parameter.min() == parameter.max():
+                parameter += 0.05 * torch.randn_like(parameter)
+    return network.train(), shape

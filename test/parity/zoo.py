@@ -1,0 +1,292 @@
+"""Trains the zoo: many published networks, in small, as three calls of torch.onnx.export
+write them. Each is compared with the module that it came from, in double precision.
+
+  zoo.py [NAME ...] [--quick] [--plans] [--docs] [--models=DIR] [--jobs=N]
+
+The exports:
+
+  dynamo   torch.onnx.export(model.train(), ..., optimize=False)
+  legacy   ... dynamo=False, training=TRAINING, do_constant_folding=False
+  plain    torch.onnx.export(model.eval(), ...), which folds parameters
+
+The results, after three steps of SGD on random images:
+
+  equal      losses are the module's within 1e-5, relatively, and each parameter within
+             1e-4 of its change (plus rounding). Where rounding is amplified, as by batch
+             normalization of few values, four times PyTorch's own distance in single
+             precision is allowed, as in parity.py.
+  as file    lwcc has trained the file's own parameters, and they are not the module's:
+             the same comparison, with the oracle of the file. Whether lwcc warned is said.
+  refused    lwcc gave a reason
+  WRONG      other numbers, or a crash; only these count as failed
+
+With --plans each also runs data parallel on three devices. The last line is
+`N passed, M failed`; a refusal is neither.
+"""
+
+import argparse
+import multiprocessing
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections import Counter
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from onnx_torch import Oracle
+from trainer import Data, Settings, TrainerError, run_oracle, train
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "models"))
+from zoo_networks import QUICK, ZOO, build_zoo  # noqa: E402
+
+EXPORTS = ("dynamo", "legacy", "plain")
+BATCH = 8
+SETTINGS = Settings(BATCH, 3, 0.01, 0.9, 5e-4, seed=3)
+DEVICES = ["--gpus=3", "--strategy=data"]
+FACTOR = 4.0
+EQUAL, AS_FILE, REFUSED, WRONG = "equal", "as file", "refused", "WRONG"
+
+
+def export(network, shape, path, kind):
+    """Writes a file as one of the three calls does."""
+    arguments = (torch.randn(BATCH, *shape),)
+    if kind == "dynamo":
+        torch.onnx.export(network.train(), arguments, path, optimize=False,
+                          verbose=False)
+    elif kind == "legacy":
+        torch.onnx.export(network.train(), arguments, path, dynamo=False,
+                          training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False)
+    else:
+        torch.onnx.export(network.eval(), arguments, path, verbose=False)
+
+
+def write_data(folder, shape):
+    """Three batches of random images; the rows of what is no image."""
+    random = np.random.RandomState(sum(shape))
+    count = BATCH * SETTINGS.steps
+    images = random.uniform(-1, 1, (count, *shape)).astype(np.float32)
+    if len(shape) != 3:
+        images = images.reshape(count, -1)
+    np.save(os.path.join(folder, "images.npy"), images)
+    np.save(os.path.join(folder, "labels.npy"), random.randint(0, 10, count))
+
+
+def train_module(name, data, dtype):
+    """The module's losses and what it has learnt, by name; and what it began with."""
+    network, _ = build_zoo(name)
+    network = network.to(dtype)
+    for module in network.modules():
+        if hasattr(module, "eps"):  # ONNX stores a float
+            module.eps = float(np.float32(module.eps))
+    start = {k: v.detach().double().numpy().copy()
+             for k, v in network.named_parameters()}
+    optimizer = torch.optim.SGD(network.parameters(), SETTINGS.lr, SETTINGS.momentum,
+                                weight_decay=SETTINGS.weight_decay)
+    losses = []
+    for step in range(SETTINGS.steps):
+        images, labels = data.batch(step, BATCH)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(network(images.to(dtype)), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    learnt = {k: v.detach().double().numpy() for k, v in network.named_parameters()
+              if v.grad is not None}
+    return losses, learnt, start
+
+
+def train_file(path, data, dtype):
+    """The same of a file, by the oracle."""
+    oracle = Oracle(path, dtype, SETTINGS.seed)
+    start = {k: v.detach().double().numpy().copy() for k, v in oracle.parameters.items()}
+    losses = run_oracle(oracle, data, SETTINGS)
+    learnt = {k: v.detach().double().numpy() for k, v in oracle.parameters.items()}
+    return losses, learnt, start
+
+
+def distances(losses, state, truth):
+    """The worst relative distance of the losses, and of a parameter relative to its
+    change, what rounding of its magnitude explains being subtracted; with its name."""
+    true_losses, learnt, start = truth
+    loss = max(abs(a - b) / max(abs(b), 1e-30) if np.isfinite(a) else np.inf
+               for a, b in zip(losses, true_losses))
+    worst, name = 0.0, ""
+    for key, wanted in learnt.items():
+        if state[key].size != wanted.size:
+            return np.inf, np.inf, key
+        actual = state[key].astype(np.float64).reshape(wanted.shape)
+        error = np.abs(actual - wanted).max() - 5e-7 * np.abs(wanted).max()
+        change = max(np.abs(wanted - start[key]).max(), 1e-30)
+        if not error / change <= worst:
+            worst, name = error / change, key
+    return loss, worst, name
+
+
+def judge(losses, state, truth, single):
+    """None if the numbers are right, else a phrase. `single` trains in single precision,
+    and is called only where the plain bounds are not kept."""
+    missing = sorted(set(truth[1]) - set(state))
+    if missing:
+        return f"not trained: {', '.join(missing[:3])} ({len(missing)})"
+    loss, weight, name = distances(losses, state, truth)
+    if loss <= 1e-5 and weight <= 1e-4:
+        return None
+    if abs(losses[0] - truth[0][0]) <= 1e-5 * max(1.0, abs(truth[0][0])):
+        own_losses, own, _ = single()
+        own_loss, own_weight, _ = distances(own_losses, own, truth)
+        if (loss <= max(1e-5, FACTOR * own_loss)
+                and weight <= max(1e-4, FACTOR * own_weight)):
+            return None
+    return f"losses off by {loss:.1e}, {name} by {weight:.1e} of its change"
+
+
+def reason(text):
+    """The first thing that lwcc says is wrong, in short."""
+    for line in text.splitlines():
+        if "error: " in line:
+            return re.sub(r"\s+", " ", line.split("error: ", 1)[1])
+    return ""
+
+
+class Model:
+    """One network of the zoo: the module's results, and the file's."""
+
+    def __init__(self, name, args):
+        self.name, self.args = name, args
+        _, self.shape = build_zoo(name)
+        self.folder = os.path.join(args.models, name + ".data")
+        os.makedirs(self.folder, exist_ok=True)
+        write_data(self.folder, self.shape)
+        self.data = Data(self.folder, self.shape)
+        self.truth = train_module(name, self.data, torch.float64)
+        self.single = None
+
+    def module_in_single(self):
+        if self.single is None:
+            self.single = train_module(self.name, self.data, torch.float32)
+        return self.single
+
+    def path(self, kind):
+        path = os.path.join(self.args.models, f"{self.name}.{kind}.onnx")
+        if not os.path.exists(path):
+            with tempfile.TemporaryDirectory(dir=self.args.models) as folder:
+                part = os.path.join(folder, os.path.basename(path))
+                export(build_zoo(self.name)[0], self.shape, part, kind)
+                for file in sorted(os.listdir(folder), reverse=True):
+                    os.replace(os.path.join(folder, file),
+                               os.path.join(self.args.models, file))
+        return path
+
+    def result(self, kind, flags):
+        """A class of results, and what there is to say about it."""
+        try:
+            path = self.path(kind)
+        except Exception as error:  # the exporter's
+            return "no export", str(error).strip().splitlines()[0][:90]
+        command = [self.args.lwcc_run, path, f"--batch={BATCH}", *flags, "--"]
+        said = []
+        try:
+            losses, state = train(command, self.folder, SETTINGS, said)
+        except TrainerError as error:
+            why = reason(str(error))
+            return (REFUSED, why) if why else (WRONG, str(error)[-300:])
+        wrong = judge(losses, state, self.truth, self.module_in_single)
+        if wrong is None:
+            extra = sorted(set(state) - set(self.truth[2]) - self.buffers(state))
+            return EQUAL, f"trains {', '.join(extra)}, too" if extra else ""
+        if kind != "plain":
+            return WRONG, wrong
+        other = judge(losses, state, train_file(path, self.data, torch.float64),
+                      lambda: train_file(path, self.data, torch.float32))
+        if other:
+            return WRONG, f"as the file: {other}; as the module: {wrong}"
+        warned = re.search(r"warning: (.*)", said[0])
+        return AS_FILE, "warned" if warned else "NOT WARNED"
+
+    def buffers(self, state):
+        known = {name for name, _ in build_zoo(self.name)[0].named_buffers()}
+        return known & set(state)
+
+
+def run_model(job):
+    name, args = job
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    rows = []
+    try:
+        model = Model(name, args)
+        for kind in args.exports:
+            for flags in [[], DEVICES] if args.plans else [[]]:
+                rows.append((name, kind, bool(flags), *model.result(kind, flags)))
+    except Exception as error:  # a network must not end the others
+        rows.append((name, "-", False, WRONG, f"{type(error).__name__}: {error}"))
+    return rows
+
+
+def table(rows):
+    """As markdown: a line for each network."""
+    names = dict.fromkeys(row[0] for row in rows)
+    columns = list(dict.fromkeys((row[1], row[2]) for row in rows))
+    lines = ["| network | " + " | ".join(
+        kind + (", 3 devices" if devices else "") for kind, devices in columns) + " |",
+        "|---" * (len(columns) + 1) + "|"]
+    found = {row[:3]: row[3] for row in rows}
+    for name in names:
+        cells = [found.get((name, *column), "-") for column in columns]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--lwcc-run", default="lwcc-run", metavar="PROGRAM")
+    parser.add_argument("--quick", action="store_true",
+                        help="a few networks, of every kind of operators")
+    parser.add_argument("--plans", action="store_true",
+                        help="each file also data parallel on three devices")
+    parser.add_argument("--exports", type=lambda text: text.split(","),
+                        default=EXPORTS, metavar="KIND,...")
+    parser.add_argument("--models", help="keep the files in this folder, and take those "
+                        "that are there")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--docs", action="store_true", help="print a table in markdown")
+    args = parser.parse_args()
+    unknown = [name for name in args.names if name not in ZOO]
+    if unknown:
+        parser.error(f"no network {', '.join(unknown)}; there are: {', '.join(ZOO)}")
+    names = args.names or (QUICK if args.quick else list(ZOO))
+
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="lwcc-zoo-") as folder:
+        args.models = args.models or folder
+        os.makedirs(args.models, exist_ok=True)
+        pool = multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=4)
+        with pool:
+            for found in pool.imap(run_model, [(name, args) for name in names]):
+                rows += found
+                for name, kind, devices, verdict, detail in found:
+                    where = " on 3 devices" if devices else ""
+                    print(f"{verdict:9} {name} {kind}{where}"
+                          + (f": {detail}" if detail else ""), flush=True)
+    if args.docs:
+        print(table(rows))
+    for column in dict.fromkeys((row[1], row[2]) for row in rows):
+        counts = Counter(row[3] for row in rows if row[1:3] == column)
+        print(f"{column[0]}{', 3 devices' if column[1] else ''}: "
+              + ", ".join(f"{count} {what}" for what, count in counts.most_common()))
+    failed = sum(row[3] == WRONG for row in rows)
+    passed = sum(row[3] in (EQUAL, AS_FILE) for row in rows)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
