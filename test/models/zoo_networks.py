@@ -1,15 +1,18 @@
 """The zoo: all its networks by name, with seeded weights and without dropout.
 
 Decides names, weights, and which networks are the quick subset. The networks are in
-zoo_torchvision.py, zoo_convolutions.py and zoo_attention.py.
+zoo_torchvision.py, zoo_convolutions.py, zoo_attention.py and zoo_rows.py.
 """
 
 import torch
 from torch import nn
 
+from zoo_attention import ATTENTION
+from zoo_convolutions import CONVOLUTIONS
+from zoo_rows import ROWS
 from zoo_torchvision import TORCHVISION
 
-ZOO = {**TORCHVISION}
+ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **ROWS}
 # Together every kind of operator, in less than 90 seconds.
 QUICK = ["alexnet_32"]
 
