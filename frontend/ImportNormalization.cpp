@@ -1,7 +1,7 @@
 //===- ImportNormalization.cpp - Operators that normalize -----------------===//
 //
-// Batch and local response normalization have ops of their own. All others
-// normalize each sample by itself and are composed of reductions and maps.
+// Batch normalization with running statistics and local response normalization
+// have ops of their own. All others are composed of reductions and maps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,50 +15,6 @@
 using namespace lwcc;
 using namespace mlir;
 using namespace llvm;
-
-LogicalResult lwcc::importBatchNorm(NodeImporter &node) {
-  ArrayRef<int64_t> x = node.shape(0);
-  if (x.size() < 2)
-    return node.fail("normalizes data of shape " + printShape(x) +
-                     "; [n, c, ...] is needed");
-  if (node.integer("spatial", 1) != 1)
-    return node.fail("has spatial=0, statistics per element; that is not "
-                     "supported");
-  for (unsigned i = 1; i < node.numOutputs(); ++i)
-    if (node.isUsed(i))
-      return node.fail("has output '" + node.output(i) +
-                       "' that is used; only "
-                       "the normalized data may be");
-  SmallVector<Value> operands;
-  for (unsigned i = 0; i < 5; ++i) {
-    Value operand = node.live(i);
-    if (!operand)
-      return failure();
-    if (i > 0 && (shapeOf(operand).size() != 1 || shapeOf(operand)[0] != x[1]))
-      return node.fail("has '" + node.input(i) + "' of shape " +
-                       printShape(shapeOf(operand)) + " for " + Twine(x[1]) +
-                       " channels");
-    if (i > 2 && !operand.getDefiningOp<train::ReadOp>())
-      return node.fail("computes its running " +
-                       Twine(i == 3 ? "mean" : "variance") + " '" +
-                       node.input(i) + "'; it must be stored in the file");
-    if (i > 0) // scale 1, bias 0, mean 0, variance 1
-      node.setFreshConstant(operand, i == 1 || i == 4);
-    operands.push_back(operand);
-  }
-  Type type = operands[0].getType(), channels = node.tensorOf({x[1]});
-  auto norm = node.create<train::BatchNormOp>(
-      TypeRange{type, channels, channels, channels, channels}, operands[0],
-      operands[1], operands[2], operands[3], operands[4],
-      APFloat(node.real("epsilon", 1e-5f)),
-      APFloat(node.real("momentum", 0.9f)));
-  std::string base = node.output().str();
-  std::string names[] = {base + ".mean", base + ".invstd", base + ".new_mean",
-                         base + ".new_variance"};
-  train::setNames(norm,
-                  {node.output(), names[0], names[1], names[2], names[3]});
-  return node.result(0, norm.getY());
-}
 
 LogicalResult lwcc::importLrn(NodeImporter &node) {
   Value data = node.live(0);
@@ -105,6 +61,83 @@ static Value scaleAndShift(NodeImporter &node, Value y, Value scale,
     return y;
   node.setFreshConstant(bias, 0);
   return node.map("add", {y, bias});
+}
+
+/// BatchNormalization whose mean and variance the graph computes: PyTorch's of
+/// a weight that is standardized, or without running statistics. There are none
+/// to keep then, and it is the formula.
+static LogicalResult importComputedStatistics(NodeImporter &node, Value x,
+                                              Value weight, Value bias,
+                                              Value mean, Value variance) {
+  Shape shape(shapeOf(x)), channels(shape.size() - 1, 1);
+  channels[0] = shape[1];
+  for (Value *operand : {&weight, &bias, &mean, &variance})
+    *operand = node.reshape(*operand, channels);
+  Value y, scale;
+  if (node.integer("training_mode", 0)) { // given ones are only updated
+    Shape axes = to_vector(seq<int64_t>(0, shape.size()));
+    axes.erase(axes.begin() + 1);
+    y = normalize(node, x, axes, true, mean, scale);
+  } else {
+    scale = node.map("rsqrt_eps", {variance},
+                     {{"epsilon", node.real("epsilon", 1e-5f)}});
+    y = node.map("mul", {node.map("sub", {x, mean}), scale});
+  }
+  return node.result(0, scaleAndShift(node, y, weight, bias));
+}
+
+/// Whether a value is read from the file as it is.
+static bool isStored(Value value) {
+  return bool(value.getDefiningOp<train::ReadOp>());
+}
+
+LogicalResult lwcc::importBatchNorm(NodeImporter &node) {
+  ArrayRef<int64_t> x = node.shape(0);
+  if (x.size() < 2)
+    return node.fail("normalizes data of shape " + printShape(x) +
+                     "; [n, c, ...] is needed");
+  if (node.integer("spatial", 1) != 1)
+    return node.fail("has spatial=0, statistics per element; that is not "
+                     "supported");
+  for (unsigned i = 1; i < node.numOutputs(); ++i)
+    if (node.isUsed(i))
+      return node.fail("has output '" + node.output(i) +
+                       "' that is used; only "
+                       "the normalized data may be");
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < 5; ++i) {
+    Value operand = node.live(i);
+    if (!operand)
+      return failure();
+    if (i > 0 && (shapeOf(operand).size() != 1 || shapeOf(operand)[0] != x[1]))
+      return node.fail("has '" + node.input(i) + "' of shape " +
+                       printShape(shapeOf(operand)) + " for " + Twine(x[1]) +
+                       " channels");
+    operands.push_back(operand);
+  }
+  if (none_of(ArrayRef(operands).drop_front(3), isStored))
+    return importComputedStatistics(node, operands[0], operands[1], operands[2],
+                                    operands[3], operands[4]);
+  for (unsigned i = 1; i < 5; ++i) {
+    if (i > 2 && !isStored(operands[i]))
+      return node.fail("computes its running " +
+                       Twine(i == 3 ? "mean" : "variance") + " '" +
+                       node.input(i) + "'; both must be stored in the file");
+    // scale 1, bias 0, mean 0, variance 1
+    node.setFreshConstant(operands[i], i == 1 || i == 4);
+  }
+  Type type = operands[0].getType(), channels = node.tensorOf({x[1]});
+  auto norm = node.create<train::BatchNormOp>(
+      TypeRange{type, channels, channels, channels, channels}, operands[0],
+      operands[1], operands[2], operands[3], operands[4],
+      APFloat(node.real("epsilon", 1e-5f)),
+      APFloat(node.real("momentum", 0.9f)));
+  std::string base = node.output().str();
+  std::string names[] = {base + ".mean", base + ".invstd", base + ".new_mean",
+                         base + ".new_variance"};
+  train::setNames(norm,
+                  {node.output(), names[0], names[1], names[2], names[3]});
+  return node.result(0, norm.getY());
 }
 
 /// LayerNormalization and RMSNormalization: over the axis and all behind it.

@@ -124,12 +124,28 @@ private:
         const std::string &input = node->input(i);
         if (isStatisticInput(*node, i))
           statistics.insert(input);
-        if (isWeightInput(*node, i))
+        if (isWeightInput(*node, i) && !standsForNone(*node, i))
           weights.insert(input);
         if (reached && op->isDifferentiable(i) && flowsThrough(*node))
           differentiable.insert(input);
       }
     }
+  }
+
+  /// Whether ones or zeros are there since the layer has no scale or bias,
+  /// which PyTorch's older exporter writes where they are not affine.
+  bool standsForNone(const NodeProto &node, int input) const {
+    const NodeProto *made = graph.producers.lookup(node.input(input));
+    if (node.op_type() != "BatchNormalization" || !made ||
+        made->op_type() != "Constant" ||
+        graph.file->model.producer_name() != "pytorch")
+      return false;
+    const TensorProto *value = graph.view(*made).tensor("value");
+    if (!value || elementKind(value->data_type()) != HostTensor::Kind::real)
+      return false;
+    HostTensor decoded = decodeTensor(*value, graph.file->rawBytes(*value));
+    return all_of(decoded.reals,
+                  [&](double real) { return real == (input == 1); });
   }
 
   bool flowsThrough(const NodeProto &node) const {

@@ -97,6 +97,23 @@ def normalizations():
                           **(dict(training_mode=1) if training else {}))
         case.last = results[0] if training else results
         yield case.model()
+    for shape, training in itertools.product(([6, 3], [1, 4, 9], [3, 4, 5, 2]), (0, 1)):
+        # As PyTorch writes F.batch_norm without running statistics.
+        case = Case(f"BatchNormalization {text(shape)} of computed statistics, "
+                    f"training_mode={training}", shape)
+        axes = case.ints(*(a for a in range(len(shape)) if a != 1))
+        mean = case.op("ReduceMean", case.last, axes, keepdims=0)
+        center = case.op("Sub", case.last, case.op("ReduceMean", case.last, axes))
+        variance = case.op("ReduceMean", case.op("Mul", center, center), axes,
+                           keepdims=0)
+        channels = [shape[1]]
+        results = case.op(
+            "BatchNormalization", case.last,
+            case.stored(np.ones(channels, np.float32)),
+            case.weight("bias", channels), mean, variance, epsilon=1e-3,
+            outputs=3 if training else 1, training_mode=training)
+        case.last = results[0] if training else results
+        yield case.model()
     for size, channels, beta, bias in itertools.product(
             (1, 3, 4, 5, 9), (3, 7), (0.75, 0.5), (1.0, 2.0)):
         case = Case(f"LRN size{size} c{channels} beta{beta} bias{bias}",

@@ -146,6 +146,14 @@ def average_by_sums(window, x, include):
 # Normalization and losses ----------------------------------------------------
 
 def batch_normalization(call, x, scale, bias, mean, variance):
+    if call.inputs[3] not in call.run.statistics:  # the graph computes them
+        if call.get("training_mode", 0):
+            return F.batch_norm(x, None, None, scale, bias, True, 0.0,
+                                call.get("epsilon", 1e-5)), None, None
+        mean, variance, scale, bias = (
+            v.reshape(-1, *[1] * (x.dim() - 2)) for v in (mean, variance, scale, bias))
+        y = (x - mean) / torch.sqrt(variance + call.get("epsilon", 1e-5))
+        return y * scale + bias, None, None
     momentum = 1.0 - call.get("momentum", 0.9)
     # With --bn=group each group of samples has its own statistics; the running ones become the
     # mean of what each group would make of them.

@@ -57,7 +57,8 @@ class Oracle:
         self.bn_group = bn_group
         self.training, self.step = True, 0
         self.opset = max(o.version for o in model.opset_import if not o.domain)
-        self.calls = restore_dropout([Call(node, self) for node in graph.node])
+        self.calls = restore_dropout([Call(node, self) for node in graph.node],
+                                     graph.output[0].name)
         stored = {i.name for i in graph.initializer}
         self.inputs = [i.name for i in graph.input if i.name not in stored]
         self.output = graph.output[0].name
@@ -174,7 +175,7 @@ class Oracle:
                 {**self.parameters, **self.statistics}.items()}
 
 
-def restore_dropout(calls):
+def restore_dropout(calls, output):
     """Turns x * (uniform < keep) / keep back into a Dropout node.
 
     The dynamo exporter writes nn.Dropout(inplace=True) in this way. The node's
@@ -201,13 +202,13 @@ def restore_dropout(calls):
                 keep = follow(follow(mask, "Div").inputs[1], "Constant")
                 call.op, call.inputs = "Dropout", [x]
                 call.attributes = {"ratio": 1.0 - float(constant(keep))}
-    return live(calls)
+    return live(calls, output)
 
 
-def live(calls):
+def live(calls, output):
     """The calls that are still read: without the chain of random numbers."""
     while True:
-        read = {name for call in calls for name in call.inputs}
+        read = {output, *(name for call in calls for name in call.inputs)}
         dead = [call for call in calls if call.op in (
             "Div", "Less", "RandomUniformLike", "Cast", "CastLike", "Expand")
             and not read.intersection(call.outputs)]
