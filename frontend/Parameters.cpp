@@ -41,7 +41,8 @@ namespace {
 struct Signature {
   bool present = false;
   llvm::StringSet<> parameters, buffers;
-  SmallVector<std::string> lost; ///< parameters that the file does not have
+  llvm::StringSet<> targets;     ///< all parameters of the module
+  SmallVector<std::string> lost; ///< those that the file does not have
 
   explicit Signature(const OnnxGraph &graph) {
     const auto &proto = graph.file->model.graph();
@@ -60,10 +61,19 @@ struct Signature {
     for (StringRef line : split(text, '\n')) {
       auto [head, rest] = line.split(": PARAMETER target='");
       StringRef name = rest.split('\'').first;
-      if (!name.empty() && !graph.initializers.contains(name))
+      if (name.empty())
+        continue;
+      targets.insert(name);
+      if (!graph.initializers.contains(name))
         lost.push_back(name.str());
     }
     present |= !text.empty();
+  }
+
+  /// Whether a tensor is none of the module's parameters, nor what one of them
+  /// was folded into: then the file would lack that one.
+  bool excludes(StringRef name) const {
+    return !targets.empty() && lost.empty() && !targets.contains(name);
   }
 };
 } // namespace
@@ -132,12 +142,16 @@ private:
     }
   }
 
-  /// Whether ones or zeros are there since the layer has no scale or bias,
-  /// which PyTorch's older exporter writes where they are not affine.
+  /// Whether ones or zeros are there since a normalization has no scale or
+  /// bias, which PyTorch's exporters write where it is not affine.
   bool standsForNone(const NodeProto &node, int input) const {
-    const NodeProto *made = graph.producers.lookup(node.input(input));
-    if (node.op_type() != "BatchNormalization" || !made ||
-        made->op_type() != "Constant" ||
+    const std::string &name = node.input(input);
+    if (node.op_type() != "BatchNormalization")
+      return false;
+    const NodeProto *made = graph.producers.lookup(name);
+    if (!made)
+      return signature.excludes(name);
+    if (made->op_type() != "Constant" ||
         graph.file->model.producer_name() != "pytorch")
       return false;
     const TensorProto *value = graph.view(*made).tensor("value");
@@ -178,6 +192,9 @@ private:
       return Role::statistic;
     if (!differentiable.contains(leaf.name) ||
         signature.buffers.contains(leaf.name))
+      return Role::constant;
+    // A weight of a layer may have been added to the file by other tools.
+    if (signature.excludes(leaf.name) && !weights.contains(leaf.name))
       return Role::constant;
     // Most exporters store the numbers of expressions as initializers, too.
     // PyTorch's newer one says which are parameters; its older one writes

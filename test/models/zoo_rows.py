@@ -137,6 +137,22 @@ class Activations(nn.Module):
         return self.head(x)
 
 
+class Plain(nn.Module):
+    """Normalizations without scales: first one of the input, then one that keeps no
+    running statistics."""
+
+    def __init__(self, width=20):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.BatchNorm1d(width, affine=False), nn.Linear(width, width),
+            nn.LayerNorm(width, elementwise_affine=False), nn.ReLU(),
+            nn.Linear(width, 16), nn.BatchNorm1d(16, track_running_stats=False),
+            nn.GELU(), nn.Linear(16, 10))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
 class GLU(nn.Module):
     """Gated, as in Llama: SwiGLU, with the mean of squares normalized."""
 
@@ -202,6 +218,7 @@ ROWS = {
     "mlp_rare": (lambda: Activations(
         nn.Softsign(), nn.Tanhshrink(), nn.Softshrink(), nn.Hardshrink(),
         nn.Threshold(0.1, 0.0), nn.Softmin(1), nn.Softmax(1)), (20,)),
+    "normalizations": (Plain, (20,)),
     "swiglu": (GLU, (20,)),
     "siamese": (Siamese, (3, 32, 64)),
     "table": (Table, (14,)),

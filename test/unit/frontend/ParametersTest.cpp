@@ -82,6 +82,37 @@ TEST(Parameters, missingOnesAreNamed) {
       << importer.said();
 }
 
+TEST(Parameters, whereNoneIsMissingNothingElseIsTrained) {
+  onnx::ModelProto proto = parse(scaled);
+  addMetadata(*proto.mutable_graph(), 16,
+              "pkg.torch.export.ExportedProgram.graph_signature",
+              "\n# inputs\np_w: PARAMETER target='weight'\n");
+  Importer importer;
+  auto model = importer.import(proto);
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  EXPECT_EQ(find(*model, "weight").getRole(), Role::trainable);
+  EXPECT_EQ(find(*model, "offset").getRole(), Role::constant);
+}
+
+TEST(Parameters, onesOfANormalizationWithoutScaleAreNotTrained) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 13], producer_name: "pytorch">
+    net (float[4,2] x) => (float[4,2] y)
+    <float[2] mean = {0, 0}, float[2] variance = {1, 1}, float[2] w = {1, 2}> {
+      scaled = Mul (x, w)
+      ones = Constant <value = float[2] {1, 1}> ()
+      zeros = Constant <value = float[2] {0, 0}> ()
+      first = BatchNormalization (scaled, ones, zeros, mean, variance)
+      scale = Constant <value = float[2] {1, 2}> ()
+      y = BatchNormalization (first, scale, zeros, mean, variance)
+    })");
+  Importer importer;
+  auto model = importer.import(proto);
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  EXPECT_NE(find(*model, "ones").getRole(), Role::trainable);
+  EXPECT_EQ(find(*model, "scale").getRole(), Role::trainable);
+}
+
 TEST(Parameters, namesOfFunctionsAreAvoided) {
   onnx::ModelProto proto = parse(R"(
     <ir_version: 8, opset_import: ["" : 13]>
