@@ -13,7 +13,8 @@
 #               against one device; three models under every schedule of a pipeline;
 #               a few models on several devices against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
-#               exporters: tools/bench/parity.sh)
+#               exporters: tools/bench/parity.sh); a quarter of the zoo, from three
+#               exports, against the modules (all: test/parity/zoo.py)
 #   emitted     every model's emitted CPU program, against lwcc-run
 #   cuda        every model's emitted CUDA program compiles and links, cuDNN takes
 #               every convolution of it, and what is carried to a GPU machine
@@ -233,6 +234,7 @@ for section in "${sections[@]}"; do
         --steps=5 --batch=4 --lr=0.001 --table="$build/parity.md" "${files[@]}"
       counted optimizers "$oracle" "$root/test/parity/optimizer_grid.py" \
         "$root/examples/lenet5.onnx" --data="$data/train"
+      counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
       ;;
     emitted)
       mapfile -t files < <(one_of_each)

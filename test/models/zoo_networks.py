@@ -14,7 +14,9 @@ from zoo_torchvision import TORCHVISION
 
 ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **ROWS}
 # Together every kind of operator, in less than 90 seconds.
-QUICK = ["alexnet_32"]
+QUICK = ["efficientnet", "convnext", "vit", "swin", "nfnet", "unet_bilinear",
+         "instance_style", "levit", "pointnet", "r3d", "siamese", "mlp_pieces",
+         "normalizations"]
 
 
 def build_zoo(name):

@@ -14,16 +14,20 @@ The results, after three steps of SGD on random images:
   equal      losses are the module's within 1e-5, relatively, and each parameter within
              1e-4 of its change (plus rounding). Where rounding is amplified, as by batch
              normalization of few values, four times PyTorch's own distance in single
-             precision is allowed, as in parity.py. Where a result is wrong nevertheless, it must be so
-             with other images, too: a ReLU whose input is within rounding of zero turns
-             the other way in one of ten of these networks, once.
+             precision is allowed, as in parity.py. Where a result is wrong nevertheless,
+             it must be so with other images, too: in one of ten of these networks a ReLU
+             whose input is within rounding of zero turns the other way.
   as file    lwcc has trained the file's own parameters, and they are not the module's:
              the same comparison, with the oracle of the file. Whether lwcc warned is said.
   refused    lwcc gave a reason
+  no export  PyTorch's exporter did
   WRONG      other numbers, or a crash; only these count as failed
 
+Where lwcc trains a buffer of the module, since the older exporter does not tell it from
+a parameter, it gets --freeze for it, and the line says so.
+
 With --plans each also runs data parallel on three devices. The last line is
-`N passed, M failed`; a refusal is neither.
+`N passed, M failed`; a refusal and a failed export are neither.
 """
 
 import argparse
@@ -97,7 +101,7 @@ def train_module(name, data, dtype, seed=0):
     network = network.to(dtype)
     moved(network.parameters(), seed)
     for module in network.modules():
-        if hasattr(module, "eps"):  # ONNX stores a float
+        if getattr(module, "eps", None):  # ONNX stores a float
             module.eps = float(np.float32(module.eps))
     start = {k: v.detach().double().numpy().copy()
              for k, v in network.named_parameters()}
@@ -201,8 +205,9 @@ class Model:
     def __init__(self, name, args):
         self.name, self.args = name, args
         network, self.shape = build_zoo(name)
-        self.known = {name for name, _ in network.named_parameters()} | {
-            name for name, _ in network.named_buffers()}
+        self.parameters = {name for name, _ in network.named_parameters()}
+        self.buffers = {name for name, _ in network.named_buffers()
+                        if ".running_" not in "." + name}
         self.draws = []
 
     def draw(self, number):
@@ -242,9 +247,15 @@ class Model:
         except TrainerError as error:
             why = reason(str(error))
             return (REFUSED, why) if why else (WRONG, CRASHED + str(error)[-300:])
+        freeze = "--freeze=" + "|".join(sorted(self.buffers & set(state)))
+        if freeze != "--freeze=" and freeze not in flags:
+            # The older exporter does not say that they are no parameters.
+            verdict, detail = self.compare(path, kind, [*flags, freeze], draw)
+            return verdict, f"with {freeze} {detail}"
         wrong = judge(losses, state, draw.truth, draw.single)
         if wrong is None:
-            extra = sorted(set(state) - self.known)
+            extra = sorted(name for name in set(state) - self.parameters - self.buffers
+                           if ".running_" not in name)
             return EQUAL, f"trains {', '.join(extra)}, too" if extra else ""
         if kind != "plain":
             return WRONG, wrong
