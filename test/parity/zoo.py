@@ -31,6 +31,7 @@ With --plans each also runs data parallel on three devices. The last line is
 """
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import re
@@ -61,7 +62,14 @@ NO_EXPORT, CRASHED = "no export", "crash: "
 
 
 def export(network, shape, path, kind):
-    """Writes a file as one of the three calls does."""
+    """Writes a file as one of the three calls does; what the exporters print is not
+    shown."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), \
+            contextlib.redirect_stderr(nowhere):
+        export_loudly(network, shape, path, kind)
+
+
+def export_loudly(network, shape, path, kind):
     arguments = (torch.randn(BATCH, *shape),)
     if kind == "dynamo":
         torch.onnx.export(network.train(), arguments, path, optimize=False,
@@ -208,7 +216,7 @@ class Model:
         self.parameters = {name for name, _ in network.named_parameters()}
         self.buffers = {name for name, _ in network.named_buffers()
                         if ".running_" not in "." + name}
-        self.draws = []
+        self.draws, self.refusals = [], {}
 
     def draw(self, number):
         if number == len(self.draws):
@@ -229,9 +237,11 @@ class Model:
     def result(self, kind, flags):
         """A class of results, and what there is to say about it."""
         try:
-            path = self.path(kind)
+            path = None if kind in self.refusals else self.path(kind)
         except Exception as error:  # the exporter's
-            return NO_EXPORT, str(error).strip().splitlines()[0][:90]
+            self.refusals[kind] = str(error).strip().splitlines()[0][:90]
+        if kind in self.refusals:
+            return NO_EXPORT, self.refusals[kind]
         found = WRONG, ""
         for number in range(DRAWS):
             found = self.compare(path, kind, flags, self.draw(number))
