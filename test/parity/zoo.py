@@ -64,9 +64,24 @@ NO_EXPORT, CRASHED = "no export", "crash: "
 def export(network, shape, path, kind):
     """Writes a file as one of the three calls does; what the exporters print is not
     shown."""
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), \
-            contextlib.redirect_stderr(nowhere):
+    with quiet():
         export_loudly(network, shape, path, kind)
+
+
+@contextlib.contextmanager
+def quiet():
+    """Standard output and errors go nowhere, those of C++, too."""
+    sys.stdout.flush()
+    kept = [os.dup(number) for number in (1, 2)]
+    with open(os.devnull, "w") as nowhere:
+        try:
+            for number in (1, 2):
+                os.dup2(nowhere.fileno(), number)
+            yield
+        finally:
+            for number, old in zip((1, 2), kept):
+                os.dup2(old, number)
+                os.close(old)
 
 
 def export_loudly(network, shape, path, kind):
