@@ -310,15 +310,19 @@ def run_model(job):
 
 
 def table(rows):
-    """As markdown: a line for each network."""
-    names = dict.fromkeys(row[0] for row in rows)
-    columns = list(dict.fromkeys((row[1], row[2]) for row in rows))
-    lines = ["| network | " + " | ".join(
-        kind + (", 3 devices" if devices else "") for kind, devices in columns) + " |",
-        "|---" * (len(columns) + 1) + "|"]
-    found = {row[:3]: row[3] for row in rows}
-    for name in names:
-        cells = [found.get((name, *column), "-") for column in columns]
+    """As markdown: a line for each network. A cell is the result on one device, and on
+    three where that is another."""
+    kinds = dict.fromkeys(row[1] for row in rows if row[1] in EXPORTS)
+    lines = ["| network | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|"]
+    found = {(name, kind, devices): verdict + (
+        ", frozen" if detail.startswith("with --freeze") else "")
+        for name, kind, devices, verdict, detail in rows}
+    for name in dict.fromkeys(row[0] for row in rows):
+        cells = []
+        for kind in kinds:
+            one = found.get((name, kind, False), "-")
+            three = found.get((name, kind, True), one)
+            cells.append(one if one == three else f"{one}; 3 devices: {three}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
