@@ -245,7 +245,15 @@ def lenet():
         nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10))
 
 
+def local_response():
+    """PyTorch's layer, which exporters spell as pooling of squares."""
+    return nn.Sequential(nn.Conv2d(3, 16, 5, 2, 2), nn.ReLU(), nn.LocalResponseNorm(5),
+                         nn.MaxPool2d(3, 2), nn.Conv2d(16, 24, 3, 1, 1), nn.ReLU(),
+                         nn.LocalResponseNorm(3, 0.1, 0.6, 2.0), head(24))
+
+
 CONVOLUTIONS = {
+    "local_response": (local_response, (3, 32, 32)),
     "ghostnet": (ghostnet, (3, 32, 32)),
     "nfnet": (nfnet, (3, 32, 32)),
     "resnet_v2_groups": (resnet_v2_groups, (3, 32, 32)),
