@@ -1,8 +1,9 @@
 //===- ImportRecurrent.cpp - RNN, LSTM and GRU ----------------------------===//
 //
-// Recurrent layers, unrolled: the products of all steps with the input's weights
-// are one, those with the state's are one a step. Data is [samples, steps, ...]
-// within, whatever the node's layout, so that a layer is cut by samples.
+// Recurrent layers, unrolled: the products of all steps with the input's
+// weights are one, those with the state's are one a step. Data is [samples,
+// steps, ...] within, whatever the node's layout, so that a layer is cut by
+// samples.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,8 +79,9 @@ static FailureOr<Recurrent> readAttributes(NodeImporter &node) {
   size_t count = node.op() == "LSTM" ? 3 : node.op() == "GRU" ? 2 : 1;
   if (names.empty())
     for (int64_t i = 0; i < layer.directions; ++i)
-      append_range(names, node.op() == "RNN" ? ArrayRef(usual).take_back(1)
-                                             : ArrayRef(usual).take_front(count));
+      append_range(names, node.op() == "RNN"
+                              ? ArrayRef(usual).take_back(1)
+                              : ArrayRef(usual).take_front(count));
   for (StringRef name : names)
     layer.curves.push_back(llvm::StringSwitch<StringRef>(name.lower())
                                .Case("sigmoid", "sigmoid")
@@ -98,9 +100,8 @@ static LogicalResult checkLengths(NodeImporter &node, const Recurrent &layer) {
   if (!node.hasInput(4))
     return success();
   HostRef lengths = node.constant(4);
-  if (lengths && all_of(lengths->integers, [&](int64_t length) {
-        return length == layer.steps;
-      }))
+  if (lengths && all_of(lengths->integers,
+                        [&](int64_t length) { return length == layer.steps; }))
     return success();
   return node.fail("has sequences of several lengths ('" + node.input(4) +
                    "'); that is not supported: pad them, and mask what the "
@@ -158,23 +159,20 @@ static State stepOfGru(NodeImporter &node, const Recurrent &layer,
   auto part = [&](Value value, int64_t i) {
     return columns(node, value, i * size, size);
   };
-  Value both = node.map(
-      "add", {columns(node, x, 0, 2 * size),
-              product(node, s.h, rows(cell.r, 0, 2),
-                      rows(cell.stateBias, 0, 2))});
+  Value both = node.map("add", {columns(node, x, 0, 2 * size),
+                                product(node, s.h, rows(cell.r, 0, 2),
+                                        rows(cell.stateBias, 0, 2))});
   Value gates = node.map(cell.curves[0], {both});
   Value update = part(gates, 0), reset = part(gates, 1);
   Value r = rows(cell.r, 2, 1), bias = rows(cell.stateBias, 2, 1);
-  Value state =
-      layer.resetBehind
-          ? node.map("mul", {reset, product(node, s.h, r, bias)})
-          : product(node, node.map("mul", {reset, s.h}), r, bias);
+  Value state = layer.resetBehind
+                    ? node.map("mul", {reset, product(node, s.h, r, bias)})
+                    : product(node, node.map("mul", {reset, s.h}), r, bias);
   Value fresh =
       node.map(cell.curves[1], {node.map("add", {part(x, 2), state})});
   // (1 - update) * fresh + update * h
   Value difference = node.map("sub", {s.h, fresh});
-  Value h =
-      node.map("add", {fresh, node.map("mul", {update, difference})});
+  Value h = node.map("add", {fresh, node.map("mul", {update, difference})});
   return {h, {}};
 }
 
