@@ -132,6 +132,8 @@ class Composed(Movements):
         rng, shape = self.rng, list(self.shape)
         pads = [0, 0, rng.randrange(3), rng.randrange(2)]
         pads += [0, 0, rng.randrange(2), rng.randrange(3)]
+        if not any(pads):
+            return
         for d in (1, 2):
             shape[d] += pads[d + 1] + pads[d + 5]
         self.op("Pad", [self.integers(self.name("pads"), pads)], tuple(shape), {},
@@ -214,8 +216,10 @@ class Composed(Movements):
             self.op("Conv", [self.weight(name, [3, c, 3], (1 / (3 * c)) ** 0.5)],
                     (3, h * w), {}, pads=[1, 1])
             self.reshape([3, h, w], {})
-        else:
+        else:  # planes become samples of a convolution
+            self.mixes_samples, planned = True, len(self.layers)
             self.reshape([1, c, h, w], {})
             self.op("Conv", [self.weight(name, [2, 1, 1, 3, 3], 0.3)],
                     (2, c, h, w), {}, pads=[0, 1, 1] * 2)
             self.reshape([2 * c, h, w], {})
+            del self.layers[planned:]

@@ -143,7 +143,7 @@ static int64_t rowsPerSample(Value matrix) {
   auto reshape = matrix.getDefiningOp<ReshapeOp>();
   ArrayRef<int64_t> x = reshape ? shapeOf(reshape.getX()) : shapeOf(matrix);
   int64_t rows = shapeOf(matrix)[0];
-  return x.size() > 2 && x[0] > 1 && rows % x[0] == 0 ? rows / x[0] : 1;
+  return x.size() > 1 && x[0] > 1 && rows % x[0] == 0 ? rows / x[0] : 1;
 }
 
 /// Letters of `train.axes`, or "nck", name m, n and k. In a plain product they
@@ -157,8 +157,11 @@ static ProductUnits productUnits(MatMulOp op) {
   auto attribute = op->getAttrOfType<StringAttr>(axesAttr);
   StringRef letters = attribute ? attribute.getValue() : "nck";
   ProductUnits units;
-  units.axes = usualAxes(op.getC());
-  units.axes.resize(leading);
+  units.axes.assign(leading, none);
+  if (leading > 0)
+    units.axes[0] = n;
+  if (leading == 2 && !shared)
+    units.axes[1] = c;
   for (char letter : letters) {
     int dim = letter == 'n' ? n : letter == 'c' ? c : k;
     if (leading > 0 && shared)
