@@ -219,39 +219,12 @@ std::optional<HostTensor> lwcc::foldSlice(const NodeView &node, Inputs inputs,
   });
 }
 
-/// The places that tuples of indices name, in the row-major order of the
-/// dimensions that they count; none, and an error, if they do not fit `x`.
-static std::optional<Shape>
-placesOf(const HostTensor &x, const HostTensor &indices, std::string &error) {
-  int64_t size = indices.shape.empty() ? 0 : indices.shape.back();
-  if (indices.isReal() || size < 1 || size > int64_t(x.shape.size())) {
-    error = "has indices of shape " + printShape(indices.shape) +
-            " for data of shape " + printShape(x.shape);
-    return std::nullopt;
-  }
-  Shape places;
-  for (int64_t i = 0; i < indices.size(); i += size) {
-    int64_t place = 0;
-    for (int64_t d = 0; d < size; ++d) {
-      int64_t index = indices.integers[i + d], extent = x.shape[d];
-      if (index < -extent || index >= extent) {
-        error = "index " + std::to_string(index) + " is outside an extent of " +
-                std::to_string(extent);
-        return std::nullopt;
-      }
-      place = place * extent + (index < 0 ? index + extent : index);
-    }
-    places.push_back(place);
-  }
-  return places;
-}
-
 std::optional<HostTensor>
 lwcc::foldGatherND(const NodeView &node, Inputs inputs, std::string &error) {
   const HostTensor &x = *inputs[0], &indices = *inputs[1];
   if (node.integer("batch_dims", 0) != 0)
     return std::nullopt;
-  std::optional<Shape> places = placesOf(x, indices, error);
+  std::optional<Shape> places = placesOf(x.shape, indices, error);
   if (!places)
     return std::nullopt;
   Shape shape(ArrayRef(indices.shape).drop_back());
@@ -268,7 +241,7 @@ lwcc::foldScatterND(const NodeView &node, Inputs inputs, std::string &error) {
   const HostTensor &x = *inputs[0], &updates = *inputs[2];
   if (node.text("reduction", "none") != "none")
     return std::nullopt;
-  std::optional<Shape> places = placesOf(x, *inputs[1], error);
+  std::optional<Shape> places = placesOf(x.shape, *inputs[1], error);
   if (!places)
     return std::nullopt;
   int64_t row =

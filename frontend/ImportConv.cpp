@@ -24,8 +24,20 @@ static Value asImage(NodeImporter &node, Value x) {
   return node.reshape(x, shape);
 }
 
-/// Data, weights and bias of a convolution; `bias` is null where it has none.
+/// The kernel that the weights have. Fails, reported, if the node states
+/// another.
+static FailureOr<Shape> readKernel(NodeImporter &node) {
+  ArrayRef<int64_t> w = node.shape(1);
+  Shape kernel(w.drop_front(2));
+  if (std::optional<Shape> stated = node.NodeView::integers("kernel_shape");
+      stated && *stated != kernel)
+    return node.fail("has kernel_shape " + printShape(*stated) +
+                     ", but weights of shape " + printShape(w));
+  return kernel;
+}
+
 namespace {
+/// Data, weights and bias of a convolution; `bias` is null where it has none.
 struct ConvInputs {
   Value data, weights, bias;
 };
@@ -102,12 +114,10 @@ LogicalResult lwcc::importConv(NodeImporter &node) {
     return node.fail("has weights of shape " + printShape(w) + " and " +
                      Twine(group) + " groups, which do not fit data of shape " +
                      printShape(x));
-  Shape kernel(w.drop_front(2));
-  if (std::optional<Shape> stated = node.NodeView::integers("kernel_shape");
-      stated && *stated != kernel)
-    return node.fail("has kernel_shape " + printShape(*stated) +
-                     ", but weights of shape " + printShape(w));
-  FailureOr<Window> window = readWindow(node, x.drop_front(2), kernel);
+  FailureOr<Shape> kernel = readKernel(node);
+  if (failed(kernel))
+    return failure();
+  FailureOr<Window> window = readWindow(node, x.drop_front(2), *kernel);
   if (failed(window))
     return failure();
   int64_t fanIn = *elementCount(w.drop_front());
@@ -138,13 +148,11 @@ LogicalResult lwcc::importConvTranspose(NodeImporter &node) {
     return node.fail("has weights of shape " + printShape(w) + " and " +
                      Twine(group) + " groups, which do not fit data of shape " +
                      printShape(x));
-  Shape kernel(w.drop_front(2));
-  if (std::optional<Shape> stated = node.NodeView::integers("kernel_shape");
-      stated && *stated != kernel)
-    return node.fail("has kernel_shape " + printShape(*stated) +
-                     ", but weights of shape " + printShape(w));
+  FailureOr<Shape> kernel = readKernel(node);
+  if (failed(kernel))
+    return failure();
   FailureOr<Window> window =
-      readTransposedWindow(node, x.drop_front(2), kernel);
+      readTransposedWindow(node, x.drop_front(2), *kernel);
   if (failed(window))
     return failure();
   // PyTorch counts the weights' second dimension.

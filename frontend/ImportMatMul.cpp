@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/NodeImporter.h"
+#include "frontend/Rewrites.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -103,9 +104,7 @@ LogicalResult lwcc::importMatMul(NodeImporter &node) {
   auto broadcastTo = [&](Value value, int64_t rows, int64_t columns) {
     Shape shape = *leading;
     shape.append({rows, columns});
-    return shapeOf(value) == ArrayRef(shape)
-               ? value
-               : node.map("mul", {value, node.splat(1, shape)});
+    return rewrite::expand(node, value, shape);
   };
   a = broadcastTo(a, m, k);
   if (sb.size() > 2)

@@ -12,6 +12,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
 
 using namespace lwcc;
 using namespace mlir;
@@ -30,16 +34,6 @@ static HostRef indicesOf(NodeImporter &node, unsigned i) {
   return nullptr;
 }
 
-/// An index in [-extent, extent), counted from the front; fails after
-/// reporting.
-static FailureOr<int64_t> placeOf(NodeImporter &node, int64_t index,
-                                  int64_t extent) {
-  if (index < -extent || index >= extent)
-    return node.fail("reads index " + Twine(index) + " of an extent of " +
-                     Twine(extent));
-  return index < 0 ? index + extent : index;
-}
-
 LogicalResult lwcc::importGather(NodeImporter &node) {
   HostRef indices = indicesOf(node, 1);
   if (!indices)
@@ -52,10 +46,11 @@ LogicalResult lwcc::importGather(NodeImporter &node) {
   if (failed(axis))
     return failure();
   Shape places;
+  std::string error;
   for (int64_t index : indices->integers) {
-    FailureOr<int64_t> place = placeOf(node, index, from[*axis]);
-    if (failed(place))
-      return failure();
+    std::optional<int64_t> place = placeOf(index, from[*axis], error);
+    if (!place)
+      return node.fail(error);
     places.push_back(*place);
   }
   Shape shape(from.take_front(*axis));
@@ -65,100 +60,79 @@ LogicalResult lwcc::importGather(NodeImporter &node) {
   return y ? node.result(0, node.reshape(y, shape)) : failure();
 }
 
-/// Places in the row-major order of `extents`, one for each tuple of indices.
-static FailureOr<Shape> placesOf(NodeImporter &node, const HostTensor &indices,
-                                 ArrayRef<int64_t> extents) {
+namespace {
+/// Data by rows: what tuples of indices name, and where each tuple's row is.
+struct Rows {
+  Value x;      ///< [rows, ...]
+  Shape tuples; ///< the shape of indices, without that of a tuple
+  Shape row;    ///< the shape of a row
   Shape places;
-  size_t size = extents.size();
-  for (size_t i = 0; i < indices.integers.size(); i += size) {
-    int64_t place = 0;
-    for (size_t d = 0; d < size; ++d) {
-      FailureOr<int64_t> at =
-          placeOf(node, indices.integers[i + d], extents[d]);
-      if (failed(at))
-        return failure();
-      place = place * extents[d] + *at;
-    }
-    places.push_back(place);
-  }
-  return places;
-}
+};
+} // namespace
 
-/// The number of dimensions that the last axis of `indices` counts; 0 after
-/// reporting that it does not fit data of `rank` dimensions.
-static int64_t tupleSize(NodeImporter &node, const HostTensor &indices,
-                         int64_t rank) {
-  int64_t size = indices.shape.empty() ? 0 : indices.shape.back();
-  if (size >= 1 && size <= rank)
-    return size;
-  (void)node.fail("has indices of shape " + printShape(indices.shape) +
-                  " for data of " + Twine(rank) + " dimensions");
-  return 0;
-}
-
-LogicalResult lwcc::importGatherND(NodeImporter &node) {
+/// Reads data and indices of GatherND or ScatterND. Fails after reporting.
+static FailureOr<Rows> readRows(NodeImporter &node) {
   HostRef indices = indicesOf(node, 1);
   if (!indices)
     return failure();
   Value x = node.live(0);
   if (!x)
     return failure();
+  Shape from(shapeOf(x));
+  std::string error;
+  std::optional<Shape> places = placesOf(from, *indices, error);
+  if (!places)
+    return node.fail(error);
+  int64_t size = indices->shape.back();
+  Rows rows{x, Shape(ArrayRef(indices->shape).drop_back()),
+            Shape(ArrayRef(from).drop_front(size)), *places};
+  Shape shape = {*elementCount(ArrayRef(from).take_front(size))};
+  append_range(shape, rows.row);
+  rows.x = node.reshape(x, shape);
+  return rows;
+}
+
+LogicalResult lwcc::importGatherND(NodeImporter &node) {
   if (node.integer("batch_dims", 0) != 0)
     return node.fail("has batch_dims=" + Twine(node.integer("batch_dims", 0)) +
                      "; only 0 is supported");
-  Shape from(shapeOf(x));
-  int64_t size = tupleSize(node, *indices, from.size());
-  if (size == 0)
+  FailureOr<Rows> rows = readRows(node);
+  if (failed(rows))
     return failure();
-  ArrayRef<int64_t> leading = ArrayRef(from).take_front(size);
-  FailureOr<Shape> places = placesOf(node, *indices, leading);
-  if (failed(places))
-    return failure();
-  Shape rows = {*elementCount(leading)};
-  Shape shape(ArrayRef(indices->shape).drop_back());
-  rows.append(from.begin() + size, from.end());
-  shape.append(from.begin() + size, from.end());
-  Value y = rewrite::take(node, node.reshape(x, rows), 0, *places);
+  Shape shape = rows->tuples;
+  append_range(shape, rows->row);
+  Value y = rewrite::take(node, rows->x, 0, rows->places);
   return y ? node.result(0, node.reshape(y, shape)) : failure();
 }
 
 /// Data of which some rows are replaced: rows of data and updates, joined, are
 /// taken in a new order.
 LogicalResult lwcc::importScatterND(NodeImporter &node) {
-  HostRef indices = indicesOf(node, 1);
-  if (!indices)
-    return failure();
-  Value x = node.live(0), updates = node.live(2);
-  if (!x || !updates)
-    return failure();
   if (StringRef how = node.text("reduction", "none"); how != "none")
     return node.fail("has reduction='" + how + "'; only 'none' is supported");
-  Shape from(shapeOf(x));
-  int64_t size = tupleSize(node, *indices, from.size());
-  if (size == 0)
+  FailureOr<Rows> rows = readRows(node);
+  if (failed(rows))
     return failure();
-  ArrayRef<int64_t> leading = ArrayRef(from).take_front(size);
-  FailureOr<Shape> places = placesOf(node, *indices, leading);
-  if (failed(places))
+  Value updates = node.live(2);
+  if (!updates)
     return failure();
-  Shape wanted(ArrayRef(indices->shape).drop_back());
-  wanted.append(from.begin() + size, from.end());
-  if (wanted != Shape(shapeOf(updates)))
+  Shape wanted = rows->tuples;
+  append_range(wanted, rows->row);
+  if (shapeOf(updates) != ArrayRef(wanted))
     return node.fail("has updates of shape " + printShape(shapeOf(updates)) +
                      " where " + printShape(wanted) + " is needed");
-  int64_t count = *elementCount(leading);
+  int64_t count = shapeOf(rows->x)[0];
   if (!rewrite::admitTable(node, count, 1))
     return failure();
-  Shape rows = {count}, newRows = {int64_t(places->size())};
-  rows.append(from.begin() + size, from.end());
-  newRows.append(from.begin() + size, from.end());
+  Shape newRows = {int64_t(rows->places.size())};
+  append_range(newRows, rows->row);
   Shape order = to_vector(seq<int64_t>(0, count));
-  for (auto [i, place] : enumerate(*places))
+  for (auto [i, place] : enumerate(rows->places))
     order[place] = count + i;
-  Value both = rewrite::concat(
-      node, {node.reshape(x, rows), node.reshape(updates, newRows)}, 0);
+  Value both =
+      rewrite::concat(node, {rows->x, node.reshape(updates, newRows)}, 0);
   Value y = rewrite::take(node, both, 0, order);
-  return y ? node.result(0, node.reshape(y, from)) : failure();
+  return y ? node.result(0, node.reshape(y, node.shape(0))) : failure();
 }
 
 LogicalResult lwcc::importTile(NodeImporter &node) {

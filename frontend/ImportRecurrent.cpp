@@ -33,6 +33,9 @@ struct Recurrent {
 /// hidden], and both biases [gates * hidden] or null.
 struct Cell {
   Value w, r, inputBias, stateBias;
+  /// Of a GRU: the rows of r and of the state's bias that are the hidden
+  /// gate's; r and stateBias are those of the other two.
+  Value hiddenR, hiddenBias;
   ArrayRef<StringRef> curves;
 };
 
@@ -152,19 +155,14 @@ static State stepOfLstm(NodeImporter &node, const Recurrent &layer,
 static State stepOfGru(NodeImporter &node, const Recurrent &layer,
                        const Cell &cell, Value x, State s) {
   int64_t size = layer.hidden;
-  auto rows = [&](Value value, int64_t first, int64_t count) {
-    return value ? rewrite::slice(node, value, 0, first * size, count * size)
-                 : value;
-  };
   auto part = [&](Value value, int64_t i) {
     return columns(node, value, i * size, size);
   };
   Value both = node.map("add", {columns(node, x, 0, 2 * size),
-                                product(node, s.h, rows(cell.r, 0, 2),
-                                        rows(cell.stateBias, 0, 2))});
+                                product(node, s.h, cell.r, cell.stateBias)});
   Value gates = node.map(cell.curves[0], {both});
   Value update = part(gates, 0), reset = part(gates, 1);
-  Value r = rows(cell.r, 2, 1), bias = rows(cell.stateBias, 2, 1);
+  Value r = cell.hiddenR, bias = cell.hiddenBias;
   Value state = layer.resetBehind
                     ? node.map("mul", {reset, product(node, s.h, r, bias)})
                     : product(node, node.map("mul", {reset, s.h}), r, bias);
@@ -218,7 +216,9 @@ static LogicalResult run(NodeImporter &node, const Recurrent &layer, Value x,
     return failure();
   node.setFreshUniform(w, layer.hidden);
   node.setFreshUniform(r, layer.hidden);
-  Cell cell{entry(node, w, direction), entry(node, r, direction), {}, {}, {}};
+  Cell cell;
+  cell.w = entry(node, w, direction);
+  cell.r = entry(node, r, direction);
   if (b) {
     if (shapeOf(b) != ArrayRef<int64_t>{layer.directions, 2 * rows})
       return node.fail("has biases of shape " + printShape(shapeOf(b)));
@@ -226,6 +226,16 @@ static LogicalResult run(NodeImporter &node, const Recurrent &layer, Value x,
     Value own = entry(node, b, direction);
     cell.inputBias = rewrite::slice(node, own, 0, 0, rows);
     cell.stateBias = rewrite::slice(node, own, 0, rows, rows);
+  }
+  if (node.op() == "GRU") {
+    int64_t others = 2 * layer.hidden;
+    cell.hiddenR = rewrite::slice(node, cell.r, 0, others, layer.hidden);
+    cell.r = rewrite::slice(node, cell.r, 0, 0, others);
+    if (b) {
+      cell.hiddenBias =
+          rewrite::slice(node, cell.stateBias, 0, others, layer.hidden);
+      cell.stateBias = rewrite::slice(node, cell.stateBias, 0, 0, others);
+    }
   }
   size_t count = layer.curves.size() / layer.directions;
   cell.curves = ArrayRef(layer.curves).slice(direction * count, count);

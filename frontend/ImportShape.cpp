@@ -1,6 +1,7 @@
 //===- ImportShape.cpp - Operators that only move elements ----------------===//
 
 #include "frontend/NodeImporter.h"
+#include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -96,15 +97,9 @@ LogicalResult lwcc::importTranspose(NodeImporter &node) {
   if (normalizeAxes(perm, rank, error) != identity)
     return node.fail("has a perm that is no permutation of " + Twine(rank) +
                      " dimensions");
-  Shape shape;
-  for (int64_t &d : perm) {
+  for (int64_t &d : perm)
     d = d < 0 ? d + rank : d;
-    shape.push_back(shapeOf(x)[d]);
-  }
-  if (perm == identity)
-    return node.result(0, x);
-  Value y = node.create<train::TransposeOp>(node.tensorOf(shape), x, perm);
-  return node.result(0, y);
+  return node.result(0, rewrite::transpose(node, x, perm));
 }
 
 LogicalResult lwcc::importExpand(NodeImporter &node) {
@@ -120,9 +115,7 @@ LogicalResult lwcc::importExpand(NodeImporter &node) {
   if (!shape || elementCount(*shape).value_or(0) == 0)
     return node.fail("cannot expand " + printShape(shapeOf(x)) + " to " +
                      printShape(target->value_or(Shape())));
-  if (*shape == Shape(shapeOf(x)))
-    return node.result(0, x);
-  return node.result(0, node.map("mul", {x, node.splat(1, *shape)}));
+  return node.result(0, rewrite::expand(node, x, *shape));
 }
 
 LogicalResult lwcc::importConcat(NodeImporter &node) {
@@ -150,8 +143,5 @@ LogicalResult lwcc::importConcat(NodeImporter &node) {
                        printShape(shapeOf(operand)) + " along axis " +
                        Twine(*axis));
   }
-  if (operands.size() == 1)
-    return node.result(0, operands[0]);
-  Value y = node.create<train::ConcatOp>(node.tensorOf(shape), operands, *axis);
-  return node.result(0, y);
+  return node.result(0, rewrite::concat(node, operands, *axis));
 }

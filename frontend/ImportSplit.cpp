@@ -4,9 +4,6 @@
 #include "frontend/ShapeRules.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-
-#include <cmath>
 
 using namespace lwcc;
 using namespace mlir;

@@ -7,8 +7,10 @@
 
 using namespace lwcc;
 
-double lwcc::resizedPlace(const ResizeRule &rule, int64_t i, int64_t from,
-                          int64_t to, double scale) {
+/// The place in the old extent that element i of the new one is at; `scale` is
+/// new by old.
+static double resizedPlace(const ResizeRule &rule, int64_t i, int64_t from,
+                           int64_t to, double scale) {
   double x = double(i);
   if (rule.coordinates == "asymmetric")
     return x / scale;

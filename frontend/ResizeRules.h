@@ -24,10 +24,6 @@ struct ResizeRule {
   bool excludeOutside = false, antialias = false;
 };
 
-/// The place in the old extent that element i of the new one is at; `scale` is
-/// new by old.
-double resizedPlace(const ResizeRule &rule, int64_t i, int64_t from, int64_t to,
-                    double scale);
 /// For mode nearest: the old element that each new one is.
 std::vector<int64_t> nearestElements(const ResizeRule &rule, int64_t from,
                                      int64_t to, double scale);

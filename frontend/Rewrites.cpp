@@ -39,28 +39,22 @@ Value rewrite::maximumKept(NodeImporter &node, Value x,
     return x;
   // One maximum over all axes, not one after another: among ties of several
   // axes the gradient is shared evenly.
-  Shape from(shapeOf(x)), kept = withOnes(from, axes), perm, rows;
-  int64_t count = 1;
-  for (int64_t d : seq<int64_t>(0, from.size()))
-    if (!is_contained(axes, d)) {
-      perm.push_back(d);
-      rows.push_back(from[d]);
-    }
-  for (int64_t axis : axes) {
-    perm.push_back(axis);
-    count *= from[axis];
-  }
-  rows.push_back(count);
-  bool adjacent = axes.back() - axes.front() + 1 == int64_t(axes.size());
+  Shape kept = withOnes(shapeOf(x), axes);
   int64_t axis = axes.front();
-  if (adjacent) {
-    rows.assign(from.begin(), from.begin() + axis);
-    rows.push_back(count);
-    rows.append(from.begin() + axes.back() + 1, from.end());
-  } else {
+  bool adjacent = axes.back() - axis + 1 == int64_t(axes.size());
+  if (!adjacent) { // the axes to the end
+    Shape perm;
+    for (int64_t d : seq<int64_t>(0, kept.size()))
+      if (!is_contained(axes, d))
+        perm.push_back(d);
+    axis = perm.size();
+    append_range(perm, axes);
     x = transpose(node, x, perm);
-    axis = rows.size() - 1;
   }
+  ArrayRef<int64_t> from = shapeOf(x);
+  Shape rows(from.take_front(axis));
+  rows.push_back(*elementCount(from.slice(axis, axes.size())));
+  append_range(rows, from.drop_front(axis + axes.size()));
   x = node.reshape(x, rows);
   rows[axis] = 1;
   Value y = node.create<train::ReduceMaxOp>(node.tensorOf(rows), x, axis);

@@ -167,3 +167,36 @@ lwcc::sliceBounds(ArrayRef<int64_t> shape, ArrayRef<int64_t> starts,
   }
   return bounds;
 }
+
+std::optional<int64_t> lwcc::placeOf(int64_t index, int64_t extent,
+                                     std::string &error) {
+  if (index >= -extent && index < extent)
+    return index < 0 ? index + extent : index;
+  error = "reads index " + std::to_string(index) + " of an extent of " +
+          std::to_string(extent);
+  return std::nullopt;
+}
+
+std::optional<Shape> lwcc::placesOf(ArrayRef<int64_t> shape,
+                                    const HostTensor &indices,
+                                    std::string &error) {
+  int64_t size = indices.shape.empty() ? 0 : indices.shape.back();
+  if (indices.isReal() || size < 1 || size > int64_t(shape.size())) {
+    error = "has indices of shape " + printShape(indices.shape) +
+            " for data of shape " + printShape(shape);
+    return std::nullopt;
+  }
+  Shape places;
+  for (int64_t i = 0; i < indices.size(); i += size) {
+    int64_t place = 0;
+    for (int64_t d = 0; d < size; ++d) {
+      std::optional<int64_t> at =
+          placeOf(indices.integers[i + d], shape[d], error);
+      if (!at)
+        return std::nullopt;
+      place = place * shape[d] + *at;
+    }
+    places.push_back(place);
+  }
+  return places;
+}

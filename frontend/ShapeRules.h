@@ -32,6 +32,14 @@ std::optional<Shape> unsqueezedShape(llvm::ArrayRef<int64_t> from,
                                      llvm::ArrayRef<int64_t> axes,
                                      std::string &error);
 
+/// An index in [-extent, extent) as one in [0, extent).
+std::optional<int64_t> placeOf(int64_t index, int64_t extent,
+                               std::string &error);
+/// Of GatherND and ScatterND: the places that tuples of `indices` name, in the
+/// row-major order of the dimensions of `shape` that they count.
+std::optional<Shape> placesOf(llvm::ArrayRef<int64_t> shape,
+                              const HostTensor &indices, std::string &error);
+
 /// start, step and extent of a slice, per dimension.
 struct SliceBounds {
   Shape start, step, extent;

@@ -3,7 +3,6 @@
 #include "frontend/Window.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lwcc;
@@ -58,6 +57,14 @@ static FailureOr<StringRef> readAttributes(NodeImporter &node, size_t rank,
   return mode;
 }
 
+/// Pads a dimension by `total`, of which the smaller half stands before it if
+/// the mode is SAME_UPPER, else behind.
+static void shareOut(Window &window, size_t d, int64_t total, StringRef mode) {
+  int64_t small = total / 2;
+  window.pad[d] = mode == "SAME_UPPER" ? small : total - small;
+  window.pad[d + window.rank()] = total - window.pad[d];
+}
+
 FailureOr<Window> lwcc::readWindow(NodeImporter &node, ArrayRef<int64_t> input,
                                    Shape kernel) {
   Window window;
@@ -74,9 +81,7 @@ FailureOr<Window> lwcc::readWindow(NodeImporter &node, ArrayRef<int64_t> input,
       int64_t output = divideCeil(input[d], stride);
       int64_t total =
           std::max<int64_t>(0, (output - 1) * stride + span - input[d]);
-      int64_t small = total / 2;
-      window.pad[d] = *mode == "SAME_UPPER" ? small : total - small;
-      window.pad[d + rank] = total - window.pad[d];
+      shareOut(window, d, total, *mode);
     }
     int64_t free = input[d] + window.pad[d] + window.pad[d + rank] - span;
     if (free < 0)
@@ -119,9 +124,7 @@ FailureOr<Window> lwcc::readTransposedWindow(NodeImporter &node,
     if (same || wanted) {
       output = wanted ? (*wanted)[d] : input[d] * stride;
       int64_t total = std::max<int64_t>(0, whole - output);
-      int64_t small = total / 2;
-      window.pad[d] = *mode == "SAME_UPPER" ? small : total - small;
-      window.pad[d + rank] = total - window.pad[d];
+      shareOut(window, d, total, *mode);
       output = wanted ? output : whole - total;
     }
     // The convolution that this one is the transpose of must make its input.

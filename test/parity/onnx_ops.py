@@ -18,10 +18,7 @@ import onnx_composed
 import onnx_recurrent
 import onnx_windows
 import philox
-
-
-def ints(tensor):
-    return [int(v) for v in tensor.reshape(-1).tolist()]
+from onnx_composed import ints, reduction
 
 
 def number(tensor):
@@ -211,16 +208,6 @@ def gemm(call, a, b, c=None):
     b = b.T if call.get("transB", 0) else b
     y = call.get("alpha", 1.0) * (a @ b)
     return y if c is None else y + call.get("beta", 1.0) * c
-
-
-def reduction(function):
-    def reduce(call, x, axes=None):
-        axes = call.get("axes", []) if axes is None else ints(axes)
-        if not axes and call.get("noop_with_empty_axes", 0):
-            return x
-        return function(x, axes or list(range(x.dim())),
-                        keepdim=bool(call.get("keepdims", 1)))
-    return reduce
 
 
 def reshape(call, x, shape):

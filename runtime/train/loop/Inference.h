@@ -1,5 +1,4 @@
-//===- Inference.h - Data through a model that is not trained -----*- C++
-//-*-===//
+//===- Inference.h - Data through a model that is not trained ---*- C++ -*-===//
 //
 // What the commands evaluate and predict share: fills in the model's weights,
 // and takes every sample of a data set through the program's `evaluate`
