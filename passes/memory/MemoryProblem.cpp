@@ -232,7 +232,8 @@ static std::vector<std::vector<int>> initialOrders(const MemoryProblem &p) {
 }
 
 MemorySolution memory::solve(const MemoryProblem &problem,
-                             const std::vector<int64_t> &wishes) {
+                             const std::vector<int64_t> &wishes,
+                             int64_t slack) {
   int n = problem.buffers.size();
   if (n == 0)
     return {};
@@ -247,7 +248,8 @@ MemorySolution memory::solve(const MemoryProblem &problem,
       return (wishes[a] >= 0) > (wishes[b] >= 0);
     });
     MemorySolution solution = placer.place(wishing, wishes);
-    if (solution.arena <= goodEnough)
+    solution.bound = bound;
+    if (solution.arena <= goodEnough + slack)
       return solution;
   }
 
@@ -261,7 +263,7 @@ MemorySolution memory::solve(const MemoryProblem &problem,
       order = std::move(candidate);
     }
     if (best.arena == bound)
-      return best;
+      break;
   }
 
   // Local search: a buffer that reaches above the bound is placed earlier. The
@@ -295,6 +297,7 @@ MemorySolution memory::solve(const MemoryProblem &problem,
       order = std::move(candidate);
     }
   }
+  best.bound = bound;
   return best;
 }
 

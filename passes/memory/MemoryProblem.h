@@ -72,6 +72,7 @@ struct MemoryProblem {
 struct MemorySolution {
   std::vector<int64_t> offsets; ///< one per buffer
   int64_t arena = 0;            ///< one past the last byte, aligned
+  int64_t bound = 0;            ///< no solution has a smaller arena
 };
 
 /// A set of buffers of which any two conflict: a clique of the conflict graph.
@@ -91,9 +92,11 @@ Peak maxLive(const MemoryProblem &problem);
 /// "Efficient memory management for deep neural net inference", 2020). A short
 /// local search over orders follows while the arena is larger than the bound.
 /// Deterministic. `wishes` are preferred offsets, -1 for none; they are granted
-/// if that costs at most a thousandth of the bound.
+/// if the arena is then at most a thousandth, or `slack` bytes, above the
+/// bound.
 MemorySolution solve(const MemoryProblem &problem,
-                     const std::vector<int64_t> &wishes = {});
+                     const std::vector<int64_t> &wishes = {},
+                     int64_t slack = 0);
 
 /// Checks that no two conflicting buffers overlap, and that each is aligned and
 /// inside the arena. Empty if so, else a message that names the buffers.

@@ -193,21 +193,30 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
   std::vector<int64_t> end = placePersistent(persistent, counterparts);
 
   // Transient buffers ask for the offsets of their counterparts on earlier
-  // devices.
+  // devices. What was not found for these within a long search is not looked
+  // for again: about the same bytes above the bound are good enough.
   std::vector<int64_t> arena = end;
   for (std::vector<Share> &shares : perSequence) {
-    llvm::StringMap<int64_t> placed;
+    struct Placed {
+      int64_t offset, slack;
+    };
+    llvm::StringMap<Placed> placed;
     for (auto [device, share] : llvm::enumerate(shares)) {
       std::vector<int64_t> wishes(share.buffers.size(), -1);
+      int64_t slack = 0;
       for (auto [buffer, wish] : llvm::zip_equal(share.buffers, wishes))
         if (auto other = placed.find(counterparts.nameOf(buffer));
-            other != placed.end())
-          wish = other->second;
-      memory::MemorySolution solution = memory::solve(share.problem, wishes);
+            other != placed.end()) {
+          wish = other->second.offset;
+          slack = std::max(slack, other->second.slack);
+        }
+      memory::MemorySolution solution =
+          memory::solve(share.problem, wishes, slack);
       for (auto [buffer, offset] :
            llvm::zip_equal(share.buffers, solution.offsets)) {
         buffer.setOffset(end[device] + offset);
-        placed.try_emplace(counterparts.nameOf(buffer), offset);
+        placed.try_emplace(counterparts.nameOf(buffer),
+                           Placed{offset, solution.arena - solution.bound});
       }
       arena[device] = std::max(arena[device], end[device] + solution.arena);
     }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <omp.h>
 #include <pthread.h>
 
 namespace lwcc::rt {

@@ -3,7 +3,9 @@
 // How an operator of the CPU backend uses its lane's threads: a range is cut
 // into equal parts, one per thread, so that which thread computes what never
 // depends on timing. With one thread there is no OpenMP at all, which keeps
-// lanes of one thread cheap and lets ThreadSanitizer check them.
+// lanes of one thread cheap and lets ThreadSanitizer check them. What includes
+// this header needs no flag of OpenMP's: its parallel regions are in
+// Threads.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_PARALLEL_H
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <omp.h>
 
 // A function with this attribute is compiled for AVX2 as well and chosen when
 // the program starts. Contraction is off, so all versions round alike. Not with
@@ -36,17 +37,18 @@ namespace lwcc::rt {
 /// primitive is created, so creation and execution must agree.
 class ThreadScope {
 public:
-  explicit ThreadScope(int threads) : saved(omp_get_max_threads()) {
-    omp_set_dynamic(0); // or OMP_DYNAMIC may give fewer
-    omp_set_num_threads(threads);
-  }
-  ~ThreadScope() { omp_set_num_threads(saved); }
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
   ThreadScope(const ThreadScope &) = delete;
   ThreadScope &operator=(const ThreadScope &) = delete;
 
 private:
   int saved;
 };
+
+/// Calls part(context, p) for each p of [0, parts), in as many threads.
+void runParts(int64_t parts, void (*part)(const void *context, int64_t p),
+              const void *context);
 
 /// Calls body(begin, end) for parts of [0, n), in at most `threads` threads and
 /// with at least `grain` iterations each.
@@ -58,9 +60,17 @@ void parallelFor(int threads, int64_t n, int64_t grain, const Body &body) {
       body(int64_t(0), n);
     return;
   }
-#pragma omp parallel num_threads(static_cast<int>(parts))
-  for (int64_t p = omp_get_thread_num(); p < parts; p += omp_get_num_threads())
-    body(n * p / parts, n * (p + 1) / parts);
+  struct Loop {
+    const Body &body;
+    int64_t n, parts;
+  } loop{body, n, parts};
+  runParts(
+      parts,
+      [](const void *context, int64_t p) {
+        const Loop &l = *static_cast<const Loop *>(context);
+        l.body(l.n * p / l.parts, l.n * (p + 1) / l.parts);
+      },
+      &loop);
 }
 
 } // namespace lwcc::rt

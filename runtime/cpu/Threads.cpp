@@ -9,9 +9,13 @@
 // (tools/bench/shared.py). libgomp reads the number from the environment alone,
 // before main runs: so the program sets it and starts itself once more.
 //
+// OpenMP's parallel regions are all here, that of parallel loops (Parallel.h),
+// too.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/cpu/Threads.h"
 #include "runtime/core/Error.h"
+#include "runtime/cpu/Parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -126,6 +130,20 @@ int startTeam(int threads) {
 #pragma omp single
   size = omp_get_num_threads();
   return size;
+}
+
+ThreadScope::ThreadScope(int threads) : saved(omp_get_max_threads()) {
+  omp_set_dynamic(0); // or OMP_DYNAMIC may give fewer
+  omp_set_num_threads(threads);
+}
+
+ThreadScope::~ThreadScope() { omp_set_num_threads(saved); }
+
+void runParts(int64_t parts, void (*part)(const void *context, int64_t p),
+              const void *context) {
+#pragma omp parallel num_threads(static_cast<int>(parts))
+  for (int64_t p = omp_get_thread_num(); p < parts; p += omp_get_num_threads())
+    part(context, p);
 }
 
 void refuseThread(int count, const std::exception &cause) {

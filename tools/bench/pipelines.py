@@ -1,4 +1,7 @@
-"""Where pipelines win, and what they hold, as lwcc predicts: pipelines.py.
+"""Where pipelines win, and what they hold, as lwcc predicts.
+
+  pipelines.py
+  pipelines.py --measured [--rounds=3]
 
 Three tables:
 - an MLP of 24 layers of 4096, batch 2048, on four P100s of a node each, with
@@ -9,8 +12,15 @@ Three tables:
 - the program of AlexNet, 1F1B on four devices, by the number of micro-batches:
   its text, and how long lowering and printing take.
 
+--measured: an MLP of 8 layers of 512, batch 256, on two CPU devices: steps of
+pipelines and other plans as predicted by costs that are measured, and as their
+programs take (predict.py), and whether both agree on the order. Needs a machine
+that is idle.
+
 Needs lwcc on the PATH, no GPU, and some minutes.
 """
+
+import argparse
 
 import json
 import os
@@ -19,6 +29,8 @@ import subprocess
 import tempfile
 
 import models
+import predict
+from rank import tau
 
 SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "interleaved", "zb-h1", "zb-h2", "zb-v",
              "v-half"]
@@ -63,7 +75,28 @@ def steps(model, batch, described, *flags):
             re.findall(r"^  (\w+)(?: \*)? +(\d+\.\d+) +[-\d.]+ +[\d.]+ ", text, re.M)}
 
 
+def measured(args):
+    """Plans of a small MLP on two devices of this machine."""
+    plans = ["single", "data", "model", "layerwise", "auto"] + [
+        f"pipeline --stages=2 --schedule={schedule} --micro-batches={m}"
+        for schedule, m in [("gpipe", 2), ("gpipe", 8), ("1f1b", 4), ("1f1b", 8),
+                            ("1f1b", 32), ("zb-h1", 4), ("zb-h1", 8)]]
+    with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
+        model = f"{folder}/mlp.onnxtext"
+        mlp(model, 8, 512, 256)
+        print(predict.HEAD)
+        rows = predict.compare((model, 256), 2, args, folder, plans)
+    print(f"\nKendall's tau of predicted and measured: {tau(rows):.3f}")
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--measured", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=8)
+    args = parser.parse_args()
+    if args.measured:
+        return measured(args)
     with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
         described, model = f"{folder}/machine.json", f"{folder}/mlp.onnxtext"
         machine(described)

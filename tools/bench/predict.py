@@ -43,6 +43,8 @@ from mixed_plan import mixed_plan  # noqa: E402
 
 STRATEGIES = ["single", "data", "model", "owt", "layerwise", "pipeline", "mixed",
               "auto"]
+HEAD = ("| model | batch | devices | plan | predicted, ms | measured, ms | error "
+        "| calls' time measured |\n" + "|---" * 8 + "|")
 
 
 def list_gpus():
@@ -77,20 +79,23 @@ def profile(model, batch, gpus, folder):
 
 
 def plan_of(strategy, model, batch, gpus, costs, folder):
-    """A plan file."""
-    path = os.path.join(folder, strategy + ".json")
-    if strategy == "mixed":
+    """A plan file. What stands behind the strategy's name are flags."""
+    path = os.path.join(folder, strategy.replace(" ", "") + ".json")
+    name, *flags = strategy.split()
+    if name == "mixed":
         with open(path, "w") as out:
             json.dump(mixed_plan(model, gpus), out)
     else:
-        lwcc(model, batch, gpus, costs, f"--strategy={strategy}",
+        lwcc(model, batch, gpus, costs, f"--strategy={name}", *flags,
              "--emit=plan", "-o", path)
     return path
 
 
-def layers_of(plan):
+def decided_by(plan):
+    """What of two plan files is equal if both are one plan."""
     with open(plan) as text:
-        return json.load(text)["layers"]
+        content = json.load(text)
+    return content["layers"], content.get("order")
 
 
 def step_of(trainer, steps):
@@ -111,15 +116,15 @@ def predicted_step(model, batch, gpus, costs, plan):
     return float(line[1]), int(line[2])
 
 
-def compare(what, gpus, args, folder):
+def compare(what, gpus, args, folder, strategies=STRATEGIES):
     """[(strategies, predicted ms, measured ms, error, measured of each round)]
     of a model's plans."""
     model, batch = what
     costs = profile(model, batch, gpus, folder)
     plans = {}  # file: the strategies that come to it
-    for strategy in STRATEGIES if gpus > 1 else ["single"]:
+    for strategy in strategies if gpus > 1 else ["single"]:
         plan = plan_of(strategy, model, batch, gpus, costs, folder)
-        same = next((p for p in plans if layers_of(p) == layers_of(plan)), plan)
+        same = next((p for p in plans if decided_by(p) == decided_by(plan)), plan)
         plans.setdefault(same, []).append(strategy)
     for plan in plans:
         lwcc(model, batch, gpus, costs, f"--plan={plan}", "-o",
@@ -146,12 +151,12 @@ def compare(what, gpus, args, folder):
         told[plan] = [(a + b) / 2 for a, b in zip(told[plan], told[plan][1:])]
     name = os.path.basename(model).split(".")[0]
     result = []
-    for plan, strategies in plans.items():
+    for plan, names in plans.items():
         predicted, measured = map(statistics.median, (told[plan], took[plan]))
         error = statistics.median(
             p / m - 1 for p, m in zip(told[plan], took[plan]))
-        result.append((strategies, predicted, measured, error, took[plan]))
-        print(f"| {name} | {batch} | {gpus} | {', '.join(strategies)} "
+        result.append((names, predicted, measured, error, took[plan]))
+        print(f"| {name} | {batch} | {gpus} | {', '.join(names)} "
               f"| {predicted:.2f} | {measured:.2f} | {error:+.1%} "
               f"| {shares[plan]} % |", flush=True)
     return result
@@ -207,8 +212,7 @@ def main():
             for one in what:
                 layers(one, int(args.gpus.split(",")[-1]), args, folder)
             return
-        print("| model | batch | devices | plan | predicted, ms | measured, ms "
-              "| error | calls' time measured |\n" + "|---" * 8 + "|")
+        print(HEAD)
         every, taus, losses = [], [], []
         for one in what:
             for gpus in map(int, args.gpus.split(",")):

@@ -72,7 +72,6 @@ private:
 
   ProgramTime &time;
   const Machine &machine;
-  const CostModel &costs;
   std::vector<CostModel> costsOf; ///< of each lane
   BusyLinks links;
   std::vector<Moment> free;     ///< of each lane: when it can go on
@@ -90,7 +89,7 @@ private:
 
 Player::Player(ProgramTime &time, const Machine &machine,
                const CostModel &costs)
-    : time(time), machine(machine), costs(costs), links(machine),
+    : time(time), machine(machine), links(machine),
       free(time.program.lanes.size()), recorded(time.program.events) {
   for (const Program::Lane &lane : time.program.lanes)
     if (!lane.copies) {
