@@ -115,6 +115,7 @@ def TrainPlan : LwccPass<"train-plan"> {
     Option<"searchSeed", "search-seed", "int64_t", "0", "of its random numbers">,
     Option<"searchDimensions", "search-dimensions", "std::string", "\"nchwk\"",
            "along which searches may cut">,
+    ListOption<"keep", "keep", "std::string", "layers and how they are cut whatever is found">,
     Option<"microBatches", "micro-batches", "int64_t", "0", "of a pipeline, 0: by search">,
     Option<"stages", "stages", "int64_t", "0", "of a pipeline, 0: by search">,
     Option<"lanes", "lanes", "int64_t", "-1",

@@ -89,6 +89,7 @@ static PassList planning(const PipelineOptions &options,
   plan.searchSeconds = options.searchSeconds;
   plan.searchSeed = options.searchSeed;
   plan.searchDimensions = options.searchDimensions;
+  plan.keep.assign(options.keep.begin(), options.keep.end());
   plan.microBatches = options.microBatches;
   plan.stages = options.stages;
   plan.schedule = options.schedule;

@@ -32,6 +32,7 @@ struct PipelineOptions {
   double searchSeconds = 10; ///< for searches by chance
   int64_t searchSeed = 0;
   std::string searchDimensions = "nchwk"; ///< that searches may cut
+  llvm::SmallVector<std::string> keep;    ///< as parseKeep reads them
   int64_t microBatches = 0;               ///< of a pipeline, 0: by search
   int64_t stages = 0;                     ///< of a pipeline, 0: by search
   std::string schedule;                   ///< of a pipeline, empty: by search

@@ -20,6 +20,7 @@
 #include "passes/plan/model/ReadProgram.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/price/Simulator.h"
+#include "passes/plan/solve/Keep.h"
 #include "passes/plan/solve/Lanes.h"
 
 #include "mlir/IR/Verifier.h"
@@ -103,12 +104,20 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       hooks.onTicks([machine = machine, profile, costs](Operation *op) {
         return ticksOf(op, machine, costs);
       });
+    plan::KeptDegrees kept;
+    std::vector<std::string> unkept =
+        plan::findKept(std::vector<std::string>(keep.begin(), keep.end()),
+                       graph, machine, kept);
+    for (const std::string &mistake : unkept)
+      fail(mistake);
+    if (!unkept.empty())
+      return;
     plan::Problem problem{graph,
                           machine,
                           costs,
                           {searchSeconds, static_cast<uint64_t>(searchSeed),
                            searchDimensions, microBatches, lanes, schedule,
-                           stages}};
+                           stages, kept}};
     if (failed(checkPipeline(graph)))
       return;
     // Remembers answers: the table of strategies asks again for plans that a

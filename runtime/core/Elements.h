@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <tuple>
 #include <type_traits>
 
@@ -85,8 +84,11 @@ LWCC_HD T storedAs(float value) {
   if constexpr (std::is_same_v<T, float>) {
     return value;
   } else {
-    constexpr T low = std::numeric_limits<T>::min();
-    constexpr T high = std::numeric_limits<T>::max();
+    // Not of std::numeric_limits: device code may not call its functions.
+    constexpr uint64_t half = uint64_t(1) << (8 * sizeof(T) - 1);
+    constexpr T high =
+        static_cast<T>(std::is_signed_v<T> ? half - 1 : half + (half - 1));
+    constexpr T low = static_cast<T>(std::is_signed_v<T> ? -high - 1 : 0);
     return value >= static_cast<float>(high)  ? high
            : value > static_cast<float>(low)  ? static_cast<T>(value)
            : value <= static_cast<float>(low) ? low

@@ -13,15 +13,11 @@
 #include "runtime/core/Ops.h"
 #include "runtime/core/Scalars.h"
 
-#include <limits>
-
 namespace lwcc::rt {
 
 /// Whether the step may change anything: the loss is neither NaN nor infinite.
 LWCC_HD bool isFiniteLoss(float loss) {
-  // A constant, since device code may not call the function.
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  return abs(loss) < infinity;
+  return abs(loss) < INFINITY;
 }
 
 /// The step's numbers as they are for one parameter.

@@ -8,6 +8,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/differentiate/ParameterGroups.h"
+#include "passes/plan/solve/Keep.h"
 #include "passes/plan/solve/PipelineOrder.h"
 #include "passes/plan/solve/Solvers.h"
 #include "runtime/core/CheckedMath.h"
@@ -84,6 +85,11 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
           StringRef::npos)
     fail("--search-dimensions=" + searchDimensions +
          ": expected some of the letters " + dimensions);
+  for (const std::string &text : keep) {
+    plan::Keep kept;
+    if (std::string mistake = plan::parseKeep(text, kept); !mistake.empty())
+      fail("--keep=" + text + ": " + mistake);
+  }
   if (explains() && !explain.empty() && explain != "timeline")
     fail("--explain=" + explain + ": expected nothing or timeline");
   if (!train::findOptimizer(optimizer)) {
@@ -132,6 +138,16 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
         names += (names.empty() ? "" : ", ") + row.name.str();
     fail("--micro-batches: --strategy=" + strategy +
          " has none; these have: " + names);
+  }
+  if (!keep.empty()) {
+    if (!plan.empty())
+      fail("--keep and --plan: a plan file says itself how each layer is cut");
+    if (gpus > 1 && solver && solver->inMicroBatches)
+      fail("--keep: --strategy=" + strategy +
+           " cuts layers as its micro-batches need it; take another strategy");
+    if (!lanes.empty())
+      fail("--keep and --lanes: lanes cut layers into fragments");
+    laneCount = 1;
   }
   if (StringRef size = bn; size.consume_front("group:")) {
     if (size.getAsInteger(10, group) || group < 1)

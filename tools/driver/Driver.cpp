@@ -206,6 +206,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.searchSeconds = flags.searchSeconds;
   options.searchSeed = flags.searchSeed;
   options.searchDimensions = flags.searchDimensions;
+  options.keep.assign(flags.keep.begin(), flags.keep.end());
   options.microBatches = flags.microBatches;
   options.stages = flags.stages;
   options.schedule = flags.schedule;

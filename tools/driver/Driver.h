@@ -132,6 +132,13 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("What searches may cut layers along: samples n, channels "
                      "c, height h, width w, reduction k (default: nchwk)"),
       llvm::cl::cat(category)};
+  llvm::cl::list<std::string> keep{
+      "keep", llvm::cl::value_desc("REGEX=DEGREES"),
+      llvm::cl::desc(
+          "Layers in whose names the expression is found are cut so, "
+          "n4 or n2c2 for instance; strategies decide on the others. "
+          "May be given several times"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> machine{
       "machine", llvm::cl::value_desc("NAME|FILE"),
       llvm::cl::desc(

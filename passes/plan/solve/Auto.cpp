@@ -91,7 +91,7 @@ static Plan quickest(const Problem &problem,
   }
   const bool mayPipeline =
       problem.search.seconds > 0 && problem.timesPrograms() &&
-      problem.machine.devices() > 1 &&
+      problem.machine.devices() > 1 && problem.search.kept.empty() &&
       llvm::StringRef(problem.search.dimensions).contains('n');
   if (std::optional<Plan> pipeline =
           mayPipeline ? solvePipeline(problem, least) : std::nullopt) {
@@ -128,8 +128,7 @@ Plan lwcc::plan::solveAuto(const Problem &problem) {
   };
   auto consider = [&](llvm::StringRef name, const Plan &plan) {
     Candidate candidate{name.str(), tilingsOf(problem.graph, plan)};
-    if (!isCutAlong(problem.graph, candidate.tilings,
-                    problem.search.dimensions))
+    if (!isAllowed(problem, candidate.tilings))
       return;
     if (!plan.order.empty()) {
       inMicroBatches.push_back(plan);

@@ -137,7 +137,8 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
             problem.search.seconds > 0);
   };
   for (const Solver &solver : solvers()) {
-    if (solver.name == name || !isQuick(solver))
+    if (solver.name == name || !isQuick(solver) ||
+        (solver.inMicroBatches && !problem.search.kept.empty()))
       continue;
     auto start = std::chrono::steady_clock::now();
     lwcc::plan::Plan made = solver.solve(problem);

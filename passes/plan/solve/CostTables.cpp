@@ -35,7 +35,7 @@ std::string CostTables::signatureOf(const Edge &edge) const {
          std::to_string(b) + ":" + edge.signature();
 }
 
-/// As text: the group's layers, and the edges within it.
+/// As text: the group's layers, the edges within it, and how it is to be cut.
 std::string CostTables::signatureOf(const Group &group) const {
   std::string text;
   for (int layer : group)
@@ -44,6 +44,10 @@ std::string CostTables::signatureOf(const Group &group) const {
   if (auto inside = between.find({number, number}); inside != between.end())
     for (const Edge *edge : inside->second)
       text += signatureOf(*edge);
+  auto kept = problem.search.kept.find(group[0]);
+  if (kept != problem.search.kept.end())
+    for (int64_t degree : kept->second)
+      text += "=" + std::to_string(degree);
   return text;
 }
 
@@ -63,8 +67,7 @@ const CostTables::Cut &CostTables::cutOf(int layer, const Tiling &tiling) {
 }
 
 void CostTables::fill(const Group &group, Kind &kind) {
-  kind.tilings = equalTilings(problem.graph.layers[group[0]], problem.machine,
-                              problem.search.dimensions);
+  kind.tilings = waysToCut(problem, group[0]);
   int number = position[group[0]].first;
   auto inside = between.find({number, number});
   for (const Tiling &tiling : kind.tilings) {

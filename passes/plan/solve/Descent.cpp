@@ -61,8 +61,7 @@ void Descent::addWays(Group &group, size_t most) const {
   const Machine &machine = problem.machine;
   const int64_t devices = machine.devices();
   std::vector<std::pair<Ticks, Tiling>> tilings;
-  for (Tiling &tiling : equalTilings(problem.graph.layers[group.layers[0]],
-                                     machine, problem.search.dimensions)) {
+  for (Tiling &tiling : waysToCut(problem, group.layers[0])) {
     const Ticks alone = timeAlone(group, tiling);
     tilings.emplace_back(alone, std::move(tiling));
   }
@@ -88,7 +87,7 @@ std::vector<Simulator::Change> Descent::changesTo(const GroupSet &set,
   std::vector<Simulator::Change> changes;
   for (size_t number : set) {
     const Group &group = groups[number];
-    if (!canBeCut(problem.graph.layers[group.layers[0]], way))
+    if (!canBeCut(problem, group.layers[0], way))
       return {};
     for (int layer : group.layers) {
       Tiling tiling = tilingInGroup(problem.graph.layers[layer], way);
@@ -194,7 +193,7 @@ Plan lwcc::plan::solveDescent(const Problem &problem) {
   bool ended = true;
   for (llvm::StringRef name : {"data", "owt", "model", "single", "layerwise"}) {
     Tilings start = tilingsOf(problem.graph, findSolver(name)->solve(problem));
-    if (!isCutAlong(problem.graph, start, problem.search.dimensions))
+    if (!isAllowed(problem, start))
       continue;
     ended &= descent.run(start, deadline);
     const bool tooLarge = simulator.memory() > capacity;

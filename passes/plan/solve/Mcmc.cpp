@@ -19,9 +19,7 @@ Chain::Chain(const Problem &problem, Simulator &simulator)
   std::vector<LayerGroup> groups = groupsOf(problem.graph);
   sets = groupSets(problem.graph, groups);
   for (LayerGroup &group : groups) {
-    std::vector<Tiling> tilings =
-        equalTilings(problem.graph.layers[group[0]], problem.machine,
-                     problem.search.dimensions);
+    std::vector<Tiling> tilings = waysToCut(problem, group[0]);
     space.push_back({std::move(group), std::move(tilings)});
   }
 }
@@ -93,7 +91,7 @@ std::vector<Simulator::Change> Chain::randomChange() {
   const Tiling way = draw(space[set[0]]);
   for (size_t number : set) {
     const Group &group = space[number];
-    if (canBeCut(problem.graph.layers[group.layers[0]], way))
+    if (canBeCut(problem, group.layers[0], way))
       llvm::append_range(changes, changesTo(group, way));
   }
   return changes;
@@ -182,7 +180,7 @@ Plan lwcc::plan::solveMcmc(const Problem &problem) {
   bool ended = true;
   for (llvm::StringRef name : {"data", "owt", "layerwise"}) {
     Tilings start = tilingsOf(problem.graph, findSolver(name)->solve(problem));
-    if (isCutAlong(problem.graph, start, problem.search.dimensions))
+    if (isAllowed(problem, start))
       ended &= chain.run(start, proposals);
   }
   ended &= chain.run(chain.randomTilings(), proposals);

@@ -189,7 +189,7 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
 }
 
 Plan lwcc::plan::solveOneWeirdTrick(const Problem &problem) {
-  return solveScheme(problem, Scheme::a, "owt");
+  return withKept(problem, solveScheme(problem, Scheme::a, "owt"));
 }
 
 Plan lwcc::plan::solveOneWeirdTrickByDevice(const Problem &problem) {

@@ -53,12 +53,23 @@ Plan lwcc::plan::planOf(const Problem &problem, const Tilings &tilings,
   return plan;
 }
 
+Plan lwcc::plan::withKept(const Problem &problem, Plan plan) {
+  const LayerGraph &graph = problem.graph;
+  for (const LayerGroup &group : groupsOf(graph))
+    if (problem.search.kept.contains(group.front()))
+      for (const Tiling &leader : waysToCut(problem, group.front()))
+        for (int layer : group)
+          plan.layers[layer].tiling =
+              tilingInGroup(graph.layers[layer], leader);
+  return plan;
+}
+
 /// Everything on one lane of the first GPU, however many there are.
 static Plan solveSingle(const Problem &problem) {
   Plan plan = planFor(problem, "single");
   for (const LayerGraph::Layer &layer : problem.graph.layers)
     plan.layers.push_back({layer.name, Tiling{}});
-  return plan;
+  return withKept(problem, std::move(plan));
 }
 
 /// Every layer's samples over all GPUs.
@@ -67,7 +78,7 @@ static Plan solveData(const Problem &problem) {
   for (const LayerGraph::Layer &layer : problem.graph.layers)
     plan.layers.push_back(
         {layer.name, spread(alongSamples, layer.extents, problem.machine)});
-  return plan;
+  return withKept(problem, std::move(plan));
 }
 
 /// Every layer's channels over all GPUs. What has none runs whole, on the GPU
@@ -93,7 +104,7 @@ static Plan solveModel(const Problem &problem) {
     }
     plan.layers.push_back({layer.name, tiling});
   }
-  return plan;
+  return withKept(problem, std::move(plan));
 }
 
 static const Solver table[] = {

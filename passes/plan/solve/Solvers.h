@@ -19,9 +19,13 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <map>
 #include <optional>
 
 namespace lwcc::plan {
+
+/// How layers are to be cut whatever is found: degrees of leaders (Keep.h).
+using KeptDegrees = std::map<int, Extents>;
 
 /// What searches may do.
 struct SearchOptions {
@@ -33,6 +37,7 @@ struct SearchOptions {
   int64_t lanes = 1;        ///< of each device (Lanes.h)
   std::string schedule;     ///< of a pipeline (PipelineOrder.h); "": likewise
   int64_t stages = 0;       ///< of a pipeline; 0: likewise
+  KeptDegrees kept;
 };
 
 /// What a solver is given.
@@ -60,6 +65,8 @@ struct Solver {
   bool inMicroBatches = false; ///< heeds SearchOptions::microBatches
 };
 
+/// The plan with the layers that are to be kept cut as wanted.
+Plan withKept(const Problem &problem, Plan plan);
 /// A plan without layers yet, which says what it is made for.
 Plan planFor(const Problem &problem, llvm::StringRef strategy);
 /// A plan of these tilings, one for each layer of the graph.

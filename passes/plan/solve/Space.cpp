@@ -25,14 +25,6 @@ Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
   return layer.leader < 0 ? leader : followerTiling(layer, leader);
 }
 
-bool lwcc::plan::canBeCut(const LayerGraph::Layer &layer,
-                          const Tiling &tiling) {
-  for (auto [degree, extent] : llvm::zip_equal(tiling.degrees, layer.extents))
-    if (degree > extent)
-      return false;
-  return true;
-}
-
 /// All degrees whose product is at most the number of devices, or divides it. A
 /// reduction is not cut together with height or width: partial sums and halos
 /// would multiply.
@@ -91,11 +83,43 @@ std::vector<Tiling> lwcc::plan::equalTilings(const LayerGraph::Layer &layer,
   return tilings;
 }
 
-bool lwcc::plan::isCutAlong(const LayerGraph &graph, const Tilings &tilings,
-                            llvm::StringRef along) {
-  for (auto [layer, tiling] : llvm::zip_equal(graph.layers, tilings))
-    for (auto [degree, dimension] : llvm::zip_equal(tiling.degrees, dimensions))
-      if (layer.leader < 0 && degree > 1 && !along.contains(dimension))
+std::vector<Tiling> lwcc::plan::waysToCut(const Problem &problem, int leader) {
+  auto kept = problem.search.kept.find(leader);
+  if (kept == problem.search.kept.end())
+    return equalTilings(problem.graph.layers[leader], problem.machine,
+                        problem.search.dimensions);
+  Tiling tiling;
+  tiling.degrees = kept->second;
+  tiling.places = problem.machine.placesInTurn(tiling.tiles());
+  return {tiling};
+}
+
+bool lwcc::plan::canBeCut(const Problem &problem, int leader,
+                          const Tiling &tiling) {
+  auto kept = problem.search.kept.find(leader);
+  if (kept != problem.search.kept.end() && kept->second != tiling.degrees)
+    return false;
+  for (auto [degree, extent] :
+       llvm::zip_equal(tiling.degrees, problem.graph.layers[leader].extents))
+    if (degree > extent)
+      return false;
+  return true;
+}
+
+bool lwcc::plan::isAllowed(const Problem &problem, const Tilings &tilings) {
+  const SearchOptions &search = problem.search;
+  for (auto [i, layer] : llvm::enumerate(problem.graph.layers)) {
+    const Extents &degrees = tilings[i].degrees;
+    auto kept = search.kept.find(static_cast<int>(i));
+    if (kept != search.kept.end()) {
+      if (degrees != kept->second)
         return false;
+    } else if (layer.leader < 0) {
+      for (auto [degree, dimension] : llvm::zip_equal(degrees, dimensions))
+        if (degree > 1 &&
+            !llvm::StringRef(search.dimensions).contains(dimension))
+          return false;
+    }
+  }
   return true;
 }

@@ -7,7 +7,7 @@
 #ifndef LWCC_PASSES_PLAN_SOLVE_SPACE_H
 #define LWCC_PASSES_PLAN_SOLVE_SPACE_H
 
-#include "passes/plan/model/LayerGraph.h"
+#include "passes/plan/solve/Solvers.h"
 
 namespace lwcc::plan {
 
@@ -19,10 +19,6 @@ using LayerGroup = std::vector<int>;
 std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// The tiling of a layer whose group's leader has the tiling `leader`.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
-
-/// Whether the layer has as many elements along each dimension as the tiling
-/// has parts.
-bool canBeCut(const LayerGraph::Layer &layer, const Tiling &tiling);
 
 /// As many parts along one dimension as there are devices, part i on device i;
 /// fewer where the extent is smaller.
@@ -36,9 +32,15 @@ Tiling spread(size_t dimension, const Extents &extents, const Machine &machine);
 std::vector<Tiling> equalTilings(const LayerGraph::Layer &layer,
                                  const Machine &machine,
                                  llvm::StringRef along = dimensions);
-/// Whether no leader of a group is cut along any other dimension.
-bool isCutAlong(const LayerGraph &graph, const Tilings &tilings,
-                llvm::StringRef along);
+/// What a search chooses from for the leader of a group: the tilings above
+/// along the dimensions of the search, or the one that is kept.
+std::vector<Tiling> waysToCut(const Problem &problem, int leader);
+/// Whether the leader of a group may be cut like another one: it has as many
+/// elements along each dimension as there are parts, and is not to be kept
+/// otherwise.
+bool canBeCut(const Problem &problem, int leader, const Tiling &tiling);
+/// Whether no leader of a group is cut otherwise than a search may.
+bool isAllowed(const Problem &problem, const Tilings &tilings);
 
 } // namespace lwcc::plan
 

@@ -14,7 +14,7 @@ namespace lwcc::rt::train {
 #ifdef LWCC_HAVE_WEBP
 /// The EXIF chunk. Chunks follow each other behind "RIFF", a size and "WEBP":
 /// name, length, data, and a byte more where the length is odd.
-static std::string_view exifOf(std::string_view webp) {
+static std::string_view exifChunkOf(std::string_view webp) {
   for (size_t at = 12; at + 8 <= webp.size();) {
     uint32_t length = 0;
     for (int i = 3; i >= 0; --i)
@@ -61,7 +61,7 @@ std::string_view decodeWebp(std::string_view bytes, Sample &sample) {
   config.output.u.RGBA = {pixels, static_cast<int>(3 * width),
                           static_cast<size_t>(3 * width * height)};
   check(WebPDecode(data, bytes.size(), &config));
-  return exifOf(bytes);
+  return exifChunkOf(bytes);
 }
 #else
 std::string_view decodeWebp(std::string_view, Sample &) {
