@@ -16,9 +16,7 @@
 namespace lwcc::rt {
 
 /// Whether the step may change anything: the loss is neither NaN nor infinite.
-LWCC_HD bool isFiniteLoss(float loss) {
-  return abs(loss) < INFINITY;
-}
+LWCC_HD bool isFiniteLoss(float loss) { return abs(loss) < INFINITY; }
 
 /// The step's numbers as they are for one parameter.
 LWCC_HD StepScalars scalarsFor(StepScalars s, const UpdateParams &params) {

@@ -8,6 +8,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/differentiate/ParameterGroups.h"
+#include "passes/plan/machine/Links.h"
 #include "passes/plan/solve/Keep.h"
 #include "passes/plan/solve/PipelineOrder.h"
 #include "passes/plan/solve/Solvers.h"
@@ -70,8 +71,9 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail(mistake);
   if (batch.getNumOccurrences() && batch <= 0)
     fail("--batch=" + llvm::Twine(batch) + ": a batch has at least one sample");
-  if (gpus < 1 || gpus > 64)
-    fail("--gpus=" + llvm::Twine(gpus) + ": expected 1 to 64");
+  if (gpus < 1 || gpus > plan::mostDevices)
+    fail("--gpus=" + llvm::Twine(gpus) + ": expected 1 to " +
+         llvm::Twine(plan::mostDevices));
   if (memory.getNumOccurrences()) {
     if (std::optional<int64_t> bytes = parseBytes(memory))
       memoryBytes = *bytes;

@@ -61,15 +61,15 @@ double Traffic::seconds() const {
   return time;
 }
 
-double Traffic::seconds(int64_t to, DeviceSet sources) const {
+double Traffic::seconds(int64_t to, const DeviceSet &sources) const {
   double time = 0;
   for (const Level &level : levels) {
     int64_t target = level.links.groupOf(to);
     double most = 0;
-    for (DeviceSet rest = sources; rest; rest &= rest - 1)
-      if (int64_t source = level.links.groupOf(std::countr_zero(rest));
-          source != target)
+    sources.forEach([&](int device) {
+      if (int64_t source = level.links.groupOf(device); source != target)
         most = std::max({most, level.out[source], level.in[target]});
+    });
     time = std::max(time, level.links.seconds(most));
   }
   return time;

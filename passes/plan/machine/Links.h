@@ -24,15 +24,49 @@
 #include "passes/plan/machine/Machine.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <tuple>
 
 namespace lwcc::plan {
 
-/// A set of devices has a bit for each: no plan has more than 64 of them.
-using DeviceSet = uint64_t;
-inline constexpr int64_t mostDevices = 64;
+/// The devices that a plan may be made for. Arrays on the stack have this size.
+inline constexpr int64_t mostDevices = 1024;
+
+/// A set of devices: a bit for each, up to 64 without memory of its own.
+class DeviceSet {
+public:
+  void insert(int64_t device) {
+    const auto word = static_cast<size_t>(device / 64);
+    if (word >= words.size())
+      words.resize(word + 1, 0);
+    words[word] |= uint64_t(1) << device % 64;
+  }
+  bool empty() const { return words.empty(); }
+  void clear() { words.clear(); }
+  /// Whether it holds for each device, which are asked in rising order.
+  template <typename Predicate>
+  bool allOf(Predicate predicate) const {
+    for (size_t word = 0; word < words.size(); ++word)
+      for (uint64_t rest = words[word]; rest; rest &= rest - 1)
+        if (!predicate(static_cast<int>(64 * word) + std::countr_zero(rest)))
+          return false;
+    return true;
+  }
+  template <typename Visit>
+  void forEach(Visit visit) const {
+    allOf([&](int device) {
+      visit(device);
+      return true;
+    });
+  }
+
+private:
+  llvm::SmallVector<uint64_t, 1> words; ///< the last one is not 0
+};
 
 /// Bytes that cross a machine's links at the same time.
 class Traffic {
@@ -53,7 +87,7 @@ public:
   double seconds() const;
   /// How long a device waits for what it gets from `sources`: until all has
   /// passed that crosses the links on the way.
-  double seconds(int64_t to, DeviceSet sources) const;
+  double seconds(int64_t to, const DeviceSet &sources) const;
   double bytes() const { return total; } ///< that devices receive
   double received(int64_t device) const { return levels[0].in[device]; }
 

@@ -37,7 +37,8 @@ namespace lwcc::plan {
 inline constexpr int64_t computeLanes = 16;
 /// Threads that a plan may give a lane.
 inline constexpr int64_t mostThreads = 1024;
-/// Of a layer: 64 on each of 64 devices.
+/// Of a layer: 64 on each of 64 devices, or 4 on each of as many as there may
+/// be.
 inline constexpr int64_t mostTiles = 4096;
 
 struct LayerPlan {

@@ -52,8 +52,8 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
   for (const Arrival &arrival : exchange.arrivals) {
     int to = arrival.device;
     Ticks start = row.transfer[to];
-    for (DeviceSet rest = arrival.sources; rest; rest &= rest - 1)
-      start = std::max(start, ready[std::countr_zero(rest)]);
+    arrival.sources.forEach(
+        [&](int from) { start = std::max(start, ready[from]); });
     Ticks end = start + arrival.duration;
     row.transfer[to] = end;
     if (Ticks beside = std::min(end, row.compute[to]) - start; beside > 0)
@@ -62,8 +62,7 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
   }
   for (const AssemblyTask &task : exchange.after) {
     Ticks &lane = row.compute[task.device];
-    for (DeviceSet rest = task.sources; rest; rest &= rest - 1)
-      lane = std::max(lane, ready[std::countr_zero(rest)]);
+    task.sources.forEach([&](int from) { lane = std::max(lane, ready[from]); });
     lane += task.duration;
   }
 }
@@ -77,10 +76,9 @@ void Simulator::update(const TimedLayer &layer, Row row) const {
                       const Ticks *after) {
     for (const Arrival &arrival : exchange.arrivals) {
       int to = arrival.device;
-      Ticks start = row.transfer[to];
-      for (DeviceSet rest = arrival.sources | DeviceSet(1) << to; rest;
-           rest &= rest - 1)
-        start = std::max(start, ready[std::countr_zero(rest)]);
+      Ticks start = std::max(row.transfer[to], ready[to]);
+      arrival.sources.forEach(
+          [&](int from) { start = std::max(start, ready[from]); });
       Ticks duration = arrival.duration + (after ? after[to] : 0);
       row.transfer[to] = start + duration;
       row.lost[to] += timing.slowdown(duration);
@@ -196,22 +194,20 @@ Ticks Simulator::latestAt(int row) const {
 bool Simulator::isShifted(int port, int row, Ticks shift) const {
   int made = order.ports[port].from + 1;
   const Exchange &exchange = *exchanges[port];
-  std::array<Ticks, mostDevices> prepared = {};
+  std::array<Ticks, mostDevices> prepared;
+  std::fill_n(prepared.begin(), devices, 0);
   addCutting(exchange, prepared.data());
-  auto isLaneShifted = [&](DeviceSet sources, int lane) {
+  auto isLaneShifted = [&](const DeviceSet &sources, int lane) {
     Ticks free = triedRows[row][lane], wasFree = rows[row][lane] + shifts[row];
     bool laneShifted = free - wasFree == shift;
-    for (DeviceSet rest = sources; rest; rest &= rest - 1) {
-      int from = std::countr_zero(rest);
+    return sources.allOf([&](int from) {
       Ticks ready = triedAt(made, from) + prepared[from],
             was = heldAt(made, from) + prepared[from];
       bool isEarly = ready <= free && was <= wasFree;
       bool isLate = ready >= free && was >= wasFree;
       bool readyShifted = ready - was == shift;
-      if (laneShifted ? !readyShifted && !isEarly : !readyShifted || !isLate)
-        return false;
-    }
-    return true;
+      return laneShifted ? readyShifted || isEarly : readyShifted && isLate;
+    });
   };
   return llvm::all_of(exchange.arrivals,
                       [&](const Arrival &arrival) {

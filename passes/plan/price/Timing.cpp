@@ -23,19 +23,20 @@ int64_t Exchange::bytes() const {
 void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
   if (from == to || bytes == 0)
     return;
-  sources[to] |= DeviceSet(1) << from;
+  sources[to].insert(from);
   traffic.add(from, to, bytes);
 }
 
 void Timing::Flows::clear() {
   traffic.clear();
-  std::fill(sources.begin(), sources.end(), 0);
+  for (DeviceSet &set : sources)
+    set.clear();
 }
 
 void Timing::finish(const Flows &flows, Exchange &result) const {
   result.arrivals.clear();
   for (int64_t to = 0; to < setting.machine.devices(); ++to)
-    if (DeviceSet sources = flows.sources[to])
+    if (const DeviceSet &sources = flows.sources[to]; !sources.empty())
       result.arrivals.push_back(
           {static_cast<int>(to), sources,
            ticks(flows.traffic.seconds(to, sources)),
@@ -220,11 +221,11 @@ AssemblyTask Timing::timed(const Assembly::Call &call,
   AssemblyTask task;
   task.device = static_cast<int>(call.device);
   for (const Flow &flow : call.remote) {
-    task.sources |= DeviceSet(1) << flow.from;
+    task.sources.insert(flow.from);
     task.received += static_cast<int64_t>(flow.bytes);
   }
   double seconds = setting.costs.seconds(call.work);
-  if (task.sources)
+  if (!task.sources.empty())
     seconds =
         std::max(seconds, flows.traffic.seconds(call.device, task.sources) *
                               static_cast<double>(task.received) /

@@ -30,7 +30,7 @@ inline constexpr double ticksPerSecond = 1e12;
 /// lane.
 struct Arrival {
   int device = 0;
-  DeviceSet sources = 0;
+  DeviceSet sources;
   Ticks duration = 0;
   int64_t bytes = 0;
 };
@@ -38,7 +38,7 @@ struct Arrival {
 /// lane of a device. It reads what `sources` have made, where it lies.
 struct AssemblyTask {
   int device = 0;
-  DeviceSet sources = 0;
+  DeviceSet sources;
   Ticks duration = 0;
   int64_t received = 0; ///< bytes, from these
   int64_t made = 0;     ///< bytes, of its result

@@ -4,6 +4,7 @@
 #include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Regex.h"
 

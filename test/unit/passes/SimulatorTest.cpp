@@ -82,15 +82,17 @@ TEST(Simulator, deltaModeAgreesWithFullModeUnderAnyChange) {
   for (int trial = 0; trial < 60; ++trial) {
     LayerGraph graph = randomGraph(below);
     auto layers = static_cast<int64_t>(graph.layers.size());
-    Machine machine = machineOf(1 + below(3), 1 + below(2));
+    // Some with more devices than a word has bits.
+    Machine machine = trial % 10 ? machineOf(1 + below(3), 1 + below(2))
+                                 : machineOf(17 + below(20), 4 + below(3));
     if (below(2))
       machine.uplink = {1 + below(2), {8e8, 3e-6}};
     machine.transferSlowdown = 0.25 * static_cast<double>(below(3));
     CostModel costs(machine, "fp32");
     Problem problem{graph, machine, costs};
     auto draw = [&] {
-      int64_t n = 1 + below(machine.devices());
-      int64_t c = 1 + below(machine.devices() / n);
+      int64_t n = 1 + below(std::min(machine.devices(), manySamples));
+      int64_t c = 1 + below(std::min(machine.devices() / n, channels));
       return cut(machine, n, c, below(machine.devices()));
     };
     Tilings tilings;
