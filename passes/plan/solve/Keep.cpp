@@ -65,8 +65,6 @@ std::vector<std::string> lwcc::plan::findKept(llvm::ArrayRef<std::string> texts,
       std::string name = "layer '" + leader.name + "'";
       if (*named != group.front())
         name += ", which '" + graph.layers[*named].name + "' is cut with,";
-      Tiling tiling;
-      tiling.degrees = keep.degrees;
       for (auto [d, degree] : llvm::enumerate(keep.degrees))
         if (degree > leader.extents[d])
           fail(name + " has an extent of only " +

@@ -94,32 +94,30 @@ std::vector<Tiling> lwcc::plan::waysToCut(const Problem &problem, int leader) {
   return {tiling};
 }
 
-bool lwcc::plan::canBeCut(const Problem &problem, int leader,
-                          const Tiling &tiling) {
-  auto kept = problem.search.kept.find(leader);
-  if (kept != problem.search.kept.end() && kept->second != tiling.degrees)
-    return false;
-  for (auto [degree, extent] :
-       llvm::zip_equal(tiling.degrees, problem.graph.layers[leader].extents))
-    if (degree > extent)
+/// Whether a search may give the leader of a group these degrees.
+static bool isOfTheSpace(const SearchOptions &search, int leader,
+                         const Extents &degrees) {
+  if (auto kept = search.kept.find(leader); kept != search.kept.end())
+    return degrees == kept->second;
+  for (auto [degree, dimension] : llvm::zip_equal(degrees, dimensions))
+    if (degree > 1 && !llvm::StringRef(search.dimensions).contains(dimension))
       return false;
   return true;
 }
 
+bool lwcc::plan::canBeCut(const Problem &problem, int leader,
+                          const Tiling &tiling) {
+  for (auto [degree, extent] :
+       llvm::zip_equal(tiling.degrees, problem.graph.layers[leader].extents))
+    if (degree > extent)
+      return false;
+  return isOfTheSpace(problem.search, leader, tiling.degrees);
+}
+
 bool lwcc::plan::isAllowed(const Problem &problem, const Tilings &tilings) {
-  const SearchOptions &search = problem.search;
-  for (auto [i, layer] : llvm::enumerate(problem.graph.layers)) {
-    const Extents &degrees = tilings[i].degrees;
-    auto kept = search.kept.find(static_cast<int>(i));
-    if (kept != search.kept.end()) {
-      if (degrees != kept->second)
-        return false;
-    } else if (layer.leader < 0) {
-      for (auto [degree, dimension] : llvm::zip_equal(degrees, dimensions))
-        if (degree > 1 &&
-            !llvm::StringRef(search.dimensions).contains(dimension))
-          return false;
-    }
-  }
+  for (auto [i, layer] : llvm::enumerate(problem.graph.layers))
+    if (layer.leader < 0 &&
+        !isOfTheSpace(problem.search, static_cast<int>(i), tilings[i].degrees))
+      return false;
   return true;
 }

@@ -36,8 +36,8 @@ std::vector<Tiling> equalTilings(const LayerGraph::Layer &layer,
 /// along the dimensions of the search, or the one that is kept.
 std::vector<Tiling> waysToCut(const Problem &problem, int leader);
 /// Whether the leader of a group may be cut like another one: it has as many
-/// elements along each dimension as there are parts, and is not to be kept
-/// otherwise.
+/// elements along each dimension as there are parts, and a search may cut it
+/// so.
 bool canBeCut(const Problem &problem, int leader, const Tiling &tiling);
 /// Whether no leader of a group is cut otherwise than a search may.
 bool isAllowed(const Problem &problem, const Tilings &tilings);
