@@ -42,6 +42,7 @@ TEST(Corpus, Machines) { runAll("machine", fuzz::readMachine); }
 TEST(Corpus, Costs) { runAll("costs", fuzz::readCosts); }
 TEST(Corpus, States) { runAll("state", fuzz::readState); }
 TEST(Corpus, Safetensors) { runAll("safetensors", fuzz::readTensors); }
+TEST(Corpus, Initializers) { runAll("onnx-tensors", fuzz::readInitializers); }
 TEST(Corpus, Npy) { runAll("npy", fuzz::readNumpy); }
 TEST(Corpus, Idx) { runAll("idx", fuzz::readIdxFile); }
 TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }

@@ -31,6 +31,8 @@ int readCosts(const uint8_t *data, size_t size);
 int readState(const uint8_t *data, size_t size);
 /// A checkpoint's tensors; every element is read.
 int readTensors(const uint8_t *data, size_t size);
+/// An ONNX file as a trainer reads it: its initializers.
+int readInitializers(const uint8_t *data, size_t size);
 /// A NumPy file.
 int readNumpy(const uint8_t *data, size_t size);
 /// An IDX file, plain and compressed.

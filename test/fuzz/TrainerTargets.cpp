@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/cli/Flags.h"
 #include "runtime/train/data/Array.h"
 #include "runtime/train/data/Picture.h"
 #include "runtime/train/state/Checkpoint.h"
+#include "runtime/train/state/OnnxTensors.h"
 #include "runtime/train/state/Safetensors.h"
 #include "test/fuzz/Targets.h"
 
@@ -92,6 +94,15 @@ int lwcc::fuzz::readTensors(const uint8_t *data, size_t size) {
     SafetensorsFile file(bytes.path());
     for (const TensorEntry &entry : file.tensors())
       touch(file.data(entry), entry.bytes);
+  });
+}
+
+int lwcc::fuzz::readInitializers(const uint8_t *data, size_t size) {
+  return run(data, size, [](const BytesAsFile &bytes) {
+    OnnxTensors file(bytes.path());
+    for (const FileTensor &tensor : file.tensors())
+      if (tensor.data)
+        touch(tensor.data, *checkedProduct(sizeOf(tensor.type), tensor.dims));
   });
 }
 

@@ -94,6 +94,10 @@ const std::vector<FlagSection> &flagTable() {
             0,
             noLimit,
             {"file", "fresh"}},
+           {"init-from", "FILE", &O::initFrom,
+            "weights to start from, by name and shape, what fits: a "
+            "safetensors file, or an ONNX model (.onnx); all others keep the "
+            "values of --init"},
        }},
       {ofOptimizers,
        {

@@ -157,6 +157,10 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
     throw Error("--data is missing: --data=DIR names a folder of images, "
                 "--data=synthetic makes some up (--help lists all flags)");
 
+  if (!options.initFrom.empty() && !options.resume.empty())
+    throw Error("--init-from is where a training begins, --resume continues "
+                "one with all of its weights; give one of them");
+
   std::string checkpoint;
   TrainState state;
   FolderLock lock;
@@ -180,6 +184,10 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
     std::printf("note: the classes are not those of the checkpoint's training, "
                 "which has numbered other names\n");
 
+  std::optional<InitialWeights> weights;
+  if (!options.initFrom.empty())
+    weights.emplace(options.initFrom, program);
+
   // Last, since it makes the folder of the checkpoints.
   checkOutputs(program, options, checkpoint, lock);
 
@@ -192,6 +200,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                     validation ? &*validation : nullptr,
                     state,
                     checkpoint,
+                    weights ? &*weights : nullptr,
                     rememberedFlags(options, optimizer)};
   return Trainer(*machine, task).run();
 }

@@ -68,6 +68,18 @@ std::string plural(int64_t count, std::string_view noun) {
   return countText(count) + " " + std::string(noun) + ending;
 }
 
+std::string listText(const char *title, const std::vector<std::string> &items) {
+  constexpr size_t shown = 10;
+  if (items.empty())
+    return "";
+  std::string text = format("\n  %s (%zu):", title, items.size());
+  for (size_t i = 0; i < std::min(items.size(), shown); ++i)
+    text += "\n    " + items[i];
+  if (items.size() > shown)
+    text += format("\n    and %zu more", items.size() - shown);
+  return text;
+}
+
 /// Levenshtein distance, one row at a time.
 static size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);

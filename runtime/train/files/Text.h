@@ -32,6 +32,10 @@ std::string dimsText(const std::vector<int64_t> &dims);
 /// "1 image", "3 images", "2 classes"
 std::string plural(int64_t count, std::string_view noun);
 
+/// Below a message: "\n  TITLE (12):", a line for each of the first ten items,
+/// and how many more there are; "" without items.
+std::string listText(const char *title, const std::vector<std::string> &items);
+
 /// The candidate with the smallest edit distance to `word`, or "" where none
 /// is close enough to be a misspelling.
 std::string nearest(std::string_view word,

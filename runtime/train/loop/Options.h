@@ -63,6 +63,7 @@ struct Options {
   double weightDecay = 0;
   uint64_t seed = 0;
   std::string init = "file";
+  std::string initFrom;
   // Checkpoints and results
   std::string checkpointDir;
   int64_t checkpointEvery = 0; ///< 0: after each epoch

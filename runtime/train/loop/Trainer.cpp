@@ -125,6 +125,8 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
                   [&](const StateTensor &tensor) {
                     return !resumed || tensor.role == Role::constant;
                   });
+  if (task.weights)
+    task.weights->write(machine);
   if (resumed)
     loadCheckpoint(task.checkpoint, program, machine);
 }
@@ -145,6 +147,8 @@ void Trainer::banner() {
       optimizer.title.c_str(), options.lr, options.sched.c_str(),
       optimizer.describe(options).c_str(),
       static_cast<unsigned long long>(options.seed)));
+  if (task.weights)
+    progress.line("  weights     " + task.weights->describe());
   if (!task.checkpoint.empty())
     progress.line(format("  resumed     after step %s from %s",
                          countText(state.step).c_str(),

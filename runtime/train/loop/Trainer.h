@@ -30,6 +30,7 @@
 #include "runtime/train/report/Progress.h"
 #include "runtime/train/report/Trace.h"
 #include "runtime/train/state/Checkpoint.h"
+#include "runtime/train/state/InitialWeights.h"
 
 #include <functional>
 #include <memory>
@@ -48,7 +49,8 @@ struct TrainingTask {
   const DataSet &data;
   const DataSet *validation; ///< may be null
   TrainState start;
-  std::string checkpoint; ///< that is continued, or ""
+  std::string checkpoint;        ///< that is continued, or ""
+  const InitialWeights *weights; ///< to start from; may be null
   /// What its checkpoints remember of the command line, as name and text.
   std::vector<std::pair<std::string, std::string>> flags;
 };

@@ -49,20 +49,6 @@ static constexpr Part parts[] = {{"model.safetensors", false},
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// The first few of a list of offenders, and how many there are.
-static std::string listText(const char *title,
-                            const std::vector<std::string> &items) {
-  constexpr size_t shown = 10;
-  if (items.empty())
-    return "";
-  std::string text = format("\n  %s (%zu):", title, items.size());
-  for (size_t i = 0; i < std::min(items.size(), shown); ++i)
-    text += "\n    " + items[i];
-  if (items.size() > shown)
-    text += format("\n    and %zu more", items.size() - shown);
-  return text;
-}
-
 void checkCheckpoint(const std::string &checkpoint, const Program &program,
                      CheckpointPart wanted) {
   std::vector<std::string> missing, extra, different;
@@ -81,12 +67,13 @@ void checkCheckpoint(const std::string &checkpoint, const Program &program,
         continue;
       }
       ++found;
-      if (entry->dims != tensor.dims || entry->type != typeOf(tensor))
+      if (entry->dims != tensor.dims ||
+          entry->type != fileTypeOf(typeOf(tensor)))
         different.push_back(
             format("%s: %s %s in the checkpoint, %s %s in the program",
                    tensor.name.c_str(), dimsText(entry->dims).c_str(),
-                   dtypeName(entry->type), dimsText(tensor.dims).c_str(),
-                   dtypeName(typeOf(tensor))));
+                   nameOf(entry->type), dimsText(tensor.dims).c_str(),
+                   nameOf(fileTypeOf(typeOf(tensor)))));
     }
     if (found == file.tensors().size())
       continue;
@@ -147,7 +134,7 @@ static void writePart(const fs::path &folder, const Part &part,
   for (const StateTensor *state : states) {
     TensorEntry entry;
     entry.name = state->tensor.name;
-    entry.type = typeOf(state->tensor);
+    entry.type = fileTypeOf(typeOf(state->tensor));
     entry.dims = state->tensor.dims;
     entries.push_back(entry);
   }

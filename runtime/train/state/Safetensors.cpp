@@ -22,18 +22,6 @@ static constexpr int64_t lengthBytes = 8;
 static constexpr int64_t maxHeader = 100'000'000;
 static constexpr size_t maxRank = 64;
 
-const char *dtypeName(DType type) {
-  switch (type) {
-  case DType::f32:
-    return "F32";
-  case DType::i32:
-    return "I32";
-  case DType::u8:
-    return "U8";
-  }
-  return "?";
-}
-
 //===----------------------------------------------------------------------===//
 // Reader
 //===----------------------------------------------------------------------===//
@@ -55,14 +43,11 @@ static TensorEntry parseEntry(const std::string &name, const Json &json,
       shape->kind != Json::array || !offsets || offsets->kind != Json::array ||
       offsets->items.size() != 2)
     fail("needs dtype, shape and two data_offsets");
-  bool known = false;
-  for (DType type : {DType::f32, DType::i32, DType::u8})
-    if (dtype->text == dtypeName(type)) {
-      entry.type = type;
-      known = true;
-    }
-  if (!known)
-    fail("has dtype " + dtype->text + "; a trainer knows F32, I32 and U8");
+  const std::optional<FileType> type = fileTypeOf(dtype->text);
+  if (!type)
+    fail("has dtype " + dtype->text +
+         "; a trainer knows floats, integers and booleans of whole bytes");
+  entry.type = *type;
 
   for (const Json &item : shape->items) {
     int64_t dim = 0;
@@ -155,7 +140,7 @@ SafetensorsWriter::SafetensorsWriter(
     entry.bytes = elements * sizeOf(entry.type);
     begin += entry.bytes;
     header.addRaw(entry.name, JsonObject()
-                                  .add("dtype", dtypeName(entry.type))
+                                  .add("dtype", nameOf(entry.type))
                                   .add("shape", entry.dims)
                                   .add("data_offsets", {entry.begin, begin})
                                   .str());

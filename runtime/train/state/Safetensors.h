@@ -9,9 +9,9 @@
 #ifndef LWCC_RUNTIME_TRAIN_STATE_SAFETENSORS_H
 #define LWCC_RUNTIME_TRAIN_STATE_SAFETENSORS_H
 
-#include "runtime/core/Tensor.h"
 #include "runtime/train/files/Files.h"
 #include "runtime/train/files/OutputFiles.h"
+#include "runtime/train/state/FileType.h"
 
 #include <cstdint>
 #include <string>
@@ -23,14 +23,11 @@ namespace lwcc::rt::train {
 
 struct TensorEntry {
   std::string name;
-  DType type = DType::f32;
+  FileType type = FileType::f32;
   std::vector<int64_t> dims;
   int64_t begin = 0; ///< of its elements, from the end of the header
   int64_t bytes = 0;
 };
-
-/// "F32", "I32", "U8"
-const char *dtypeName(DType type);
 
 /// Checks the whole header on opening; throws Error naming the file.
 class SafetensorsFile {
