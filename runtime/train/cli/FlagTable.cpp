@@ -19,6 +19,10 @@ const std::vector<FlagSection> &flagTable() {
             "with MNIST's IDX files; or \"synthetic\""},
            {"val-data", "DIR", &O::valData,
             "images to validate on after each epoch"},
+           {"val-split", "X", &O::valSplit,
+            "hold this part of --data back, drawn by --seed, and validate on "
+            "it",
+            true, 0, 0.9},
            {"no-shuffle", nullptr, &O::noShuffle,
             "take the images in their order", true},
            {"mean", "M[,M..]", &O::mean,
@@ -126,6 +130,19 @@ const std::vector<FlagSection> &flagTable() {
             "steps between checkpoints; 0: one after each epoch"},
            {"checkpoint-keep", "N", &O::checkpointKeep,
             "latest checkpoints that are kept; 0: all"},
+           {"best",
+            "METRIC",
+            &O::best,
+            "keep the checkpoint of the best validation, as best in "
+            "--checkpoint-dir: val_loss, val_top1 or val_top5",
+            true,
+            0,
+            noLimit,
+            {"val_loss", "val_top1", "val_top5"}},
+           {"patience", "N", &O::patience,
+            "end after N epochs in a row in which the validation is not better "
+            "than the best before, by the metric of --best, or val_loss",
+            true, 1, maxCount},
            {"resume", "auto|PATH", &O::resume,
             "continue from the latest checkpoint of --checkpoint-dir if there "
             "is one, or from PATH; flags of the training that are not given "

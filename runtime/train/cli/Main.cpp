@@ -8,6 +8,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/Program.h"
+#include "runtime/train/cli/Agreement.h"
 #include "runtime/train/cli/FlagTable.h"
 #include "runtime/train/cli/Setup.h"
 #include "runtime/train/files/OutputFiles.h"
@@ -52,11 +53,8 @@ static void checkOutputs(const Program &program, const Options &options,
   }
   if (!options.log.empty())
     checkWritable(options.log);
-  if (options.checkpointDir.empty()) {
-    if (options.checkpointEvery > 0)
-      throw Error("--checkpoint-every needs --checkpoint-dir");
+  if (options.checkpointDir.empty())
     return;
-  }
   std::error_code error;
   std::filesystem::create_directories(options.checkpointDir, error);
   if (error)
@@ -73,6 +71,11 @@ static void checkOutputs(const Program &program, const Options &options,
                 "training, the latest of step " +
                 std::to_string(checkpoints.back().step) +
                 "; add --resume=auto to continue it, or choose another folder");
+  const std::string best = bestCheckpoint(options.checkpointDir);
+  if (checkpoint.empty() && !options.best.empty() &&
+      std::filesystem::exists(best, error))
+    throw Error(best + ": is the best checkpoint of another training; choose "
+                       "another folder");
 }
 
 /// Resolves --resume; takes the checkpoint's flags.
@@ -157,23 +160,14 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
     throw Error("--data is missing: --data=DIR names a folder of images, "
                 "--data=synthetic makes some up (--help lists all flags)");
 
-  if (!options.initFrom.empty() && !options.resume.empty())
-    throw Error("--init-from is where a training begins, --resume continues "
-                "one with all of its weights; give one of them");
-
   std::string checkpoint;
   TrainState state;
   FolderLock lock;
   std::vector<std::string> classes; // the checkpoint's
   resume(program, flags, checkpoint, state, classes, lock);
   checkHyperParameters(optimizer, options); // those of the checkpoint
-  DataSet data =
-      openChecked(options.data, DataRole::training, program, options);
-  std::optional<DataSet> validation;
-  if (!options.valData.empty())
-    validation.emplace(openChecked(options.valData, DataRole::validation,
-                                   program, options,
-                                   data.source->classNames()));
+  checkAgreement(flags, program);
+  auto [data, validation] = openTrainingData(program, options);
   if (!checkpoint.empty() && state.images != data.source->size())
     std::printf("note: the checkpoint's training had %s, this one has %s; "
                 "the order of the images differs\n",

@@ -3,6 +3,7 @@
 #include "runtime/train/cli/Setup.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/train/data/Split.h"
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Inference.h"
 #include "runtime/train/report/Remarks.h"
@@ -41,9 +42,10 @@ std::unique_ptr<Machine> createMachine(const Program &program,
   return Machine::create(program.machine, choice);
 }
 
-DataSet openChecked(const std::string &place, DataRole role,
-                    const Program &program, const Options &options,
-                    std::vector<std::string> classes) {
+/// Opens a folder and says what looks wrong in it.
+static std::unique_ptr<DataSource>
+openSource(const std::string &place, DataRole role, const Program &program,
+           const Options &options, std::vector<std::string> classes) {
   // Enough for an epoch that is worth the name, in whole batches.
   int64_t synthetic =
       (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
@@ -68,12 +70,54 @@ DataSet openChecked(const std::string &place, DataRole role,
   else if (!source->remark.empty())
     std::fprintf(stderr, "warning: %s: %s\n", place.c_str(),
                  source->remark.c_str());
+  return source;
+}
+
+/// With the way to the model's input; what is learned is augmented.
+static DataSet dataSetOf(std::unique_ptr<DataSource> source, DataRole role,
+                         const Program &program, const Options &options) {
   Augmentation augmentation;
   if (role == DataRole::training)
     augmentation = {options.scale, options.ratio, options.hflip};
-  Transform transform(source->format(), input.dims, options.mean, options.std,
-                      options.cropPct, std::move(augmentation));
+  Transform transform(source->format(), inputOf(program).dims, options.mean,
+                      options.std, options.cropPct, std::move(augmentation));
   return {std::move(source), std::move(transform)};
+}
+
+DataSet openChecked(const std::string &place, DataRole role,
+                    const Program &program, const Options &options,
+                    std::vector<std::string> classes) {
+  return dataSetOf(
+      openSource(place, role, program, options, std::move(classes)), role,
+      program, options);
+}
+
+TrainingData openTrainingData(const Program &program, const Options &options) {
+  auto source = openSource(options.data, DataRole::training, program, options,
+                           /*classes=*/{});
+  if (options.valSplit > 0) {
+    const int64_t images = source->size();
+    const int64_t held = heldBack(images, options.valSplit);
+    if (images - held < program.batch)
+      throw Error(options.data + ": holds " + plural(images, "image") +
+                  "; without the " + countText(held) +
+                  " of --val-split they are fewer than a batch of " +
+                  countText(program.batch));
+    DataSplit parts =
+        splitData(std::move(source), options.valSplit, options.seed);
+    return {dataSetOf(std::move(parts.training), DataRole::training, program,
+                      options),
+            dataSetOf(std::move(parts.validation), DataRole::validation,
+                      program, options)};
+  }
+  TrainingData data{
+      dataSetOf(std::move(source), DataRole::training, program, options),
+      std::nullopt};
+  if (!options.valData.empty())
+    data.validation.emplace(openChecked(options.valData, DataRole::validation,
+                                        program, options,
+                                        data.training.source->classNames()));
+  return data;
 }
 
 TrainedWeights findTrainedWeights(const Program &program, Flags &flags) {

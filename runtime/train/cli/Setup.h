@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,16 @@ std::unique_ptr<Machine> createMachine(const Program &program,
 DataSet openChecked(const std::string &place, DataRole role,
                     const Program &program, const Options &options,
                     std::vector<std::string> classes = {});
+
+/// What is learned, and what is validated on, if anything is.
+struct TrainingData {
+  DataSet training;
+  std::optional<DataSet> validation;
+};
+
+/// Opens --data and --val-data, or holds a part of the first back
+/// (--val-split). Throws Error.
+TrainingData openTrainingData(const Program &program, const Options &options);
 
 /// The weights of a model that is not trained: from where, and what their
 /// training knew.

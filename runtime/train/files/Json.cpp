@@ -86,4 +86,10 @@ static bool getWhole(const Json &json, T &value) {
 bool Json::get(int64_t &value) const { return getWhole(*this, value); }
 bool Json::get(uint64_t &value) const { return getWhole(*this, value); }
 
+bool Json::get(double &value) const {
+  const char *end = text.data() + text.size();
+  return kind == number &&
+         std::from_chars(text.data(), end, value).ec == std::errc();
+}
+
 } // namespace lwcc::rt::train

@@ -63,6 +63,8 @@ struct Json {
   /// Whether this is a whole number that fits; its value is stored.
   bool get(int64_t &value) const;
   bool get(uint64_t &value) const;
+  /// Whether this is a number; it is stored, rounded.
+  bool get(double &value) const;
 };
 
 /// Throws Error("WHAT: not valid JSON: REASON"), with line and column where it

@@ -30,15 +30,16 @@ static int deviceOf(Machine &machine, const Program &program,
 }
 
 std::string explainNonFinite(Machine &machine, const Program &program,
-                             Sequence *sequence, const StepResult &result) {
+                             const DataSource &source, Sequence *sequence,
+                             const StepResult &result) {
   Batch &batch = *result.batch;
   std::vector<float> sample(elementsOf(program.input) / program.batch);
   for (size_t i = 0; i < batch.images.size(); ++i) {
     batch.input.get(i, sample.data());
     if (firstBad(sample.data(), sample.size()) >= 0)
-      return format("image %u of the training data holds a value that is not "
+      return format("image %s of the training data holds a value that is not "
                     "finite",
-                    batch.images[i]);
+                    source.nameOf(batch.images[i]).c_str());
   }
 
   machine.synchronize();

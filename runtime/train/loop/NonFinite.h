@@ -8,16 +8,18 @@
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_NONFINITE_H
 #define LWCC_RUNTIME_TRAIN_LOOP_NONFINITE_H
 
+#include "runtime/train/data/DataSource.h"
 #include "runtime/train/loop/StepQueue.h"
 
 #include <string>
 
 namespace lwcc::rt::train {
 
-/// A sentence for people. `result` is of a step of `sequence` whose batch has
-/// not been released; no other step is running.
+/// A sentence for people. `source` has the step's images; `result` is of a step
+/// of `sequence` whose batch has not been released; no other step is running.
 std::string explainNonFinite(Machine &machine, const Program &program,
-                             Sequence *sequence, const StepResult &result);
+                             const DataSource &source, Sequence *sequence,
+                             const StepResult &result);
 
 } // namespace lwcc::rt::train
 

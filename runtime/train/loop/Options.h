@@ -8,6 +8,7 @@
 //   optimizer      its hyper-parameters, and what a step gets of them
 //                  (Optimizers.h)
 //   learning rate  of an epoch, from the options (LearningRate.h)
+//   improvement    whether validations still get better (Improvement.h)
 //   evaluation     loss and accuracy of data that is not learned (Evaluate.h)
 //   inference      a data set through a model that is not trained (Inference.h)
 //   trainer        the order of steps, validations and checkpoints, and the end
@@ -34,6 +35,7 @@ struct Options {
   // Data
   std::string data;
   std::string valData;
+  double valSplit = -1; ///< -1: no part of the data
   bool noShuffle = false;
   std::vector<double> mean, std;
   double cropPct = 1;
@@ -68,6 +70,8 @@ struct Options {
   std::string checkpointDir;
   int64_t checkpointEvery = 0; ///< 0: after each epoch
   int64_t checkpointKeep = 3;  ///< 0: all
+  std::string best;            ///< "": no best checkpoint
+  int64_t patience = -1;       ///< -1: until the end
   std::string resume;
   std::string exportOnnx;
   std::string log;

@@ -74,6 +74,10 @@ static LearningRate learningRateOf(const Options &options, int64_t epochs) {
   return rate;
 }
 
+static bool isAtEpochEnd(const TrainState &state) {
+  return state.epoch > 0 && state.position == 0;
+}
+
 /// Steps before the traced ones, and how many those are.
 static constexpr int64_t traceWarmup = 3, traceLength = 10;
 
@@ -119,6 +123,10 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
     loader.emplace(machine, program, task.data, settings);
     trainStep = record(machine, "train_step", program.trainStep);
   }
+
+  if (task.validation && options.epochs != 0 &&
+      (!options.best.empty() || options.patience > 0))
+    improvement.emplace(options, state);
 
   bool resumed = !task.checkpoint.empty();
   initializeState(machine, program, options.seed, options.init == "fresh",
@@ -185,13 +193,15 @@ int Trainer::run() {
   auto start = std::chrono::steady_clock::now();
   banner();
   noteUnkept();
+  if (isAtEpochEnd(state) && improvement && !improvement->isCounted())
+    validate();
   if (state.step < length.steps)
     trainEpochs();
   else if (options.epochs != 0)
     progress.line(format("the training is complete: %s of %s were done before",
                          countText(state.step).c_str(),
                          plural(length.steps, "step").c_str()));
-  bool complete = state.step >= length.steps;
+  bool complete = state.step >= length.steps || endsEarly();
   if (!options.checkpointDir.empty())
     saveCheckpointNow();
   validate();
@@ -215,6 +225,12 @@ int Trainer::run() {
                   " could not be read and " +
                   (skipped.size() == 1 ? "was" : "were") +
                   " skipped (--on-bad-image=stop ends the training instead)");
+  if (improvement && improvement->hasBest())
+    progress.line(
+        "best: " + improvement->bestText() +
+        (options.best.empty() || options.checkpointDir.empty()
+             ? ""
+             : "; its checkpoint is " + bestCheckpoint(options.checkpointDir)));
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
@@ -243,7 +259,7 @@ std::string Trainer::stopText() {
 
 void Trainer::trainEpochs() {
   progress.pause();
-  while (state.step < length.steps && !stopping()) {
+  while (state.step < length.steps && !stopping() && !endsEarly()) {
     Batch &batch = loader->next();
     queue.launch(trainStep, batch,
                  scalarsOf(optimizer, options, learningRate.at(batch.epoch),
@@ -270,6 +286,13 @@ void Trainer::trainEpochs() {
   }
   drain();
   writeTrace();
+  if (endsEarly())
+    progress.line("ended early after epoch " + countText(state.epoch) + ": " +
+                  improvement->exhaustedText());
+}
+
+bool Trainer::endsEarly() const {
+  return improvement && improvement->isExhausted();
 }
 
 void Trainer::writeTrace() {
@@ -320,7 +343,8 @@ void Trainer::finishStep(const StepResult &result) {
 void Trainer::stopAtBadLoss(const StepResult &result) {
   while (!queue.empty())
     loader->release(*queue.retire().batch);
-  std::string cause = explainNonFinite(machine, program, trainStep, result);
+  std::string cause =
+      explainNonFinite(machine, program, *task.data.source, trainStep, result);
   throw Error(format(
       "the loss is %s at step %u (epoch %lld): %s\n  %s\n  a lower --lr (now "
       "%g) or --warmup-epochs often helps",
@@ -332,6 +356,11 @@ void Trainer::stopAtBadLoss(const StepResult &result) {
       result.scalars.lr));
 }
 
+CheckpointInfo Trainer::checkpointInfo() const {
+  return {state, program.modelHash, program.optimizer, task.flags,
+          task.data.source->classNames()};
+}
+
 void Trainer::saveCheckpointNow() {
   drain();
   if (savedStep == state.step)
@@ -340,9 +369,7 @@ void Trainer::saveCheckpointNow() {
   attempt([&] {
     lastCheckpoint =
         saveCheckpoint(options.checkpointDir, options.checkpointKeep,
-                       {state, program.modelHash, program.optimizer, task.flags,
-                        task.data.source->classNames()},
-                       program, machine);
+                       checkpointInfo(), program, machine);
     savedStep = state.step;
   });
   progress.pause();
@@ -359,7 +386,15 @@ void Trainer::validate() {
   noteSkipped(result.skipped);
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
-  progress.line("validation: " + result.text(program));
+  const bool isBest = improvement && isAtEpochEnd(state) &&
+                      !improvement->isCounted() && improvement->add(result);
+  progress.line("validation: " + result.text(program) +
+                (isBest ? "; the best so far" : ""));
+  if (isBest && !options.best.empty() && !options.checkpointDir.empty())
+    attempt([&] {
+      saveBestCheckpoint(options.checkpointDir, checkpointInfo(), program,
+                         machine);
+    });
   writeLog(JsonObject()
                .add("step", state.step)
                .add("epoch", epoch)

@@ -6,10 +6,16 @@
 //
 //   for each step    next batch, scalars of this step, run, read loss, report
 //   every K steps    checkpoint (--checkpoint-every)
-//   for each epoch   checkpoint (without it), then validation
+//   for each epoch   checkpoint (without it), then validation; the best
+//                    checkpoint, or the end, if the validations say so
+//                    (Improvement.h)
 //   at the end       checkpoint, validation unless just done, ONNX export
 //   a few steps      are traced (--trace), behind the first ones if there are
 //                    more, since those are slower
+//
+// A checkpoint of an epoch's end does not know of the validation behind it:
+// that is made again when the training is resumed there, if its number is
+// followed.
 //
 // A signal, a standard output that nobody reads any more, or a file that cannot
 // be written ends it after the step under way, with a checkpoint and the ONNX
@@ -21,6 +27,7 @@
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
 #define LWCC_RUNTIME_TRAIN_LOOP_TRAINER_H
 
+#include "runtime/train/loop/Improvement.h"
 #include "runtime/train/loop/LearningRate.h"
 #include "runtime/train/loop/Optimizers.h"
 #include "runtime/train/loop/Options.h"
@@ -86,7 +93,9 @@ private:
   void finishStep(const StepResult &result);
   void noteSkipped(const std::vector<SkippedSample> &samples);
   void drain();
+  CheckpointInfo checkpointInfo() const;
   void saveCheckpointNow();
+  bool endsEarly() const;
   void validate();
   void writeTrace();
   [[noreturn]] void stopAtBadLoss(const StepResult &result);
@@ -106,6 +115,7 @@ private:
   Log log;
   Progress progress;
   TrainState state; ///< after the last step that was started
+  std::optional<Improvement> improvement; ///< if it is of interest
   std::string lastCheckpoint;
   int64_t savedStep = -1, validatedStep = -1;
   std::set<std::string> skipped; ///< why images were, each once

@@ -149,6 +149,16 @@ static void writePart(const fs::path &folder, const Part &part,
   writer.finish();
 }
 
+static std::string historyText(const ValidationHistory &history) {
+  return JsonObject()
+      .add("metric", history.metric)
+      .add("step", history.step)
+      .addRaw("best", format("%.17g", history.best))
+      .add("best_epoch", history.bestEpoch)
+      .add("waited", history.waited)
+      .str();
+}
+
 static std::string stateText(const CheckpointInfo &info, int64_t save,
                              const Program &program) {
   JsonObject flags;
@@ -157,27 +167,27 @@ static std::string stateText(const CheckpointInfo &info, int64_t save,
   std::string classes;
   for (const std::string &name : info.classes)
     classes += (classes.empty() ? "" : ", ") + jsonQuote(name);
-  return JsonObject()
-             .add("format", 1)
-             .add("save", save)
-             .add("model", program.model)
-             .add("model_hash", info.modelHash)
-             .add("compiler", program.compiler)
-             .add("optimizer", program.optimizer)
-             .add("step", info.state.step)
-             .add("epoch", info.state.epoch)
-             .add("position", info.state.position)
-             .add("images", info.state.images)
-             .add("batch", program.batch)
-             .addRaw("flags", flags.str())
-             .addRaw("classes", "[" + classes + "]")
-             .str() +
-         "\n";
+  JsonObject state;
+  state.add("format", 1)
+      .add("save", save)
+      .add("model", program.model)
+      .add("model_hash", info.modelHash)
+      .add("compiler", program.compiler)
+      .add("optimizer", program.optimizer)
+      .add("step", info.state.step)
+      .add("epoch", info.state.epoch)
+      .add("position", info.state.position)
+      .add("images", info.state.images)
+      .add("batch", program.batch);
+  if (!info.state.validations.metric.empty())
+    state.addRaw("validations", historyText(info.state.validations));
+  state.addRaw("flags", flags.str()).addRaw("classes", "[" + classes + "]");
+  return state.str() + "\n";
 }
 
 /// Temporary folders start with this; one that lies here belonged to a program
 /// that was killed while it saved.
-static constexpr char temporaryPrefix[] = ".saving-step-";
+static constexpr char temporaryPrefix[] = ".saving-";
 
 static void removeLeftovers(const fs::path &folder) {
   std::error_code error;
@@ -206,12 +216,13 @@ static void moveInto(const fs::path &temporary, const fs::path &target) {
   fs::remove_all(aside);
 }
 
-std::string saveCheckpoint(const std::string &folder, int64_t keep,
-                           const CheckpointInfo &info, const Program &program,
-                           Machine &machine) {
-  std::string step = format("%06lld", static_cast<long long>(info.state.step));
-  fs::path root(folder), target = root / ("step-" + step);
-  fs::path temporary = root / (temporaryPrefix + step);
+/// Writes a checkpoint of this name.
+static std::string writeCheckpoint(const std::string &folder,
+                                   const std::string &name,
+                                   const CheckpointInfo &info,
+                                   const Program &program, Machine &machine) {
+  fs::path root(folder), target = root / name;
+  fs::path temporary = root / (temporaryPrefix + name);
   try {
     fs::create_directories(root);
     removeLeftovers(root);
@@ -248,6 +259,24 @@ std::string saveCheckpoint(const std::string &folder, int64_t keep,
                                  : "\n  the latest checkpoint is intact: " +
                                        earlier.back().path));
   }
+  return target.string();
+}
+
+std::string bestCheckpoint(const std::string &folder) {
+  return (fs::path(folder) / "best").string();
+}
+
+void saveBestCheckpoint(const std::string &folder, const CheckpointInfo &info,
+                        const Program &program, Machine &machine) {
+  writeCheckpoint(folder, "best", info, program, machine);
+}
+
+std::string saveCheckpoint(const std::string &folder, int64_t keep,
+                           const CheckpointInfo &info, const Program &program,
+                           Machine &machine) {
+  const std::string written = writeCheckpoint(
+      folder, format("step-%06lld", static_cast<long long>(info.state.step)),
+      info, program, machine);
   auto checkpoints = listCheckpoints(folder);
   std::erase_if(checkpoints, [](const SavedCheckpoint &checkpoint) {
     return !checkpoint.damage.empty();
@@ -259,7 +288,7 @@ std::string saveCheckpoint(const std::string &folder, int64_t keep,
     fs::remove(fs::path(checkpoints[i].path) / "state.json", ignored);
     fs::remove_all(checkpoints[i].path, ignored);
   }
-  return target.string();
+  return written;
 }
 
 } // namespace lwcc::rt::train

@@ -8,6 +8,9 @@
 //                      optimizer, names of the classes, and how many saves
 //                      there were in DIR
 //
+// DIR/best is another, of the epoch whose validation was the best. It is
+// replaced when a better one comes, is nobody's latest, and is not removed.
+//
 // Tensors are the global logical ones by their ONNX names, so that a program
 // with any other plan can continue. It is written under a temporary name,
 // synced and renamed: a folder of this name is always whole.
@@ -29,12 +32,23 @@
 
 namespace lwcc::rt::train {
 
+/// What the validations at the ends of epochs have shown of one of their
+/// numbers (loop/Improvement.h).
+struct ValidationHistory {
+  std::string metric;    ///< its name in the log; "": none was followed
+  int64_t step = 0;      ///< of the last one that was counted
+  double best = 0;       ///< where there is a best epoch
+  int64_t bestEpoch = 0; ///< from 1; 0: none yet
+  int64_t waited = 0;    ///< validations that were not better since then
+};
+
 /// Where a training stands.
 struct TrainState {
   int64_t step = 0;     ///< steps done
   int64_t epoch = 0;    ///< epochs done
   int64_t position = 0; ///< images taken from the epoch under way
   int64_t images = 0;   ///< in the training data
+  ValidationHistory validations = {};
 };
 
 struct CheckpointInfo {
@@ -101,6 +115,13 @@ void checkCheckpoint(const std::string &checkpoint, const Program &program,
 void loadCheckpoint(const std::string &checkpoint, const Program &program,
                     Machine &machine,
                     CheckpointPart wanted = CheckpointPart::all);
+
+/// DIR/best, whether it is there or not.
+std::string bestCheckpoint(const std::string &folder);
+
+/// Writes DIR/best. Throws Error; then what was there is untouched.
+void saveBestCheckpoint(const std::string &folder, const CheckpointInfo &info,
+                        const Program &program, Machine &machine);
 
 /// Writes DIR/step-N and removes all but the `keep` latest (0: none; damaged
 /// ones are left to a person). If it throws, earlier checkpoints are untouched.

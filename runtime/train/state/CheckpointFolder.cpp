@@ -146,24 +146,50 @@ void FolderLock::take(const std::string &folder) {
   descriptor = file;
 }
 
+static void requireMember(bool holds, const std::string &path,
+                          const char *what) {
+  if (!holds)
+    throw Error(path + ": damaged: no " + what);
+}
+
+static int64_t countOf(const Json &json, const char *name,
+                       const std::string &path) {
+  const Json *member = json.find(name);
+  int64_t value = 0;
+  requireMember(member && member->get(value) && value >= 0, path, name);
+  if (value > maxCount)
+    throw Error(path + ": damaged: " + name + " is out of range");
+  return value;
+}
+
+static ValidationHistory readHistory(const Json &json,
+                                     const std::string &path) {
+  ValidationHistory history;
+  const Json *metric = json.find("metric"), *best = json.find("best");
+  requireMember(metric && metric->kind == Json::string, path, "metric");
+  history.metric = metric->text;
+  history.step = countOf(json, "step", path);
+  requireMember(best && best->get(history.best), path, "best");
+  history.bestEpoch = countOf(json, "best_epoch", path);
+  history.waited = countOf(json, "waited", path);
+  return history;
+}
+
 CheckpointInfo readCheckpointInfo(const std::string &checkpoint) {
   std::string path = statePath(checkpoint);
   Json json = readState(path);
   auto require = [&](bool holds, const char *what) {
-    if (!holds)
-      throw Error(path + ": damaged: no " + what);
+    requireMember(holds, path, what);
   };
   CheckpointInfo info;
-  auto number = [&](const char *name, int64_t &value) {
-    const Json *member = json.find(name);
-    require(member && member->get(value) && value >= 0, name);
-    if (value > maxCount)
-      throw Error(path + ": damaged: " + name + " is out of range");
-  };
-  number("step", info.state.step);
-  number("epoch", info.state.epoch);
-  number("position", info.state.position);
-  number("images", info.state.images);
+  info.state.step = countOf(json, "step", path);
+  info.state.epoch = countOf(json, "epoch", path);
+  info.state.position = countOf(json, "position", path);
+  info.state.images = countOf(json, "images", path);
+  if (const Json *history = json.find("validations")) { // earlier have none
+    require(history->kind == Json::object, "validations");
+    info.state.validations = readHistory(*history, path);
+  }
   const Json *hash = json.find("model_hash");
   require(hash && hash->kind == Json::string, "model_hash");
   info.modelHash = hash->text;

@@ -1,0 +1,53 @@
+//===- Agreement.cpp - Flags that need or exclude each other --------------===//
+
+#include "runtime/train/cli/Agreement.h"
+
+#include "runtime/train/cli/Setup.h"
+
+namespace lwcc::rt::train {
+
+/// Of the flags that look at validations.
+static void checkValidation(const Flags &flags, const Program &program,
+                            Mistakes &mistakes) {
+  const Options &options = flags.options;
+  const bool splits = options.valSplit > 0;
+  if (splits && !options.valData.empty())
+    mistakes.add(flags.given.count("val-split")
+                     ? "--val-split and --val-data: a training validates on a "
+                       "part of its data or on other data; give one of them"
+                     : "--val-data: the checkpoint's training holds a part of "
+                       "its data back; add --val-split=0 to train on it, too");
+  // Nothing is followed where nothing is trained.
+  if (options.epochs == 0)
+    return;
+  const bool validates = splits || !options.valData.empty();
+  const std::string needs =
+      " needs validations: --val-data=DIR, or --val-split=0.1 for a part of "
+      "the data";
+  if (flags.given.count("best") && !validates)
+    mistakes.add("--best" + needs);
+  if (options.patience > 0 && !validates)
+    mistakes.add("--patience" + needs);
+  if (flags.given.count("best") && options.checkpointDir.empty() &&
+      options.patience <= 0)
+    mistakes.add("--best needs --checkpoint-dir=DIR, where the checkpoint of "
+                 "the best epoch is kept");
+  if (options.best == "val_top5" && program.classes <= 5)
+    mistakes.add("--best=val_top5: the model has " +
+                 std::to_string(program.classes) +
+                 " classes, so that all images count as correct");
+}
+
+void checkAgreement(const Flags &flags, const Program &program) {
+  const Options &options = flags.options;
+  Mistakes mistakes;
+  if (!options.initFrom.empty() && !options.resume.empty())
+    mistakes.add("--init-from is where a training begins, --resume continues "
+                 "one with all of its weights; give one of them");
+  if (options.checkpointDir.empty() && options.checkpointEvery > 0)
+    mistakes.add("--checkpoint-every needs --checkpoint-dir");
+  checkValidation(flags, program, mistakes);
+  mistakes.raise();
+}
+
+} // namespace lwcc::rt::train
