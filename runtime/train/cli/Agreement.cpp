@@ -6,6 +6,23 @@
 
 namespace lwcc::rt::train {
 
+/// Of the learning rate's flags.
+static void checkSchedule(const Options &options, Mistakes &mistakes) {
+  const bool warmsUp = options.warmupEpochs > 0 || options.warmupSteps > 0;
+  if (options.warmupEpochs > 0 && options.warmupSteps > 0)
+    mistakes.add("--warmup-epochs and --warmup-steps: a warm-up rises with "
+                 "each epoch or with each step; give one of them");
+  if (options.sched == "onecycle" && warmsUp)
+    mistakes.add("--sched=onecycle has a warm-up of its own, of --pct-start; "
+                 "leave --warmup-epochs and --warmup-steps at 0");
+  if (options.sched == "multistep" && options.decayMilestones.empty())
+    mistakes.add("--sched=multistep needs --decay-milestones, such as "
+                 "--decay-milestones=30,60,80");
+  if (options.sched == "plateau" && options.decayRate >= 1)
+    mistakes.add("--sched=plateau: the learning rate falls only with a "
+                 "--decay-rate below 1");
+}
+
 /// Of the flags that look at validations.
 static void checkValidation(const Flags &flags, const Program &program,
                             Mistakes &mistakes) {
@@ -28,8 +45,10 @@ static void checkValidation(const Flags &flags, const Program &program,
     mistakes.add("--best" + needs);
   if (options.patience > 0 && !validates)
     mistakes.add("--patience" + needs);
+  if (options.sched == "plateau" && !validates)
+    mistakes.add("--sched=plateau" + needs);
   if (flags.given.count("best") && options.checkpointDir.empty() &&
-      options.patience <= 0)
+      options.patience <= 0 && options.sched != "plateau")
     mistakes.add("--best needs --checkpoint-dir=DIR, where the checkpoint of "
                  "the best epoch is kept");
   if (options.best == "val_top5" && program.classes <= 5)
@@ -46,6 +65,7 @@ void checkAgreement(const Flags &flags, const Program &program) {
                  "one with all of its weights; give one of them");
   if (options.checkpointDir.empty() && options.checkpointEvery > 0)
     mistakes.add("--checkpoint-every needs --checkpoint-dir");
+  checkSchedule(options, mistakes);
   checkValidation(flags, program, mistakes);
   mistakes.raise();
 }

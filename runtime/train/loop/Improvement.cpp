@@ -23,8 +23,11 @@ static double valueOf(const Evaluation &evaluation, const std::string &metric) {
 
 Improvement::Improvement(const Options &options, TrainState &state)
     : options(options), state(state), history(state.validations) {
-  if (history.metric != followedMetric(options))
+  if (history.metric != followedMetric(options)) {
+    const int64_t falls = history.falls; // the learning rate stays what it is
     history = {};
+    history.falls = falls;
+  }
   history.metric = followedMetric(options);
 }
 
@@ -42,7 +45,25 @@ bool Improvement::add(const Evaluation &evaluation) {
   } else {
     ++history.waited;
   }
+  if (options.sched == "plateau")
+    addToPlateau(value, isLoss);
   return isBetter;
+}
+
+void Improvement::addToPlateau(double value, bool lowerIsBetter) {
+  constexpr double threshold = 1e-4;
+  const double factor = lowerIsBetter ? 1 - threshold : 1 + threshold;
+  const bool isBetter = !history.level
+                            ? std::isfinite(value)
+                            : (lowerIsBetter ? value < *history.level * factor
+                                             : value > *history.level * factor);
+  if (isBetter) {
+    history.level = value;
+    history.levelWaited = 0;
+  } else if (++history.levelWaited > options.plateauPatience) {
+    ++history.falls;
+    history.levelWaited = 0;
+  }
 }
 
 bool Improvement::isExhausted() const {

@@ -6,6 +6,9 @@
 // what is no number. With a patience of N a training ends at the N-th
 // validation in a row that is not better, as Keras and Lightning count it.
 //
+// A learning rate on a plateau falls as PyTorch's ReduceLROnPlateau lets it,
+// with its threshold: relative, 1e-4, without a cooldown.
+//
 // What it knows stands in the training's state, so that a checkpoint has it.
 // Decides neither when to validate nor what is saved (Trainer.h).
 //
@@ -43,6 +46,8 @@ public:
   std::string exhaustedText() const;
 
 private:
+  void addToPlateau(double value, bool lowerIsBetter);
+
   const Options &options;
   const TrainState &state;
   ValidationHistory &history;

@@ -7,7 +7,8 @@
 //   step queue     the steps that were started and not yet read (StepQueue.h)
 //   optimizer      its hyper-parameters, and what a step gets of them
 //                  (Optimizers.h)
-//   learning rate  of an epoch, from the options (LearningRate.h)
+//   learning rate  of a step, from the options (LearningRate.h)
+//   length         which step is the last one (TrainingLength.h)
 //   improvement    whether validations still get better (Improvement.h)
 //   evaluation     loss and accuracy of data that is not learned (Evaluate.h)
 //   inference      a data set through a model that is not trained (Inference.h)
@@ -50,10 +51,16 @@ struct Options {
   double lr = 0.01;
   std::string sched = "constant";
   int64_t warmupEpochs = 0;
+  int64_t warmupSteps = 0;
   double warmupLr = 1e-5;
   double minLr = 0;
   int64_t decayEpochs = 90;
   double decayRate = 0.1;
+  std::vector<double> decayMilestones;
+  double pctStart = 0.3;
+  double divFactor = 25;
+  double finalDivFactor = 1e4;
+  int64_t plateauPatience = 10;
   double momentum = 0.9;
   bool nesterov = false;
   std::vector<double> betas;

@@ -2,7 +2,6 @@
 
 #include "runtime/train/loop/Trainer.h"
 
-#include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Evaluate.h"
@@ -12,67 +11,13 @@
 #include "runtime/train/state/OnnxExport.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
 #include <cmath>
-#include <limits>
 #include <system_error>
 
 #include <unistd.h>
 
 namespace lwcc::rt::train {
-
-TrainingLength::TrainingLength(const Options &options, const TrainState &start,
-                               int64_t images, int64_t batch)
-    : perEpoch(images / batch) {
-  assert(perEpoch > 0 && "fewer images than a batch");
-  epochs = options.epochs;
-  if (epochs < 0)
-    epochs =
-        options.steps < 0
-            ? 1
-            : std::max<int64_t>(1, (options.steps + perEpoch - 1) / perEpoch);
-  // Another batch size or other data than the checkpoint's: the epoch goes on
-  // at the nearest batch before.
-  firstEpoch = start.epoch;
-  firstBatch = start.position / batch;
-  if (firstBatch >= perEpoch) {
-    firstBatch = 0;
-    ++firstEpoch;
-  }
-  auto all = checkedProduct(epochs, perEpoch);
-  auto before = checkedProduct(firstEpoch, perEpoch);
-  if (before)
-    before = checkedSum(*before, firstBatch);
-  int64_t remaining = -1;
-  if (all && before)
-    remaining = std::max<int64_t>(0, *all - *before);
-  if (remaining >= 0 && options.steps >= 0)
-    remaining = std::clamp<int64_t>(options.steps - start.step, 0, remaining);
-  steps = start.step + remaining;
-  constexpr int64_t most = std::numeric_limits<uint32_t>::max();
-  if (remaining < 0 || steps > most)
-    throw Error(format("%s epochs of %s are more than the %s steps that can be "
-                       "counted; fewer --epochs, or --steps, end before",
-                       countText(epochs).c_str(),
-                       plural(perEpoch, "step").c_str(),
-                       countText(most).c_str()));
-}
-
-static LearningRate learningRateOf(const Options &options, int64_t epochs) {
-  LearningRate rate;
-  rate.kind = options.sched == "step"     ? LearningRate::step
-              : options.sched == "cosine" ? LearningRate::cosine
-                                          : LearningRate::constant;
-  rate.lr = options.lr;
-  rate.minLr = options.minLr;
-  rate.warmupLr = options.warmupLr;
-  rate.warmupEpochs = options.warmupEpochs;
-  rate.decayEpochs = options.decayEpochs;
-  rate.decayRate = options.decayRate;
-  rate.epochs = epochs;
-  return rate;
-}
 
 static bool isAtEpochEnd(const TrainState &state) {
   return state.epoch > 0 && state.position == 0;
@@ -91,7 +36,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
       options(task.options),
       length(options, task.start, task.data.source->size(), program.batch),
       optimizer(optimizerOf(program.optimizer)),
-      learningRate(learningRateOf(options, length.epochs)),
+      learningRate(learningRateOf(options, length.epochs, length.curve)),
       queue(machine, program),
       trace(machine, program, options.trace,
             std::min(task.start.step + traceWarmup + 1, length.steps),
@@ -125,7 +70,8 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
   }
 
   if (task.validation && options.epochs != 0 &&
-      (!options.best.empty() || options.patience > 0))
+      (!options.best.empty() || options.patience > 0 ||
+       options.sched == "plateau"))
     improvement.emplace(options, state);
 
   bool resumed = !task.checkpoint.empty();
@@ -262,7 +208,9 @@ void Trainer::trainEpochs() {
   while (state.step < length.steps && !stopping() && !endsEarly()) {
     Batch &batch = loader->next();
     queue.launch(trainStep, batch,
-                 scalarsOf(optimizer, options, learningRate.at(batch.epoch),
+                 scalarsOf(optimizer, options,
+                           learningRate.at({batch.epoch, state.step,
+                                            state.validations.falls}),
                            state.step + 1),
                  false, trace.covers(state.step + 1));
     ++state.step;
@@ -386,10 +334,16 @@ void Trainer::validate() {
   noteSkipped(result.skipped);
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
+  const int64_t fallsBefore = state.validations.falls;
   const bool isBest = improvement && isAtEpochEnd(state) &&
                       !improvement->isCounted() && improvement->add(result);
   progress.line("validation: " + result.text(program) +
                 (isBest ? "; the best so far" : ""));
+  if (state.validations.falls > fallsBefore)
+    progress.line(format(
+        "learning rate %g from here on: no progress in %s",
+        learningRate.at({state.epoch, state.step, state.validations.falls}),
+        plural(options.plateauPatience + 1, "epoch").c_str()));
   if (isBest && !options.best.empty() && !options.checkpointDir.empty())
     attempt([&] {
       saveBestCheckpoint(options.checkpointDir, checkpointInfo(), program,

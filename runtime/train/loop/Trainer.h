@@ -33,6 +33,7 @@
 #include "runtime/train/loop/Options.h"
 #include "runtime/train/loop/Signals.h"
 #include "runtime/train/loop/StepQueue.h"
+#include "runtime/train/loop/TrainingLength.h"
 #include "runtime/train/report/Log.h"
 #include "runtime/train/report/Progress.h"
 #include "runtime/train/report/Trace.h"
@@ -60,18 +61,6 @@ struct TrainingTask {
   const InitialWeights *weights; ///< to start from; may be null
   /// What its checkpoints remember of the command line, as name and text.
   std::vector<std::pair<std::string, std::string>> flags;
-};
-
-/// How long a training is, from its flags and its data.
-struct TrainingLength {
-  int64_t perEpoch = 0; ///< steps
-  int64_t epochs = 0;
-  int64_t firstBatch = 0; ///< of the epoch in which it starts
-  int64_t firstEpoch = 0;
-  int64_t steps = 0; ///< done when it ends, those before the start included
-
-  TrainingLength(const Options &options, const TrainState &start,
-                 int64_t images, int64_t batch);
 };
 
 class Trainer {

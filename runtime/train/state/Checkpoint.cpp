@@ -150,12 +150,16 @@ static void writePart(const fs::path &folder, const Part &part,
 }
 
 static std::string historyText(const ValidationHistory &history) {
+  auto exact = [](double value) { return format("%.17g", value); };
   return JsonObject()
       .add("metric", history.metric)
       .add("step", history.step)
-      .addRaw("best", format("%.17g", history.best))
+      .addRaw("best", exact(history.best))
       .add("best_epoch", history.bestEpoch)
       .add("waited", history.waited)
+      .addRaw("level", history.level ? exact(*history.level) : "null")
+      .add("level_waited", history.levelWaited)
+      .add("falls", history.falls)
       .str();
 }
 

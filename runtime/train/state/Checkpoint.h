@@ -26,6 +26,7 @@
 #include "runtime/core/Program.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,11 @@ struct ValidationHistory {
   double best = 0;       ///< where there is a best epoch
   int64_t bestEpoch = 0; ///< from 1; 0: none yet
   int64_t waited = 0;    ///< validations that were not better since then
+  /// A plateau's learning rate: what a validation has to be better than, if
+  /// there was one, how many in a row were not, and how often it fell.
+  std::optional<double> level = {};
+  int64_t levelWaited = 0;
+  int64_t falls = 0;
 };
 
 /// Where a training stands.

@@ -172,6 +172,14 @@ static ValidationHistory readHistory(const Json &json,
   requireMember(best && best->get(history.best), path, "best");
   history.bestEpoch = countOf(json, "best_epoch", path);
   history.waited = countOf(json, "waited", path);
+  const Json *level = json.find("level");
+  requireMember(level && (level->kind == Json::null ||
+                          level->get(history.level.emplace())),
+                path, "level");
+  if (level->kind == Json::null)
+    history.level.reset();
+  history.levelWaited = countOf(json, "level_waited", path);
+  history.falls = countOf(json, "falls", path);
   return history;
 }
 

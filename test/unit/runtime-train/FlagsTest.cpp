@@ -51,7 +51,7 @@ TEST(Flags, ListsAllMistakes) {
   EXPECT_THAT(error, HasSubstr("--lr=fast: expected a number of at least 0"));
   EXPECT_THAT(error, HasSubstr("unexpected argument 'train'"));
   EXPECT_THAT(error, HasSubstr("--sched=cos: expected one of constant, step, "
-                               "cosine"));
+                               "multistep, cosine, onecycle, plateau"));
   EXPECT_THAT(error, HasSubstr("--workers=-1: expected a whole number from 0"));
   EXPECT_THAT(error, HasSubstr("--epochs needs a value"));
   EXPECT_THAT(error, HasSubstr("unknown flag --bogus"));

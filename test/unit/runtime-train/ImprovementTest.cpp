@@ -90,6 +90,20 @@ TEST(Improvement, PatienceCountsValidationsInARow) {
   EXPECT_FALSE(Improvement(followed.options, followed.state).isExhausted());
 }
 
+TEST(Improvement, PlateausHaveAThreshold) {
+  Followed followed("", -1);
+  followed.options.sched = "plateau";
+  followed.options.plateauPatience = 1;
+  std::vector<int64_t> falls;
+  Improvement improvement(followed.options, followed.state);
+  for (double value : {1.0, 0.99995, 0.99994, 0.9998, 0.9998, 2.0, 2.0, 2.0}) {
+    ++followed.state.epoch;
+    improvement.add(loss(value));
+    falls.push_back(followed.state.validations.falls);
+  }
+  EXPECT_THAT(falls, ElementsAre(0, 0, 1, 1, 1, 2, 2, 3));
+}
+
 namespace {
 class BestTest : public testing::Test {
 protected:
@@ -234,6 +248,17 @@ TEST_F(BestTest, Refusals) {
               HasSubstr("--best needs --checkpoint-dir=DIR, where"));
   EXPECT_THAT(errorFor({"--best=val_top5", wrong, dir()}),
               HasSubstr("--best=val_top5: the model has 4 classes"));
+  EXPECT_THAT(errorFor({"--sched=plateau", "--decay-rate=1"}),
+              HasSubstr("--sched=plateau: the learning rate falls only with a "
+                        "--decay-rate below 1\n"
+                        "--sched=plateau needs validations"));
+  EXPECT_THAT(
+      errorFor({"--sched=multistep", "--warmup-epochs=1", "--warmup-steps=1"}),
+      HasSubstr("error: --warmup-epochs and --warmup-steps: a warm-up "
+                "rises with each epoch or with each step; give one of "
+                "them\n--sched=multistep needs --decay-milestones"));
+  EXPECT_THAT(errorFor({"--sched=onecycle", "--warmup-steps=1"}),
+              HasSubstr("--sched=onecycle has a warm-up of its own"));
   EXPECT_THAT(errorFor({"--best=loss"}),
               HasSubstr("expected one of val_loss, val_top1, val_top5"));
   EXPECT_FALSE(std::filesystem::exists(folder / "ckpt"));
@@ -246,7 +271,8 @@ TEST_F(BestTest, ADamagedHistoryIsNamed) {
   ASSERT_EQ(train({"--epochs=2", dir(), wrong, "--best=val_loss"}).code, 0);
   std::string path = folder / "ckpt/step-000020/state.json";
   std::string text = readFile(path);
-  for (const char *key : {"\"metric\": ", "\"best\": ", "\"best_epoch\": "}) {
+  for (const char *key : {"\"metric\": ", "\"best\": ", "\"best_epoch\": ",
+                          "\"level\": ", "\"falls\": "}) {
     size_t at = text.find(key) + std::string(key).size();
     std::string bad = text;
     writeFile(path, bad.replace(at, text.find_first_of(",}", at) - at, "[]"));

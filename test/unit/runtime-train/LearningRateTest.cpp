@@ -1,6 +1,7 @@
-//===- LearningRateTest.cpp - Learning rates by epoch ---------------------===//
+//===- LearningRateTest.cpp - Learning rates by epoch and step ------------===//
 //
-// Expected values are those of timm's schedulers, computed by hand.
+// Expected values are computed by hand; test/runtime-train/schedules.test
+// compares whole trainings with PyTorch's schedulers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,8 @@ using namespace lwcc::rt::train;
 TEST(LearningRate, Constant) {
   LearningRate rate;
   rate.lr = 0.3;
-  EXPECT_DOUBLE_EQ(rate.at(0), 0.3);
-  EXPECT_DOUBLE_EQ(rate.at(1000), 0.3);
+  EXPECT_DOUBLE_EQ(rate.at({0}), 0.3);
+  EXPECT_DOUBLE_EQ(rate.at({1000}), 0.3);
 }
 
 TEST(LearningRate, Step) {
@@ -24,10 +25,10 @@ TEST(LearningRate, Step) {
   rate.lr = 1;
   rate.decayEpochs = 30;
   rate.decayRate = 0.1;
-  EXPECT_DOUBLE_EQ(rate.at(29), 1);
-  EXPECT_DOUBLE_EQ(rate.at(30), 0.1);
-  EXPECT_DOUBLE_EQ(rate.at(89), 0.1 * 0.1);
-  EXPECT_NEAR(rate.at(90), 0.001, 1e-15);
+  EXPECT_DOUBLE_EQ(rate.at({29}), 1);
+  EXPECT_DOUBLE_EQ(rate.at({30}), 0.1);
+  EXPECT_DOUBLE_EQ(rate.at({89}), 0.1 * 0.1);
+  EXPECT_NEAR(rate.at({90}), 0.001, 1e-15);
 }
 
 TEST(LearningRate, Cosine) {
@@ -36,11 +37,11 @@ TEST(LearningRate, Cosine) {
   rate.lr = 1;
   rate.minLr = 0.2;
   rate.epochs = 4;
-  EXPECT_DOUBLE_EQ(rate.at(0), 1);
-  EXPECT_DOUBLE_EQ(rate.at(1), 0.2 + 0.4 * (1 + 0.70710678118654752440));
-  EXPECT_DOUBLE_EQ(rate.at(2), 0.6);
-  EXPECT_DOUBLE_EQ(rate.at(4), 0.2);
-  EXPECT_DOUBLE_EQ(rate.at(9), 0.2);
+  EXPECT_DOUBLE_EQ(rate.at({0}), 1);
+  EXPECT_DOUBLE_EQ(rate.at({1}), 0.2 + 0.4 * (1 + 0.70710678118654752440));
+  EXPECT_DOUBLE_EQ(rate.at({2}), 0.6);
+  EXPECT_DOUBLE_EQ(rate.at({4}), 0.2);
+  EXPECT_DOUBLE_EQ(rate.at({9}), 0.2);
 }
 
 TEST(LearningRate, WarmupReplacesTheStart) {
@@ -50,9 +51,62 @@ TEST(LearningRate, WarmupReplacesTheStart) {
   rate.epochs = 4;
   rate.warmupEpochs = 2;
   rate.warmupLr = 0.5;
-  EXPECT_DOUBLE_EQ(rate.at(0), 0.5);
-  EXPECT_DOUBLE_EQ(rate.at(1), 0.75);
-  EXPECT_DOUBLE_EQ(rate.at(2), 0.5); // where the curve is without warm-up
+  EXPECT_DOUBLE_EQ(rate.at({0}), 0.5);
+  EXPECT_DOUBLE_EQ(rate.at({1}), 0.75);
+  EXPECT_DOUBLE_EQ(rate.at({2}), 0.5); // where the curve is without warm-up
+}
+
+TEST(LearningRate, WarmupByStep) {
+  LearningRate rate;
+  rate.lr = 1;
+  rate.warmupSteps = 4;
+  rate.warmupLr = 0.2;
+  EXPECT_DOUBLE_EQ(rate.at({0, 0}), 0.2);
+  EXPECT_DOUBLE_EQ(rate.at({0, 3}), 0.8);
+  EXPECT_DOUBLE_EQ(rate.at({1, 4}), 1);
+}
+
+TEST(LearningRate, Milestones) {
+  LearningRate rate;
+  rate.kind = LearningRate::multistep;
+  rate.lr = 1;
+  rate.decayRate = 0.5;
+  rate.milestones = {6, 2, 2};
+  EXPECT_DOUBLE_EQ(rate.at({1}), 1);
+  EXPECT_DOUBLE_EQ(rate.at({2}), 0.25);
+  EXPECT_DOUBLE_EQ(rate.at({6}), 0.125);
+}
+
+TEST(LearningRate, OneCycle) {
+  LearningRate rate;
+  rate.kind = LearningRate::onecycle;
+  rate.lr = 1;
+  rate.steps = 20;
+  EXPECT_NEAR(rate.at({0, 0}), 0.04, 1e-15);
+  EXPECT_DOUBLE_EQ(rate.at({0, 5}), 1); // 0.3 * 20 - 1
+  EXPECT_NEAR(rate.at({0, 19}), 4e-6, 1e-15);
+  EXPECT_DOUBLE_EQ(rate.at({0, 19}), rate.at({0, 30}));
+  // So few steps that it begins at the top, or ends there.
+  for (int64_t steps : {1, 2, 3}) {
+    rate.steps = steps;
+    for (int64_t step = 0; step < steps; ++step) {
+      EXPECT_GT(rate.at({0, step}), 0);
+      EXPECT_LE(rate.at({0, step}), 1);
+    }
+  }
+  rate.pctStart = 1;
+  EXPECT_DOUBLE_EQ(rate.at({0, 2}), 1);
+}
+
+TEST(LearningRate, PlateausFallToTheLeast) {
+  LearningRate rate;
+  rate.kind = LearningRate::plateau;
+  rate.lr = 1;
+  rate.minLr = 0.02;
+  EXPECT_DOUBLE_EQ(rate.at({9, 90, 0}), 1);
+  EXPECT_DOUBLE_EQ(rate.at({9, 90, 1}), 0.1);
+  EXPECT_DOUBLE_EQ(rate.at({9, 90, 2}), 0.02);
+  EXPECT_DOUBLE_EQ(rate.at({9, 90, 4294967295}), 0.02);
 }
 
 TEST(TrainingLength, FromEpochsAndSteps) {
@@ -73,4 +127,7 @@ TEST(TrainingLength, FromEpochsAndSteps) {
   EXPECT_EQ(length(4, -1, {5, 1, 20, 35}).firstBatch, 2);
   EXPECT_EQ(length(4, 3, {5, 1, 20, 35}).steps, 5);
   EXPECT_EQ(length(4, -1, {3, 0, 30, 35}).firstEpoch, 1);
+  EXPECT_EQ(length(4, -1).curve, 12);
+  EXPECT_EQ(length(4, 5).curve, 12); // the same where it is stopped before
+  EXPECT_EQ(length(-1, 7).curve, 7);
 }
