@@ -61,13 +61,15 @@ static const StringRef ofTheTrainer[] = {"data",
                                          "resume",
                                          "export-onnx",
                                          "log",
+                                         "log-csv",
                                          "log-interval",
                                          "threads",
                                          "deterministic",
                                          "benchmark",
                                          "trace",
                                          "info",
-                                         "scores"};
+                                         "scores",
+                                         "metrics"};
 
 /// What other programs call what the trainer does, or has not.
 static const StringRef ofTraining[] = {"learning-rate"};

@@ -12,8 +12,10 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Inference.h"
 #include "runtime/train/loop/Signals.h"
+#include "runtime/train/report/ClassTable.h"
 #include "runtime/train/report/Info.h"
 #include "runtime/train/report/Log.h"
+#include "runtime/train/report/PredictionTable.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -37,6 +39,18 @@ static void remarkOnNumbers(const Program &program, const DataSource &source,
                plural(program.classes, "class").c_str());
 }
 
+/// Of the classes, by the training's numbers; none where nobody knows them.
+static std::vector<std::string> namesOf(const Program &program,
+                                        const DataSource &source,
+                                        const std::vector<std::string> &known) {
+  if (!known.empty())
+    return known;
+  std::vector<std::string> names = source.classNames();
+  return static_cast<int64_t>(names.size()) == program.classes
+             ? names
+             : std::vector<std::string>();
+}
+
 int runEvaluate(const Program &program, Flags &flags) {
   const Options &options = flags.options;
   TrainedWeights weights;
@@ -45,6 +59,12 @@ int runEvaluate(const Program &program, Flags &flags) {
   mistakes.attempt([&] { weights = findTrainedWeights(program, flags); });
   if (!options.log.empty())
     mistakes.attempt([&] { checkWritable(options.log); });
+  if (!options.metrics.empty())
+    mistakes.attempt([&] {
+      checkWritable(options.metrics);
+      if (program.scores.dims.empty())
+        throw Error("--metrics: this program was compiled without scores");
+    });
   mistakes.attempt([&] {
     opened.emplace(openChecked(options.data, DataRole::validation, program,
                                options, weights.classes));
@@ -53,32 +73,60 @@ int runEvaluate(const Program &program, Flags &flags) {
   const DataSet &data = *opened;
   remarkOnNumbers(program, *data.source, weights);
   std::unique_ptr<Machine> machine = createMachine(program, options);
-  std::printf("%s\n  device      %s\n  data        %s\n  weights     %s\n",
-              describeHeader(program).c_str(), machine->describe().c_str(),
-              data.describe().c_str(), weights.text.c_str());
-  std::fflush(stdout);
+  // What is written through, a pipe perhaps, is not for lines to people.
+  std::FILE *out =
+      !options.metrics.empty() && isSpecial(options.metrics) ? stderr : stdout;
+  std::fprintf(out,
+               "%s\n  device      %s\n  data        %s\n  weights     %s\n",
+               describeHeader(program).c_str(), machine->describe().c_str(),
+               data.describe().c_str(), weights.text.c_str());
+  std::fflush(out);
 
+  std::optional<ClassTable> classes;
+  if (!options.metrics.empty())
+    classes.emplace(program.classes,
+                    namesOf(program, *data.source, weights.classes));
   StopSignals signals;
   Inference inference(*machine, {program, options, data, weights.checkpoint},
-                      /*scores=*/false);
-  Evaluation result = inference.run([&] { return signals.received() != 0; });
+                      /*scores=*/classes.has_value());
+  Inference::Sink count;
+  if (classes)
+    count = [&](int64_t image, std::span<const float> scores) {
+      if (!scores.empty())
+        classes->add(data.source->label(image), predictionOf(scores).top);
+    };
+  Evaluation result =
+      inference.run([&] { return signals.received() != 0; }, count);
   if (int signal = signals.received()) {
     std::fprintf(stderr, "stopped by %s: not all of the data was seen\n",
                  signalText(signal).c_str());
     return 128 + signal;
   }
   for (const SkippedSample &sample : result.skipped)
-    std::printf("skipped %s\n", sample.reason.c_str());
+    std::fprintf(out, "skipped %s\n", sample.reason.c_str());
   if (result.images == 0)
     throw Error(options.data + ": not one image can be read");
-  Log(options.log, /*append=*/false)
-      .write(JsonObject()
-                 .add("val_loss", result.loss)
-                 .add("val_top1", result.top1Fraction())
-                 .add("val_top5", result.top5Fraction())
-                 .add("val_images", result.images));
-  std::printf("evaluation: %s\n", result.text(program).c_str());
-  if (std::fflush(stdout) != 0)
+  JsonObject record;
+  record.add("val_loss", result.loss)
+      .add("val_top1", result.top1Fraction())
+      .add("val_top5", result.top5Fraction())
+      .add("val_images", result.images);
+  if (classes) {
+    writeAtomically(options.metrics,
+                    [&](FileWriter &file) { file.write(classes->text()); });
+    const ClassScore macro = classes->macro();
+    record.add("macro_precision", macro.precision)
+        .add("macro_recall", macro.recall)
+        .add("macro_f1", macro.f1);
+    std::fprintf(out,
+                 "classes:    precision %.2f %%  recall %.2f %%  F1 %.2f %%  "
+                 "(means over the classes; %s)\n",
+                 100 * macro.precision, 100 * macro.recall, 100 * macro.f1,
+                 options.metrics.c_str());
+  }
+  Log(options.log, /*append=*/false).write(record);
+  std::fprintf(out, "evaluation: %s\n", result.text(program).c_str());
+  if (std::fflush(out) != 0)
     throw Error("cannot write to standard output: " +
                 std::generic_category().message(errno));
   return 0;

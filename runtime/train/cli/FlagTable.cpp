@@ -174,6 +174,9 @@ const std::vector<FlagSection> &flagTable() {
            {"log", "FILE", &O::log,
             "write a line of JSON for each step (step and epoch count from 1) "
             "and each evaluation"},
+           {"log-csv", "FILE", &O::logCsv,
+            "write a line of CSV for each epoch: its number, learning rate, "
+            "and loss and accuracy of training and validation"},
            {"log-interval", "N", &O::logInterval,
             "steps between lines of progress where there is no terminal; after "
             "10 seconds without one a line appears as well",
@@ -206,6 +209,12 @@ const std::vector<FlagSection> &flagTable() {
             "FILE)"},
            {"scores", nullptr, &O::scores,
             "write the scores of all classes as well"},
+       }},
+      {ofEvaluation,
+       {
+           {"metrics", "FILE", &O::metrics,
+            "write precision, recall and F1 of each class and the confusion "
+            "matrix, as CSV"},
        }},
       {"Instead of training",
        {
@@ -245,6 +254,7 @@ const std::vector<Command> &commandTable() {
            {"workers"},
            {"resume", weightsHelp, nullptr, "PATH"},
            {"log", "write a line of JSON with the result"},
+           {"metrics"},
            {"threads"},
            {"deterministic"},
            {"help"},

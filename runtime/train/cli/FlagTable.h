@@ -37,12 +37,18 @@ struct Flag {
 /// The title of the hyper-parameters, of which each optimizer has some.
 inline constexpr char ofOptimizers[] = "Optimizer";
 
-/// The title of the flags that a training has not.
+/// The titles of the flags that a training has not.
 inline constexpr char ofPrediction[] = "Prediction";
+inline constexpr char ofEvaluation[] = "Evaluation";
 
 struct FlagSection {
   const char *title;
   std::vector<Flag> flags;
+
+  /// Whether the flags are of commands only.
+  bool isOfCommands() const {
+    return title == ofPrediction || title == ofEvaluation;
+  }
 };
 
 /// In the order of --help.

@@ -19,7 +19,7 @@ static bool isForeign(const FlagSection &section, const Flag &flag,
                       const Optimizer &optimizer, const Command *command) {
   if (command)
     return !command->find(flag.name);
-  if (section.title == ofPrediction)
+  if (section.isOfCommands())
     return true;
   return section.title == ofOptimizers &&
          std::find(optimizer.flags.begin(), optimizer.flags.end(), flag.name) ==
@@ -153,6 +153,14 @@ static bool isUnset(const std::string &text) {
 // Command line
 //===----------------------------------------------------------------------===//
 
+/// The command that has a flag which trainings have not.
+static const char *ownerOf(const std::string &flag) {
+  for (const Command &command : commandTable())
+    if (command.find(flag))
+      return command.name;
+  return "";
+}
+
 /// Of a command: what is a flag of trainings, and what of nobody.
 static std::string unknownFlag(const std::string &name, const Command &command,
                                const FlagAnswers &answers) {
@@ -160,9 +168,8 @@ static std::string unknownFlag(const std::string &name, const Command &command,
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags) {
       if (flag.name == name)
-        return "--" + name + " is no flag of " + command.name +
-               (section.title == ofPrediction ? ", but of predict"
-                                              : ", but of a training");
+        return "--" + name + " is no flag of " + command.name + ", but of " +
+               (section.isOfCommands() ? ownerOf(name) : "a training");
       (command.find(flag.name) ? own : all).push_back(flag.name);
     }
   for (const auto &[flag, answer] : answers)
@@ -181,9 +188,9 @@ static std::string unknownFlag(const std::string &name,
                                const FlagAnswers &answers) {
   for (const FlagSection &section : flagTable())
     for (const Flag &flag : section.flags)
-      if (flag.name == name && section.title == ofPrediction) {
-        return "--" + name + " is a flag of " + predictCommand +
-               ", which stands before it: " + predictCommand + " --" + name;
+      if (flag.name == name && section.isOfCommands()) {
+        return "--" + name + " is a flag of " + ownerOf(name) +
+               ", which stands before it: " + ownerOf(name) + " --" + name;
       } else if (flag.name == name) {
         std::string own;
         for (const std::string &other : optimizer.flags)

@@ -51,8 +51,9 @@ static void checkOutputs(const Program &program, const Options &options,
                   "file's pieces");
     checkWritable(options.exportOnnx);
   }
-  if (!options.log.empty())
-    checkWritable(options.log);
+  for (const std::string &log : {options.log, options.logCsv})
+    if (!log.empty())
+      checkWritable(log);
   if (options.checkpointDir.empty())
     return;
   std::error_code error;

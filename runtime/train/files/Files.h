@@ -4,6 +4,7 @@
 //
 //   mapped file   input, read as a whole through the page cache (this file)
 //   output file   output that appears whole or not at all (OutputFiles.h)
+//   line file     output that grows by whole lines (LineFile.h)
 //   temporary     a path that is removed unless it gets its final name
 //                 (Temporaries.h)
 //   system error  an Error with the file's name and the system's reason

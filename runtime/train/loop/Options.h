@@ -82,6 +82,7 @@ struct Options {
   std::string resume;
   std::string exportOnnx;
   std::string log;
+  std::string logCsv;
   int64_t logInterval = 50;
   // Machine
   int64_t threads = 0;
@@ -91,6 +92,8 @@ struct Options {
   // Prediction
   std::string output;
   bool scores = false;
+  // Evaluation
+  std::string metrics;
   // Instead of training
   bool info = false;
   bool help = false;

@@ -42,6 +42,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
             std::min(task.start.step + traceWarmup + 1, length.steps),
             traceLength),
       log(options.log, !task.checkpoint.empty()),
+      epochTable(options.logCsv, !task.checkpoint.empty()),
       progress(
           stdout, ::isatty(STDOUT_FILENO),
           {length.epochs, length.steps, program.batch, options.logInterval}),
@@ -226,10 +227,7 @@ void Trainer::trainEpochs() {
       saveCheckpointNow();
     if (epochEnds) {
       drain();
-      progress.line(format("epoch %lld: %s",
-                           static_cast<long long>(state.epoch),
-                           progress.epochSummary().c_str()));
-      validate();
+      endEpoch();
     }
   }
   drain();
@@ -237,6 +235,18 @@ void Trainer::trainEpochs() {
   if (endsEarly())
     progress.line("ended early after epoch " + countText(state.epoch) + ": " +
                   improvement->exhaustedText());
+}
+
+void Trainer::endEpoch() {
+  EpochRow row{state.epoch, state.step, lastRate, progress.endEpoch(), {}};
+  std::string text = "epoch " + std::to_string(state.epoch) + ": ";
+  text += row.training ? format("loss %.4f  top-1 %.2f %%", row.training->loss,
+                                100 * row.training->top1)
+                       : "no steps";
+  progress.line(text);
+  row.validation = validate();
+  if (failure.empty())
+    attempt([&] { epochTable.add(row); });
 }
 
 bool Trainer::endsEarly() const {
@@ -269,6 +279,7 @@ void Trainer::drain() {
 
 void Trainer::finishStep(const StepResult &result) {
   int64_t epoch = result.batch->epoch + 1;
+  lastRate = result.scalars.lr;
   double speed =
       progress.step(result.scalars.step, epoch, result.loss, result.top1);
   writeLog(JsonObject()
@@ -323,14 +334,14 @@ void Trainer::saveCheckpointNow() {
   progress.pause();
 }
 
-void Trainer::validate() {
+std::optional<ValidationMeans> Trainer::validate() {
   if (!task.validation || validatedStep == state.step || stopping())
-    return;
+    return std::nullopt;
   Evaluation result = evaluate(queue, evaluateStep, *validationLoader,
                                [&] { return stopping(); });
   progress.pause();
   if (stopping()) // not the whole set
-    return;
+    return std::nullopt;
   noteSkipped(result.skipped);
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
@@ -356,6 +367,8 @@ void Trainer::validate() {
                .add("val_top1", result.top1Fraction())
                .add("val_top5", result.top5Fraction())
                .add("val_images", result.images));
+  return ValidationMeans{result.loss, result.top1Fraction(),
+                         result.top5Fraction()};
 }
 
 } // namespace lwcc::rt::train

@@ -34,6 +34,7 @@
 #include "runtime/train/loop/Signals.h"
 #include "runtime/train/loop/StepQueue.h"
 #include "runtime/train/loop/TrainingLength.h"
+#include "runtime/train/report/EpochTable.h"
 #include "runtime/train/report/Log.h"
 #include "runtime/train/report/Progress.h"
 #include "runtime/train/report/Trace.h"
@@ -85,7 +86,9 @@ private:
   CheckpointInfo checkpointInfo() const;
   void saveCheckpointNow();
   bool endsEarly() const;
-  void validate();
+  void endEpoch();
+  /// Nothing where it was not made, or not of all images.
+  std::optional<ValidationMeans> validate();
   void writeTrace();
   [[noreturn]] void stopAtBadLoss(const StepResult &result);
 
@@ -102,6 +105,8 @@ private:
   std::optional<BatchLoader> loader, validationLoader;
   StopSignals signals;
   Log log;
+  EpochTable epochTable;
+  double lastRate = 0; ///< of the last step that is over
   Progress progress;
   TrainState state; ///< after the last step that was started
   std::optional<Improvement> improvement; ///< if it is of interest

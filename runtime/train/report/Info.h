@@ -5,6 +5,8 @@
 //   info      what a program is, before it runs (this file)
 //   progress  lines for a person while it trains (Progress.h)
 //   log       a line of JSON for every step, for scripts (Log.h)
+//   epochs    a line of CSV for every epoch (EpochTable.h)
+//   classes   how well each is told apart (ClassTable.h)
 //   trace     when every call of some steps ran, for profilers (Trace.h)
 //   remark    data that can be trained on but looks wrong (Remarks.h)
 //

@@ -5,13 +5,13 @@
 //   {"step", "epoch", "val_loss", "val_top1", "val_top5", "val_images"}
 // Steps and epochs count from 1 over the whole training, resumed or not;
 // accuracies are fractions; numbers have the digits to get the float back.
-// Every line in a file is whole, also the last one on a disk that is full.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_REPORT_LOG_H
 #define LWCC_RUNTIME_TRAIN_REPORT_LOG_H
 
 #include "runtime/train/files/Json.h"
+#include "runtime/train/files/LineFile.h"
 
 #include <string>
 
@@ -20,16 +20,15 @@ namespace lwcc::rt::train {
 class Log {
 public:
   /// No path: no log. A resumed training appends. Throws Error.
-  Log(const std::string &path, bool append);
-  ~Log();
-  Log(const Log &) = delete;
-  Log &operator=(const Log &) = delete;
+  Log(const std::string &path, bool append) : file(path, append) {}
   /// The line is in the file when this returns. Throws Error.
-  void write(const JsonObject &record);
+  void write(const JsonObject &record) {
+    if (file.isOpen())
+      file.append(record.str());
+  }
 
 private:
-  std::string path;
-  int descriptor = -1;
+  LineFile file;
 };
 
 } // namespace lwcc::rt::train

@@ -39,14 +39,12 @@ size_t Progress::columns() const {
   return known ? size.ws_col : 80;
 }
 
-std::string Progress::lossText(const Mean &mean) const {
-  return mean.steps ? format("loss %.4f", mean.loss / mean.steps) : "no steps";
-}
-
-std::string Progress::accuracyText(const Mean &mean) const {
-  return mean.steps ? format("top-1 %.2f %%",
-                             100.0 * mean.correct / (mean.steps * extent.batch))
-                    : "";
+std::optional<EpochMeans> Progress::meansOf(const Mean &mean) const {
+  if (mean.steps == 0)
+    return std::nullopt;
+  return EpochMeans{mean.loss / static_cast<double>(mean.steps),
+                    static_cast<double>(mean.correct) /
+                        static_cast<double>(mean.steps * extent.batch)};
 }
 
 double Progress::step(int64_t step, int64_t epoch, float loss,
@@ -73,6 +71,7 @@ double Progress::step(int64_t step, int64_t epoch, float loss,
 void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
   double speed =
       sinceReport.steps * extent.batch / std::max(sinceSeconds, 1e-9);
+  const EpochMeans means = meansOf(sinceReport).value_or(EpochMeans());
   auto count = [](int64_t n) { return std::to_string(n); };
   struct Part {
     std::string text;
@@ -80,8 +79,8 @@ void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
   };
   Part parts[] = {{"epoch " + count(epoch) + "/" + count(extent.epochs), 3},
                   {"step " + count(step) + "/" + count(extent.steps), 0},
-                  {lossText(sinceReport), 1},
-                  {accuracyText(sinceReport), 4},
+                  {format("loss %.4f", means.loss), 1},
+                  {format("top-1 %.2f %%", 100 * means.top1), 4},
                   {format("%.*f images/s", speed < 100 ? 1 : 0, speed), 5},
                   {"", 2}};
   if (counted > 1 && step < extent.steps)
@@ -124,12 +123,10 @@ void Progress::line(const std::string &text) {
 
 void Progress::pause() { lastStep = Clock::now(); }
 
-std::string Progress::epochSummary() {
-  std::string text = lossText(ofEpoch), accuracy = accuracyText(ofEpoch);
-  if (!accuracy.empty())
-    text += "  " + accuracy;
+std::optional<EpochMeans> Progress::endEpoch() {
+  std::optional<EpochMeans> means = meansOf(ofEpoch);
   ofEpoch = {};
-  return text;
+  return means;
 }
 
 } // namespace lwcc::rt::train

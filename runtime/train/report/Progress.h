@@ -14,9 +14,12 @@
 #ifndef LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H
 #define LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H
 
+#include "runtime/train/report/EpochTable.h"
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace lwcc::rt::train {
@@ -42,8 +45,9 @@ public:
   void line(const std::string &text);
   /// What was not training time: a validation, a checkpoint.
   void pause();
-  /// Mean loss and accuracy of an epoch's steps, of those that this run saw.
-  std::string epochSummary();
+  /// Ends an epoch. Mean loss and accuracy of its steps, of those that this run
+  /// saw; nothing if there were none.
+  std::optional<EpochMeans> endEpoch();
   /// errno of the first line that could not be written, or 0.
   int failure() const { return failed; }
 
@@ -58,8 +62,7 @@ private:
       correct += stepCorrect;
     }
   };
-  std::string lossText(const Mean &mean) const;
-  std::string accuracyText(const Mean &mean) const;
+  std::optional<EpochMeans> meansOf(const Mean &mean) const;
   void report(int64_t step, int64_t epoch, Clock::time_point now);
   void print(const std::string &text);
   size_t columns() const;

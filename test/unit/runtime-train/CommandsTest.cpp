@@ -112,6 +112,38 @@ TEST_F(CommandsTest, LabelsAreNotRead) {
   EXPECT_EQ(predicted("labelled", 8), predicted("new", 8));
 }
 
+TEST_F(CommandsTest, MetricsOfClasses) {
+  images("val", 11, true);
+  TrainerRun made = run("evaluate", "val",
+                        {"--metrics", folder / "classes.csv", "--log",
+                         folder / "log", "--mean=0"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out,
+              HasSubstr("classes:    precision 100.00 %  recall 100.00 %  F1 "
+                        "100.00 %  (means over the classes; " +
+                        (folder / "classes.csv") + ")\nevaluation: loss "));
+  EXPECT_EQ(readFile(folder / "classes.csv"),
+            "class,images,precision,recall,f1,0,1,2,3\n"
+            "0,3,1,1,1,3,0,0,0\n1,3,1,1,1,0,3,0,0\n2,3,1,1,1,0,0,3,0\n"
+            "3,2,1,1,1,0,0,0,2\n");
+  EXPECT_THAT(column(readLog(folder / "log"), "macro_f1"), ElementsAre("1"));
+  made = run("evaluate", "val", {"--metrics", folder / "no/such.csv"});
+  EXPECT_EQ(made.code, 1);
+  EXPECT_THAT(made.err, HasSubstr("no/such.csv: cannot write"));
+  EXPECT_THAT(runTrainer({"--data=synthetic", "--metrics=x"}).err,
+              HasSubstr("--metrics is a flag of evaluate, which stands before "
+                        "it: evaluate --metrics"));
+  EXPECT_THAT(runTrainer({"predict", "--metrics=x"}).err,
+              HasSubstr("--metrics is no flag of predict, but of evaluate"));
+  Program none = makeFakeProgram();
+  none.scores = {};
+  EXPECT_THAT(runTrainer({"evaluate", "--data", folder / "val", "--metrics",
+                          folder / "x.csv"},
+                         none)
+                  .err,
+              HasSubstr("--metrics: this program was compiled without scores"));
+}
+
 TEST_F(CommandsTest, WhoseWeights) {
   images("val", 5, true);
   TrainerRun own = runTrainer({"evaluate", "--data", folder / "val"});

@@ -16,7 +16,6 @@
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 using testing::HasSubstr;
-using testing::Not;
 
 static std::string outputOf(bool terminal,
                             const std::function<void(Progress &)> &use) {
@@ -121,8 +120,15 @@ TEST(Progress, EpochsAreSummedUp) {
   outputOf(false, [](Progress &progress) {
     progress.step(1, 1, 2.0f, 5);
     progress.step(2, 1, 4.0f, 10);
-    EXPECT_EQ(progress.epochSummary(), "loss 3.0000  top-1 75.00 %");
+    std::optional<EpochMeans> means = progress.endEpoch();
+    ASSERT_TRUE(means);
+    EXPECT_EQ(means->loss, 3);
+    EXPECT_EQ(means->top1, 0.75);
     progress.step(3, 2, 1.0f, 0);
-    EXPECT_EQ(progress.epochSummary(), "loss 1.0000  top-1 0.00 %");
+    means = progress.endEpoch();
+    ASSERT_TRUE(means);
+    EXPECT_EQ(means->loss, 1);
+    EXPECT_EQ(means->top1, 0);
+    EXPECT_FALSE(progress.endEpoch());
   });
 }

@@ -84,6 +84,50 @@ TEST_F(TrainerTest, LearnsValidatesAndLogs) {
   EXPECT_EQ(column(records, "epoch").back(), "4");
 }
 
+TEST_F(TrainerTest, EveryEpochIsALineOfCsv) {
+  std::vector<std::string> flags{"--data",
+                                 dataFolder("train", 16),
+                                 "--sched=step",
+                                 "--decay-epochs=1",
+                                 "--log-csv=" + (folder / "epochs.csv"),
+                                 "--checkpoint-dir=" + (folder / "ckpt")};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), flags.begin(), flags.end());
+    return runTrainer(more);
+  };
+  ASSERT_EQ(with({"--epochs=2", logFlag()}).code, 0);
+  ASSERT_EQ(with({"--epochs=3", "--resume=auto", logFlag(), "--val-data",
+                  dataFolder("val", 5)})
+                .code,
+            0);
+  std::istringstream lines(readFile(folder / "epochs.csv"));
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(lines, line);)
+    rows.push_back(line);
+  ASSERT_THAT(rows, SizeIs(4));
+  EXPECT_EQ(rows[0], "epoch,step,lr,loss,top1,val_loss,val_top1,val_top5");
+  EXPECT_THAT(rows[1], testing::StartsWith("1,2,0.01,"));
+  EXPECT_THAT(rows[2], testing::StartsWith("2,4,0.001,"));
+  EXPECT_THAT(rows[2], testing::EndsWith(",,,"));
+  EXPECT_THAT(rows[3], testing::StartsWith("3,6,0.0001,"));
+  auto field = [&](const std::string &row, int number) {
+    std::istringstream fields(row);
+    std::string text;
+    for (int i = 0; i <= number; ++i)
+      std::getline(fields, text, ',');
+    return std::stod(text);
+  };
+  auto records = log();
+  auto losses = column(records, "loss");
+  EXPECT_NEAR(field(rows[1], 3),
+              (std::stod(losses[0]) + std::stod(losses[1])) / 2, 1e-6);
+  EXPECT_NEAR(field(rows[3], 5), std::stod(column(records, "val_loss")[0]),
+              1e-6);
+  TrainerRun run = runTrainer({"--data=synthetic", "--log-csv=/dev/full"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("/dev/full: cannot write"));
+}
+
 TEST_F(TrainerTest, ALazyDeviceGivesTheSameLosses) {
   std::vector<std::string> flags{"--data=" + dataFolder("train", 83),
                                  "--val-data=" + dataFolder("val", 13),

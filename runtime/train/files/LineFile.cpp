@@ -1,6 +1,7 @@
-//===- Log.cpp - A line of JSON for every step ----------------------------===//
+//===- LineFile.cpp - A file that grows by whole lines --------------------===//
 
-#include "runtime/train/report/Log.h"
+#include "runtime/train/files/LineFile.h"
+
 #include "runtime/train/files/SystemError.h"
 
 #include <cerrno>
@@ -11,25 +12,30 @@
 
 namespace lwcc::rt::train {
 
-Log::Log(const std::string &path, bool append) : path(path) {
+LineFile::LineFile(const std::string &path, bool keep) : path(path) {
   if (path.empty())
     return;
   descriptor = ::open(
       path.c_str(),
-      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (keep ? 0 : O_TRUNC), 0666);
   if (descriptor < 0)
     throwSystemError(path, "write");
 }
 
-Log::~Log() {
+LineFile::~LineFile() {
   if (descriptor >= 0)
     ::close(descriptor);
 }
 
-void Log::write(const JsonObject &record) {
+bool LineFile::isEmpty() const {
+  struct stat info;
+  return ::fstat(descriptor, &info) != 0 || info.st_size == 0;
+}
+
+void LineFile::append(std::string line) {
   if (descriptor < 0)
     return;
-  std::string line = record.str() + "\n";
+  line += "\n";
   for (size_t done = 0; done < line.size();) {
     ssize_t count = ::write(descriptor, line.data() + done, line.size() - done);
     if (count < 0 && errno == EINTR)

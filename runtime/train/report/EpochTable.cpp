@@ -1,0 +1,36 @@
+//===- EpochTable.cpp - A line of CSV for every epoch ---------------------===//
+
+#include "runtime/train/report/EpochTable.h"
+
+#include "runtime/train/files/Text.h"
+
+#include <cmath>
+
+namespace lwcc::rt::train {
+
+EpochTable::EpochTable(const std::string &path, bool append)
+    : file(path, append) {
+  if (file.isOpen() && file.isEmpty())
+    file.append("epoch,step,lr,loss,top1,val_loss,val_top1,val_top5");
+}
+
+void EpochTable::add(const EpochRow &row) {
+  if (!file.isOpen())
+    return;
+  auto numbers = [](std::initializer_list<double> values) {
+    std::string text;
+    for (double value : values)
+      text += "," + (std::isnan(value) ? "nan" : format("%.7g", value));
+    return text;
+  };
+  std::string line = std::to_string(row.epoch) + "," + std::to_string(row.step);
+  line += numbers({row.lr});
+  line +=
+      row.training ? numbers({row.training->loss, row.training->top1}) : ",,";
+  line += row.validation ? numbers({row.validation->loss, row.validation->top1,
+                                    row.validation->top5})
+                         : ",,,";
+  file.append(std::move(line));
+}
+
+} // namespace lwcc::rt::train
