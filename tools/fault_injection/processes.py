@@ -80,10 +80,12 @@ def signals(lab, args):
                       f"stopped by {name} after step" in run.out, run)
             lab.check(f"{what}: said so at the start",
                       ("will not be kept" in run.out) == (not keeps), run)
-            if "checkpoint" in keeps:
-                found = checkpoints(f"{folder}/ckpt")
+            if keeps:
+                kept = folder + ("/ckpt" if "checkpoint" in keeps
+                                 else "/out.onnx.checkpoints")
+                found = checkpoints(kept)
                 lab.check(f"{what}: can be continued", len(found) == 1 and
-                          lab.run(f"--resume={folder}/ckpt",
+                          lab.run(f"--resume={kept}",
                                   f"--steps={found[0][1] + 1}").code == 0, found)
             if "export" in keeps:
                 exported = os.path.getsize(f"{folder}/out.onnx") if os.path.exists(

@@ -3,6 +3,7 @@
 #include "runtime/train/loop/Trainer.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/train/files/OutputFiles.h"
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Evaluate.h"
 #include "runtime/train/loop/NonFinite.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <system_error>
 
 #include <unistd.h>
@@ -151,6 +153,8 @@ int Trainer::run() {
   bool complete = state.step >= length.steps || endsEarly();
   if (!options.checkpointDir.empty())
     saveCheckpointNow();
+  else if (!complete && stopping())
+    saveBesideExport();
   validate();
   std::string stop = stopText();
   if (!options.exportOnnx.empty())
@@ -200,7 +204,9 @@ std::string Trainer::stopText() {
   text +=
       " after step " + countText(state.step) + " of " + countText(length.steps);
   if (!lastCheckpoint.empty() && savedStep == state.step)
-    text += "; the checkpoint is " + lastCheckpoint;
+    text += "; the checkpoint is " + lastCheckpoint + ", which --resume=" +
+            (options.checkpointDir.empty() ? lastCheckpoint : "auto") +
+            " continues";
   return text;
 }
 
@@ -324,14 +330,32 @@ void Trainer::saveCheckpointNow() {
   drain();
   if (savedStep == state.step)
     return;
-  machine.synchronize();
-  attempt([&] {
-    lastCheckpoint =
-        saveCheckpoint(options.checkpointDir, options.checkpointKeep,
-                       checkpointInfo(), program, machine);
-    savedStep = state.step;
-  });
+  attempt([&] { saveCheckpointInto(options.checkpointDir); });
   progress.pause();
+}
+
+void Trainer::saveCheckpointInto(const std::string &folder) {
+  machine.synchronize();
+  lastCheckpoint = saveCheckpoint(folder, options.checkpointKeep,
+                                  checkpointInfo(), program, machine);
+  savedStep = state.step;
+}
+
+/// Where a training is cut short that keeps a model, but no checkpoints: what
+/// was learned could be evaluated, but not continued.
+void Trainer::saveBesideExport() {
+  const std::string &file = options.exportOnnx;
+  if (file.empty() || isDescriptor(file) || isSpecial(file) ||
+      state.step == task.start.step)
+    return;
+  attempt([&] {
+    const std::string folder = file + ".checkpoints";
+    std::error_code error; // saving reports it
+    std::filesystem::create_directories(folder, error);
+    FolderLock lock;
+    lock.take(folder);
+    saveCheckpointInto(folder);
+  });
 }
 
 std::optional<ValidationMeans> Trainer::validate() {

@@ -19,7 +19,8 @@
 //
 // A signal, a standard output that nobody reads any more, or a file that cannot
 // be written ends it after the step under way, with a checkpoint and the ONNX
-// export, as far as those can be written, and without validation. A
+// export, as far as those can be written, and without validation. Without a
+// folder of checkpoints it goes beside the ONNX file, if that has a place. A
 // loss that is not finite ends it without: the parameters are those before that
 // step, but later steps may have run already.
 //
@@ -85,6 +86,8 @@ private:
   void drain();
   CheckpointInfo checkpointInfo() const;
   void saveCheckpointNow();
+  void saveCheckpointInto(const std::string &folder);
+  void saveBesideExport();
   bool endsEarly() const;
   void endEpoch();
   /// Nothing where it was not made, or not of all images.

@@ -236,16 +236,45 @@ TEST_F(TrainerTest, SignalsFinishTheStepAndSave) {
               readFile(parts + "/step-000020/" + file));
 }
 
-TEST_F(TrainerTest, EverySignalExportsWithoutACheckpoint) {
+TEST_F(TrainerTest, EverySignalExportsAndKeepsACheckpointBeside) {
   std::string data = "--data=" + dataFolder("train", 83);
-  std::string path = folder / "out.onnx";
+  std::string path = folder / "out.onnx", whole = folder / "whole.onnx";
+  std::string kept = path + ".checkpoints/step-000013";
+  ASSERT_EQ(runTrainer({data, "--epochs=2", "--export-onnx=" + whole}).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(whole + ".checkpoints"));
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     TrainerRun run = runTrainer({data, "--epochs=2", "--export-onnx=" + path},
                                 raising(signal));
     EXPECT_EQ(run.code, 128 + signal);
-    EXPECT_THAT(run.out, HasSubstr("after step 13 of 20"));
+    EXPECT_THAT(run.out,
+                HasSubstr("after step 13 of 20; the checkpoint is " + kept +
+                          ", which --resume=" + kept + " continues\n"));
     EXPECT_TRUE(std::filesystem::remove(path));
+    // As it says. Nothing is saved beside where nothing is cut short.
+    run = runTrainer({data, "--export-onnx=" + path, "--resume=" + kept});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(readFile(path), readFile(whole));
+    EXPECT_FALSE(std::filesystem::exists(path + ".checkpoints/step-000020"));
+    std::filesystem::remove_all(path + ".checkpoints");
   }
+}
+
+TEST_F(TrainerTest, WhatHasNoPlaceHasNothingBesideIt) {
+  TrainerRun run = runTrainer({"--data=" + dataFolder("train", 83),
+                               "--epochs=2", "--export-onnx=/dev/null"},
+                              raising(SIGTERM));
+  EXPECT_EQ(run.code, 143);
+  EXPECT_THAT(run.out, HasSubstr("stopped by SIGTERM after step 13 of 20\n"));
+  EXPECT_FALSE(std::filesystem::exists("/dev/null.checkpoints"));
+}
+
+TEST_F(TrainerTest, AnErrorKeepsACheckpointBesideTheModel) {
+  std::string path = folder / "out.onnx";
+  TrainerRun run = runTrainer(
+      {"--data=synthetic", "--log=/dev/full", "--export-onnx=" + path});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("after step 1 of 128; the checkpoint is " +
+                                 path + ".checkpoints/step-000001"));
 }
 
 TEST_F(TrainerTest, ASignalInTheLastStepsLeavesACompleteModel) {
