@@ -76,6 +76,7 @@ public:
 private:
   void banner();
   void noteUnkept();
+  void sayEnd(Clock::time_point start);
   bool stopping();
   std::string stopText();
   void attempt(const std::function<void()> &output);
