@@ -229,9 +229,10 @@ void TableEmitter::describe() {
   if (std::string optimizer = textOf(program, "exec.optimizer");
       !optimizer.empty())
     out.assignment("program.optimizer", quoted(optimizer));
-  for (StringRef field : {"batch", "classes"})
-    out.assignment(("program." + field).str(),
-                   std::to_string(numberOf(program, ("exec." + field).str())));
+  for (StringRef field : {"batch", "classes", "tokens"})
+    if (std::string name = ("exec." + field).str(); program->hasAttr(name))
+      out.assignment(("program." + field).str(),
+                     std::to_string(numberOf(program, name)));
   for (DeviceOp device : names.devices)
     out.call("program.machine.devices.push_back",
              {CppArgument(std::vector<std::string>{

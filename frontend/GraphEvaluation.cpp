@@ -112,10 +112,11 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
     auto *to = cast.add_attribute();
     to->set_name("to");
     to->set_type(onnx::AttributeProto::INT);
-    to->set_i(!like || like->isReal() ? onnx::TensorProto::FLOAT
-              : like->kind == HostTensor::Kind::boolean
-                  ? onnx::TensorProto::BOOL
-                  : onnx::TensorProto::INT64);
+    bool isReal = like ? like->isReal() : !whole.contains(node.input(1));
+    bool isBoolean = like && like->kind == HostTensor::Kind::boolean;
+    to->set_i(isReal      ? onnx::TensorProto::FLOAT
+              : isBoolean ? onnx::TensorProto::BOOL
+                          : onnx::TensorProto::INT64);
     std::string error;
     if (!spend(2 * host->size(), node.proto()))
       return define(node.output(), Imported()), true;

@@ -2,8 +2,8 @@
 
 #include "frontend/GraphImporter.h"
 #include "frontend/NodeImporter.h"
+#include "frontend/WholeNumbers.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -42,158 +42,6 @@ LogicalResult GraphImporter::run() {
   if (succeeded(reporter.result()))
     finishFunction();
   return reporter.result();
-}
-
-//===----------------------------------------------------------------------===//
-// The function
-//===----------------------------------------------------------------------===//
-
-void GraphImporter::beginFunction() {
-  MLIRContext *context = reporter.getContext();
-  Location location = reporter.atFile();
-  module = ModuleOp::create(location);
-  builder.setInsertionPointToEnd(module->getBody());
-
-  Shape inputShape{batch};
-  for (const auto &dim :
-       ArrayRef(graph.input->type().tensor_type().shape().dim().data(),
-                graph.input->type().tensor_type().shape().dim_size())
-           .drop_front())
-    inputShape.push_back(dim->dim_value());
-  SmallVector<Type> types = {train::tensorOf(context, inputShape)};
-  SmallVector<StringRef> names = {graph.input->name()};
-  SmallVector<Role> roles = {Role::input};
-  if (graph.labels) {
-    types.push_back(RankedTensorType::get({batch}, builder.getI32Type()));
-    names.push_back("labels");
-    roles.push_back(Role::labels);
-  }
-  types.push_back(train::scalarsType(context));
-  names.push_back("scalars");
-  roles.push_back(Role::scalars);
-  function = func::FuncOp::create(builder, location, train::modelFunc,
-                                  builder.getFunctionType(types, {}));
-  for (auto [i, name, role] : enumerate(names, roles)) {
-    function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
-    if (role != Role::input)
-      function.setArgAttr(i, train::roleAttr,
-                          train::RoleAttr::get(context, role));
-  }
-  Block *body = function.addEntryBlock();
-  if (!admit(body->getArgument(0), location))
-    return;
-  builder.setInsertionPointToEnd(body);
-  define(graph.input->name(), Value(body->getArgument(0)));
-  if (graph.labels) {
-    labels = body->getArgument(1);
-    define(graph.labels->name(), labels);
-  }
-  scalars = body->getArguments().back();
-}
-
-void GraphImporter::finishFunction() {
-  const NodeProto *maker = graph.producers.lookup(graph.logits);
-  if (!maker) {
-    reporter.error() << "has the output '" << graph.logits
-                     << "', which no node makes; there is nothing to train";
-    return;
-  }
-  const NodeProto &last = *maker;
-  Value logits = liveOf(*lookup(graph.logits), graph.logits, last);
-  if (!logits)
-    return;
-  SmallVector<Value> results;
-  if (graph.loss.empty()) {
-    // Convolutional heads leave [n, classes, 1, 1].
-    Shape shape(lwcc::shapeOf(logits));
-    if (shape.size() > 2 &&
-        all_of(ArrayRef(shape).drop_front(2),
-               [](int64_t extent) { return extent == 1; })) {
-      shape.truncate(2);
-      logits = train::ReshapeOp::create(
-          builder, reporter.at(last),
-          train::tensorOf(builder.getContext(), shape), logits);
-      train::setWork(logits.getDefiningOp(), layerName(last), Phase::forward);
-      std::string name = graph.logits + ".flat";
-      train::setNames(logits.getDefiningOp(), {name});
-    }
-    if (shape.size() != 2 || shape[0] != batch) {
-      reporter.error(last)
-          << "makes the model's output of shape " << printShape(shape)
-          << "; cross entropy needs class scores of shape [batch, classes]. "
-             "For another loss, put it into the model's forward()";
-      return;
-    }
-  } else {
-    const NodeProto &lossNode = *graph.producers.lookup(graph.loss);
-    Value loss = liveOf(*lookup(graph.loss), graph.loss, lossNode);
-    if (!loss)
-      return;
-    if (*elementCount(lwcc::shapeOf(loss)) != 1) {
-      reporter.error(lossNode)
-          << "makes the loss of shape " << printShape(lwcc::shapeOf(loss))
-          << "; it must be one number";
-      return;
-    }
-    if (!lwcc::shapeOf(loss).empty()) {
-      loss = train::ReshapeOp::create(builder, reporter.at(lossNode),
-                                      train::tensorOf(builder.getContext(), {}),
-                                      loss);
-      train::setWork(loss.getDefiningOp(), layerName(lossNode), Phase::forward);
-      std::string name = graph.loss + ".scalar";
-      train::setNames(loss.getDefiningOp(), {name});
-    }
-    results.push_back(loss);
-  }
-  results.push_back(logits);
-  func::ReturnOp::create(builder, reporter.atFile(), results);
-  function.setFunctionType(builder.getFunctionType(
-      function.getArgumentTypes(), ValueRange(results).getTypes()));
-
-  // What later imports made superfluous (a transpose that a matrix product
-  // took over), and parameters that only such ops read.
-  for (Operation &op : make_early_inc_range(reverse(function.front()))) {
-    if (!isOpTriviallyDead(&op))
-      continue;
-    if (auto read = dyn_cast<train::ReadOp>(op))
-      erase_if(used, [&](const Parameter &parameter) {
-        return parameter.name == read.getParameter();
-      });
-    op.erase();
-  }
-  createParameters();
-}
-
-void GraphImporter::createParameters() {
-  MLIRContext *context = reporter.getContext();
-  builder.setInsertionPoint(function);
-  auto init = [&](StringRef kind, int64_t offset, double a, double b) {
-    return train::InitAttr::get(context, kind, offset, APFloat(a), APFloat(b));
-  };
-  for (const Parameter &parameter : used) {
-    Leaf *leaf = nullptr;
-    if (auto *found = std::get_if<Leaf *>(&parameter.source))
-      leaf = *found;
-    RankedTensorType type = train::tensorOf(context, parameter.shape);
-    train::InitAttr initial;
-    if (leaf && !leaf->tensor) {
-      initial = init(leaf->maker, 0, leaf->a, leaf->b);
-    } else {
-      initial = init("blob", blobBytes, 0, 0);
-      if (leaf)
-        weights.push_back({blobBytes, static_cast<const Leaf *>(leaf)});
-      else
-        weights.push_back({blobBytes, std::get<HostRef>(parameter.source)});
-      int64_t bytes =
-          *elementCount(parameter.shape) * train::elementBytes(type);
-      blobBytes += (bytes + 63) / 64 * 64;
-    }
-    train::ParameterOp::create(builder, reporter.atFile(), parameter.name, type,
-                               leaf ? leaf->role : Role::constant, initial,
-                               leaf ? leaf->fresh : train::InitAttr());
-    if (leaf)
-      parameters[leaf->name] = parameter.name;
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,15 +127,17 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
   else if (leaf)
     return readParameter(name, *shape, *leaf, user);
   // What is true is 1, what is false 0.
-  if ((*host)->kind == HostTensor::Kind::boolean) {
-    HostRef &truth = truths[host->get()];
-    if (!truth) {
+  bool boolean = (*host)->kind == HostTensor::Kind::boolean;
+  if (boolean || (amongWhole && !(*host)->isReal())) {
+    HostRef &same = wholes[host->get()];
+    if (!same) {
       HostTensor floats = HostTensor::empty(HostTensor::Kind::real, *shape);
       for (int64_t i = 0; i < (*host)->size(); ++i)
-        floats.reals.push_back((*host)->integers[i] != 0);
-      truth = std::make_shared<const HostTensor>(std::move(floats));
+        floats.reals.push_back(boolean ? (*host)->integers[i] != 0
+                                       : float((*host)->integers[i]));
+      same = std::make_shared<const HostTensor>(std::move(floats));
     }
-    host = &truth;
+    host = &same;
   }
   if (!(*host)->isReal()) {
     reporter.error(user) << "computes with the integers '" << name
@@ -349,6 +199,9 @@ void GraphImporter::importNode(const NodeProto &node) {
   const OnnxOp &row = *findOnnxOp(node.op_type());
   NodeImporter importer(*this, node, row, inputs);
 
+  amongWhole = any_of(node.input(), [&](const std::string &name) {
+    return whole.contains(name);
+  });
   auto isNoise = [](const Imported *input) {
     return input && input->as<Noise>();
   };
@@ -368,15 +221,34 @@ void GraphImporter::importNode(const NodeProto &node) {
              (any_of(inputs, isNoise) && node.op_type() != "Shape")) {
     (void)importNoise(importer, inputs);
   } else if (!evaluate(importer, row, inputs)) {
-    if (row.import)
+    if (amongWhole && !isSameOfIntegers(node.op_type()))
+      (void)importer.fail("computes with integers of the data, of which it "
+                          "gives other results than of floats; cast them to "
+                          "float first");
+    else if (row.import)
       (void)row.import(importer);
     else
       (void)importer.fail("can only be evaluated while compiling, but its "
                           "inputs depend on the data or on parameters");
   }
-  for (const std::string &output : node.output())
-    if (!output.empty() && !values.contains(output))
+  for (const std::string &output : node.output()) {
+    if (output.empty())
+      continue;
+    if (!values.contains(output))
       define(output, Imported());
+    if (values.find(output)->second.as<Value>() &&
+        makesWhole(importer,
+                   [&](int i) { return isWhole(importer, inputs, i); }))
+      whole.insert(output);
+  }
+}
+
+bool GraphImporter::isWhole(NodeView node, ArrayRef<const Imported *> inputs,
+                            int i) const {
+  if (i >= int(inputs.size()) || !inputs[i])
+    return false;
+  auto *host = inputs[i]->as<HostRef>();
+  return host ? !(*host)->isReal() : whole.contains(node.input(i));
 }
 
 bool GraphImporter::isAbsorbed(NodeView node,
@@ -389,6 +261,9 @@ bool GraphImporter::isAbsorbed(NodeView node,
     return false;
   if (axis < 0)
     axis += int64_t(shape->size());
-  return axis == 1 && all_of(ArrayRef(*shape).drop_front(2),
-                             [](int64_t extent) { return extent == 1; });
+  // Until opset 13 all axes from this one on are normalized together.
+  int64_t behind = node.opset() < 13
+                       ? *elementCount(ArrayRef(*shape).drop_front(axis + 1))
+                       : 1;
+  return axis == train::classAxis(*shape) && behind == 1;
 }

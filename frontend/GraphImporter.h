@@ -91,6 +91,8 @@ private:
   const Imported *lookup(llvm::StringRef name);
   mlir::LogicalResult importNoise(NodeImporter &node,
                                   llvm::ArrayRef<const Imported *> inputs);
+  bool isWhole(NodeView node, llvm::ArrayRef<const Imported *> inputs,
+               int i) const;
   bool isAbsorbed(NodeView node, llvm::ArrayRef<const Imported *> inputs);
   void define(llvm::StringRef name, Imported value);
   /// The value as a tensor known at compile time; null if it is not known.
@@ -116,10 +118,12 @@ private:
   int64_t programBytes = 0, evaluated = 0;
   llvm::StringMap<Imported> values;
   llvm::StringSet<> needed;           ///< values that some node reads
+  llvm::StringSet<> whole;            ///< integers and booleans of data
+  bool amongWhole = false;            ///< the node reads some of them
   llvm::StringMap<mlir::Value> reads; ///< by ONNX value
   llvm::DenseMap<mlir::Operation *, Leaf *> leafOfRead;
   llvm::DenseMap<const HostTensor *, mlir::Value> constants;
-  llvm::DenseMap<const HostTensor *, HostRef> truths; ///< booleans as floats
+  llvm::DenseMap<const HostTensor *, HostRef> wholes; ///< as floats
   llvm::DenseMap<const Leaf *, HostRef> decoded;
   struct Parameter {
     std::string name; ///< symbol

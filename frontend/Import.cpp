@@ -9,8 +9,10 @@
 
 #include "frontend/Import.h"
 #include "frontend/GraphImporter.h"
+#include "frontend/NodeImporter.h"
 #include "frontend/OnnxExport.h"
 #include "frontend/Parameters.h"
+#include "frontend/WholeNumbers.h"
 
 #include "ir/train/Train.h"
 #include "mlir/IR/Verifier.h"
@@ -47,10 +49,11 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
     diagnostic << "input '" << input.name() << "' ";
     return diagnostic;
   };
-  if (!input.type().has_tensor_type() ||
-      elementKind(type.elem_type()) != HostTensor::Kind::real) {
+  std::optional<HostTensor::Kind> kind = elementKind(type.elem_type());
+  if (!input.type().has_tensor_type() || !kind ||
+      kind == HostTensor::Kind::boolean) {
     error() << "has the element type " << elementTypeName(type.elem_type())
-            << "; lwcc trains models of floating-point data (images)";
+            << "; lwcc trains models of floats (images) or integers (tokens)";
     return std::nullopt;
   }
   if (!type.has_shape() || type.shape().dim_size() == 0) {
@@ -87,12 +90,15 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
 
   if (graph.labels) {
     const auto &labels = graph.labels->type().tensor_type();
-    int rank = labels.shape().dim_size();
-    bool flat =
-        rank == 1 || (rank == 2 && labels.shape().dim(1).dim_value() == 1);
-    if (elementKind(labels.elem_type()) != HostTensor::Kind::integer || !flat)
+    const auto &dims = labels.shape().dim();
+    bool fixed = !dims.empty() && all_of(drop_begin(dims), [](const auto &dim) {
+      return dim.has_dim_value() && dim.dim_value() > 0 &&
+             dim.dim_value() <= 1 << 24;
+    });
+    if (elementKind(labels.elem_type()) != HostTensor::Kind::integer || !fixed)
       reporter.error() << "labels '" << graph.labels->name()
-                       << "' must be class indices: integers of shape [batch]";
+                       << "' must be class indices: integers of shape [batch], "
+                          "or [batch, ...] with fixed extents";
     else if (labels.shape().dim(0).has_dim_value() &&
              labels.shape().dim(0).dim_value() != batch.ofFile)
       reporter.error() << "labels '" << graph.labels->name() << "' are "
@@ -155,6 +161,20 @@ static void writeWeights(const OnnxFile &file, const GraphImporter &imported,
   }
 }
 
+/// How many integers the model's input may be: the rows of the smallest table
+/// that it names rows of, as it is.
+static int64_t tokensOf(ModuleOp module) {
+  int64_t tokens = mostWhole;
+  module.walk([&](train::EmbeddingOp op) {
+    Value at = op.getAt();
+    while (auto reshape = at.getDefiningOp<train::ReshapeOp>())
+      at = reshape.getX();
+    if (isa<BlockArgument>(at))
+      tokens = std::min(tokens, lwcc::shapeOf(op.getTable())[0]);
+  });
+  return tokens;
+}
+
 static FailureOr<ImportedModel>
 import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   std::unique_ptr<OnnxFile> file = OnnxFile::open(path, reporter);
@@ -185,6 +205,10 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
 
   ModuleOp module = *importer.module;
   Builder builder(module.getContext());
+  if (elementKind(graph->input->type().tensor_type().elem_type()) ==
+      HostTensor::Kind::integer)
+    module->setAttr(train::tokensAttr,
+                    builder.getI64IntegerAttr(tokensOf(module)));
   module->setAttr("train.model", builder.getStringAttr(file->name));
   module->setAttr("train.hash", builder.getStringAttr(file->hash));
   module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));

@@ -1,6 +1,11 @@
 //===- ImportLoss.cpp - Losses that the file contains ---------------------===//
 
 #include "frontend/NodeImporter.h"
+#include "frontend/Rewrites.h"
+
+#include "llvm/ADT/Sequence.h"
+
+#include <algorithm>
 
 using namespace lwcc;
 using namespace mlir;
@@ -25,11 +30,24 @@ LogicalResult lwcc::importLoss(NodeImporter &node) {
   }
   if (!x)
     return failure();
-  ArrayRef<int64_t> shape = shapeOf(x);
-  if (shape.size() != 2 || shape[0] != node.batch())
-    return node.fail("takes scores of shape " + printShape(shape) + " for " +
-                     Twine(node.batch()) +
-                     " labels; [batch, classes] is supported");
+  // Of labels [n, t] scores may be [n * t, c], as view(-1, c) makes them.
+  Shape of(shapeOf(*labels)), shape(shapeOf(x));
+  if (shape.size() == 2 && of.size() > 1 && shape[0] == *elementCount(of)) {
+    Shape apart = of;
+    apart.push_back(shape[1]);
+    Shape perm = to_vector(seq<int64_t>(0, apart.size()));
+    std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+    x = rewrite::transpose(node, node.reshape(x, apart), perm);
+    shape.assign(shapeOf(x).begin(), shapeOf(x).end());
+  }
+  Shape one = shape;
+  if (shape.size() > 1)
+    one.erase(one.begin() + 1);
+  if (shape.size() < 2 || one != of)
+    return node.fail("takes scores of shape " + printShape(shape) +
+                     " for labels of shape " + printShape(of) +
+                     "; the labels' shape with the classes as dimension 1 is "
+                     "needed");
   if (weight && (shapeOf(weight).size() != 1 || shapeOf(weight)[0] != shape[1]))
     return node.fail("has class weights of shape " +
                      printShape(shapeOf(weight)) + " for " + Twine(shape[1]) +

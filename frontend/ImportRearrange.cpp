@@ -2,13 +2,15 @@
 //
 // Operators that take, repeat or overwrite elements whose places do not depend
 // on the data: Gather and its kin with constant indices, Tile, the paddings by
-// elements, and those between depth and space.
+// elements, and those between depth and space. Of those by data there is one:
+// rows of a table (an embedding).
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/NodeImporter.h"
 #include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
+#include "frontend/WholeNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -29,12 +31,44 @@ static HostRef indicesOf(NodeImporter &node, unsigned i) {
     return indices;
   (void)node.fail("needs indices known at compile time as its input '" +
                   node.input(i) +
-                  "'; tables that are read by data (embeddings) are not "
-                  "supported");
+                  "'; of data only Gather along axis 0 takes them (an "
+                  "embedding)");
   return nullptr;
 }
 
+/// Rows of a table that data names: an embedding.
+static LogicalResult importEmbedding(NodeImporter &node) {
+  Value table = node.live(0), at = node.live(1);
+  if (!table || !at)
+    return failure();
+  Shape from(shapeOf(table)), places(shapeOf(at));
+  FailureOr<int64_t> axis = node.axis(0, from.size());
+  if (failed(axis))
+    return failure();
+  if (*axis != 0)
+    return node.fail("takes elements along axis " + Twine(*axis) +
+                     " by indices that depend on the data; axis 0 (rows of a "
+                     "table) is supported");
+  if (from[0] > mostWhole)
+    return node.fail("has a table of " + Twine(from[0]) +
+                     " rows; at most 2^24 are supported");
+  // Embedding's own shapes: [n, t] of a table [rows, d].
+  int64_t columns = *elementCount(ArrayRef(from).drop_front());
+  int64_t samples = places.empty() ? 1 : places[0];
+  Shape flat = {samples, *elementCount(places) / samples};
+  Shape shape = places;
+  append_range(shape, ArrayRef(from).drop_front());
+  node.setFreshNormal(table, 1);
+  table = node.reshape(table, {from[0], columns});
+  at = node.reshape(at, flat);
+  flat.push_back(columns);
+  Value y = node.create<train::EmbeddingOp>(node.tensorOf(flat), table, at);
+  return node.result(0, node.reshape(y, shape));
+}
+
 LogicalResult lwcc::importGather(NodeImporter &node) {
+  if (node.isWhole(1))
+    return importEmbedding(node);
   HostRef indices = indicesOf(node, 1);
   if (!indices)
     return failure();

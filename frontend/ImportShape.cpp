@@ -16,13 +16,14 @@ LogicalResult lwcc::importIdentity(NodeImporter &node) {
   return node.result(0, Imported(node.raw(0)));
 }
 
-/// All floats of a program are float32, so that a cast between float types has
-/// no effect. A cast to booleans says what is not zero.
+/// All values of a program are float32, so that a cast between float types has
+/// no effect, and none between integers. A cast to booleans says what is not
+/// zero.
 LogicalResult lwcc::importCast(NodeImporter &node) {
   std::optional<HostTensor::Kind> kind = HostTensor::Kind::real;
   if (node.op() == "Cast")
     kind = elementKind(int32_t(node.integer("to", 0)));
-  if (!kind || kind == HostTensor::Kind::integer)
+  if (!kind || (kind == HostTensor::Kind::integer && !node.isWhole(0)))
     return node.fail("casts data to " +
                      elementTypeName(int32_t(node.integer("to", 0))) +
                      "; lwcc trains in floating point only");

@@ -98,13 +98,20 @@ static Operation *readBehind(Value value) {
   return nullptr;
 }
 
-void NodeImporter::setFreshUniform(Value weight, int64_t fanIn) {
+void NodeImporter::setFresh(Value weight, StringRef kind, double a, double b) {
   Leaf *leaf = importer.leafOfRead.lookup(readBehind(weight));
-  if (!leaf || leaf->fresh || leaf->role != Role::trainable)
-    return;
+  if (leaf && !leaf->fresh && leaf->role == Role::trainable)
+    leaf->fresh = train::InitAttr::get(location->getContext(), kind, 0,
+                                       APFloat(a), APFloat(b));
+}
+
+void NodeImporter::setFreshUniform(Value weight, int64_t fanIn) {
   double bound = 1 / std::sqrt(double(fanIn));
-  leaf->fresh = train::InitAttr::get(location->getContext(), "uniform", 0,
-                                     APFloat(-bound), APFloat(bound));
+  setFresh(weight, "uniform", -bound, bound);
+}
+
+void NodeImporter::setFreshNormal(Value weight, double deviation) {
+  setFresh(weight, "normal", 0, deviation);
 }
 
 void NodeImporter::setFreshConstant(Value weight, double value) {

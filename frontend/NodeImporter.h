@@ -48,6 +48,10 @@ public:
   /// Whether an input is absent, or known to be all zeros: exporters write a
   /// missing bias like that.
   bool isZero(unsigned i) const;
+  /// Whether input i is integers or booleans that depend on the data.
+  bool isWhole(unsigned i) const {
+    return hasInput(i) && importer.whole.contains(input(i));
+  }
   const Imported &raw(unsigned i) const { return *inputs[i]; }
   mlir::Value labels() const { return importer.labels; }
   mlir::Value scalars() const { return importer.scalars; }
@@ -58,6 +62,7 @@ public:
   /// whose outputs sum over `fanIn` products.
   void setFreshUniform(mlir::Value weight, int64_t fanIn);
   void setFreshConstant(mlir::Value weight, double value);
+  void setFreshNormal(mlir::Value weight, double deviation);
   /// The fan-in that `setFreshUniform` was called with for the weight of the
   /// matrix product that made `value`; 0 if it is none.
   int64_t fanInOf(mlir::Value value) const;
@@ -102,6 +107,7 @@ public:
   mlir::LogicalResult result(unsigned i, Imported value);
 
 private:
+  void setFresh(mlir::Value weight, llvm::StringRef kind, double a, double b);
   void adopt(mlir::Operation *op);
 
   GraphImporter &importer;

@@ -81,6 +81,10 @@ LogicalResult TrainDialect::verifyRegionArgAttribute(Operation *op, unsigned,
          << "; expected #train.role<input>, <labels> or <scalars>";
 }
 
+int64_t lwcc::train::classAxis(ArrayRef<int64_t> scores) {
+  return scores.size() == 3 && scores[2] != 1 ? 2 : 1;
+}
+
 WorkAttr lwcc::train::workOf(Operation *op) {
   return op->getAttrOfType<WorkAttr>(workAttr);
 }

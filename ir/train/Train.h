@@ -64,6 +64,11 @@ inline constexpr llvm::StringLiteral dimsAttr = "train.dims";
 inline constexpr llvm::StringLiteral beginAttr = "train.begin";
 /// Of a module with a loss: how many classes labels may name.
 inline constexpr llvm::StringLiteral classesAttr = "train.classes";
+/// The axis of the classes in a model's scores: [n, c] and [n, c, ...], where
+/// all that follow may be 1, but of sequences [n, t, c].
+int64_t classAxis(llvm::ArrayRef<int64_t> scores);
+/// Of a module whose input is integers: how many there are, from 0.
+inline constexpr llvm::StringLiteral tokensAttr = "train.tokens";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose
 /// order the plan says something about.
 inline constexpr llvm::StringLiteral orderAttr = "train.order";

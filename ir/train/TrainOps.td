@@ -514,6 +514,23 @@ def ReduceMaxOp : Kernel<"reduce_max", [Differentiable, Tileable]> {
   let results = (outs FloatTensor:$y);
   let hasVerifier = 1;
 }
+def EmbeddingOp : Kernel<"embedding", [Differentiable, Tileable]> {
+  let summary = "rows of a table by their numbers";
+  let description = [{
+    The table is [rows, d], numbers are [n, t], and what is taken is [n, t, d].
+    Numbers are data: whole floats, below zero from the table's end.
+  }];
+  let selects = true;
+  let arguments = (ins FloatTensor:$table, FloatTensor:$at);
+  let results = (outs FloatTensor:$y);
+  let hasVerifier = 1;
+}
+def EmbeddingGradOp : Kernel<"embedding_grad", [Gradient, Tileable]> {
+  let summary = "gradient of embedding with respect to its table";
+  let arguments = (ins FloatTensor:$dy, FloatTensor:$at);
+  let results = (outs FloatTensor:$dtable);
+  let hasVerifier = 1;
+}
 def ReshapeOp : Kernel<"reshape", [Differentiable, Tileable, Following]> {
   let summary = "the same elements in row-major order, another shape";
   let moves = true;

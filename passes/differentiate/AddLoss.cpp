@@ -43,27 +43,37 @@ std::optional<unsigned> findArgument(func::FuncOp func, Role role) {
 /// itself if none does.
 Value withoutSoftmax(Value scores) {
   auto softmax = scores.getDefiningOp<SoftmaxOp>();
-  return softmax && softmax.getAxis() == 1 ? softmax.getX() : scores;
+  return softmax && static_cast<int64_t>(softmax.getAxis()) ==
+                        classAxis(typeOf(scores).getShape())
+             ? softmax.getX()
+             : scores;
 }
 
-/// Scores of shape [n, c, 1, 1], reshaped to [n, c].
-Value asMatrix(OpBuilder &builder, Location loc, Value scores) {
-  auto type = cast<RankedTensorType>(scores.getType());
-  bool trailingOnes =
-      type.getRank() > 2 && llvm::all_of(type.getShape().drop_front(2),
-                                         [](int64_t d) { return d == 1; });
-  if (!trailingOnes)
+/// Scores as the losses take them: [n, c] or [n, c, ...], with the classes
+/// second. Those of shape [n, c, 1, 1] are [n, c].
+Value classesSecond(OpBuilder &builder, Location loc, Value scores) {
+  ArrayRef<int64_t> shape = typeOf(scores).getShape();
+  if (shape.size() < 3)
     return scores;
-  auto matrix = tensorOf(builder.getContext(), type.getShape().take_front(2));
-  auto reshape = ReshapeOp::create(builder, loc, matrix, scores);
-  setWork(reshape, lossLayer, Phase::forward);
-  return reshape;
+  Operation *op = nullptr;
+  if (llvm::all_of(shape.drop_front(2), [](int64_t d) { return d == 1; })) {
+    auto matrix = tensorOf(builder.getContext(), shape.take_front(2));
+    op = ReshapeOp::create(builder, loc, matrix, scores);
+  } else if (classAxis(shape) == 2) {
+    auto moved = tensorOf(builder.getContext(), {shape[0], shape[2], shape[1]});
+    op = TransposeOp::create(builder, loc, moved, scores,
+                             ArrayRef<int64_t>{0, 2, 1});
+  } else {
+    return scores;
+  }
+  setWork(op, lossLayer, Phase::forward);
+  return op->getResult(0);
 }
 
 /// The op that computes the scores; ops that only move elements are skipped.
 Operation *makerOf(Value scores) {
   Operation *op = scores.getDefiningOp();
-  while (op && isa<ReshapeOp, TransposeOp>(op))
+  while (isa_and_nonnull<ReshapeOp, TransposeOp>(op))
     op = op->getOperand(0).getDefiningOp();
   return op;
 }
@@ -92,13 +102,12 @@ LogicalResult checkScores(func::FuncOp func, Value scores) {
                               "say --loss=cross-entropy if that is meant";
     return success(asked);
   };
-  if (func.getNumArguments() > 0) {
+  if (func.getNumArguments() > 0 && !module->hasAttr(tokensAttr)) {
     auto input = dyn_cast<RankedTensorType>(func.getArgument(0).getType());
-    if (input && input.getRank() > 0 &&
-        perSample(input) == type.getDimSize(1) &&
+    if (input && input.getRank() > 0 && perSample(input) == perSample(type) &&
         input.getElementType().isF32())
       return complain("gives as many numbers for a sample as its input has (" +
-                      Twine(type.getDimSize(1)) +
+                      Twine(perSample(type)) +
                       "), as an autoencoder does: no class scores. Mean "
                       "squared error is not there yet");
   }
@@ -141,12 +150,11 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     Location loc = logits.getLoc();
     // Also where the file has the loss: scores are what a softmax is taken of.
     logits = withoutSoftmax(logits);
-    logits = asMatrix(builder, loc, logits);
+    logits = classesSecond(builder, loc, logits);
     auto type = cast<RankedTensorType>(logits.getType());
-    if (type.getRank() != 2)
-      return mlir::emitError(loc)
-             << "logits have rank " << type.getRank()
-             << "; expected scores of rank 2 (samples, classes)";
+    if (type.getRank() < 2)
+      return mlir::emitError(loc) << "logits have rank " << type.getRank()
+                                  << "; expected scores of samples and classes";
 
     if (type.getDimSize(1) == 1)
       return mlir::emitError(loc)
@@ -157,7 +165,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       return failure();
 
     FailureOr<Value> labels =
-        hasLoss ? existingLabels(func) : addLabels(func, type.getDimSize(0));
+        hasLoss ? existingLabels(func) : addLabels(func, type.getShape());
     if (failed(labels))
       return failure();
     Value loss = ret.getOperand(0);
@@ -200,8 +208,9 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         "@model has a loss but no argument that is #train.role<labels>");
   }
 
-  /// Adds the argument `labels` before `scalars`.
-  FailureOr<Value> addLabels(func::FuncOp func, int64_t batch) {
+  /// Adds the argument `labels` before `scalars`: one for each vector of
+  /// scores.
+  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> scores) {
     std::optional<unsigned> scalars = findArgument(func, Role::scalars);
     if (!scalars)
       return func.emitError(
@@ -211,9 +220,11 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
          builder.getNamedAttr(roleAttr,
                               RoleAttr::get(&getContext(), Role::labels))});
+    SmallVector<int64_t> shape(scores);
+    shape.erase(shape.begin() + 1);
     if (failed(func.insertArgument(
-            *scalars, RankedTensorType::get({batch}, builder.getI32Type()),
-            attrs, func.getLoc())))
+            *scalars, RankedTensorType::get(shape, builder.getI32Type()), attrs,
+            func.getLoc())))
       return failure();
     return Value(func.getArgument(*scalars));
   }

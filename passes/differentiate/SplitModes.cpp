@@ -127,11 +127,11 @@ void useRunningStatistics(BatchNormOp op) {
   op.erase();
 }
 
-/// Adds the scores to what @evaluate returns. A model that counts nothing by
-/// scores, as a test may have it, has none.
+/// Adds the scores to what @evaluate returns, where a sample has one class. A
+/// model that counts nothing by scores, as a test may have it, has none.
 void returnScores(func::FuncOp evaluate) {
   auto counts = evaluate.getBody().getOps<AccuracyOp>();
-  if (counts.empty())
+  if (counts.empty() || typeOf((*counts.begin()).getLogits()).getRank() != 2)
     return;
   Operation *ret = evaluate.getBody().front().getTerminator();
   ret->insertOperands(ret->getNumOperands(), (*counts.begin()).getLogits());

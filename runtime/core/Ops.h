@@ -238,6 +238,14 @@ struct AxisParams {
 /// y has x's shape with extent 1 along the axis; NaN is larger than anything.
 void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params);
 
+/// y [n, t, d] = the rows of table [rows, d] that `at` [n, t] counts: whole
+/// numbers, below zero from the table's end, as ONNX has it. A number of no row
+/// gives a row of NaN.
+void embedding(Lane &lane, Tensor y, Tensor table, Tensor at);
+/// Of each row of the table the sum of dy's rows that were taken from it, in
+/// their order.
+void embedding_grad(Lane &lane, Tensor dtable, Tensor dy, Tensor at);
+
 /// xs may lie on other devices than the lane's, and be parts of tensors.
 void concat(Lane &lane, Tensor y, const Tensors &xs, const AxisParams &params);
 /// A result that nobody reads is Tensor{} in ys; `sizes` says its extent.

@@ -73,13 +73,15 @@ struct Program {
   std::string optimizer = "sgd"; ///< a row of runtime/train/loop/Optimizers.h
   int64_t batch = 0;
   int64_t classes = 0; ///< extent of the logits' class dimension; labels below
+  int64_t tokens = 0;  ///< of integer input, which is below; 0: floats
   MachineSpec machine;
   std::vector<StateTensor> state;
 
-  GlobalTensor input;   ///< float images [n, c, h, w] (or [n, features])
-  GlobalTensor labels;  ///< i32 [n]
+  /// Floats: images [n, c, h, w], features [n, f]; whole ones: tokens [n, t].
+  GlobalTensor input;
+  GlobalTensor labels;  ///< i32 [n], or [n, ...] where each sample has several
   TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
-  TensorRef correct;    ///< f32 [2]: top-1 and top-5 of the same batch
+  TensorRef correct;    ///< f32 [2]: labels of the batch in top-1 and top-5
   /// f32 [n, classes]: what the loss is taken of, after a run of evaluate.
   /// Without dims in a program that has none.
   TensorRef scores;

@@ -35,6 +35,7 @@ MUTANTS = [
     ("BlockReduce.cuh", "a > b ? a : b", "b", 1, OPS),
     ("Reduction.cuh", "    __syncthreads();\n    if (inside", "    if (inside", 1, OPS),
     # A grid has fewer blocks than columns only beyond 2^31 of them.
+    ("Embedding.cu", "      __syncthreads(); // takes", "      // takes", 1, OPS),
     ("Reduction.cuh", "    __syncthreads(); // shared", "    // shared", 1, None),
     ("Reduction.cuh", "[columnHeight][columnWidth]", "[columnHeight - 1][columnWidth]", 1, OPS),
     ("Reduction.cuh", "inside && threadIdx.y == 0", "inside", 1, OPS),

@@ -1,7 +1,8 @@
 """The zoo: all its networks by name, with seeded weights and without dropout.
 
 Decides names, weights, and which networks are the quick subset. The networks are in
-zoo_torchvision.py, zoo_convolutions.py, zoo_attention.py and zoo_rows.py.
+zoo_torchvision.py, zoo_convolutions.py, zoo_attention.py, zoo_rows.py and
+zoo_sequences.py.
 """
 
 import torch
@@ -10,13 +11,14 @@ from torch import nn
 from zoo_attention import ATTENTION
 from zoo_convolutions import CONVOLUTIONS
 from zoo_rows import ROWS
+from zoo_sequences import SEQUENCES, Tokens
 from zoo_torchvision import TORCHVISION
 
-ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **ROWS}
+ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **ROWS, **SEQUENCES}
 # Together every kind of operator, in less than 90 seconds.
 QUICK = ["efficientnet", "convnext", "vit", "swin", "nfnet", "unet_bilinear",
          "instance_style", "levit", "pointnet", "r3d", "siamese", "mlp_pieces",
-         "normalizations"]
+         "normalizations", "gpt_tied", "bert", "categories", "pixels"]
 
 
 def build_zoo(name):
@@ -34,3 +36,10 @@ def build_zoo(name):
             if parameter.dim() <= 1 or parameter.min() == parameter.max():
                 parameter += 0.05 * torch.randn_like(parameter)
     return network.train(), shape
+
+
+def draw_samples(shape, count, random):
+    """Samples of this shape, as a numpy array; `random` is a RandomState."""
+    if isinstance(shape, Tokens):
+        return random.randint(0, shape.count, (count, *shape))
+    return random.uniform(-1, 1, (count, *shape)).astype("float32")

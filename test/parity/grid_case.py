@@ -27,16 +27,20 @@ def text(value):
 class Case:
     """One model under construction; `last` is the value to continue from."""
 
-    def __init__(self, name, shape, opset=18):
+    def __init__(self, name, shape, opset=18, tokens=0):
+        """With `tokens` the input is integers below it, to which nothing is added."""
         self.name, self.shape, self.opset = name, list(shape), opset
+        self.type = INT64 if tokens else FLOAT
         self.random = np.random.RandomState(zlib.crc32(name.encode()))
         self.nodes, self.initializers, self.count = [], [], 0
         self.labels = False
         # Pictures are grey and broadcast over the channels, so that a case may have any number of
         # channels.
-        picture = len(shape) == 4
+        picture = len(shape) == 4 and not tokens
         self.input = [shape[0], 1, *shape[2:]] if picture else list(shape)
-        self.last = self.op("Add", "images", self.weight("p", shape))
+        self.tokens = tokens
+        self.last = ("images" if tokens else
+                     self.op("Add", "images", self.weight("p", shape)))
 
     def op(self, kind, *inputs, outputs=1, **attributes):
         self.count += 1
@@ -74,7 +78,7 @@ class Case:
                          self.weight("head.bias", [CLASSES]))
         if loss:
             logits = loss(self, logits)
-        inputs = [helper.make_tensor_value_info("images", FLOAT, self.input)]
+        inputs = [helper.make_tensor_value_info("images", self.type, self.input)]
         if self.labels:
             inputs.append(helper.make_tensor_value_info("labels", INT64, [batch]))
         graph = helper.make_graph(
@@ -86,14 +90,15 @@ class Case:
         # with this producer a lone number is no parameter (frontend/Parameters.cpp).
         return helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", self.opset)],
-            ir_version=8, producer_name="pytorch")
+            ir_version=8, producer_name="pytorch",
+            doc_string=str(self.tokens) if self.tokens else "")
 
     def _width(self, rows):
         """The row length, by ONNX's own shape inference; by the oracle where that does
         not know an operator."""
         graph = helper.make_graph(
             self.nodes, "rows",
-            [helper.make_tensor_value_info("images", FLOAT, self.input)],
+            [helper.make_tensor_value_info("images", self.type, self.input)],
             [helper.make_tensor_value_info(rows, FLOAT, [self.shape[0], None])],
             self.initializers)
         model = helper.make_model(
@@ -103,5 +108,6 @@ class Case:
             inferred = shape_inference.infer_shapes(model, strict_mode=True,
                                                     data_prop=True)
         except shape_inference.InferenceError:
-            return Oracle(model).run(torch.zeros(self.input)).shape[1]
+            return Oracle(model).run(torch.zeros(
+                self.input, dtype=torch.int64 if self.tokens else None)).shape[1]
         return inferred.graph.output[0].type.tensor_type.shape.dim[1].dim_value

@@ -13,6 +13,7 @@ from grid_movements import (elementwise, further_elementwise, further_movements,
                             movements, reductions)
 
 from grid_recurrent import recurrent_layers
+from grid_tokens import embeddings, integers
 from grid_windows import (further_convolutions, further_poolings, resizes,
                           sums_of_products, transposed_convolutions)
 
@@ -21,6 +22,7 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           softmaxes_and_losses,
           further_convolutions, transposed_convolutions, further_poolings, resizes,
           sums_of_products, recurrent_layers, sample_normalizations, further_reductions, rearrangements, conditions,
+          embeddings, integers,
           fused_activations, initial_values, shared_weights)
 
 

@@ -7,7 +7,7 @@ modules that it draws from (net_layers.py, net_movements.py).
 
 from onnx import TensorProto, helper
 
-FLOAT = TensorProto.FLOAT
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 # Operators that only rename their input make no layer, and a softmax at the end is part of the
 # loss.
@@ -28,6 +28,8 @@ class Graph:
         self.layers = []  # (name, extents by dimension) of layers that a plan may cut
         self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
         self.kind = ""  # of the last operator
+        self.tokens = 0  # what integers of the input are below; 0: it is floats
+        self.scores = ["batch", 10]
         self.mixes_samples = False  # somewhere samples are not the first dimension
 
     def name(self, kind):

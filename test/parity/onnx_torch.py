@@ -26,6 +26,15 @@ GENERATORS = ("RandomNormal", "RandomUniform", "RandomNormalLike",
 LOSSES = ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 
 
+def class_axis(scores):
+    """Of scores [n, c], [n, c, h, w], or of sequences [n, t, c]."""
+    return 2 if len(scores) == 3 and scores[2] != 1 else 1
+
+
+def cross_entropy(scores, labels):
+    return F.cross_entropy(scores.movedim(class_axis(scores.shape), 1), labels)
+
+
 class Call:
     """One node as onnx_ops.py sees it."""
 
@@ -133,7 +142,8 @@ class Oracle:
         values = dict(self.constants)
         values.update(self.statistics)
         values.update(self.parameters)
-        values[self.inputs[0]] = images.to(self.dtype)
+        values[self.inputs[0]] = (images.to(self.dtype) if images.is_floating_point()
+                                  else images)
         if len(self.inputs) > 1:
             values[self.inputs[1]] = labels
         for call in self.calls:
@@ -148,7 +158,7 @@ class Oracle:
 
     def loss(self, images, labels):
         result = self.run(images, labels)
-        return result if self.own_loss else F.cross_entropy(result, labels)
+        return result if self.own_loss else cross_entropy(result, labels)
 
     def train_step(self, images, labels, make_optimizer, clip_value=None):
         """One step; returns the loss. `make_optimizer` gets the parameters by name once,

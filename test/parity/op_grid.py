@@ -47,12 +47,26 @@ def input_shape(model):
     return [d.dim_value for d in dims]
 
 
+def tokens_of(model):
+    """What the integers of its input are below; 0: its input is floats."""
+    return int(model.doc_string or 0)
+
+
+def draw_images(model, count, random):
+    shape = (count, *input_shape(model)[1:])
+    if tokens_of(model):
+        return random.randint(0, tokens_of(model), shape)
+    return random.uniform(-1, 1, shape).astype(np.float32)
+
+
 def write_data(folder, model, poisoned=False):
-    """Two batches of random rows, or of grey pictures."""
+    """Two batches of random rows, or of grey pictures, or of integers."""
     shape = input_shape(model)
     random = np.random.RandomState(len(model.graph.name))
-    images = random.uniform(-1, 1, (2 * shape[0], *shape[1:])).astype(np.float32)
-    if len(shape) == 4:
+    images = draw_images(model, 2 * shape[0], random)
+    if tokens_of(model):
+        pass
+    elif len(shape) == 4:
         images = images[:, 0]
     else:
         images = images.reshape(len(images), -1)
@@ -164,7 +178,7 @@ def nan_differences(state, truth, model):
 def run_poisoned(model, args, settings):
     """Runs a case like run_case, with a NaN in the first image."""
     model = with_ignored_label(model)
-    if model is None:
+    if model is None or tokens_of(model):
         return []
     with tempfile.TemporaryDirectory(prefix="lwcc-grid-") as folder:
         path = os.path.join(folder, "model.onnx")
@@ -196,7 +210,7 @@ def check_oracle(model):
             return None
     shape = input_shape(model)
     torch.manual_seed(0)
-    images = torch.rand(shape) * 2 - 1
+    images = torch.from_numpy(draw_images(model, shape[0], np.random.RandomState(0)))
     actual = Oracle(model, torch.float32, dropout=False).run(images).detach()
     absorbed = {"Softmax": torch.softmax, "LogSoftmax": torch.log_softmax}
     if model.graph.node[-1].op_type in absorbed:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from onnx import helper, save
 
-from net_graph import FLOAT
+from net_graph import FLOAT, INT64
 from net_composed import Composed
 
 TABLE = Path(__file__).parents[2] / "frontend" / "OnnxOpTable.cpp"
@@ -102,11 +102,41 @@ class Net(Composed):
                     shape)
         self.op("Mul", [before], shape)
 
+    def embed(self):
+        """Images made of rows of a table, which the data names; returns the shape of
+        that."""
+        rng, (_, h, w) = self.rng, self.shape
+        c, self.tokens = rng.randrange(1, 5), rng.randrange(3, 40)
+        name = self.name("gather")
+        self.nodes.append(helper.make_node(
+            "Gather", [self.weight(name + ".table", [self.tokens, c], 1.0), self.last],
+            [name], name=name))
+        self.last, self.shape = name, (h * w, c)
+        self.layers.append((name, {"c": c}))
+        self.op("Transpose", (), (c, h * w), {}, perm=[0, 2, 1])
+        self.op("Reshape", [self.integers(self.name("to"), [0, c, h, w])], (c, h, w), {})
+        return (h * w,)
+
+    def positions(self):
+        """Scores of each pixel, or of each of a row of positions; these are the model's
+        output."""
+        self.conv(10)
+        if self.rng.random() < 0.5:
+            _, h, w = self.shape
+            self.op("Reshape", [self.integers(self.name("to"), [0, 10, h * w])],
+                    (10, h * w), {})
+            self.op("Transpose", (), (h * w, 10), {}, perm=[0, 2, 1])
+            self.scores = ["batch", h * w, 10]
+        else:
+            self.scores = ["batch", *self.shape]
+
     def draw(self):
         """Appends a whole network; returns the shape of its images."""
         rng = self.rng
         size = rng.choice([8, 9, 12])
         self.shape = image = (self.shape[0], size, size + rng.randrange(3))
+        if rng.random() < 0.15:
+            image = self.embed()
         self.conv()
         for _ in range(rng.randrange(2, 6)):
             rng.choice([
@@ -122,6 +152,9 @@ class Net(Composed):
                 self.choose, self.choose, self.steps, self.resize,
                 self.transposed_conv, self.spaces, self.mirror, self.places,
                 self.places, self.letters, self.sequences, self.recurrent])()
+        if rng.random() < 0.08:
+            self.positions()
+            return image
         if rng.random() < 0.3:
             c = self.shape[0]
             self.op("GlobalAveragePool", (), (c, 1, 1), {"c": c})
@@ -143,8 +176,9 @@ class Net(Composed):
         self.image = image = self.draw()
         graph = helper.make_graph(
             self.nodes, "net",
-            [helper.make_tensor_value_info("images", FLOAT, ["batch", *image])],
-            [helper.make_tensor_value_info(self.last, FLOAT, ["batch", 10])],
+            [helper.make_tensor_value_info("images", INT64 if self.tokens else FLOAT,
+                                           ["batch", *image])],
+            [helper.make_tensor_value_info(self.last, FLOAT, self.scores)],
             self.constants)
         save(helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10),

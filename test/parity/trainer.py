@@ -94,7 +94,8 @@ class Data:
         self.shape = shape  # of one image, [c, h, w], or [features]
 
     def batch(self, step, size):
-        """The batch of a step counted from zero: float32 images, labels."""
+        """The batch of a step counted from zero: float32 images, or the integers that
+        are given; labels."""
         first = step % (len(self.labels) // size) * size
         images = torch.from_numpy(np.array(self.images[first:first + size]))
         images = images / 255 if images.dtype == torch.uint8 else images

@@ -42,14 +42,13 @@ from collections import Counter
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
-from onnx_torch import Oracle
+from onnx_torch import Oracle, class_axis, cross_entropy
 from trainer import Data, Settings, TrainerError, run_oracle, train
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "models"))
-from zoo_networks import QUICK, ZOO, build_zoo  # noqa: E402
+from zoo_networks import QUICK, ZOO, build_zoo, draw_samples  # noqa: E402
 
 EXPORTS = ("dynamo", "legacy", "plain")
 BATCH = 8
@@ -85,7 +84,7 @@ def quiet():
 
 
 def export_loudly(network, shape, path, kind):
-    arguments = (torch.randn(BATCH, *shape),)
+    arguments = (torch.from_numpy(draw_samples(shape, BATCH, np.random.RandomState(1))),)
     if kind == "dynamo":
         torch.onnx.export(network.train(), arguments, path, optimize=False,
                           verbose=False)
@@ -97,15 +96,18 @@ def export_loudly(network, shape, path, kind):
         torch.onnx.export(network.eval(), arguments, path, verbose=False)
 
 
-def write_data(folder, shape, seed):
-    """Three batches of random images; the rows of what is no image."""
+def write_data(folder, shape, scores, seed):
+    """Three batches of random images; the rows of what is no image. `scores` is the
+    shape of what the network makes of a batch."""
     random = np.random.RandomState(sum(shape) + 1000 * seed)
     count = BATCH * SETTINGS.steps
-    images = random.uniform(-1, 1, (count, *shape)).astype(np.float32)
-    if len(shape) != 3:
+    images = draw_samples(shape, count, random)
+    if len(shape) != 3 and images.dtype == np.float32:
         images = images.reshape(count, -1)
+    axis = class_axis(scores)
+    labels = [count, *(extent for d, extent in enumerate(scores) if d not in (0, axis))]
     np.save(os.path.join(folder, "images.npy"), images)
-    np.save(os.path.join(folder, "labels.npy"), random.randint(0, 10, count))
+    np.save(os.path.join(folder, "labels.npy"), random.randint(0, scores[axis], labels))
 
 
 def moved(parameters, seed):
@@ -134,7 +136,8 @@ def train_module(name, data, dtype, seed=0):
     for step in range(SETTINGS.steps):
         images, labels = data.batch(step, BATCH)
         optimizer.zero_grad()
-        loss = F.cross_entropy(network(images.to(dtype)), labels)
+        images = images.to(dtype) if images.is_floating_point() else images
+        loss = cross_entropy(network(images), labels)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -210,7 +213,9 @@ class Draw:
         self.name = name
         self.folder = os.path.join(folder, f"{name}.data{number}")
         os.makedirs(self.folder, exist_ok=True)
-        write_data(self.folder, shape, number)
+        network, _ = build_zoo(name)
+        sample = torch.from_numpy(draw_samples(shape, BATCH, np.random.RandomState(1)))
+        write_data(self.folder, shape, network(sample).shape, number)
         self.data = Data(self.folder, shape)
         self.truth = train_module(name, self.data, torch.float64)
         self.singles = []
@@ -229,6 +234,10 @@ class Model:
         self.name, self.args = name, args
         network, self.shape = build_zoo(name)
         self.parameters = {name for name, _ in network.named_parameters()}
+        # A tied parameter has several names, of which a file has one.
+        first = {id(p): name for name, p in network.named_parameters()}
+        self.aliases = {name: first[id(p)] for name, p in
+                        network.named_parameters(remove_duplicate=False)}
         self.buffers = {name for name, _ in network.named_buffers()
                         if ".running_" not in "." + name}
         self.draws, self.refusals = [], {}
@@ -272,6 +281,7 @@ class Model:
         except TrainerError as error:
             why = reason(str(error))
             return (REFUSED, why) if why else (WRONG, CRASHED + str(error)[-300:])
+        state = {self.aliases.get(name, name): tensor for name, tensor in state.items()}
         freeze = "--freeze=" + "|".join(sorted(self.buffers & set(state)))
         if freeze != "--freeze=" and freeze not in flags:
             # The older exporter does not say that they are no parameters.

@@ -151,6 +151,7 @@ LogicalResult Loader::load(rt::Program &program) {
     program.optimizer = optimizer;
   program.batch = numberOf(op, "exec.batch");
   program.classes = numberOf(op, "exec.classes");
+  program.tokens = numberOf(op, "exec.tokens");
   for (DeviceOp device : names.devices)
     program.machine.devices.push_back(
         {static_cast<int64_t>(device.getArena())});

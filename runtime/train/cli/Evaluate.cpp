@@ -62,8 +62,8 @@ int runEvaluate(const Program &program, Flags &flags) {
   if (!options.metrics.empty())
     mistakes.attempt([&] {
       checkWritable(options.metrics);
-      if (program.scores.dims.empty())
-        throw Error("--metrics: this program was compiled without scores");
+      if (std::string why = whyWithoutScores(program); !why.empty())
+        throw Error("--metrics: " + why);
     });
   mistakes.attempt([&] {
     opened.emplace(openChecked(options.data, DataRole::validation, program,

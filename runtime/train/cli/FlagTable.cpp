@@ -90,7 +90,7 @@ const std::vector<FlagSection> &flagTable() {
            {"decay-rate", "X", &O::decayRate,
             "what step, multistep and plateau multiply the learning rate with",
             true},
-           {"decay-milestones", "N[,N..]", &O::decayMilestones,
+           {"decay-milestones", "N,..", &O::decayMilestones,
             "epochs, counted from 0, with which multistep falls", true, 1},
            {"pct-start", "X", &O::pctStart,
             "the part of all steps in which onecycle rises to --lr", true, 0,

@@ -34,8 +34,8 @@ struct Stopped : Error {
 /// What the program cannot predict with.
 static void checkWeights(const Program &program, const TrainedWeights &weights,
                          Mistakes &mistakes) {
-  if (program.scores.dims.empty())
-    mistakes.add("predict: this program was compiled without scores");
+  if (std::string why = whyWithoutScores(program); !why.empty())
+    mistakes.add("predict: " + why);
   if (weights.drawn)
     mistakes.add("predict: the weights are drawn at random when a training "
                  "starts, as " +

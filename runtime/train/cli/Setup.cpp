@@ -6,6 +6,7 @@
 #include "runtime/train/data/Split.h"
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Inference.h"
+#include "runtime/train/report/Info.h"
 #include "runtime/train/report/Remarks.h"
 #include "runtime/train/state/Checkpoint.h"
 
@@ -54,17 +55,19 @@ openSource(const std::string &place, DataRole role, const Program &program,
   input.classNames = std::move(classes);
   auto source = openData(place, role, input, synthetic);
   if (role == DataRole::training && source->size() < program.batch)
-    throw Error(place + ": holds " + plural(source->size(), "image") +
+    throw Error(place + ": holds " +
+                plural(source->size(), sampleNoun(program)) +
                 ", fewer than a batch of " + countText(program.batch) +
                 "; compile the model with a smaller --batch");
   if (source->size() == 0)
-    throw Error(place + ": holds no images");
+    throw Error(place + ": holds no " + sampleNoun(program) + "s");
   if (source->size() > std::numeric_limits<uint32_t>::max())
-    throw Error(place + ": holds " + plural(source->size(), "image") +
-                "; images have numbers of 32 bits");
+    throw Error(place + ": holds " +
+                plural(source->size(), sampleNoun(program)) +
+                "; their numbers have 32 bits");
   if (role == DataRole::training && place != "synthetic")
     for (const std::string &remark :
-         remarksOn(*source, place, program.classes,
+         remarksOn(*source, place, input,
                    !options.mean.empty() || !options.std.empty()))
       std::fprintf(stderr, "warning: %s\n", remark.c_str());
   else if (!source->remark.empty())
@@ -118,6 +121,18 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
                                         program, options,
                                         data.training.source->classNames()));
   return data;
+}
+
+std::string whyWithoutScores(const Program &program) {
+  if (!program.scores.dims.empty())
+    return "";
+  if (program.labels.dims.size() == 1)
+    return "this program was compiled without scores";
+  return "this model has several classes for each " +
+         std::string(sampleNoun(program)) + " (labels of shape " +
+         dimsText(program.labels.dims) +
+         "), where one is needed; --export-onnx of a training gives the model "
+         "to other programs";
 }
 
 TrainedWeights findTrainedWeights(const Program &program, Flags &flags) {

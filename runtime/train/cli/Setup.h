@@ -54,6 +54,9 @@ struct TrainingData {
 /// (--val-split). Throws Error.
 TrainingData openTrainingData(const Program &program, const Options &options);
 
+/// Why the program gives no scores of a sample; "" if it does.
+std::string whyWithoutScores(const Program &program);
+
 /// The weights of a model that is not trained: from where, and what their
 /// training knew.
 struct TrainedWeights {

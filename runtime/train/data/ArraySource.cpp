@@ -1,7 +1,8 @@
 //===- ArraySource.cpp - Images and labels that lie in arrays -------------===//
 //
 // Decides what the dimensions of an array mean, and checks the two arrays
-// against each other and the labels against the model's classes.
+// against each other, the labels against the model's classes, and tokens
+// against its tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,72 +10,118 @@
 #include "runtime/train/data/DataSource.h"
 #include "runtime/train/files/Text.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace lwcc::rt::train {
 
-/// Files align their elements, but nothing guarantees it.
-template <typename T>
-static T load(const char *data, int64_t index) {
-  T value;
-  std::memcpy(&value, data + index * int64_t(sizeof(T)), sizeof(T));
-  return value;
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// PyTorch's label that does not count.
+static constexpr int64_t ignored = -100;
+
+namespace {
+/// Integers of an array that are outside of [0, end).
+struct Outside {
+  int64_t count = 0, firstAt = 0, firstValue = 0;
+};
+} // namespace
+
+/// The integers as int32, -1 for `ignored` where such are allowed.
+static std::vector<int32_t> readIntegers(const Array &array, int64_t count,
+                                         int64_t end, bool mayIgnore,
+                                         Outside &outside) {
+  std::vector<int32_t> values(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t value = integerAt(array.type, array.data, i);
+    const bool isIgnored = mayIgnore && value == ignored;
+    if ((value < 0 || value >= end) && !isIgnored && outside.count++ == 0) {
+      outside.firstAt = i;
+      outside.firstValue = value;
+    }
+    values[i] = isIgnored ? -1 : static_cast<int32_t>(value);
+  }
+  return values;
 }
 
-//===----------------------------------------------------------------------===//
-// Labels
-//===----------------------------------------------------------------------===//
+static bool isIntegers(const Array &array) {
+  return array.type.kind == 'u' || array.type.kind == 'i';
+}
 
-static int64_t loadInteger(const Array &array, int64_t index) {
-  bool isSigned = array.type.kind == 'i';
-  switch (array.type.bytes) {
-  case 1:
-    return isSigned ? int64_t(load<int8_t>(array.data, index))
-                    : int64_t(load<uint8_t>(array.data, index));
-  case 2:
-    return isSigned ? int64_t(load<int16_t>(array.data, index))
-                    : int64_t(load<uint16_t>(array.data, index));
-  case 4:
-    return isSigned ? int64_t(load<int32_t>(array.data, index))
-                    : int64_t(load<uint32_t>(array.data, index));
-  default:
-    return load<int64_t>(array.data, index);
-  }
+static int64_t product(const std::vector<int64_t> &dims) {
+  int64_t elements = 1;
+  for (int64_t dim : dims)
+    elements *= dim;
+  return elements;
 }
 
 static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
                                        const std::string &imagesPath,
-                                       int64_t classes) {
-  bool column = labels.dims.size() == 2 && labels.dims[1] == 1;
-  if (labels.dims.size() != 1 && !column)
+                                       const ModelInput &input) {
+  std::vector<int64_t> each(labels.dims.begin() + !labels.dims.empty(),
+                            labels.dims.end());
+  bool column = input.labels.empty() && each == std::vector<int64_t>{1};
+  if (labels.dims.empty() || (each != input.labels && !column))
     throw Error(labels.path + ": has shape " + dimsText(labels.dims) +
-                "; expected one class number per image");
-  if (labels.type.kind != 'u' && labels.type.kind != 'i')
+                "; expected " +
+                (input.labels.empty()
+                     ? "one class number per image"
+                     : dimsText(input.labels) + " class numbers per sample, as "
+                                                "many as the model has scores "
+                                                "for"));
+  if (!isIntegers(labels))
     throw Error(labels.path + ": holds " + labels.type.name() +
                 "; expected integers, the numbers of the classes");
   if (labels.dims[0] != images)
     throw Error(format("%s: has %s, but %s has %s", labels.path.c_str(),
                        plural(labels.dims[0], "label").c_str(),
                        imagesPath.c_str(), plural(images, "image").c_str()));
-  std::vector<int32_t> values(images);
-  int64_t offenders = 0, first = 0;
-  for (int64_t i = 0; i < images; ++i) {
-    int64_t value = loadInteger(labels, i);
-    if (value < 0 || value >= classes) {
-      if (offenders++ == 0)
-        first = i;
-      continue;
-    }
-    values[i] = static_cast<int32_t>(value);
-  }
-  if (offenders)
+  const int64_t perImage = input.labelsPerSample();
+  Outside outside;
+  std::vector<int32_t> values =
+      readIntegers(labels, images * perImage, input.classes,
+                   /*mayIgnore=*/!input.labels.empty(), outside);
+  if (outside.count)
     throw Error(format("%s: %s out of range; the first is %lld, of image %lld; "
                        "the model has classes 0 to %lld",
-                       labels.path.c_str(), plural(offenders, "label").c_str(),
-                       static_cast<long long>(loadInteger(labels, first)),
-                       static_cast<long long>(first),
-                       static_cast<long long>(classes - 1)));
+                       labels.path.c_str(),
+                       plural(outside.count, "label").c_str(),
+                       static_cast<long long>(outside.firstValue),
+                       static_cast<long long>(outside.firstAt / perImage),
+                       static_cast<long long>(input.classes - 1)));
   return values;
+}
+
+/// Checks tokens against the model, and gives their format.
+static SampleFormat formatOfTokens(const Array &array,
+                                   const ModelInput &input) {
+  if (!isIntegers(array))
+    throw Error(array.path + ": holds " + array.type.name() +
+                "; the model takes integers");
+  std::vector<int64_t> each(array.dims.begin() + !array.dims.empty(),
+                            array.dims.end());
+  if (array.dims.empty() || each != input.dims)
+    throw Error(array.path + ": has shape " + dimsText(array.dims) +
+                "; expected " + dimsText(input.dims) +
+                " tokens per sample, as the model's input");
+  Outside outside;
+  SampleFormat format;
+  format.image = false;
+  format.tokens = true;
+  format.type = array.type;
+  format.channels = product(input.dims);
+  (void)readIntegers(array, array.dims[0] * format.channels, input.tokens,
+                     /*mayIgnore=*/false, outside);
+  if (outside.count)
+    throw Error(rt::train::format(
+        "%s: %s out of range; the first is %lld, of sample %lld; the model "
+        "takes 0 to %lld",
+        array.path.c_str(), plural(outside.count, "token").c_str(),
+        static_cast<long long>(outside.firstValue),
+        static_cast<long long>(outside.firstAt / format.channels),
+        static_cast<long long>(input.tokens - 1)));
+  return format;
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,30 +155,41 @@ namespace {
 class ArraySource : public DataSource {
 public:
   ArraySource(Array array, std::vector<int32_t> classOf, SampleFormat format)
-      : images(std::move(array)), labels(std::move(classOf)), shape(format) {}
+      : images(std::move(array)), classes(std::move(classOf)), shape(format) {}
 
-  int64_t size() const override { return int64_t(labels.size()); }
+  int64_t size() const override { return images.dims[0]; }
   SampleFormat format() const override { return shape; }
-  int32_t label(int64_t index) const override { return labels[index]; }
+  int32_t label(int64_t index) const override {
+    return classes.empty() ? -1 : classes[index * perSample()];
+  }
+  void labels(int64_t index, std::span<int32_t> out) const override {
+    if (classes.empty())
+      std::fill(out.begin(), out.end(), -1);
+    else
+      std::copy_n(classes.begin() + index * perSample(), out.size(),
+                  out.begin());
+  }
   void read(int64_t index, Sample &sample) const override {
     sample.format = shape;
     sample.data = images.data + index * shape.bytes();
   }
   std::string describe() const override {
-    return plural(size(), "image") + ", " + shape.text() + ", " +
-           images.type.name() + " (" + images.path + ")";
+    return plural(size(), shape.tokens ? "sequence" : "image") + ", " +
+           shape.text() + ", " + images.type.name() + " (" + images.path + ")";
   }
 
 private:
+  int64_t perSample() const { return int64_t(classes.size()) / size(); }
+
   Array images;
-  std::vector<int32_t> labels;
+  std::vector<int32_t> classes; ///< of all samples, or none
   SampleFormat shape;
 };
 } // namespace
 
-std::unique_ptr<DataSource> makeArraySource(Array images,
-                                            std::optional<Array> labels,
-                                            const ModelInput &input) {
+/// Checks images, or rows of features, and gives their format.
+static SampleFormat formatOfImages(const Array &images,
+                                   const ModelInput &input) {
   static constexpr ElementType accepted[] = {{'u', 1}, {'f', 4}, {'f', 8}};
   bool known = false;
   for (ElementType type : accepted)
@@ -160,10 +218,18 @@ std::unique_ptr<DataSource> makeArraySource(Array images,
     format.height = d[planes ? 1 : 0];
     format.width = d[planes ? 2 : 1];
   }
-  std::vector<int32_t> values(images.dims[0], -1);
+  return format;
+}
+
+std::unique_ptr<DataSource> makeArraySource(Array images,
+                                            std::optional<Array> labels,
+                                            const ModelInput &input) {
+  SampleFormat format = input.tokens ? formatOfTokens(images, input)
+                                     : formatOfImages(images, input);
+  std::vector<int32_t> classes;
   if (labels)
-    values = readLabels(*labels, images.dims[0], images.path, input.classes);
-  return std::make_unique<ArraySource>(std::move(images), std::move(values),
+    classes = readLabels(*labels, images.dims[0], images.path, input);
+  return std::make_unique<ArraySource>(std::move(images), std::move(classes),
                                        format);
 }
 

@@ -26,7 +26,8 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
                          const DataSet &data, const Settings &settings)
     : source(*data.source), transform(data.transform), settings(settings),
       batchSize(program.batch),
-      inputElements(elementsOf(program.input) / program.batch) {
+      inputElements(elementsOf(program.input) / program.batch),
+      sampleLabels(elementsOf(program.labels) / program.batch) {
   int64_t images = source.size();
   perEpoch = settings.evaluation ? (images + batchSize - 1) / batchSize
                                  : images / batchSize;
@@ -106,6 +107,7 @@ void BatchLoader::begin(Draft &draft) {
   batch.epoch = draft.number / perEpoch;
   batch.index = draft.number % perEpoch;
   batch.skipped.clear();
+  batch.labelCount = 0;
   Order order = orderOf(batch.epoch);
   int64_t first = batch.index * batchSize;
   int64_t count = std::min<int64_t>(batchSize, int64_t(order->size()) - first);
@@ -132,6 +134,7 @@ void BatchLoader::work() {
       std::max<int64_t>(1, batchSize / (4 * int64_t(settings.workers)));
   Desk desk;
   desk.input.resize(inputElements);
+  desk.labels.resize(sampleLabels);
   std::unique_lock lock(mutex);
   while (true) {
     Draft *draft = nullptr;
@@ -142,20 +145,21 @@ void BatchLoader::work() {
     const int64_t last = std::min(first + most, batchSize);
     draft->taken = last;
     lock.unlock();
-    std::vector<SkippedSample> skipped;
+    desk.labelCount = 0;
+    desk.skipped.clear();
     std::exception_ptr problem;
     try {
       for (int64_t at = first; at < last; ++at)
-        for (SkippedSample &sample : prepare(*draft->batch, at, desk))
-          skipped.push_back(std::move(sample));
+        prepare(*draft->batch, at, desk);
     } catch (...) {
       problem = std::current_exception();
     }
     lock.lock();
     if (problem && !draft->problem)
       draft->problem = problem;
-    std::move(skipped.begin(), skipped.end(),
+    std::move(desk.skipped.begin(), desk.skipped.end(),
               std::back_inserter(draft->batch->skipped));
+    draft->batch->labelCount += desk.labelCount;
     draft->done += last - first;
     if (draft->done == batchSize)
       finish(*draft);
@@ -180,10 +184,7 @@ BatchLoader::Order BatchLoader::orderOf(int64_t epoch) {
   return result;
 }
 
-std::vector<SkippedSample> BatchLoader::prepare(Batch &batch, int64_t at,
-                                                Desk &desk) {
-  std::vector<SkippedSample> skipped;
-  int32_t label = -1;
+void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
   bool given = false;
   if (at < int64_t(batch.images.size())) {
     const int64_t wanted = batch.images[at], images = source.size();
@@ -191,13 +192,13 @@ std::vector<SkippedSample> BatchLoader::prepare(Batch &batch, int64_t at,
     while (true) {
       try {
         source.read(image, desk.sample);
-        label = source.label(image);
+        source.labels(image, desk.labels);
         given = true;
         break;
       } catch (const BadSample &bad) {
         if (!settings.skipBad)
           throw;
-        skipped.push_back({static_cast<uint32_t>(image), bad.what()});
+        desk.skipped.push_back({static_cast<uint32_t>(image), bad.what()});
         if (settings.evaluation)
           break;
         image = (image + 1) % images;
@@ -210,11 +211,14 @@ std::vector<SkippedSample> BatchLoader::prepare(Batch &batch, int64_t at,
       transform.apply(desk.sample, {settings.seed, batch.epoch, image},
                       desk.input.data());
   }
-  if (!given)
+  if (!given) {
     std::fill(desk.input.begin(), desk.input.end(), 0.0f);
+    std::fill(desk.labels.begin(), desk.labels.end(), -1);
+  }
   batch.input.put(at, desk.input.data());
-  batch.labels.put(at, &label);
-  return skipped;
+  batch.labels.put(at, desk.labels.data());
+  desk.labelCount += std::count_if(desk.labels.begin(), desk.labels.end(),
+                                   [](int32_t label) { return label >= 0; });
 }
 
 } // namespace lwcc::rt::train

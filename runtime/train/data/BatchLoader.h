@@ -47,6 +47,7 @@ struct Batch {
   int64_t index = 0;                  ///< of the batch in its epoch, from 0
   std::vector<uint32_t> images;       ///< numbers in the data source
   std::vector<SkippedSample> skipped; ///< in the order of the numbers
+  int64_t labelCount = 0;             ///< of labels that count
   StagedTensor input, labels;
 };
 
@@ -91,20 +92,24 @@ private:
   struct Desk {
     Sample sample;
     std::vector<float> input;
+    std::vector<int32_t> labels;
+    // Of the samples that were prepared at it since they were collected.
+    int64_t labelCount = 0;
+    std::vector<SkippedSample> skipped;
   };
   void work();
   void stop();
   Draft *draftToWorkOn();
   void begin(Draft &draft);
   void finish(Draft &draft);
-  /// Sample `at` of the batch. Returns those that were passed over.
-  std::vector<SkippedSample> prepare(Batch &batch, int64_t at, Desk &desk);
+  /// Sample `at` of the batch.
+  void prepare(Batch &batch, int64_t at, Desk &desk);
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
   const Transform &transform;
   Settings settings;
-  int64_t batchSize, inputElements, perEpoch;
+  int64_t batchSize, inputElements, sampleLabels, perEpoch;
 
   std::vector<std::unique_ptr<Batch>> slots;
   std::vector<std::thread> workers;

@@ -11,8 +11,13 @@
 namespace lwcc::rt::train {
 
 ModelInput inputOf(const Program &program) {
-  const std::vector<int64_t> &dims = program.input.dims;
-  return {{dims.begin() + 1, dims.end()}, program.classes, {}};
+  const std::vector<int64_t> &dims = program.input.dims,
+                             &labels = program.labels.dims;
+  return {{dims.begin() + 1, dims.end()},
+          program.classes,
+          program.tokens,
+          {labels.begin() + 1, labels.end()},
+          {}};
 }
 
 namespace fs = std::filesystem;
@@ -116,15 +121,17 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   };
 
   fs::path path(folder);
-  bool images = holds("images.npy"), labels = holds("labels.npy");
+  const std::string array =
+      input.tokens && !holds("images.npy") ? "tokens.npy" : "images.npy";
+  bool images = holds(array.c_str()), labels = holds("labels.npy");
   const bool labelled = role != DataRole::prediction;
   if (images != labels && (labelled || !images))
-    throw Error(folder + ": holds " +
-                (images ? "images.npy but no labels.npy"
-                        : "labels.npy but no images.npy"));
+    throw Error(
+        folder + ": holds " +
+        (images ? array + " but no labels.npy" : "labels.npy but no " + array));
   if (images)
     return makeArraySource(
-        readNpy((path / "images.npy").string()),
+        readNpy((path / array).string()),
         labelled ? std::optional(readNpy((path / "labels.npy").string()))
                  : std::nullopt,
         input);
@@ -135,6 +142,17 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
     return makeArraySource(
         readIdx(pair.images),
         labelled ? std::optional(readIdx(pair.labels)) : std::nullopt, input);
+  }
+  if (input.tokens) {
+    if (auto tokens = openTokens(folder, names, role, input))
+      return tokens;
+    throw Error(folder +
+                ": nothing readable here; a data folder for a model of tokens "
+                "holds either\n"
+                "  tokens.npy and labels.npy (NumPy, integers), or\n"
+                "  train.bin (uint16; val.bin for validation), or\n"
+                "  a text, NAME.txt, whose bytes are the tokens (train.txt and "
+                "val.txt, if there are two)");
   }
   if (auto pictures = labelled ? openPictures(folder, input)
                                : openUnlabelled(folder, input))

@@ -1,11 +1,17 @@
 //===- DataSource.h - Where images and labels come from ---------*- C++ -*-===//
 //
-// A numbered set of images with a label each. What a folder holds decides who
+// A numbered set of samples with their labels: a class each, or several (of
+// each position of a sequence, of each pixel). What a folder holds decides who
 // reads it:
 //
 //   images.npy + labels.npy             uint8, float32 or float64;
 //                                       [n, h, w, c], [n, c, h, w], [n, h, w]
 //                                       or [n, features]
+//   tokens.npy + labels.npy             integers [n, t], for a model of tokens
+//   train.bin, val.bin                  a stream of uint16 tokens, each of
+//                                       which is the label of those before
+//   *.txt                               the same of bytes; with several in one
+//                                       folder as for .bin
 //   *images-idx3-ubyte(.gz) + labels    MNIST's IDX; with several sets in one
 //                                       folder, "train" is for training and
 //                                       "t10k" or "test" for validation
@@ -26,9 +32,11 @@
 #include "runtime/core/Program.h"
 #include "runtime/train/data/Sample.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +57,11 @@ public:
   virtual SampleFormat format() const = 0;
   /// Its class; -1 where the role needs none.
   virtual int32_t label(int64_t index) const = 0;
+  /// All its labels, of a source of samples with several: as many as
+  /// ModelInput::labels says. -1 does not count.
+  virtual void labels(int64_t index, std::span<int32_t> out) const {
+    std::fill(out.begin(), out.end(), label(index));
+  }
   /// Gives the sample as it is, without a copy where it lies in memory. It is
   /// valid until the next read into it. Any thread may call it. Throws
   /// BadSample.
@@ -76,8 +89,17 @@ enum class DataRole {
 struct ModelInput {
   std::vector<int64_t> dims; ///< of one sample, without the batch
   int64_t classes = 0;
+  int64_t tokens = 0; ///< of integer input: what it is below; 0: floats
+  std::vector<int64_t> labels; ///< dims of a sample's labels; empty: one
   /// The training's, where a set's classes have names; else empty.
   std::vector<std::string> classNames;
+
+  int64_t labelsPerSample() const {
+    int64_t count = 1;
+    for (int64_t dim : labels)
+      count *= dim;
+    return count;
+  }
 };
 
 ModelInput inputOf(const Program &program);
@@ -92,6 +114,12 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
 std::unique_ptr<DataSource> makeArraySource(Array images,
                                             std::optional<Array> labels,
                                             const ModelInput &input);
+
+/// A stream of tokens, cut into samples that do not overlap; null if the folder
+/// holds none that serves the role. `names` are its files. Throws Error.
+std::unique_ptr<DataSource> openTokens(const std::string &folder,
+                                       const std::vector<std::string> &names,
+                                       DataRole role, const ModelInput &input);
 
 /// A folder of pictures, each in the folder of its class; null if it holds
 /// none. Throws Error.

@@ -10,7 +10,7 @@ namespace lwcc::rt::train {
 
 std::string SampleFormat::text() const {
   if (!image)
-    return plural(channels, "feature");
+    return plural(channels, tokens ? "token" : "feature");
   std::string size = hasSize()
                          ? std::to_string(height) + "x" + std::to_string(width)
                          : "any size";
@@ -24,12 +24,33 @@ static float toFloat(double value) { return static_cast<float>(value); }
 
 /// Files align their elements, but nothing guarantees it.
 template <typename T>
-static void convert(const char *from, int64_t step, int64_t count, float *out) {
-  for (int64_t i = 0; i < count; ++i) {
-    T value;
-    std::memcpy(&value, from + i * step * int64_t(sizeof(T)), sizeof(T));
-    out[i] = toFloat(value);
+static T load(const char *data, int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * int64_t(sizeof(T)), sizeof(T));
+  return value;
+}
+
+int64_t integerAt(ElementType type, const char *data, int64_t index) {
+  const bool isSigned = type.kind == 'i';
+  switch (type.bytes) {
+  case 1:
+    return isSigned ? int64_t(load<int8_t>(data, index))
+                    : int64_t(load<uint8_t>(data, index));
+  case 2:
+    return isSigned ? int64_t(load<int16_t>(data, index))
+                    : int64_t(load<uint16_t>(data, index));
+  case 4:
+    return isSigned ? int64_t(load<int32_t>(data, index))
+                    : int64_t(load<uint32_t>(data, index));
+  default:
+    return load<int64_t>(data, index);
   }
+}
+
+template <typename T>
+static void convert(const char *from, int64_t step, int64_t count, float *out) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = toFloat(load<T>(from, i * step));
 }
 
 void readChannel(const Sample &sample, int64_t channel, int64_t first,
@@ -40,7 +61,10 @@ void readChannel(const Sample &sample, int64_t channel, int64_t first,
   const int64_t start = planes ? channel * format.height * format.width + first
                                : first * format.channels + channel;
   const char *from = sample.data + start * format.type.bytes;
-  if (format.type.kind == 'u')
+  if (format.tokens)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = static_cast<float>(integerAt(format.type, from, i * step));
+  else if (format.type.kind == 'u')
     convert<uint8_t>(from, step, count, out);
   else if (format.type.bytes == 4)
     convert<float>(from, step, count, out);

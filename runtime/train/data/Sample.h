@@ -3,10 +3,11 @@
 // The nouns of this room, in the order in which data passes through it:
 //
 //   array      typed elements of a file, without a meaning yet (Array.h)
-//   sample     one image, or one row of features, in the element type, the
-//              layout and the size that its file has: a byte stays a byte, and
-//              channels-last stays channels-last (this file)
-//   source     a numbered set of samples with a label each (DataSource.h)
+//   sample     one image, one row of features, or one sequence of tokens, in
+//              the element type, the layout and the size that its file has: a
+//              byte stays a byte, and channels-last stays channels-last (this
+//              file)
+//   source     a numbered set of samples with their labels (DataSource.h)
 //   key        which sample of a training: seed, epoch and index (Transform.h)
 //   transform  from a sample to the floats of the model's input (Transform.h)
 //   order      the permutation of an epoch (DataOrder.h)
@@ -31,21 +32,23 @@ enum class SampleLayout {
   pixels  ///< [h, w, c]: channels-last
 };
 
-/// What a sample is: an image, or a plain row of `channels` features. Of a
-/// source whose images have a size each, height and width are 0.
+/// What a sample is: an image, or a plain row of `channels` features or tokens.
+/// Of a source whose images have a size each, height and width are 0.
 struct SampleFormat {
   int64_t channels = 1;
   int64_t height = 1;
   int64_t width = 1;
   bool image = true;
-  ElementType type = {'f', 4}; ///< uint8, float32 or float64
+  /// uint8, float32 or float64; any integers of tokens.
+  ElementType type = {'f', 4};
   SampleLayout layout = SampleLayout::planes;
+  bool tokens = false; ///< integers that are taken as they are
 
   bool operator==(const SampleFormat &) const = default;
   bool hasSize() const { return height > 0; }
   int64_t elements() const { return channels * height * width; }
   int64_t bytes() const { return elements() * type.bytes; }
-  /// "28x28 grey", "32x32 with 3 channels", "64 features",
+  /// "28x28 grey", "32x32 with 3 channels", "64 features", "64 tokens",
   /// "any size with 3 channels"
   std::string text() const;
 };
@@ -60,8 +63,11 @@ struct Sample {
   std::vector<char> storage;
 };
 
+/// Element `index` of integers of any type; need not be aligned.
+int64_t integerAt(ElementType type, const char *data, int64_t index);
+
 /// Elements [first, first + count) of a channel, row by row, as floats: bytes
-/// become fractions in [0, 1], floats are taken as they are.
+/// become fractions in [0, 1], floats and tokens are taken as they are.
 void readChannel(const Sample &sample, int64_t channel, int64_t first,
                  int64_t count, float *out);
 

@@ -25,6 +25,9 @@ public:
   int32_t label(int64_t index) const override {
     return whole->label(images[index]);
   }
+  void labels(int64_t index, std::span<int32_t> out) const override {
+    whole->labels(images[index], out);
+  }
   void read(int64_t index, Sample &sample) const override {
     whole->read(images[index], sample);
   }

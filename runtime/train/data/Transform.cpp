@@ -67,6 +67,9 @@ Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
       seen(from.image && dims.size() == 3), cropPart(cropPart),
       augmentation(std::move(given)) {
   checkAugmentation(augmentation);
+  if (from.tokens && !(mean.empty() && std.empty()))
+    throw Error("--mean and --std are for images and features; the model takes "
+                "integers, which are no amounts");
   if (!seen && (augmentation.crops() || augmentation.flip > 0))
     throw Error("--scale and --hflip are for images, and the data (" +
                 from.text() + ") becomes an input of " + dimsText(dims));

@@ -88,13 +88,13 @@ void runBenchmark(Machine &machine, const Program &program,
   std::printf("  benchmark   %s after %lld of warm-up, data on the device\n"
               "  step        median %.3f ms, min %.3f, max %.3f, spread "
               "(interquartile) %.1f %%\n"
-              "  speed       %.1f images/s\n"
+              "  speed       %.1f %ss/s\n"
               "  start       %.3f s to the end of the first step\n"
               "  memory      %s resident at most\n",
               plural(options.benchmark, "step").c_str(),
               static_cast<long long>(warmup), median * 1e3, times.front() * 1e3,
-              times.back() * 1e3, 100 * spread / median, speed, first,
-              bytesText(resident).c_str());
+              times.back() * 1e3, 100 * spread / median, speed,
+              sampleNoun(program), first, bytesText(resident).c_str());
   int64_t held = 0;
   for (size_t d = 0; d < program.machine.devices.size(); ++d) {
     int64_t bytes = machine.bytesHeld(static_cast<int>(d));

@@ -3,6 +3,7 @@
 #include "runtime/train/loop/Evaluate.h"
 
 #include "runtime/train/files/Text.h"
+#include "runtime/train/report/Info.h"
 
 #include <iterator>
 #include <utility>
@@ -14,7 +15,7 @@ std::string Evaluation::text(const Program &program) const {
       format("loss %.4f  top-1 %.2f %%", loss, 100 * top1Fraction());
   if (program.classes > 5)
     text += format("  top-5 %.2f %%", 100 * top5Fraction());
-  return text + "  (" + plural(images, "image") + ")";
+  return text + "  (" + plural(images, sampleNoun(program)) + ")";
 }
 
 Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
@@ -29,8 +30,10 @@ Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
     int64_t images = static_cast<int64_t>(result.batch->images.size()) -
                      static_cast<int64_t>(skipped.size());
     total.images += images;
-    if (images > 0) // else the mean over none
-      total.loss += double(result.loss) * images;
+    const int64_t labels = result.batch->labelCount;
+    total.labels += labels;
+    if (labels > 0) // else the mean over none
+      total.loss += double(result.loss) * labels;
     std::move(skipped.begin(), skipped.end(),
               std::back_inserter(total.skipped));
     total.top1 += result.top1;
@@ -44,8 +47,8 @@ Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
   }
   while (!queue.empty())
     retire();
-  if (total.images)
-    total.loss /= total.images;
+  if (total.labels)
+    total.loss /= total.labels;
   return total;
 }
 

@@ -1,8 +1,8 @@
 //===- Evaluate.h - Loss and accuracy on data not learned -------*- C++ -*-===//
 //
 // One pass over a validation set with the program's `evaluate` sequence:
-// running statistics, no dropout. The mean loss weighs each batch by its
-// images, which is exact for a loss that is a mean over the batch.
+// running statistics, no dropout. The mean loss weighs each batch by its labels
+// that count, which is exact for a loss that is a mean over them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_EVALUATE_H
@@ -18,12 +18,13 @@ namespace lwcc::rt::train {
 
 struct Evaluation {
   int64_t images = 0;
+  int64_t labels = 0; ///< that count; as many as images where each has one
   double loss = 0;
-  int64_t top1 = 0, top5 = 0;         ///< correct images
+  int64_t top1 = 0, top5 = 0;         ///< correct labels
   std::vector<SkippedSample> skipped; ///< which are not in `images`
 
-  double top1Fraction() const { return images ? double(top1) / images : 0; }
-  double top5Fraction() const { return images ? double(top5) / images : 0; }
+  double top1Fraction() const { return labels ? double(top1) / labels : 0; }
+  double top5Fraction() const { return labels ? double(top5) / labels : 0; }
   /// "loss 0.1234  top-1 98.99 %  (297 images)", with top-5 where the model has
   /// more classes than that.
   std::string text(const Program &program) const;

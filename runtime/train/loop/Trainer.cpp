@@ -7,6 +7,7 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Evaluate.h"
 #include "runtime/train/loop/NonFinite.h"
+#include "runtime/train/report/Info.h"
 #include "runtime/train/state/Init.h"
 #include "runtime/train/state/OnnxExport.h"
 
@@ -44,9 +45,9 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
             traceLength),
       log(options.log, !task.checkpoint.empty()),
       epochTable(options.logCsv, !task.checkpoint.empty()),
-      progress(
-          stdout, ::isatty(STDOUT_FILENO),
-          {length.epochs, length.steps, program.batch, options.logInterval}),
+      progress(stdout, ::isatty(STDOUT_FILENO),
+               {length.epochs, length.steps, program.batch, options.logInterval,
+                sampleNoun(program)}),
       state(task.start), lastCheckpoint(task.checkpoint) {
   state.images = task.data.source->size();
   state.epoch = length.firstEpoch;
@@ -209,13 +210,14 @@ void Trainer::drain() {
 void Trainer::finishStep(const StepResult &result) {
   int64_t epoch = result.batch->epoch + 1;
   lastRate = result.scalars.lr;
-  double speed =
-      progress.step(result.scalars.step, epoch, result.loss, result.top1);
+  double speed = progress.step(result.scalars.step, epoch, result.loss,
+                               result.top1, result.batch->labelCount);
   writeLog(JsonObject()
                .add("step", int64_t(result.scalars.step))
                .add("epoch", epoch)
                .add("loss", result.loss)
-               .add("top1", double(result.top1) / program.batch)
+               .add("top1", double(result.top1) /
+                                std::max<int64_t>(result.batch->labelCount, 1))
                .add("lr", result.scalars.lr)
                .add("images_per_s", speed));
   noteSkipped(result.batch->skipped);

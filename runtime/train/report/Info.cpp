@@ -32,6 +32,10 @@ auto only(Role role) {
 }
 } // namespace
 
+const char *sampleNoun(const Program &program) {
+  return program.tokens ? "sequence" : "image";
+}
+
 std::string describeHeader(const Program &program) {
   std::string text = program.compiler + ": " + program.model + ", " +
                      program.loss + ", " + program.precision + ", batch " +
@@ -50,8 +54,14 @@ std::string describeProgram(const Program &program) {
   text += "model\n";
   row("file", program.model);
   row("hash", program.modelHash);
-  row("input", program.input.name + " " + dimsText(program.input.dims));
-  row("classes", countText(program.classes));
+  row("input",
+      program.input.name + " " + dimsText(program.input.dims) +
+          (program.tokens ? ", integers below " + countText(program.tokens)
+                          : ""));
+  row("classes", countText(program.classes) +
+                     (program.labels.dims.size() > 1
+                          ? ", labels " + dimsText(program.labels.dims)
+                          : ""));
   row("parameters", Tally(program, isWeight).text());
   row("statistics", Tally(program, only(Role::statistic)).text());
   row("optim. state", Tally(program, only(Role::optimizer)).text());

@@ -26,6 +26,9 @@
 
 namespace lwcc::rt::train {
 
+/// What a sample is called: "image", or "sequence" of tokens.
+const char *sampleNoun(const Program &program);
+
 /// The first lines of a training.
 std::string describeHeader(const Program &program);
 

@@ -44,16 +44,16 @@ std::optional<EpochMeans> Progress::meansOf(const Mean &mean) const {
     return std::nullopt;
   return EpochMeans{mean.loss / static_cast<double>(mean.steps),
                     static_cast<double>(mean.correct) /
-                        static_cast<double>(mean.steps * extent.batch)};
+                        static_cast<double>(std::max<int64_t>(mean.labels, 1))};
 }
 
-double Progress::step(int64_t step, int64_t epoch, float loss,
-                      int64_t correct) {
+double Progress::step(int64_t step, int64_t epoch, float loss, int64_t correct,
+                      int64_t labels) {
   Clock::time_point now = Clock::now();
   double seconds = std::chrono::duration<double>(now - lastStep).count();
   lastStep = now;
-  sinceReport.add(loss, correct);
-  ofEpoch.add(loss, correct);
+  sinceReport.add(loss, correct, labels);
+  ofEpoch.add(loss, correct, labels);
   sinceSeconds += seconds;
   // The first step warms caches up and would spoil the estimate.
   if (counted++ > 0)
@@ -77,12 +77,14 @@ void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
     std::string text;
     int rank; ///< 0 is the last to be left out
   };
-  Part parts[] = {{"epoch " + count(epoch) + "/" + count(extent.epochs), 3},
-                  {"step " + count(step) + "/" + count(extent.steps), 0},
-                  {format("loss %.4f", means.loss), 1},
-                  {format("top-1 %.2f %%", 100 * means.top1), 4},
-                  {format("%.*f images/s", speed < 100 ? 1 : 0, speed), 5},
-                  {"", 2}};
+  Part parts[] = {
+      {"epoch " + count(epoch) + "/" + count(extent.epochs), 3},
+      {"step " + count(step) + "/" + count(extent.steps), 0},
+      {format("loss %.4f", means.loss), 1},
+      {format("top-1 %.2f %%", 100 * means.top1), 4},
+      {format("%.*f %ss/s", speed < 100 ? 1 : 0, speed, extent.noun.c_str()),
+       5},
+      {"", 2}};
   if (counted > 1 && step < extent.steps)
     parts[5].text =
         durationText(trained / (counted - 1) * (extent.steps - step)) + " left";

@@ -30,7 +30,8 @@ public:
     int64_t epochs = 0;
     int64_t steps = 0; ///< at the end of the training
     int64_t batch = 0;
-    int64_t interval = 50; ///< steps between plain lines
+    int64_t interval = 50;      ///< steps between plain lines
+    std::string noun = "image"; ///< what a batch is of
   };
   Progress(std::FILE *out, bool terminal, const Extent &extent);
   /// What follows, an error perhaps, stands on a line of its own.
@@ -38,9 +39,10 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// A step is over; all numbers count from 1. Returns images per second since
-  /// the one before.
-  double step(int64_t step, int64_t epoch, float loss, int64_t correct);
+  /// A step is over, with as many correct labels of those that count; steps
+  /// and epochs count from 1. Returns samples per second since the one before.
+  double step(int64_t step, int64_t epoch, float loss, int64_t correct,
+              int64_t labels);
   /// A whole line, above the one that is rewritten.
   void line(const std::string &text);
   /// What was not training time: a validation, a checkpoint.
@@ -54,12 +56,13 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   struct Mean {
-    int64_t steps = 0, correct = 0;
+    int64_t steps = 0, correct = 0, labels = 0;
     double loss = 0;
-    void add(float stepLoss, int64_t stepCorrect) {
+    void add(float stepLoss, int64_t stepCorrect, int64_t stepLabels) {
       ++steps;
       loss += stepLoss;
       correct += stepCorrect;
+      labels += stepLabels;
     }
   };
   std::optional<EpochMeans> meansOf(const Mean &mean) const;

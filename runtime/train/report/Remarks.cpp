@@ -13,24 +13,35 @@ namespace lwcc::rt::train {
 /// So many columns for each class that there is are no accident of the data.
 static constexpr int64_t farMore = 10;
 
-static std::string remarkOnLabels(const DataSource &source, int64_t columns) {
+static std::string remarkOnLabels(const DataSource &source,
+                                  const ModelInput &input) {
+  const int64_t columns = input.classes, perSample = input.labelsPerSample();
   std::vector<bool> seen(columns);
+  std::vector<int32_t> labels(perSample);
   int64_t classes = 0;
   int32_t low = std::numeric_limits<int32_t>::max(), high = 0;
   for (int64_t i = 0; i < source.size(); ++i) {
-    int32_t label = source.label(i);
-    low = std::min(low, label);
-    high = std::max(high, label);
-    if (!seen[label]) {
-      seen[label] = true;
-      ++classes;
+    source.labels(i, labels);
+    for (int32_t label : labels) {
+      if (label < 0)
+        continue;
+      low = std::min(low, label);
+      high = std::max(high, label);
+      if (!seen[label]) {
+        seen[label] = true;
+        ++classes;
+      }
     }
   }
+  if (classes == 0)
+    return "not one label counts: nothing is learned";
   if (classes == 1)
     return format("all of %s are %d: with one class there is nothing to tell "
                   "apart, and the loss falls to 0 whatever the images show",
-                  plural(source.size(), "label").c_str(), low);
-  if (columns <= farMore * classes)
+                  plural(source.size() * perSample, "label").c_str(), low);
+  // A vocabulary is the language's, not the text's.
+  const bool isText = source.format().tokens && perSample > 1;
+  if (columns <= farMore * classes || isText)
     return "";
   return format("the loss is over %s columns, but the labels have only %s "
                 "classes (%d..%d); that is right for a classifier with classes "
@@ -41,8 +52,8 @@ static std::string remarkOnLabels(const DataSource &source, int64_t columns) {
 }
 
 static std::string remarkOnValues(const DataSource &source) {
-  if (source.format().type.kind == 'u')
-    return ""; // scaled by themselves
+  if (source.format().tokens || source.format().type.kind == 'u')
+    return ""; // no amounts, or scaled by themselves
   // Enough to know a scale by, and soon read.
   constexpr int64_t sampled = 64;
   int64_t count = std::min(sampled, source.size());
@@ -72,10 +83,10 @@ static std::string remarkOnValues(const DataSource &source) {
 }
 
 std::vector<std::string> remarksOn(const DataSource &source,
-                                   const std::string &place, int64_t classes,
-                                   bool scaled) {
+                                   const std::string &place,
+                                   const ModelInput &input, bool scaled) {
   std::vector<std::string> remarks{source.remark,
-                                   remarkOnLabels(source, classes)};
+                                   remarkOnLabels(source, input)};
   if (!scaled)
     remarks.push_back(remarkOnValues(source));
   std::erase(remarks, "");

@@ -18,8 +18,8 @@ namespace lwcc::rt::train {
 /// classes than the loss has columns, values that nobody has scaled. `scaled`:
 /// --mean or --std is given.
 std::vector<std::string> remarksOn(const DataSource &source,
-                                   const std::string &place, int64_t classes,
-                                   bool scaled);
+                                   const std::string &place,
+                                   const ModelInput &input, bool scaled);
 
 } // namespace lwcc::rt::train
 

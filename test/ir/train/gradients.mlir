@@ -179,3 +179,19 @@ func.func @train_step(%x: tensor<3x4xf32>, %labels: tensor<3xi32> {train.role = 
   %loss, %probs = train.cross_entropy(%z, %labels, %weight) {ignore_index = 7 : i64, sum = true} : (tensor<3x4xf32>, tensor<3xi32>, tensor<4xf32>) -> (tensor<f32>, tensor<3x4xf32>)
   return %loss : tensor<f32>
 }
+
+// -----
+
+// A table of which rows are taken; the numbers have no gradient.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME:    %[[AT:[^:]*]]: tensor<2x5xf32>
+// CHECK:         %[[DY:.*]] = train.map "x0"
+// CHECK:         train.embedding_grad(%[[DY]], %[[AT]]) {{.*}}"d_table"{{.*}} -> tensor<4x3xf32>
+train.parameter trainable @table : tensor<4x3xf32> init<constant 0.0>
+func.func @train_step(%at: tensor<2x5xf32>, %scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
+  %table = train.read @table : tensor<4x3xf32>
+  %y = train.embedding(%table, %at) : (tensor<4x3xf32>, tensor<2x5xf32>) -> tensor<2x5x3xf32>
+  %loss = train.reduce(%y) {axes = array<i64: 0, 1, 2>, mean = false} : (tensor<2x5x3xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -361,3 +361,27 @@ train.parameter labels @w : tensor<4xf32> init<constant 0.0>
 func.func @argument(%x: tensor<4xf32>, %y: tensor<f32> {train.role = #train.role<loss>}) {
   return
 }
+
+// -----
+
+func.func @embedding_table(%table: tensor<4x3x2xf32>, %at: tensor<2x5xf32>) {
+  // expected-error @below {{table has rank 3; expected 2}}
+  %y = train.embedding(%table, %at) : (tensor<4x3x2xf32>, tensor<2x5xf32>) -> tensor<2x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_taken(%table: tensor<4x3xf32>, %at: tensor<2x5xf32>) {
+  // expected-error @below {{what is taken has shape [2, 5, 4]; expected [2, 5, 3]}}
+  %y = train.embedding(%table, %at) : (tensor<4x3xf32>, tensor<2x5xf32>) -> tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_numbers(%dy: tensor<2x5x3xf32>, %at: tensor<10xf32>) {
+  // expected-error @below {{at has rank 1; expected 2}}
+  %d = train.embedding_grad(%dy, %at) : (tensor<2x5x3xf32>, tensor<10xf32>) -> tensor<4x3xf32>
+  return
+}

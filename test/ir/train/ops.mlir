@@ -61,3 +61,12 @@ func.func @movement(%x: tensor<2x3x4xf32>, %labels: tensor<2x4xi32>, %weight: te
   %loss, %probs = train.cross_entropy(%x, %labels, %weight) {ignore_index = 255 : i64, sum = true} : (tensor<2x3x4xf32>, tensor<2x4xi32>, tensor<3xf32>) -> (tensor<f32>, tensor<2x3x4xf32>)
   return
 }
+
+// CHECK-LABEL: func.func @embeddings
+func.func @embeddings(%table: tensor<1x3xf32>, %at: tensor<2x1xf32>) {
+  // CHECK: train.embedding
+  %y = train.embedding(%table, %at) : (tensor<1x3xf32>, tensor<2x1xf32>) -> tensor<2x1x3xf32>
+  // CHECK: train.embedding_grad
+  %d = train.embedding_grad(%y, %at) : (tensor<2x1x3xf32>, tensor<2x1xf32>) -> tensor<1x3xf32>
+  return
+}

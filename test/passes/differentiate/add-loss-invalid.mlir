@@ -13,9 +13,18 @@ func.func @model(%x: tensor<2x10xf32> {train.name = "x"}) -> tensor<2x10xf32> {
 
 // -----
 
-// expected-error @below {{logits have rank 4; expected scores of rank 2 (samples, classes)}}
-func.func @model(%x: tensor<2x10x4x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10x4x4xf32> {
-  return %x : tensor<2x10x4x4xf32>
+// expected-error @below {{logits have rank 1; expected scores of samples and classes}}
+func.func @model(%x: tensor<2xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+// An image of the input's own size is no map of classes.
+func.func @model(%x: tensor<2x3x4x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x3x4x4xf32> {
+  // expected-error @below {{gives as many numbers for a sample as its input has (48), as an autoencoder does}}
+  %y = train.map "x0 * 2.0f"(%x) : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
+  return %y : tensor<2x3x4x4xf32>
 }
 
 // -----

@@ -52,3 +52,30 @@ func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %labels: tensor<2xi32>
   %loss = train.nll_loss(%x, %labels) : (tensor<2x10xf32>, tensor<2xi32>) -> tensor<f32>
   return %loss, %x : tensor<f32>, tensor<2x10xf32>
 }
+
+// -----
+
+// A class for each pixel: the labels are a map.
+
+// CHECK-LABEL: func.func @model
+// CHECK-SAME:    %[[X:.*]]: tensor<2x10x4x5xf32> {train.name = "x"},
+// CHECK-SAME:    %[[LABELS:.*]]: tensor<2x4x5xi32> {train.name = "labels"
+// CHECK:         train.cross_entropy(%[[X]], %[[LABELS]])
+// CHECK:         train.accuracy(%[[X]], %[[LABELS]])
+func.func @model(%x: tensor<2x10x4x5xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10x4x5xf32> {
+  return %x : tensor<2x10x4x5xf32>
+}
+
+// -----
+
+// A class for each of seven positions, whose scores stand last, with a softmax of them.
+
+// CHECK-LABEL: func.func @model
+// CHECK-SAME:    %[[X:.*]]: tensor<2x7x10xf32> {train.name = "x"},
+// CHECK-SAME:    %[[LABELS:.*]]: tensor<2x7xi32> {train.name = "labels"
+// CHECK:         %[[SCORES:.*]] = train.transpose(%[[X]]) {perm = array<i64: 0, 2, 1>, {{.*}} -> tensor<2x10x7xf32>
+// CHECK:         train.cross_entropy(%[[SCORES]], %[[LABELS]])
+func.func @model(%x: tensor<2x7x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x7x10xf32> {
+  %y = train.softmax(%x) {axis = 2 : i64, log = false} : (tensor<2x7x10xf32>) -> tensor<2x7x10xf32>
+  return %y : tensor<2x7x10xf32>
+}

@@ -40,7 +40,7 @@ struct Followed {
 
 Evaluation loss(double value) {
   Evaluation evaluation;
-  evaluation.images = 100;
+  evaluation.images = evaluation.labels = 100;
   evaluation.loss = value;
   return evaluation;
 }

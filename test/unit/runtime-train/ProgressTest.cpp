@@ -32,7 +32,7 @@ static std::string outputOf(bool terminal,
 TEST(Progress, PlainLinesAtTheInterval) {
   std::string text = outputOf(false, [](Progress &progress) {
     for (int64_t step = 1; step <= 8; ++step)
-      progress.step(step, step <= 4 ? 1 : 2, float(step), 5);
+      progress.step(step, step <= 4 ? 1 : 2, float(step), 5, 10);
   });
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3); // 1, 4 and 8
   EXPECT_THAT(text, HasSubstr("epoch 1/2  step 1/8  loss 1.0000  top-1 50.00 "
@@ -44,7 +44,7 @@ TEST(Progress, PlainLinesAtTheInterval) {
 
 TEST(Progress, ATerminalsLineGivesWayToOthers) {
   std::string text = outputOf(true, [](Progress &progress) {
-    progress.step(1, 1, 2.0f, 5);
+    progress.step(1, 1, 2.0f, 5, 10);
     progress.line("validation");
   });
   EXPECT_THAT(text, testing::StartsWith("\repoch 1/2  step 1/8"));
@@ -89,8 +89,8 @@ TEST(Progress, OneLineOnATerminalOfAnyWidth) {
   if (!hasTerminals())
     GTEST_SKIP() << "no /dev/pts here";
   auto use = [](Progress &progress) {
-    progress.step(10123, 20, 1.25f, 32);
-    progress.step(99999, 200, 1.25f, 32);
+    progress.step(10123, 20, 1.25f, 32, 64);
+    progress.step(99999, 200, 1.25f, 32, 64);
   };
   for (unsigned short columns : {1, 10, 20, 40, 60, 79, 80, 200}) {
     std::string text = shownAt(columns, use);
@@ -118,13 +118,13 @@ TEST(Progress, ALineThatCannotBeWrittenIsRemembered) {
 
 TEST(Progress, EpochsAreSummedUp) {
   outputOf(false, [](Progress &progress) {
-    progress.step(1, 1, 2.0f, 5);
-    progress.step(2, 1, 4.0f, 10);
+    progress.step(1, 1, 2.0f, 5, 10);
+    progress.step(2, 1, 4.0f, 10, 10);
     std::optional<EpochMeans> means = progress.endEpoch();
     ASSERT_TRUE(means);
     EXPECT_EQ(means->loss, 3);
     EXPECT_EQ(means->top1, 0.75);
-    progress.step(3, 2, 1.0f, 0);
+    progress.step(3, 2, 1.0f, 0, 10);
     means = progress.endEpoch();
     ASSERT_TRUE(means);
     EXPECT_EQ(means->loss, 1);

@@ -32,6 +32,38 @@ static void checkTranspose(Bench &bench, const Dims &dims,
   bench.expect("transpose", ty, y);
 }
 
+/// Low rows are taken more often; some numbers are of no row.
+static void checkEmbedding(Bench &bench, int64_t rows, int64_t columns,
+                           const Dims &places) {
+  bench.clear();
+  Host table = random({rows, columns}), at = randomInts(places, -1, 11);
+  Dims taken = places;
+  taken.push_back(columns);
+  Host dy = random(taken), y(taken), dtable(table.dims);
+  for (double &number : at.v)
+    if (number > 2)
+      number = draw(-rows - 1, rows);
+  for (int64_t i = 0; i < at.elements(); ++i) {
+    const auto number = static_cast<int64_t>(at.v[i]);
+    const int64_t row = number < 0 ? number + rows : number;
+    const bool isRow = row >= 0 && row < rows;
+    for (int64_t c = 0; c < columns; ++c) {
+      y.v[i * columns + c] = isRow ? table.v[row * columns + c] : NAN;
+      if (isRow)
+        dtable.v[row * columns + c] += dy.v[i * columns + c];
+    }
+  }
+  Tensor ttable = bench.input(table), tat = bench.input(at),
+         tdy = bench.input(dy), ty = bench.output(taken),
+         tdtable = bench.output(table.dims);
+  bench.run([&](rt::Lane &lane) {
+    embedding(lane, ty, ttable, tat);
+    embedding_grad(lane, tdtable, tdy, tat);
+  });
+  bench.expect("embedding", ty, y);
+  bench.expect("embedding_grad", tdtable, dtable);
+}
+
 static void checkReshape(Bench &bench, const Dims &from, const Dims &to,
                          DType type) {
   bench.clear();
@@ -138,6 +170,10 @@ void check::checkMovement(Bench &bench) {
   checkTranspose(bench, {2, 8, 3, 4}, {0, 2, 3, 1});
   checkTranspose(bench, {2, 3, 4, 5}, {3, 1, 0, 2});
   checkTranspose(bench, {2, 3, 4, 5, 2}, {4, 0, 3, 1, 2});
+  checkEmbedding(bench, 12, 5, {3, 7});
+  checkEmbedding(bench, 40, 130, {4, 90});
+  checkEmbedding(bench, 700, 64, {2, 33});
+  checkEmbedding(bench, 12, 1, {1, 300});
   for (DType type : {DType::f32, DType::i32, DType::u8}) {
     checkReshape(bench, {2, 8, 3, 4}, {2, 96}, type);
     checkReshape(bench, {2, 96}, {2, 8, 3, 4}, type);

@@ -1,0 +1,173 @@
+//===- GraphFunction.cpp - The function that a graph becomes --------------===//
+//
+// The parts of GraphImporter around its nodes: the function's arguments, what
+// it returns, and the parameters that it reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/GraphImporter.h"
+#include "frontend/NodeImporter.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc;
+using namespace mlir;
+using namespace llvm;
+using onnx::NodeProto;
+
+void GraphImporter::beginFunction() {
+  MLIRContext *context = reporter.getContext();
+  Location location = reporter.atFile();
+  module = ModuleOp::create(location);
+  builder.setInsertionPointToEnd(module->getBody());
+
+  // A tensor of the file for a batch of another size.
+  auto batchOf = [&](const onnx::ValueInfoProto &info) {
+    Shape shape{batch};
+    for (const auto &dim : drop_begin(info.type().tensor_type().shape().dim()))
+      shape.push_back(dim.dim_value());
+    return shape;
+  };
+  SmallVector<Type> types = {train::tensorOf(context, batchOf(*graph.input))};
+  SmallVector<StringRef> names = {graph.input->name()};
+  SmallVector<Role> roles = {Role::input};
+  if (graph.labels) {
+    Shape shape = batchOf(*graph.labels);
+    if (*elementCount(shape) == batch) // a column of labels is a list
+      shape.truncate(1);
+    types.push_back(RankedTensorType::get(shape, builder.getI32Type()));
+    names.push_back("labels");
+    roles.push_back(Role::labels);
+  }
+  types.push_back(train::scalarsType(context));
+  names.push_back("scalars");
+  roles.push_back(Role::scalars);
+  function = func::FuncOp::create(builder, location, train::modelFunc,
+                                  builder.getFunctionType(types, {}));
+  for (auto [i, name, role] : enumerate(names, roles)) {
+    function.setArgAttr(i, train::argNameAttr, builder.getStringAttr(name));
+    if (role != Role::input)
+      function.setArgAttr(i, train::roleAttr,
+                          train::RoleAttr::get(context, role));
+  }
+  Block *body = function.addEntryBlock();
+  if (!admit(body->getArgument(0), location))
+    return;
+  builder.setInsertionPointToEnd(body);
+  define(graph.input->name(), Value(body->getArgument(0)));
+  if (elementKind(graph.input->type().tensor_type().elem_type()) ==
+      HostTensor::Kind::integer)
+    whole.insert(graph.input->name());
+  if (graph.labels) {
+    labels = body->getArgument(1);
+    define(graph.labels->name(), labels);
+  }
+  scalars = body->getArguments().back();
+}
+
+void GraphImporter::finishFunction() {
+  const NodeProto *maker = graph.producers.lookup(graph.logits);
+  if (!maker) {
+    reporter.error() << "has the output '" << graph.logits
+                     << "', which no node makes; there is nothing to train";
+    return;
+  }
+  const NodeProto &last = *maker;
+  Value logits = liveOf(*lookup(graph.logits), graph.logits, last);
+  if (!logits)
+    return;
+  SmallVector<Value> results;
+  if (graph.loss.empty()) {
+    // Convolutional heads leave [n, classes, 1, 1].
+    Shape shape(lwcc::shapeOf(logits));
+    if (shape.size() > 2 &&
+        all_of(ArrayRef(shape).drop_front(2),
+               [](int64_t extent) { return extent == 1; })) {
+      shape.truncate(2);
+      logits = train::ReshapeOp::create(
+          builder, reporter.at(last),
+          train::tensorOf(builder.getContext(), shape), logits);
+      train::setWork(logits.getDefiningOp(), layerName(last), Phase::forward);
+      std::string name = graph.logits + ".flat";
+      train::setNames(logits.getDefiningOp(), {name});
+    }
+    if (shape.size() < 2 || shape[0] != batch) {
+      reporter.error(last)
+          << "makes the model's output of shape " << printShape(shape)
+          << "; cross entropy needs class scores of shape [batch, classes], "
+             "[batch, positions, classes] or [batch, classes, height, width]. "
+             "For another loss, put it into the model's forward()";
+      return;
+    }
+  } else {
+    const NodeProto &lossNode = *graph.producers.lookup(graph.loss);
+    Value loss = liveOf(*lookup(graph.loss), graph.loss, lossNode);
+    if (!loss)
+      return;
+    if (*elementCount(lwcc::shapeOf(loss)) != 1) {
+      reporter.error(lossNode)
+          << "makes the loss of shape " << printShape(lwcc::shapeOf(loss))
+          << "; it must be one number";
+      return;
+    }
+    if (!lwcc::shapeOf(loss).empty()) {
+      loss = train::ReshapeOp::create(builder, reporter.at(lossNode),
+                                      train::tensorOf(builder.getContext(), {}),
+                                      loss);
+      train::setWork(loss.getDefiningOp(), layerName(lossNode), Phase::forward);
+      std::string name = graph.loss + ".scalar";
+      train::setNames(loss.getDefiningOp(), {name});
+    }
+    results.push_back(loss);
+  }
+  results.push_back(logits);
+  func::ReturnOp::create(builder, reporter.atFile(), results);
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), ValueRange(results).getTypes()));
+
+  // What later imports made superfluous (a transpose that a matrix product
+  // took over), and parameters that only such ops read.
+  for (Operation &op : make_early_inc_range(reverse(function.front()))) {
+    if (!isOpTriviallyDead(&op))
+      continue;
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      erase_if(used, [&](const Parameter &parameter) {
+        return parameter.name == read.getParameter();
+      });
+    op.erase();
+  }
+  createParameters();
+}
+
+void GraphImporter::createParameters() {
+  MLIRContext *context = reporter.getContext();
+  builder.setInsertionPoint(function);
+  auto init = [&](StringRef kind, int64_t offset, double a, double b) {
+    return train::InitAttr::get(context, kind, offset, APFloat(a), APFloat(b));
+  };
+  for (const Parameter &parameter : used) {
+    Leaf *leaf = nullptr;
+    if (auto *found = std::get_if<Leaf *>(&parameter.source))
+      leaf = *found;
+    RankedTensorType type = train::tensorOf(context, parameter.shape);
+    train::InitAttr initial;
+    if (leaf && !leaf->tensor) {
+      initial = init(leaf->maker, 0, leaf->a, leaf->b);
+    } else {
+      initial = init("blob", blobBytes, 0, 0);
+      if (leaf)
+        weights.push_back({blobBytes, static_cast<const Leaf *>(leaf)});
+      else
+        weights.push_back({blobBytes, std::get<HostRef>(parameter.source)});
+      int64_t bytes =
+          *elementCount(parameter.shape) * train::elementBytes(type);
+      blobBytes += (bytes + 63) / 64 * 64;
+    }
+    train::ParameterOp::create(builder, reporter.atFile(), parameter.name, type,
+                               leaf ? leaf->role : Role::constant, initial,
+                               leaf ? leaf->fresh : train::InitAttr());
+    if (leaf)
+      parameters[leaf->name] = parameter.name;
+  }
+}

@@ -1,0 +1,172 @@
+//===- TokenStream.cpp - A text, or a file of tokens ----------------------===//
+//
+// A long stream of tokens is cut into samples that do not overlap. The labels
+// of a sample of t tokens are the t tokens that follow each of its own, or the
+// one that follows them all, as the model's scores have it. A stream is
+//
+//   NAME.txt  the bytes of a text
+//   NAME.bin  uint16, as nanoGPT writes them; or llm.c's, which begin with a
+//             header of 256 int32: 20240520, 1, the number of tokens
+//
+// Decides which file serves a role, and what its bytes mean.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/train/data/DataSource.h"
+#include "runtime/train/files/Files.h"
+#include "runtime/train/files/Text.h"
+
+#include <cstring>
+#include <filesystem>
+
+namespace lwcc::rt::train {
+
+namespace {
+struct Stream {
+  std::shared_ptr<const MappedFile> file;
+  std::string path;
+  ElementType type;
+  const char *data = nullptr;
+  int64_t count = 0;
+
+  int64_t at(int64_t index) const { return integerAt(type, data, index); }
+};
+
+class TokenStream : public DataSource {
+public:
+  TokenStream(Stream tokens, int64_t length, int64_t samples)
+      : stream(std::move(tokens)), samples(samples) {
+    shape.channels = length;
+    shape.image = false;
+    shape.tokens = true;
+    shape.type = stream.type;
+  }
+
+  int64_t size() const override { return samples; }
+  SampleFormat format() const override { return shape; }
+  /// The token behind the sample.
+  int32_t label(int64_t index) const override {
+    return static_cast<int32_t>(stream.at((index + 1) * shape.channels));
+  }
+  void labels(int64_t index, std::span<int32_t> out) const override {
+    // One is that of the last token.
+    const int64_t end = (index + 1) * shape.channels + 1;
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<int32_t>(
+          stream.at(end - static_cast<int64_t>(out.size() - i)));
+  }
+  void read(int64_t index, Sample &sample) const override {
+    sample.format = shape;
+    sample.data = stream.data + index * shape.bytes();
+  }
+  std::string describe() const override {
+    return plural(samples, "sequence") + ", " + shape.text() + " (" +
+           stream.path + ")";
+  }
+
+private:
+  Stream stream;
+  int64_t samples;
+  SampleFormat shape;
+};
+} // namespace
+
+/// llm.c's header, if the file begins with one.
+static constexpr int32_t magic = 20240520;
+static constexpr int64_t headerBytes = 256 * 4;
+
+static Stream openStream(const std::string &path) {
+  Stream stream;
+  stream.path = path;
+  stream.file = std::make_shared<MappedFile>(path);
+  stream.data = stream.file->data();
+  stream.count = stream.file->size();
+  stream.type = {'u', 1};
+  if (!path.ends_with(".bin"))
+    return stream;
+  stream.type = {'u', 2};
+  int32_t header[3] = {};
+  if (stream.count >= headerBytes)
+    std::memcpy(header, stream.data, sizeof header);
+  if (header[0] == magic) {
+    stream.data += headerBytes;
+    stream.count -= headerBytes;
+    if (header[1] != 1 || stream.count != int64_t(header[2]) * 2)
+      throw Error(format("%s: has llm.c's header of version %d for %d tokens, "
+                         "and %lld bytes behind it; expected version 1, and "
+                         "two bytes for each token",
+                         path.c_str(), header[1], header[2],
+                         static_cast<long long>(stream.count)));
+  }
+  if (stream.count % 2)
+    throw Error(path + ": has an odd number of bytes; expected tokens of two "
+                       "bytes (uint16)");
+  stream.count /= 2;
+  return stream;
+}
+
+/// The one stream of the folder that serves the role; "" if it holds none.
+static std::string chooseStream(const std::string &folder,
+                                const std::vector<std::string> &names,
+                                DataRole role) {
+  std::vector<std::string> all, fitting;
+  for (const std::string &name : names) {
+    if (!name.ends_with(".bin") && !name.ends_with(".txt"))
+      continue;
+    all.push_back(name);
+    const std::string stem = name.substr(0, name.size() - 4);
+    const bool trains = stem.ends_with("train");
+    const bool validates = stem.ends_with("val") || stem.ends_with("valid") ||
+                           stem.ends_with("validation") ||
+                           stem.ends_with("test");
+    if (role == DataRole::training ? trains : validates)
+      fitting.push_back(name);
+  }
+  if (all.size() <= 1)
+    return all.empty() ? "" : all.front();
+  if (fitting.size() == 1)
+    return fitting.front();
+  std::string list;
+  for (const std::string &name : all)
+    list += "\n  " + name;
+  throw Error(folder +
+              ": holds several streams of tokens and it is not clear which one "
+              "to take (train... is for training, val... for validation):" +
+              list);
+}
+
+std::unique_ptr<DataSource> openTokens(const std::string &folder,
+                                       const std::vector<std::string> &names,
+                                       DataRole role, const ModelInput &input) {
+  const std::string name = chooseStream(folder, names, role);
+  if (name.empty())
+    return nullptr;
+  const std::string path = (std::filesystem::path(folder) / name).string();
+  if (input.dims.size() != 1 ||
+      !(input.labels.empty() || input.labels == input.dims))
+    throw Error(path +
+                ": a stream of tokens is for a model of sequences, with "
+                "scores for the next token; this one takes " +
+                dimsText(input.dims) + " integers and labels of shape " +
+                dimsText(input.labels));
+  Stream stream = openStream(path);
+  const int64_t length = input.dims[0];
+  // Every token is read, the last one only as a label.
+  const int64_t samples = (stream.count - 1) / length;
+  if (samples < 1)
+    throw Error(path + ": has " + plural(stream.count, "token") +
+                ", fewer than a sequence and one more (" +
+                countText(length + 1) + ")");
+  const int64_t end = std::min(input.tokens, input.classes);
+  for (int64_t i = 0; i < stream.count; ++i)
+    if (int64_t token = stream.at(i); token >= end)
+      throw Error(format("%s: token %lld, at place %lld, is out of range; the "
+                         "model has tokens 0 to %lld",
+                         path.c_str(), static_cast<long long>(token),
+                         static_cast<long long>(i),
+                         static_cast<long long>(end - 1)));
+  return std::make_unique<TokenStream>(std::move(stream), length, samples);
+}
+
+} // namespace lwcc::rt::train
