@@ -64,7 +64,8 @@ ROOMS = [
     ("codegen", "ir llvm mlir"),
     # Programs. They link nothing of the runtime but what writes files, and what
     # executes a program without a compiler.
-    ("tools/driver", "ir frontend passes codegen llvm mlir "
+    ("tools/report", "ir passes/plan llvm"),
+    ("tools/driver", "ir frontend passes codegen tools/report llvm mlir "
                      "runtime/core runtime/train/files"),
     ("tools/lwcc", "ir frontend passes codegen tools/driver llvm mlir"),
     ("tools/lwcc-opt", "ir passes tools/driver llvm mlir"),
@@ -82,6 +83,7 @@ NEVER = [
     ("passes/plan/hypergraph", "mlir"),
     ("passes/plan/price", "mlir"),
     ("passes/plan/solve", "mlir"),
+    ("tools/report", "mlir"),
     ("ir/json", "mlir"),
     ("ir/place", "mlir"),
 ]

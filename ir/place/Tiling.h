@@ -37,6 +37,11 @@ struct Tiling {
 
   int64_t tiles() const; ///< at most the largest number there is
   bool operator==(const Tiling &) const = default;
+  /// For people: "n=4 c=50+40+30", "whole".
+  std::string cutsText() const;
+  /// For people: devices, and lanes where they are not the first: "0-3",
+  /// "1,0.1". A node that is not the first stands before a colon.
+  std::string placesText() const;
 };
 
 } // namespace lwcc

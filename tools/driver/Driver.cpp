@@ -6,7 +6,6 @@
 #include "passes/Pipeline.h"
 #include "passes/plan/machine/Machine.h"
 #include "passes/plan/model/ReadProgram.h"
-#include "passes/plan/solve/Compare.h"
 #include "passes/plan/solve/CostTables.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -212,7 +211,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.schedule = flags.schedule;
   options.lanes = flags.laneCount;
   options.precision = flags.precision;
-  if (goal != Goal::program)
+  if (goal != Goal::program && goal != Goal::report)
     options.stopAfter = "planned";
   unsigned number = 0; // of dumped files
   CompiledModel result;
@@ -225,7 +224,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     hooks.onPass = [&](StringRef pass) {
       return dump(*imported->module, flags.dumpDir, number++, pass);
     };
-  const bool compares = flags.explains() && flags.gpus > 1;
+  const bool compares =
+      (flags.explains() || goal == Goal::report) && flags.gpus > 1;
   hooks.onPlanAsksForPrices = compares || goal == Goal::costs;
   hooks.onPlan = [&](const plan::Problem &problem, const plan::Plan &plan,
                      double seconds) {
@@ -234,12 +234,19 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
       result.costs = plan::CostTables(problem).toJson();
     if (goal == Goal::hypergraph)
       result.hypergraph = plan::hypergraphOf(problem);
+    std::optional<plan::Comparison> comparison;
     if (compares)
-      result.comparison = plan::compareStrategies(
+      comparison = plan::compareStrategies(
           problem, plan, flags.plan.empty() ? options.strategy : "this plan",
           seconds);
+    if (comparison)
+      result.comparison = textOf(*comparison);
     else if (flags.explains() && !plan.remark.empty())
       result.comparison = plan.remark + "\n";
+    if (goal == Goal::report) {
+      result.planned = {problem.graph, problem.machine, std::move(comparison)};
+      result.planned->graph.tiles = nullptr; // looks at the module
+    }
   };
   if (failed(runPipeline(*imported->module, options, hooks)))
     return failure();

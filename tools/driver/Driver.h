@@ -10,6 +10,7 @@
 
 #include "ir/exec/Exec.h"
 #include "passes/plan/price/ProgramTime.h"
+#include "passes/plan/solve/Compare.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Output.h"
 
@@ -207,8 +208,16 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-/// How far to compile.
-enum class Goal { program, plan, costs, hypergraph };
+/// How far to compile, and what to keep of it. `report` is a program, and what
+/// was known when it was planned.
+enum class Goal { program, plan, costs, hypergraph, report };
+
+/// What was known when a program was planned.
+struct Planned {
+  plan::LayerGraph graph; ///< without its tiles
+  plan::Machine machine;
+  std::optional<plan::Comparison> comparison; ///< absent for one device
+};
 
 struct CompiledModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -218,9 +227,10 @@ struct CompiledModel {
   exec::ProgramOp program;
   /// Absent where --stop-after stopped earlier, or the program was read.
   std::optional<plan::Plan> plan;
-  std::string comparison; ///< of the strategies, for --explain
-  std::string costs;      ///< as JSON, for --emit=costs
-  std::string hypergraph; ///< as hMETIS, for --emit=hypergraph
+  std::optional<Planned> planned; ///< for Goal::report
+  std::string comparison;         ///< of the strategies, for --explain
+  std::string costs;              ///< as JSON, for --emit=costs
+  std::string hypergraph;         ///< as hMETIS, for --emit=hypergraph
 };
 
 /// How long a training step of the program should take, by the machine and the
@@ -232,8 +242,8 @@ mlir::FailureOr<plan::ProgramTime> predictStep(exec::ProgramOp program,
 /// "lwcc: error: <where>: <what>".
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Imports and lowers; with `goal` plan or costs no further than that. Failures
-/// have been reported.
+/// Imports and lowers; with `goal` plan, costs or hypergraph no further than
+/// that. Failures have been reported.
 mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
                                             Stopwatch &watch,
@@ -248,6 +258,10 @@ void printMemory(exec::ProgramOp program, llvm::raw_ostream &out,
 void printTransfers(exec::ProgramOp program, llvm::raw_ostream &out);
 void printLayers(exec::ProgramOp program, const plan::Plan &plan,
                  llvm::raw_ostream &out);
+
+/// --emit=report: a page about a program that was compiled for Goal::report.
+std::string reportPage(const CompiledModel &model,
+                       const plan::ProgramTime &time);
 
 /// One line: the step, images a second, and what this was made from.
 void printPrediction(exec::ProgramOp program, const plan::ProgramTime &time,

@@ -3,6 +3,7 @@
 #include "passes/memory/PlanMemory.h"
 #include "passes/plan/model/LayerGraph.h"
 #include "tools/driver/Driver.h"
+#include "tools/driver/StepBytes.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,108 +24,13 @@ std::string lwcc::mebibytes(int64_t bytes) {
   return llvm::formatv("{0:f1} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-namespace {
-/// Bytes that a training step reads on other devices.
-struct Moved {
-  int64_t forward = 0, backward = 0, update = 0;
-
-  void add(Phase phase, int64_t bytes) {
-    (phase == Phase::forward  ? forward
-     : phase == Phase::update ? update
-                              : backward) += bytes;
-  }
-};
-
-/// A training step by its layers and pairs of devices.
-struct Step {
-  struct Layer {
-    llvm::MapVector<StringRef, unsigned> calls;
-    int64_t parameters = 0, activations = 0;
-    Moved moved;
-  };
-  llvm::MapVector<StringRef, Layer> layers;
-  llvm::MapVector<std::pair<StringRef, StringRef>, int64_t> pairs;
-
-  explicit Step(exec::ProgramOp program);
-};
-} // namespace
-
-Step::Step(exec::ProgramOp program) {
-  mlir::SymbolTable symbols(program);
-  auto buffers = [&](ArrayAttr list) {
-    SmallVector<exec::BufferOp> found;
-    for (Attribute a : list)
-      if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
-        found.push_back(symbols.lookup<exec::BufferOp>(name.getValue()));
-    return found;
-  };
-  auto sequence = symbols.lookup<exec::SequenceOp>("train_step");
-  for (auto call : sequence.getBody().getOps<exec::CallOp>()) {
-    Layer &layer = layers[call.getLayer()];
-    ++layer.calls[call.getCallee()];
-    auto ins = buffers(call.getIns()), outs = buffers(call.getOuts());
-    StringRef here = symbols.lookup<exec::LaneOp>(call.getLane()).getDevice();
-    for (exec::BufferOp b : ins)
-      if (b.getDevice() != here) {
-        layer.moved.add(call.getPhase(), b.getBytes());
-        pairs[{b.getDevice(), here}] += b.getBytes();
-      }
-    if (call.getPhase() != Phase::forward)
-      continue;
-    for (exec::BufferOp b : ins)
-      if (isWeight(b.getRole()))
-        layer.parameters += b.getBytes();
-    for (exec::BufferOp b : outs)
-      if (b.getRole() == Role::activation)
-        layer.activations += b.getBytes();
-  }
-}
-
-/// "n=4 c=50+40+30"
-static std::string textOf(const Tiling &tiling) {
-  std::string text;
-  for (auto [d, name] : llvm::enumerate(dimensions)) {
-    if (tiling.degrees[d] == 1)
-      continue;
-    text += (text.empty() ? "" : " ") + std::string(1, name) + "=";
-    if (tiling.sizes[d].empty())
-      text += std::to_string(tiling.degrees[d]);
-    else
-      text += llvm::join(
-          llvm::map_range(tiling.sizes[d],
-                          [](int64_t size) { return std::to_string(size); }),
-          "+");
-  }
-  return text.empty() ? "whole" : text;
-}
-
-/// The places of the tiles, lanes where they are not the first: "0-3", "1,0.1".
-static std::string textOf(const std::vector<Place> &places) {
-  std::string text;
-  for (size_t i = 0; i < places.size();) {
-    size_t end = i + 1; // of a run of neighbours
-    while (end < places.size() && places[end].node == places[i].node &&
-           places[end].lane == places[i].lane &&
-           places[end].gpu == places[end - 1].gpu + 1)
-      ++end;
-    const Place &first = places[i];
-    text += text.empty() ? "" : ",";
-    text += first.node ? std::to_string(first.node) + ":" : "";
-    text += std::to_string(first.gpu);
-    text += end > i + 1 ? "-" + std::to_string(places[end - 1].gpu) : "";
-    text += first.lane == Lane() ? "" : "." + first.lane.text();
-    i = end;
-  }
-  return text;
-}
-
 void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
                        llvm::raw_ostream &out) {
   llvm::StringMap<Tiling> tilings;
   for (const plan::LayerPlan &layer : plan.layers)
     tilings[layer.layer] = layer.tiling;
 
-  Step step(program);
+  StepBytes step(program);
   constexpr auto row = "{0,-32} {1,-14} {2,-8} {3,10} {4,11} {5,9} {6,9} "
                        "{7,9}  {8}\n";
   auto bytes = [](int64_t count) {
@@ -133,14 +39,14 @@ void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
   out << llvm::formatv(row, "layer", "tiling", "devices", "parameters",
                        "activations", "forward", "backward", "update",
                        "calls of a step");
-  Moved all;
+  StepBytes::Moved all;
   for (auto &[name, layer] : step.layers) {
     std::string calls;
     for (auto &[callee, count] : layer.calls)
       calls += (calls.empty() ? "" : " ") + callee.str() +
                (count > 1 ? "*" + std::to_string(count) : "");
     const Tiling &tiling = tilings[name];
-    out << llvm::formatv(row, name, textOf(tiling), textOf(tiling.places),
+    out << llvm::formatv(row, name, tiling.cutsText(), tiling.placesText(),
                          bytes(layer.parameters), bytes(layer.activations),
                          bytes(layer.moved.forward),
                          bytes(layer.moved.backward), bytes(layer.moved.update),
@@ -165,7 +71,7 @@ void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
 
 void lwcc::printTransfers(exec::ProgramOp program, llvm::raw_ostream &out) {
   llvm::MapVector<StringRef, std::pair<int64_t, int64_t>> devices;
-  for (auto &[pair, bytes] : Step(program).pairs) {
+  for (auto &[pair, bytes] : StepBytes(program).pairs) {
     devices[pair.first].first += bytes;
     devices[pair.second].second += bytes;
   }

@@ -36,12 +36,12 @@ struct Flags : CompileFlags {
       cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::init("binary"),
-      cl::value_desc("binary|source|bundle|plan|costs|trace"),
+      cl::value_desc("binary|source|bundle|plan|costs|trace|report"),
       cl::desc("A program, a folder of sources that cmake builds, a folder "
                "with the program and the libraries that other machines may "
                "not have (--target=cpu), just the plan (for --plan), the "
-               "costs that plans are made from, or a step as it should run, "
-               "in Chrome's trace format"),
+               "costs that plans are made from, a step as it should run, "
+               "in Chrome's trace format, or a page about the plan (HTML)"),
       cl::cat(category)};
   cl::list<std::string> arch{
       "arch", cl::CommaSeparated, cl::value_desc("NAME,..."),
@@ -79,10 +79,17 @@ static bool complete(Flags &flags, TrainerSource &source) {
     good = false;
   };
   if (!llvm::is_contained({"binary", "source", "bundle", "plan", "costs",
-                           "hypergraph", "trace"},
+                           "hypergraph", "trace", "report"},
                           flags.emit))
     fail("--emit=" + flags.emit +
-         ": expected binary, source, bundle, plan, costs, hypergraph or trace");
+         ": expected binary, source, bundle, plan, costs, hypergraph, trace or "
+         "report");
+  if (flags.emit == "report") {
+    if (flags.output.empty())
+      fail("no output given; add -o report.html");
+    if (flags.printsIR())
+      fail("--emit=report is of a whole program; leave out --stop-after");
+  }
   const bool builds = flags.makesProgram() && flags.builds();
   // Sources are often built elsewhere, and a GPU's name says what is meant.
   std::optional<Target> target = Target::cuda;
@@ -169,11 +176,12 @@ static int compileMain(int argc, char **argv, StringRef overview) {
   const Goal goal = flags.emit == "plan"         ? Goal::plan
                     : flags.emit == "costs"      ? Goal::costs
                     : flags.emit == "hypergraph" ? Goal::hypergraph
+                    : flags.emit == "report"     ? Goal::report
                                                  : Goal::program;
   FailureOr<CompiledModel> model = compileModel(flags, *context, watch, goal);
   if (failed(model))
     return 1;
-  if (goal != Goal::program) {
+  if (goal != Goal::program && goal != Goal::report) {
     (toFile ? llvm::outs() : llvm::errs()) << model->comparison;
     return printText(goal == Goal::plan    ? toJson(*model->plan)
                      : goal == Goal::costs ? model->costs
@@ -194,6 +202,8 @@ static int compileMain(int argc, char **argv, StringRef overview) {
       plan::printTrace(*time, stream);
       return printText(text, flags);
     }
+    if (goal == Goal::report)
+      return printText(reportPage(*model, *time), flags);
     if (flags.explain == "timeline") {
       plan::printTimeline(*time, llvm::outs());
     } else if (flags.explains()) {

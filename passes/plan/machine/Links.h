@@ -89,6 +89,7 @@ public:
   /// passed that crosses the links on the way.
   double seconds(int64_t to, const DeviceSet &sources) const;
   double bytes() const { return total; } ///< that devices receive
+  llvm::ArrayRef<Level> all() const { return levels; }
   double received(int64_t device) const { return levels[0].in[device]; }
 
   /// For callers that know sums instead of single transfers: what a device

@@ -2,9 +2,7 @@
 
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/price/Price.h"
-#include "passes/plan/price/Simulator.h"
 #include "passes/plan/solve/DescribePipeline.h"
-#include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -12,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -33,102 +30,90 @@ static std::string textOf(const Tiling &tiling) {
 
 /// Prints the groups that the plan cuts otherwise than data parallelism does,
 /// and how much slower the step would be if only that group were cut like it.
-static void printReasons(const Problem &problem, Simulator &simulator,
-                         const Tilings &data, llvm::raw_ostream &os) {
-  struct Reason {
-    std::string layer;
-    Tiling tiling, instead;
-    Ticks saved;
-  };
-  std::vector<Reason> reasons;
-  for (const LayerGroup &group : groupsOf(problem.graph)) {
-    std::vector<Simulator::Change> back;
-    for (int layer : group)
-      if (simulator.tilings()[layer] != data[layer])
-        back.push_back({layer, data[layer]});
-    if (back.empty())
-      continue;
-    int first = back[0].layer;
-    reasons.push_back({problem.graph.layers[first].name,
-                       simulator.tilings()[first], data[first],
-                       simulator.propose(back) - simulator.step()});
-  }
+static void printReasons(const Comparison &comparison, llvm::raw_ostream &os) {
+  std::vector<const Decision *> reasons;
+  for (const Decision &decision : comparison.savings.decisions)
+    if (decision.asData)
+      reasons.push_back(&decision);
   if (reasons.empty())
     return;
-  llvm::stable_sort(reasons, [](const Reason &a, const Reason &b) {
-    return a.saved > b.saved;
+  llvm::stable_sort(reasons, [](const Decision *a, const Decision *b) {
+    return a->asData->longer > b->asData->longer;
   });
   os << "cut otherwise than by data parallelism, and the milliseconds that "
         "this saves, one by one:\n";
   constexpr size_t most = 12;
-  for (const Reason &reason : llvm::ArrayRef(reasons).take_front(most))
-    os << "  " << llvm::left_justify(reason.layer, 40) << " "
-       << llvm::left_justify(textOf(reason.tiling), 12) << " not "
-       << llvm::left_justify(textOf(reason.instead), 8)
-       << llvm::format("%10.3f\n", milliseconds(reason.saved));
+  for (const Decision *reason : llvm::ArrayRef(reasons).take_front(most))
+    os << "  " << llvm::left_justify(comparison.layers[reason->first], 40)
+       << " " << llvm::left_justify(textOf(reason->tiling), 12) << " not "
+       << llvm::left_justify(textOf(reason->asData->tiling), 8)
+       << llvm::format("%10.3f\n", milliseconds(reason->asData->longer));
   if (reasons.size() > most)
     os << "  and " << reasons.size() - most << " more\n";
+  if (comparison.savings.leftOut > 0)
+    os << "  not asked of " << comparison.savings.leftOut
+       << " groups of layers, for lack of time\n";
 }
 
-/// Prints what no plan can fall below: every call at the rates of the data
-/// sheet, shared by all devices, with nothing exchanged. Measured calls may be
+/// What no plan can fall below; nothing where calls were measured, which may be
 /// quicker than a data sheet has it.
-static void printBound(const Problem &problem, double step,
-                       llvm::raw_ostream &os) {
+static std::optional<LowerBound> boundOf(const Problem &problem) {
   if (problem.costs.isMeasured())
-    return;
-  double compute = 0, memory = 0, both = 0;
+    return std::nullopt;
+  LowerBound bound;
   for (size_t i = 0; i < problem.graph.layers.size(); ++i) {
     const LayerTiles whole = problem.graph.tiles(static_cast<int>(i), Tiling());
     for (const Work &work : whole.work.front()) {
       CostModel::Floor floor = problem.costs.floor(work);
-      compute += floor.compute;
-      memory += floor.memory;
-      both += std::max(floor.compute, floor.memory);
+      bound.arithmetic += floor.compute;
+      bound.memory += floor.memory;
+      bound.step += std::max(floor.compute, floor.memory);
     }
   }
-  double scale = 1e3 / static_cast<double>(problem.machine.devices());
-  os << llvm::format(
-      "no plan takes less than %.3f ms: every call at the rates of the data "
-      "sheet, shared by %d devices (arithmetic %.3f, memory %.3f); this plan "
-      "takes %.2f times that\n",
-      both * scale, static_cast<int>(problem.machine.devices()),
-      compute * scale, memory * scale, step * 1e3 / (both * scale));
+  const auto devices = static_cast<double>(problem.machine.devices());
+  bound.arithmetic /= devices;
+  bound.memory /= devices;
+  bound.step /= devices;
+  return bound;
 }
 
-std::string lwcc::plan::compareStrategies(const Problem &problem,
-                                          const Plan &plan,
-                                          llvm::StringRef name,
-                                          double searched) {
-  const LayerGraph &graph = problem.graph;
-  struct Row {
-    std::string name;
-    double step;                    ///< seconds, of the program if that is made
-    std::optional<Ticks> simulated; ///< unless the plan orders micro-batches,
-                                    ///< of which the simulator knows nothing
-    int64_t bytes, memory;
-    double sum;      ///< seconds, of Eq. 1 (Price.h)
-    double searched; ///< seconds
-  };
-  std::vector<Row> rows;
+/// Prices a plan as a row of the table; the simulator then holds its tilings.
+static PricedStrategy price(const Problem &problem, Simulator &simulator,
+                            llvm::StringRef name, const Plan &plan,
+                            double searched) {
+  Tilings tilings = tilingsOf(problem.graph, plan);
+  simulator.simulate(tilings);
+  Seconds sum;
+  for (const Seconds &layer :
+       priceOf(problem.graph, tilings, problem.machine, problem.costs))
+    sum += layer;
+  const Ticks simulated = simulator.step();
+  PricedStrategy row;
+  row.name = name.str();
+  row.step = problem.finalists() > 0 ? problem.programStep(plan)
+                                     : milliseconds(simulated) / 1e3;
+  if (plan.order.empty())
+    row.simulated = simulated;
+  row.bytes = simulator.bytes();
+  row.memory = simulator.memory();
+  row.fits = row.memory <= problem.machine.device.memory;
+  row.sum = sum.total();
+  row.searched = searched;
+  return row;
+}
+
+Comparison lwcc::plan::compareStrategies(const Problem &problem,
+                                         const Plan &plan, llvm::StringRef name,
+                                         double searched) {
+  Comparison result;
+  result.costs = problem.costs.source();
+  result.devices = problem.machine.devices();
+  result.batch = problem.graph.batch;
+  for (const LayerGraph::Layer &layer : problem.graph.layers)
+    result.layers.push_back(layer.name);
+  std::vector<PricedStrategy> &rows = result.strategies;
   Simulator simulator(problem);
-  auto add = [&](llvm::StringRef name, const Plan &plan, double searched) {
-    Tilings tilings = tilingsOf(graph, plan);
-    simulator.simulate(tilings);
-    Seconds sum;
-    for (const Seconds &layer :
-         priceOf(graph, tilings, problem.machine, problem.costs))
-      sum += layer;
-    Ticks simulated = simulator.step();
-    double step = problem.finalists() > 0 ? problem.programStep(plan)
-                                          : milliseconds(simulated) / 1e3;
-    rows.push_back(
-        {name.str(), step,
-         plan.order.empty() ? std::optional(simulated) : std::nullopt,
-         simulator.bytes(), simulator.memory(), sum.total(), searched});
-  };
   Tilings data;
-  std::string leftOut;
   // Searches take long: most run only on demand, without a budget none does.
   auto isQuick = [&](const Solver &solver) {
     return !solver.searches ||
@@ -150,53 +135,74 @@ std::string lwcc::plan::compareStrategies(const Problem &problem,
       continue;
     // The simulator does not know such plans, nor can their programs be timed.
     if (!made.order.empty() && !problem.canTime(made)) {
-      leftOut += (leftOut.empty() ? "" : ", ") + solver.name.str();
+      result.leftOut +=
+          (result.leftOut.empty() ? "" : ", ") + solver.name.str();
       continue;
     }
-    add(solver.name, made, took.count());
+    rows.push_back(price(problem, simulator, solver.name, made, took.count()));
     if (solver.name == "data")
-      data = tilingsOf(graph, made);
+      data = tilingsOf(problem.graph, made);
   }
-  add(name, plan, searched);
-  rows.back().name += " *";
-  const double step = rows.back().step;
+  rows.push_back(price(problem, simulator, name, plan, searched));
+  rows.back().isChosen = true;
+  result.step = rows.back().step;
   std::rotate(rows.begin(), rows.end() - 1, rows.end()); // first among equals
-  if (data.empty())
-    data = tilingsOf(graph, plan);
-  llvm::stable_sort(rows,
-                    [](const Row &a, const Row &b) { return a.step < b.step; });
+  llvm::stable_sort(rows, [](const PricedStrategy &a, const PricedStrategy &b) {
+    return a.step < b.step;
+  });
+  result.bound = boundOf(problem);
+  result.remark = plan.remark;
+  if (!plan.groups.empty())
+    result.pipeline = describePipeline(problem, plan);
+  // The simulator knows nothing of an order of micro-batches.
+  constexpr double mostSeconds = 10;
+  if (plan.order.empty()) {
+    result.simulated = simulator.step();
+    result.savings = savingsOf(
+        problem, simulator,
+        data.empty() ? tilingsOf(problem.graph, plan) : data, mostSeconds);
+  }
+  return result;
+}
 
+std::string lwcc::plan::textOf(const Comparison &comparison) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "strategies by predicted step (" << problem.costs.source() << ", "
-     << problem.machine.devices() << " devices; * is this plan):\n"
+  os << "strategies by predicted step (" << comparison.costs << ", "
+     << comparison.devices << " devices; * is this plan):\n"
      << "  strategy          step, ms   simulated     sum, ms  images/s  "
         "exchanged, MiB  memory, MiB  search, s\n";
-  for (const Row &row : rows) {
-    os << "  " << llvm::left_justify(row.name, 14)
+  for (const PricedStrategy &row : comparison.strategies) {
+    os << "  " << llvm::left_justify(row.name + (row.isChosen ? " *" : ""), 14)
        << llvm::format("%12.3f", row.step * 1e3);
     if (row.simulated)
       os << llvm::format("%12.3f", milliseconds(*row.simulated));
     else
       os << llvm::right_justify("-", 12);
     os << llvm::format("%12.3f%10.0f%16.1f%13.1f", row.sum * 1e3,
-                       static_cast<double>(graph.batch) / row.step,
+                       static_cast<double>(comparison.batch) / row.step,
                        static_cast<double>(row.bytes) / (1 << 20),
                        static_cast<double>(row.memory) / (1 << 20));
     if (row.searched > 0.0005)
       os << llvm::format("%11.3f", row.searched);
-    os << (row.memory > problem.machine.device.memory ? "  does not fit\n"
-                                                      : "\n");
+    os << (row.fits ? "\n" : "  does not fit\n");
   }
-  if (!leftOut.empty())
+  if (!comparison.leftOut.empty())
     os << "  left out, since their programs are too large to be made here: "
-       << leftOut << "\n";
-  printBound(problem, step, os);
-  if (!plan.remark.empty())
-    os << plan.remark << "\n";
-  if (!plan.groups.empty())
-    os << describePipeline(problem, plan);
-  else if (plan.order.empty())
-    printReasons(problem, simulator, data, os);
+       << comparison.leftOut << "\n";
+  if (const std::optional<LowerBound> &bound = comparison.bound)
+    os << llvm::format(
+        "no plan takes less than %.3f ms: every call at the rates of the data "
+        "sheet, shared by %d devices (arithmetic %.3f, memory %.3f); this plan "
+        "takes %.2f times that\n",
+        bound->step * 1e3, static_cast<int>(comparison.devices),
+        bound->arithmetic * 1e3, bound->memory * 1e3,
+        comparison.step / bound->step);
+  if (!comparison.remark.empty())
+    os << comparison.remark << "\n";
+  if (!comparison.pipeline.empty())
+    os << comparison.pipeline;
+  else
+    printReasons(comparison, os);
   return text;
 }

@@ -1,0 +1,196 @@
+//===- Network.cpp - The network as a picture -----------------------------===//
+//
+// Draws a node for each layer, with its tiling in the colours of its devices,
+// and an edge for each tensor that goes from one layer to another. A layer that
+// has no forward pass of its own (a ReLU within a convolution) stands between
+// the layers whose gradient it passes on.
+//
+// Where nodes stand is decided by LayeredDrawing.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/report/LayeredDrawing.h"
+#include "tools/report/Parts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <set>
+
+using namespace lwcc;
+using namespace lwcc::report;
+using plan::LayerGraph;
+using plan::Tensor;
+
+namespace {
+constexpr double nodeWidth = 176, nodeHeight = 38, rankHeight = 62, margin = 12;
+constexpr size_t mostLetters = 22; ///< of a name in a node
+
+/// From one layer to another, as the forward pass goes.
+struct Edges {
+  std::vector<std::pair<int, int>> ends;
+  std::vector<bool> onlyBack; ///< of each: no forward pass goes along it
+};
+} // namespace
+
+/// Whether a layer makes something in the forward pass.
+static bool goesForward(const LayerGraph &graph, size_t layer) {
+  return llvm::any_of(graph.layers[layer].made, [&](int tensor) {
+    return graph.tensors[tensor].made == Phase::forward;
+  });
+}
+
+static Edges edgesOf(const LayerGraph &graph) {
+  std::set<std::pair<int, int>> forward, back;
+  std::vector<bool> goes;
+  for (size_t i = 0; i < graph.layers.size(); ++i)
+    goes.push_back(goesForward(graph, i));
+  for (const Tensor &tensor : graph.tensors)
+    for (auto [consumer, phase] :
+         llvm::zip_equal(tensor.consumers, tensor.needed)) {
+      if (consumer == tensor.producer)
+        continue;
+      if (tensor.made == Phase::forward && phase == Phase::forward)
+        forward.insert({tensor.producer, consumer});
+      else if (tensor.made != Phase::forward &&
+               (!goes[consumer] || !goes[tensor.producer]))
+        back.insert({consumer, tensor.producer});
+    }
+  Edges edges;
+  for (auto ends : forward) {
+    edges.ends.push_back(ends);
+    edges.onlyBack.push_back(false);
+  }
+  for (auto ends : back)
+    if (!forward.count(ends)) {
+      edges.ends.push_back(ends);
+      edges.onlyBack.push_back(true);
+    }
+  return edges;
+}
+
+/// The end of a name that is too long: that is where names of layers differ.
+static std::string shortened(llvm::StringRef name) {
+  size_t letters = 0, from = name.size();
+  while (from > 0 && letters < mostLetters) {
+    --from;
+    while (from > 0 && (name[from] & 0xc0) == 0x80) // within a letter of UTF-8
+      --from;
+    ++letters;
+  }
+  return from == 0 ? name.str() : ("\u2026" + name.substr(from)).str();
+}
+
+static void writeEdge(Html &html, const LayeredDrawing &drawing,
+                      const DrawnEdge &edge, bool onlyBack) {
+  const double half = nodeHeight / 2;
+  auto middle = [&](double rank) { return margin + half + rank * rankHeight; };
+  double x = drawing.x[edge.from] + margin,
+         y = middle(drawing.rank[edge.from]) + half;
+  std::string path = "M" + number(x) + " " + number(y);
+  auto curveTo = [&](double toX, double toY) {
+    const std::string between = number((y + toY) / 2);
+    path += "C" + number(x) + " " + between + " " + number(toX) + " " +
+            between + " " + number(toX) + " " + number(toY);
+    x = toX;
+    y = toY;
+  };
+  int rank = drawing.rank[edge.from];
+  for (double bend : edge.bends) {
+    ++rank;
+    curveTo(bend + margin, middle(rank) - half);
+    y = middle(rank) + half;
+    path += "V" + number(y);
+  }
+  curveTo(drawing.x[edge.to] + margin, middle(drawing.rank[edge.to]) - half);
+  html.element("path", {{"class", onlyBack ? "edge back" : "edge"},
+                        {"d", path},
+                        {"data-from", std::to_string(edge.from)},
+                        {"data-to", std::to_string(edge.to)}});
+}
+
+/// What a node says when it is pointed at, or read out.
+static std::string describe(const PlanReport &report, size_t layer) {
+  const Tiling &tiling = report.tiling(layer);
+  const LayerBytes &bytes = report.layers[layer];
+  return llvm::formatv("{0}: {1}, on devices {2}; parameters {3}, read on "
+                       "other devices {4} a step",
+                       report.graph.layers[layer].name, tiling.cutsText(),
+                       tiling.placesText(), bytesText(bytes.parameters),
+                       bytesText(bytes.moved()));
+}
+
+static void writeNode(Html &html, const PlanReport &report, size_t layer,
+                      double x, double y) {
+  const Tiling &tiling = report.tiling(layer);
+  const bool forward = goesForward(report.graph, layer);
+  auto content = [&] {
+    html.element("title", {}, describe(report, layer));
+    html.element("rect", {{"class", "box"},
+                          {"width", number(nodeWidth)},
+                          {"height", number(nodeHeight)},
+                          {"rx", "5"}});
+    drawTiling(html, report, tiling, 6, 6, nodeHeight - 12);
+    // An inner picture, so that no name leaves its node.
+    html.element("svg",
+                 {{"x", number(nodeHeight)},
+                  {"width", number(nodeWidth - nodeHeight - 4)},
+                  {"height", number(nodeHeight)}},
+                 [&] {
+                   html.element("text", {{"class", "name"}, {"y", "16"}},
+                                shortened(report.graph.layers[layer].name));
+                   const int64_t moved = report.layers[layer].moved();
+                   html.element(
+                       "text", {{"class", "cuts"}, {"y", "31"}},
+                       tiling.cutsText() +
+                           (moved ? " \u21c4 " + bytesText(moved) : ""));
+                 });
+  };
+  html.element(
+      "a",
+      {{"class", forward ? "node" : "node back"},
+       {"href", "#" + rowOf(layer)},
+       {"data-layer", std::to_string(layer)},
+       {"transform", "translate(" + number(x) + " " + number(y) + ")"}},
+      content);
+}
+
+void report::writeNetwork(Html &html, const PlanReport &report) {
+  const LayerGraph &graph = report.graph;
+  const Edges edges = edgesOf(graph);
+  const LayeredDrawing drawing =
+      drawLayered(static_cast<int>(graph.layers.size()), edges.ends,
+                  {/*node=*/nodeWidth + 16, /*edge=*/14});
+  const double width = drawing.width + 2 * margin,
+               height =
+                   (drawing.ranks - 1) * rankHeight + nodeHeight + 2 * margin;
+  html.element("p", {},
+               "A box is a layer; the arrows of the forward pass go down. The "
+               "square in a box is the layer\u2019s work: cut from top to "
+               "bottom along samples and height, from left to right along "
+               "channels, width and reduction, each part in the colour of its "
+               "device. \u21c4 is what devices read of each other for the "
+               "layer in a step. Dashed boxes work in the backward pass only.");
+  writeDeviceLegend(html, report);
+  scrollable(html, "network", "The network as a graph", [&] {
+    html.element(
+        "svg",
+        {{"id", "network"},
+         {"role", "group"},
+         {"aria-label",
+          llvm::formatv("{0} layers and the {1} connections between them; the "
+                        "table of layers says the same",
+                        graph.layers.size(), edges.ends.size())},
+         {"viewBox", "0 0 " + number(width) + " " + number(height)},
+         {"width", number(width)},
+         {"height", number(height)}},
+        [&] {
+          for (auto [edge, onlyBack] :
+               llvm::zip_equal(drawing.edges, edges.onlyBack))
+            writeEdge(html, drawing, edge, onlyBack);
+          for (size_t i = 0; i < graph.layers.size(); ++i)
+            writeNode(html, report, i, margin + drawing.x[i] - nodeWidth / 2,
+                      margin + drawing.rank[i] * rankHeight);
+        });
+  });
+}
