@@ -9,8 +9,8 @@
 using namespace lwcc;
 using namespace lwcc::report;
 
-std::string report::secondsText(double seconds) {
-  const double size = std::abs(seconds);
+std::string report::secondsText(double seconds, double like) {
+  const double size = std::abs(like == 0 ? seconds : like);
   if (size >= 1)
     return llvm::formatv("{0:f3} s", seconds);
   if (size >= 1e-3)
@@ -29,6 +29,12 @@ std::string report::bytesText(int64_t bytes) {
   if (bytes >= 1 << 10)
     return llvm::formatv("{0:f1} KiB", size / (1 << 10));
   return llvm::formatv("{0} B", bytes);
+}
+
+std::string report::rateText(double aSecond) {
+  return std::isfinite(aSecond) && aSecond > 0
+             ? llvm::formatv("{0:N}", std::llround(aSecond)).str()
+             : "-";
 }
 
 std::string report::percentText(double part) {

@@ -38,13 +38,15 @@ void Html::element(llvm::StringRef tag, Attributes attributes,
   begin(tag, attributes);
   os << '>';
   content();
-  os << "</" << tag << ">\n";
+  os << "</" << tag << '>';
+  // Within a line of text a line break would be a space.
+  if (tag != "a" && tag != "span" && tag != "strong")
+    os << '\n';
 }
 
 void Html::element(llvm::StringRef tag, Attributes attributes,
-                   llvm::StringRef text) {
-  begin(tag, attributes);
-  os << '>' << escaped(text) << "</" << tag << ">\n";
+                   llvm::StringRef content) {
+  element(tag, attributes, [&] { text(content); });
 }
 
 void Html::element(llvm::StringRef tag, Attributes attributes) {

@@ -22,7 +22,7 @@ constexpr double straightness = 4;
 /// edge of it leads to the next rank.
 class Ranked {
 public:
-  Ranked(int nodes, llvm::ArrayRef<std::pair<int, int>> edges, Spacing spacing)
+  Ranked(int nodes, llvm::ArrayRef<WeightedEdge> edges, Spacing spacing)
       : real(nodes), spacing(spacing), rank(ranksOf(nodes, edges)) {
     above.resize(nodes);
     below.resize(nodes);
@@ -45,13 +45,19 @@ public:
   }
 
 private:
+  struct Neighbour {
+    int node;
+    double weight;
+  };
+  using Neighbours = std::vector<Neighbour>;
+
   /// One more than the largest rank of what a node reads. Of a cycle the first
   /// node comes first.
   static std::vector<int> ranksOf(int nodes,
-                                  llvm::ArrayRef<std::pair<int, int>> edges) {
+                                  llvm::ArrayRef<WeightedEdge> edges) {
     std::vector<std::vector<int>> readers(nodes);
     std::vector<int> waits(nodes, 0), rank(nodes, 0);
-    for (auto [from, to] : edges) {
+    for (auto [from, to, weight] : edges) {
       readers[from].push_back(to);
       ++waits[to];
     }
@@ -70,18 +76,18 @@ private:
     return rank;
   }
 
-  void addEdges(llvm::ArrayRef<std::pair<int, int>> edges) {
+  void addEdges(llvm::ArrayRef<WeightedEdge> edges) {
     std::vector<size_t> byLength(edges.size());
     std::iota(byLength.begin(), byLength.end(), 0);
     auto lengthOf = [&](size_t edge) {
-      return rank[edges[edge].second] - rank[edges[edge].first];
+      return rank[edges[edge].to] - rank[edges[edge].from];
     };
     llvm::stable_sort(byLength, [&](size_t a, size_t b) {
       return lengthOf(a) < lengthOf(b);
     });
     bendsOf.resize(edges.size());
     for (size_t edge : byLength) {
-      const auto [from, to] = edges[edge];
+      const auto [from, to, weight] = edges[edge];
       if (lengthOf(edge) < 1 || rank.size() - real + lengthOf(edge) > mostBends)
         continue;
       int last = from;
@@ -91,18 +97,20 @@ private:
         above.emplace_back();
         below.emplace_back();
         bendsOf[edge].push_back(bend);
-        connect(last, bend);
+        connect(last, bend, weight);
         last = bend;
       }
-      connect(last, to);
+      connect(last, to, weight);
     }
-    for (auto [from, to] : edges)
+    for (auto [from, to, weight] : edges)
       drawing.edges.push_back({from, to, {}});
   }
 
-  void connect(int upper, int lower) {
-    below[upper].push_back(lower);
-    above[lower].push_back(upper);
+  void connect(int upper, int lower, double weight) {
+    if (upper >= real && lower >= real)
+      weight *= straightness;
+    below[upper].push_back({lower, weight});
+    above[lower].push_back({upper, weight});
   }
 
   /// Orders each rank by the mean position of neighbours, downwards and upwards
@@ -125,7 +133,7 @@ private:
         std::vector<std::pair<double, int>> keyed;
         for (int node : row) {
           double sum = 0;
-          for (int neighbour : neighbours[node])
+          for (auto [neighbour, weight] : neighbours[node])
             sum += position[neighbour];
           keyed.emplace_back(
               neighbours[node].empty()
@@ -154,7 +162,7 @@ private:
       std::vector<double> ends; // of the edges so far
       for (int node : row) {
         std::vector<double> own;
-        for (int lower : below[node])
+        for (auto [lower, weight] : below[node])
           own.push_back(position[lower]);
         for (double end : own)
           count += llvm::count_if(ends, [&](double e) { return e > end; });
@@ -198,7 +206,7 @@ private:
 
   /// Without `side` both sides count.
   void placeRank(const std::vector<int> &row,
-                 const std::vector<std::vector<int>> *side) {
+                 const std::vector<Neighbours> *side) {
     // What a node wants, less what the nodes before it take, must not fall
     // along the rank: pools of neighbours that would fall take their mean.
     struct Pool {
@@ -213,9 +221,8 @@ private:
       offset.push_back(at + halfOf(node));
       at += 2 * halfOf(node);
       double sum = 0, weight = 0;
-      auto look = [&](const std::vector<std::vector<int>> &neighbours) {
-        for (int neighbour : neighbours[node]) {
-          const double w = node >= real && neighbour >= real ? straightness : 1;
+      auto look = [&](const std::vector<Neighbours> &neighbours) {
+        for (auto [neighbour, w] : neighbours[node]) {
           sum += w * x[neighbour];
           weight += w;
         }
@@ -249,14 +256,15 @@ private:
   const int real; ///< nodes; those behind them are bends
   const Spacing spacing;
   std::vector<int> rank;
-  std::vector<std::vector<int>> above, below, ranks, bendsOf;
+  std::vector<Neighbours> above, below; ///< of each node
+  std::vector<std::vector<int>> ranks, bendsOf;
   std::vector<double> position, x;
   LayeredDrawing drawing;
 };
 } // namespace
 
 LayeredDrawing report::drawLayered(int nodes,
-                                   llvm::ArrayRef<std::pair<int, int>> edges,
+                                   llvm::ArrayRef<WeightedEdge> edges,
                                    Spacing spacing) {
   if (nodes == 0)
     return {};

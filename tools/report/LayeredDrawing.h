@@ -19,6 +19,11 @@
 
 namespace lwcc::report {
 
+struct WeightedEdge {
+  int from, to;
+  double weight = 1; ///< how much it wants to be straight
+};
+
 struct DrawnEdge {
   int from, to;
   /// The middles of the ranks that it passes between its ends.
@@ -39,7 +44,7 @@ struct Spacing {
 };
 
 /// Edges that close a cycle go upwards; every node is drawn.
-LayeredDrawing drawLayered(int nodes, llvm::ArrayRef<std::pair<int, int>> edges,
+LayeredDrawing drawLayered(int nodes, llvm::ArrayRef<WeightedEdge> edges,
                            Spacing spacing);
 
 } // namespace lwcc::report

@@ -23,14 +23,11 @@ using plan::LayerGraph;
 using plan::Tensor;
 
 namespace {
-constexpr double nodeWidth = 176, nodeHeight = 38, rankHeight = 62, margin = 12;
-constexpr size_t mostLetters = 22; ///< of a name in a node
+constexpr double nodeWidth = 204, nodeHeight = 38, rankHeight = 58, margin = 12;
+/// Of an edge that only the backward pass goes along: it makes way.
+constexpr double backWeight = 0.02;
+constexpr size_t mostLetters = 21; ///< of a name in a node
 
-/// From one layer to another, as the forward pass goes.
-struct Edges {
-  std::vector<std::pair<int, int>> ends;
-  std::vector<bool> onlyBack; ///< of each: no forward pass goes along it
-};
 } // namespace
 
 /// Whether a layer makes something in the forward pass.
@@ -40,7 +37,9 @@ static bool goesForward(const LayerGraph &graph, size_t layer) {
   });
 }
 
-static Edges edgesOf(const LayerGraph &graph) {
+/// From one layer to another, as the forward pass goes; those last along which
+/// only the backward pass goes, against them.
+static std::vector<WeightedEdge> edgesOf(const LayerGraph &graph) {
   std::set<std::pair<int, int>> forward, back;
   std::vector<bool> goes;
   for (size_t i = 0; i < graph.layers.size(); ++i)
@@ -56,16 +55,12 @@ static Edges edgesOf(const LayerGraph &graph) {
                (!goes[consumer] || !goes[tensor.producer]))
         back.insert({consumer, tensor.producer});
     }
-  Edges edges;
-  for (auto ends : forward) {
-    edges.ends.push_back(ends);
-    edges.onlyBack.push_back(false);
-  }
-  for (auto ends : back)
-    if (!forward.count(ends)) {
-      edges.ends.push_back(ends);
-      edges.onlyBack.push_back(true);
-    }
+  std::vector<WeightedEdge> edges;
+  for (auto [from, to] : forward)
+    edges.push_back({from, to});
+  for (auto [from, to] : back)
+    if (!forward.count({from, to}))
+      edges.push_back({from, to, backWeight});
   return edges;
 }
 
@@ -157,9 +152,9 @@ static void writeNode(Html &html, const PlanReport &report, size_t layer,
 
 void report::writeNetwork(Html &html, const PlanReport &report) {
   const LayerGraph &graph = report.graph;
-  const Edges edges = edgesOf(graph);
+  const std::vector<WeightedEdge> edges = edgesOf(graph);
   const LayeredDrawing drawing =
-      drawLayered(static_cast<int>(graph.layers.size()), edges.ends,
+      drawLayered(static_cast<int>(graph.layers.size()), edges,
                   {/*node=*/nodeWidth + 16, /*edge=*/14});
   const double width = drawing.width + 2 * margin,
                height =
@@ -180,14 +175,13 @@ void report::writeNetwork(Html &html, const PlanReport &report) {
          {"aria-label",
           llvm::formatv("{0} layers and the {1} connections between them; the "
                         "table of layers says the same",
-                        graph.layers.size(), edges.ends.size())},
+                        graph.layers.size(), edges.size())},
          {"viewBox", "0 0 " + number(width) + " " + number(height)},
          {"width", number(width)},
          {"height", number(height)}},
         [&] {
-          for (auto [edge, onlyBack] :
-               llvm::zip_equal(drawing.edges, edges.onlyBack))
-            writeEdge(html, drawing, edge, onlyBack);
+          for (auto [drawn, edge] : llvm::zip_equal(drawing.edges, edges))
+            writeEdge(html, drawing, drawn, edge.weight < 1);
           for (size_t i = 0; i < graph.layers.size(); ++i)
             writeNode(html, report, i, margin + drawing.x[i] - nodeWidth / 2,
                       margin + drawing.rank[i] * rankHeight);

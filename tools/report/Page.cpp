@@ -67,7 +67,7 @@ static std::string against(const PlanReport &report, llvm::StringRef strategy,
   });
   if (row == rows.end())
     return "";
-  return timesText(row->step / report.time.step) + " as quick as " +
+  return timesText(row->step / report.time.step) + " the speed of " +
          words.str();
 }
 
@@ -81,18 +81,14 @@ static void writeFigures(Html &html, const PlanReport &report) {
   html.element("dl", {{"class", "figures"}}, [&] {
     writeFigure(html, "predicted step", secondsText(step),
                 against(report, "single", "one device"));
-    writeFigure(
-        html, "images per second",
-        llvm::formatv("{0:f0}",
-                      step > 0 ? static_cast<double>(report.graph.batch) / step
-                               : 0)
-            .str(),
-        against(report, "data", "data parallelism"));
+    writeFigure(html, "images per second",
+                rateText(static_cast<double>(report.graph.batch) / step),
+                against(report, "data", "data parallelism"));
     if (report.comparison && report.comparison->bound)
-      writeFigure(html, "no plan below",
-                  secondsText(report.comparison->bound->step),
-                  timesText(step / report.comparison->bound->step) +
-                      " that is this plan");
+      writeFigure(
+          html, "no plan below", secondsText(report.comparison->bound->step),
+          "this plan takes " +
+              timesText(step / report.comparison->bound->step) + " that");
     writeFigure(html, "exchanged in a step", bytesText(moved),
                 llvm::formatv("by {0} device{1}", report.devices.size(),
                               report.devices.size() == 1 ? "" : "s")
@@ -103,6 +99,8 @@ static void writeFigures(Html &html, const PlanReport &report) {
 }
 
 static void writeHeader(Html &html, const PlanReport &report) {
+  const std::string &planner = report.time.program.plan,
+                    &strategy = report.plan.strategy;
   html.element("header", {}, [&] {
     html.element("h1", {}, [&] {
       html.element("span", {{"class", "name"}}, report.graph.model);
@@ -112,10 +110,13 @@ static void writeHeader(Html &html, const PlanReport &report) {
     });
     html.element(
         "p", {{"class", "facts"}},
-        llvm::formatv("Plan: {0}. Batch {1}, {2} layers. Machine: {3}. "
-                      "All times are predicted ({4}). Made by {5}.",
-                      report.time.program.plan, report.graph.batch,
-                      report.graph.layers.size(),
+        llvm::formatv("Plan: {0}{1}. Batch {2}, {3} layers. Machine: {4}. "
+                      "All times are predicted ({5}). Made by {6}.",
+                      planner,
+                      llvm::StringRef(planner).starts_with(strategy)
+                          ? ""
+                          : " (" + strategy + ")",
+                      report.graph.batch, report.graph.layers.size(),
                       report.machine.name.empty() ? "unnamed"
                                                   : report.machine.name,
                       report.time.source, report.compiler)

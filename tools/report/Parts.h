@@ -16,10 +16,13 @@ namespace lwcc::report {
 // What sections share (Devices.cpp)
 //===----------------------------------------------------------------------===//
 
-std::string secondsText(double seconds); ///< "1.234 ms", "12.3 µs"
-std::string bytesText(int64_t bytes);    ///< "3.2 MiB", "-" for none
-std::string percentText(double part);    ///< "12 %" of 0.12
-std::string timesText(double factor);    ///< "1.25×"
+/// "1.234 ms", "12.3 µs": in the unit that suits `like`, by default the number
+/// itself. Numbers that are compared have one unit.
+std::string secondsText(double seconds, double like = 0);
+std::string bytesText(int64_t bytes); ///< "3.2 MiB", "-" for none
+std::string rateText(double aSecond); ///< "54,321", "-" for none
+std::string percentText(double part); ///< "12 %" of 0.12
+std::string timesText(double factor); ///< "1.25×"
 
 /// The colour of a device: one of eight that are easy to tell apart, and
 /// further hues where there are more devices.

@@ -61,6 +61,7 @@ static void writeBound(Html &html, const PlanReport &report) {
     return;
   }
   const double bound = comparison.bound->step, step = report.time.step;
+  auto text = [&](double seconds) { return secondsText(seconds, step); };
   double busy = 0, lanes = 0;
   for (const plan::Program::Lane &lane : report.time.program.lanes)
     lanes += !lane.copies;
@@ -77,10 +78,9 @@ static void writeBound(Html &html, const PlanReport &report) {
           "sheet, shared by {1} devices, with nothing exchanged (arithmetic "
           "alone {2}, memory alone {3}). This plan takes {4} that, so that at "
           "most {5} or {6} of its step are left to win.",
-          secondsText(bound), comparison.devices,
-          secondsText(comparison.bound->arithmetic),
-          secondsText(comparison.bound->memory), timesText(step / bound),
-          secondsText(std::max(0.0, step - bound)),
+          text(bound), comparison.devices, text(comparison.bound->arithmetic),
+          text(comparison.bound->memory), timesText(step / bound),
+          text(std::max(0.0, step - bound)),
           percentText(std::max(0.0, 1 - bound / step)))
           .str());
   writeParts(html, 640,
@@ -109,6 +109,9 @@ void report::writeStrategies(Html &html, const PlanReport &report) {
                              "marked row is this plan. Prices: {0}.",
                              comparison.costs)
                    .str());
+  auto text = [&](double seconds) {
+    return secondsText(seconds, report.time.step);
+  };
   double slowest = 0;
   for (const PricedStrategy &row : comparison.strategies)
     if (std::isfinite(row.step))
@@ -124,20 +127,16 @@ void report::writeStrategies(Html &html, const PlanReport &report) {
             html.element("th", {{"scope", "row"}},
                          row.name + (row.isChosen ? " (this plan)" : ""));
             const bool compiles = std::isfinite(row.step);
-            numberCell(html,
-                       compiles ? secondsText(row.step) : "cannot be compiled");
+            numberCell(html, compiles ? text(row.step) : "cannot be compiled");
             html.element("td", {}, [&] {
               if (compiles)
                 writeParts(html, 120, {{"step", row.step / slowest}});
             });
-            numberCell(html, llvm::formatv("{0:f0}", static_cast<double>(
-                                                         comparison.batch) /
-                                                         row.step)
-                                 .str());
-            numberCell(html, row.simulated
-                                 ? secondsText(secondsOf(*row.simulated))
-                                 : "-");
-            numberCell(html, secondsText(row.sum));
+            numberCell(html, rateText(static_cast<double>(comparison.batch) /
+                                      row.step));
+            numberCell(html,
+                       row.simulated ? text(secondsOf(*row.simulated)) : "-");
+            numberCell(html, text(row.sum));
             numberCell(html, bytesText(row.bytes));
             numberCell(html, bytesText(row.memory) +
                                  (row.fits ? "" : ", does not fit"));
@@ -176,7 +175,7 @@ void report::writeStrategies(Html &html, const PlanReport &report) {
 
 /// The cut that a group would have instead, and how much longer the step would
 /// be.
-static void writeAlternative(Html &html,
+static void writeAlternative(Html &html, double step,
                              const std::optional<Alternative> &alternative,
                              llvm::StringRef same) {
   if (!alternative) {
@@ -187,7 +186,8 @@ static void writeAlternative(Html &html,
   cell(html, alternative->tiling.cutsText() +
                  (alternative->fits ? "" : ", does not fit"));
   const plan::Ticks longer = alternative->longer;
-  numberCell(html, (longer > 0 ? "+" : "") + secondsText(secondsOf(longer)));
+  numberCell(html,
+             (longer > 0 ? "+" : "") + secondsText(secondsOf(longer), step));
 }
 
 void report::writeSavings(Html &html, const PlanReport &report) {
@@ -205,12 +205,12 @@ void report::writeSavings(Html &html, const PlanReport &report) {
   html.element(
       "p", {},
       llvm::formatv(
-          "How much longer the step would be if one layer, with those that are "
-          "cut like it, were cut otherwise while all others stay as they are. "
-          "The simulator says so, which has the searches\u2019 last word on "
-          "single layers: it takes this plan for {0}, its program takes {1}. "
-          "Gains do not add up; a negative one is what a search has left "
-          "for a step that is quicker in the program, or has missed.",
+          "How much longer a step would be if one decision were another one: "
+          "a layer, with those that are cut like it, as data parallelism cuts "
+          "it, or on one device; all others stay as they are. The simulator "
+          "answers, which the searches ask. It takes this plan for {0}; the "
+          "program, which knows more, takes {1}. So a step may be shorter "
+          "here than with what was chosen. The numbers do not add up.",
           secondsText(secondsOf(*comparison.simulated)),
           secondsText(report.time.step))
           .str());
@@ -245,8 +245,10 @@ void report::writeSavings(Html &html, const PlanReport &report) {
               }
             });
             cell(html, decision->tiling.cutsText());
-            writeAlternative(html, decision->asData, "is cut so");
-            writeAlternative(html, decision->asSingle, "runs so");
+            writeAlternative(html, report.time.step, decision->asData,
+                             "is cut so");
+            writeAlternative(html, report.time.step, decision->asSingle,
+                             "runs so");
           });
       });
     });

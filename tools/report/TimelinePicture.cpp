@@ -124,7 +124,7 @@ static void writeAxis(Html &html, double step, double height) {
     if (i * tick < 0.97 * step)
       html.element("text",
                    {{"x", x}, {"y", number(axisHeight - 9)}, {"dx", "2"}},
-                   llvm::formatv("{0:f0}", i * tick * 1e6).str());
+                   number(i * tick * 1e6) + (i == 0 ? " µs" : ""));
   }
 }
 
@@ -229,8 +229,8 @@ void report::writeTimeline(Html &html, const PlanReport &report) {
   html.element(
       "p", {},
       llvm::formatv("A row is a lane, an in-order queue of a device; thin ones "
-                    "exchange with other devices. The numbers above are "
-                    "microseconds; the step ends at {0}.{1}",
+                    "exchange with other devices. The step ends "
+                    "at {0}.{1}",
                     secondsText(time.step),
                     inMicroBatches ? " A bar is a turn of a micro-batch, whose "
                                      "number stands in it."
