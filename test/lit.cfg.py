@@ -1,7 +1,8 @@
 # lit configuration: run with `lit build/test` (or tools/test.sh).
-# Features say what a machine can do: nvcc (compile for CUDA), oracle (PyTorch), namespaces (a mount
-# namespace for a test; absent on a machine with a GPU, which a namespace would not hide), emit
-# (build emitted programs; absent with sanitizers, against whose runtime they do not link).
+# Features say what a machine can do: nvcc (compile for CUDA), oracle (PyTorch), chromium (look at
+# pages), namespaces (a mount namespace for a test; absent on a machine with a GPU, which a
+# namespace would not hide), emit (build emitted programs; absent with sanitizers, against whose
+# runtime they do not link).
 import os
 import shutil
 import subprocess
@@ -41,6 +42,8 @@ if not os.path.exists("/dev/nvidiactl") and not subprocess.run(
     config.available_features.add("namespaces")
 if os.path.exists(oracle):
     config.available_features.add("oracle")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 nvcc = os.path.join(config.deps, "cuda", "bin", "nvcc")
 if not os.path.exists(nvcc):
     nvcc = shutil.which("nvcc")

@@ -8,7 +8,8 @@
 #   onednn/          oneDNN 3.2, the kernels of the CPU target
 #   cuda/            nvcc 13.0, cuDNN, cuBLAS, NCCL; a toolkit that is already
 #                    there (13.0 or newer, with cuDNN) is linked to instead
-#   oracle/          a Python environment with PyTorch and ONNX Runtime (tests)
+#   oracle/          a Python environment with PyTorch and ONNX Runtime (tests);
+#                    with it comes Debian's chromium, which tests look at pages with
 # Every part carries a stamp of its versions, so running this again takes a
 # second. Needs no GPU and no driver.
 set -euo pipefail
@@ -43,6 +44,8 @@ packages=(g++ cmake ninja-build ccache make git clang-22 clang-format-22 clang-t
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libonnx-dev libprotobuf-dev protobuf-compiler libfmt-dev libmimalloc-dev nlohmann-json3-dev libgtest-dev libgmock-dev
   zlib1g-dev libjpeg62-turbo-dev libpng-dev libwebp-dev xz-utils python3 python3-venv python3-jsonschema)
+
+((want_oracle)) && packages+=(chromium) # tests look at pages with it
 
 missing=()
 for package in "${packages[@]}"; do

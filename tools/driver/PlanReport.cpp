@@ -36,7 +36,8 @@ std::string lwcc::reportPage(const CompiledModel &model,
     page.devices.push_back({device.name, numbers.lookup(device.name),
                             device.arena, device.persistent});
   for (auto &[pair, bytes] : step.pairs)
-    page.flows.push_back(
-        {numbers.lookup(pair.first), numbers.lookup(pair.second), bytes});
+    page.flows.push_back({numbers.lookup(pair.first),
+                          numbers.lookup(pair.second),
+                          static_cast<double>(bytes)});
   return report::pageOf(page);
 }

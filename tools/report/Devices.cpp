@@ -115,6 +115,17 @@ void report::writeDeviceLegend(Html &html, const PlanReport &report) {
   });
 }
 
+std::string report::shortened(llvm::StringRef name, size_t mostLetters) {
+  size_t letters = 0, from = name.size();
+  while (from > 0 && letters < mostLetters) {
+    --from;
+    while (from > 0 && (name[from] & 0xc0) == 0x80) // within a letter of UTF-8
+      --from;
+    ++letters;
+  }
+  return from == 0 ? name.str() : ("…" + name.substr(from)).str();
+}
+
 std::string report::rowOf(size_t layer) {
   return "layer-" + std::to_string(layer);
 }

@@ -25,25 +25,31 @@ using plan::Tensor;
 namespace {
 constexpr double nodeWidth = 204, nodeHeight = 38, rankHeight = 58, margin = 12;
 /// Of an edge that only the backward pass goes along: it makes way.
-constexpr double backWeight = 0.02;
+constexpr double backWeight = 0.005;
 constexpr size_t mostLetters = 21; ///< of a name in a node
 
 } // namespace
 
-/// Whether a layer makes something in the forward pass.
-static bool goesForward(const LayerGraph &graph, size_t layer) {
-  return llvm::any_of(graph.layers[layer].made, [&](int tensor) {
-    return graph.tensors[tensor].made == Phase::forward;
-  });
+/// Which layers make or read something in the forward pass.
+static std::vector<bool> layersForward(const LayerGraph &graph) {
+  std::vector<bool> goes(graph.layers.size(), graph.tensors.empty());
+  for (const Tensor &tensor : graph.tensors) {
+    if (tensor.made != Phase::forward)
+      continue;
+    goes[tensor.producer] = true;
+    for (auto [consumer, phase] :
+         llvm::zip_equal(tensor.consumers, tensor.needed))
+      if (phase == Phase::forward)
+        goes[consumer] = true;
+  }
+  return goes;
 }
 
 /// From one layer to another, as the forward pass goes; those last along which
 /// only the backward pass goes, against them.
 static std::vector<WeightedEdge> edgesOf(const LayerGraph &graph) {
   std::set<std::pair<int, int>> forward, back;
-  std::vector<bool> goes;
-  for (size_t i = 0; i < graph.layers.size(); ++i)
-    goes.push_back(goesForward(graph, i));
+  const std::vector<bool> goes = layersForward(graph);
   for (const Tensor &tensor : graph.tensors)
     for (auto [consumer, phase] :
          llvm::zip_equal(tensor.consumers, tensor.needed)) {
@@ -62,18 +68,6 @@ static std::vector<WeightedEdge> edgesOf(const LayerGraph &graph) {
     if (!forward.count({from, to}))
       edges.push_back({from, to, backWeight});
   return edges;
-}
-
-/// The end of a name that is too long: that is where names of layers differ.
-static std::string shortened(llvm::StringRef name) {
-  size_t letters = 0, from = name.size();
-  while (from > 0 && letters < mostLetters) {
-    --from;
-    while (from > 0 && (name[from] & 0xc0) == 0x80) // within a letter of UTF-8
-      --from;
-    ++letters;
-  }
-  return from == 0 ? name.str() : ("\u2026" + name.substr(from)).str();
 }
 
 static void writeEdge(Html &html, const LayeredDrawing &drawing,
@@ -110,15 +104,14 @@ static std::string describe(const PlanReport &report, size_t layer) {
   const LayerBytes &bytes = report.layers[layer];
   return llvm::formatv("{0}: {1}, on devices {2}; parameters {3}, read on "
                        "other devices {4} a step",
-                       report.graph.layers[layer].name, tiling.cutsText(),
-                       tiling.placesText(), bytesText(bytes.parameters),
-                       bytesText(bytes.moved()));
+                       shortened(report.graph.layers[layer].name),
+                       tiling.cutsText(), tiling.placesText(),
+                       bytesText(bytes.parameters), bytesText(bytes.moved()));
 }
 
 static void writeNode(Html &html, const PlanReport &report, size_t layer,
-                      double x, double y) {
+                      bool forward, double x, double y) {
   const Tiling &tiling = report.tiling(layer);
-  const bool forward = goesForward(report.graph, layer);
   auto content = [&] {
     html.element("title", {}, describe(report, layer));
     html.element("rect", {{"class", "box"},
@@ -127,19 +120,19 @@ static void writeNode(Html &html, const PlanReport &report, size_t layer,
                           {"rx", "5"}});
     drawTiling(html, report, tiling, 6, 6, nodeHeight - 12);
     // An inner picture, so that no name leaves its node.
-    html.element("svg",
-                 {{"x", number(nodeHeight)},
-                  {"width", number(nodeWidth - nodeHeight - 4)},
-                  {"height", number(nodeHeight)}},
-                 [&] {
-                   html.element("text", {{"class", "name"}, {"y", "16"}},
-                                shortened(report.graph.layers[layer].name));
-                   const int64_t moved = report.layers[layer].moved();
-                   html.element(
-                       "text", {{"class", "cuts"}, {"y", "31"}},
+    html.element(
+        "svg",
+        {{"x", number(nodeHeight)},
+         {"width", number(nodeWidth - nodeHeight - 4)},
+         {"height", number(nodeHeight)}},
+        [&] {
+          html.element("text", {{"class", "name"}, {"y", "16"}},
+                       shortened(report.graph.layers[layer].name, mostLetters));
+          const int64_t moved = report.layers[layer].moved();
+          html.element("text", {{"class", "cuts"}, {"y", "31"}},
                        tiling.cutsText() +
                            (moved ? " \u21c4 " + bytesText(moved) : ""));
-                 });
+        });
   };
   html.element(
       "a",
@@ -153,6 +146,7 @@ static void writeNode(Html &html, const PlanReport &report, size_t layer,
 void report::writeNetwork(Html &html, const PlanReport &report) {
   const LayerGraph &graph = report.graph;
   const std::vector<WeightedEdge> edges = edgesOf(graph);
+  const std::vector<bool> goes = layersForward(graph);
   const LayeredDrawing drawing =
       drawLayered(static_cast<int>(graph.layers.size()), edges,
                   {/*node=*/nodeWidth + 16, /*edge=*/14});
@@ -183,7 +177,8 @@ void report::writeNetwork(Html &html, const PlanReport &report) {
           for (auto [drawn, edge] : llvm::zip_equal(drawing.edges, edges))
             writeEdge(html, drawing, drawn, edge.weight < 1);
           for (size_t i = 0; i < graph.layers.size(); ++i)
-            writeNode(html, report, i, margin + drawing.x[i] - nodeWidth / 2,
+            writeNode(html, report, i, goes[i],
+                      margin + drawing.x[i] - nodeWidth / 2,
                       margin + drawing.rank[i] * rankHeight);
         });
   });

@@ -73,8 +73,9 @@ static std::string against(const PlanReport &report, llvm::StringRef strategy,
 
 static void writeFigures(Html &html, const PlanReport &report) {
   const double step = report.time.step;
-  int64_t moved = 0, fullest = 0;
-  for (const Flow &flow : report.flows)
+  double moved = 0;
+  int64_t fullest = 0;
+  for (const plan::Flow &flow : report.flows)
     moved += flow.bytes;
   for (const DeviceMemory &device : report.devices)
     fullest = std::max(fullest, device.arena);
@@ -89,7 +90,7 @@ static void writeFigures(Html &html, const PlanReport &report) {
           html, "no plan below", secondsText(report.comparison->bound->step),
           "this plan takes " +
               timesText(step / report.comparison->bound->step) + " that");
-    writeFigure(html, "exchanged in a step", bytesText(moved),
+    writeFigure(html, "exchanged in a step", bytesText(std::llround(moved)),
                 llvm::formatv("by {0} device{1}", report.devices.size(),
                               report.devices.size() == 1 ? "" : "s")
                     .str());

@@ -10,6 +10,7 @@
 #ifndef LWCC_TOOLS_REPORT_PAGE_H
 #define LWCC_TOOLS_REPORT_PAGE_H
 
+#include "passes/plan/price/Assembly.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/solve/Compare.h"
 
@@ -24,12 +25,6 @@ struct DeviceMemory {
   int64_t number = 0;     ///< as the machine counts its devices
   int64_t arena = 0;      ///< bytes, of them
   int64_t persistent = 0; ///< bytes that outlive a step
-};
-
-/// What a device reads of another one in a step.
-struct Flow {
-  int64_t from = 0, to = 0; ///< numbers of devices
-  int64_t bytes = 0;
 };
 
 /// Bytes of a layer, on all devices together.
@@ -48,7 +43,8 @@ struct PlanReport {
   std::string compiler;           ///< "lwcc 0.1.0"
   std::vector<LayerBytes> layers; ///< in the graph's order
   std::vector<DeviceMemory> devices;
-  std::vector<Flow> flows; ///< of each pair at most one
+  /// What devices read of each other in a step, of each pair at most one.
+  std::vector<plan::Flow> flows;
 
   const Tiling &tiling(size_t layer) const { return plan.layers[layer].tiling; }
 };

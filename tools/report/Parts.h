@@ -39,6 +39,9 @@ void writeTiling(Html &html, const PlanReport &report, const Tiling &tiling);
 /// The colours of devices with their names.
 void writeDeviceLegend(Html &html, const PlanReport &report);
 
+/// The end of a name that is too long: that is where names of layers differ.
+std::string shortened(llvm::StringRef name, size_t mostLetters = 120);
+
 /// "layer-12", the id of the row of a layer in the table of layers.
 std::string rowOf(size_t layer);
 

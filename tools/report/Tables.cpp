@@ -125,7 +125,9 @@ void report::writeStrategies(Html &html, const PlanReport &report) {
         for (const PricedStrategy &row : comparison.strategies)
           html.element("tr", {{"class", row.isChosen ? "chosen" : ""}}, [&] {
             html.element("th", {{"scope", "row"}},
-                         row.name + (row.isChosen ? " (this plan)" : ""));
+                         row.isChosen && row.name != "this plan"
+                             ? row.name + " (this plan)"
+                             : row.name);
             const bool compiles = std::isfinite(row.step);
             numberCell(html, compiles ? text(row.step) : "cannot be compiled");
             html.element("td", {}, [&] {
@@ -226,10 +228,8 @@ void report::writeSavings(Html &html, const PlanReport &report) {
   });
   scrollable(html, "table", "What each decision saves", [&] {
     html.element("table", {{"id", "savings"}}, [&] {
-      heads(html, {"layers", "cut", "as data parallelism", "#step",
-                   "on one "
-                   "device",
-                   "#step"});
+      heads(html, {"layers", "cut", "as data parallelism", "#step longer by",
+                   "on one device", "#step longer by"});
       html.element("tbody", {}, [&] {
         for (const Decision *decision : decisions)
           html.element("tr", {}, [&] {

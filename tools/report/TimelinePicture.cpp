@@ -91,12 +91,12 @@ barsOf(const ProgramTime &time, bool inMicroBatches, double shortest) {
 
 static std::string describe(const Bar &bar) {
   std::string what =
-      bar.turns > 1
-          ? llvm::formatv("{0} and {1} further turns", bar.layer, bar.turns - 1)
-                .str()
+      bar.turns > 1 ? llvm::formatv("{0} and {1} further turns",
+                                    shortened(bar.layer), bar.turns - 1)
+                          .str()
       : bar.batch >= 0
           ? llvm::formatv("micro-batch {0}, {1}", bar.batch, bar.phase).str()
-          : llvm::formatv("{0}, {1}", bar.layer, bar.phase).str();
+          : llvm::formatv("{0}, {1}", shortened(bar.layer), bar.phase).str();
   return llvm::formatv("{0}: {1} from {2}, {3} call{4}", what,
                        secondsText(bar.end - bar.begin), secondsText(bar.begin),
                        bar.calls, bar.calls == 1 ? "" : "s");
@@ -113,7 +113,7 @@ static double tickOf(double step) {
 }
 
 static void writeAxis(Html &html, double step, double height) {
-  const double tick = tickOf(step);
+  const double tick = tickOf(step), unit = step >= 1e-3 ? 1e3 : 1e6;
   for (int i = 0; i * tick <= step; ++i) {
     const std::string x = number(i * tick / step * width);
     html.element("line", {{"class", "grid"},
@@ -124,7 +124,7 @@ static void writeAxis(Html &html, double step, double height) {
     if (i * tick < 0.97 * step)
       html.element("text",
                    {{"x", x}, {"y", number(axisHeight - 9)}, {"dx", "2"}},
-                   number(i * tick * 1e6) + (i == 0 ? " µs" : ""));
+                   number(i * tick * unit) + (unit == 1e3 ? " ms" : " µs"));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
 #include <map>
 
 using namespace lwcc;
@@ -95,9 +96,9 @@ static void writePairs(Html &html, const PlanReport &report) {
                      .str());
     return;
   }
-  std::map<std::pair<int64_t, int64_t>, int64_t> bytes;
-  int64_t largest = 1;
-  for (const Flow &flow : report.flows) {
+  std::map<std::pair<int64_t, int64_t>, double> bytes;
+  double largest = 1;
+  for (const plan::Flow &flow : report.flows) {
     bytes[{flow.from, flow.to}] = flow.bytes;
     largest = std::max(largest, flow.bytes);
   }
@@ -118,15 +119,14 @@ static void writePairs(Html &html, const PlanReport &report) {
           html.element("tr", {}, [&] {
             html.element("th", {{"scope", "row"}}, from.name);
             for (const DeviceMemory &to : report.devices) {
-              const int64_t count = bytes[{from.number, to.number}];
-              html.element(
-                  "td",
-                  {{"class", "number heat"},
-                   {"style",
-                    llvm::formatv("--heat:{0:f0}%",
-                                  static_cast<double>(count) /
-                                      static_cast<double>(largest) * 45)}},
-                  from.number == to.number ? "" : bytesText(count));
+              const double count = bytes[{from.number, to.number}];
+              html.element("td",
+                           {{"class", "number heat"},
+                            {"style", llvm::formatv("--heat:{0:f0}%",
+                                                    count / largest * 45)}},
+                           from.number == to.number
+                               ? ""
+                               : bytesText(std::llround(count)));
             }
           });
       });
@@ -140,13 +140,13 @@ void report::writeLinks(Html &html, const PlanReport &report) {
     return;
   }
   Traffic traffic(report.machine);
-  for (const Flow &flow : report.flows)
-    traffic.add(flow.from, flow.to, static_cast<double>(flow.bytes));
+  for (const plan::Flow &flow : report.flows)
+    traffic.add(flow.from, flow.to, flow.bytes);
   html.element("p", {},
                llvm::formatv("In a step devices read {0} of each other. A "
                              "link\u2019s time is what its busier direction "
                              "takes at its full rate.",
-                             bytesText(static_cast<int64_t>(traffic.bytes())))
+                             bytesText(std::llround(traffic.bytes())))
                    .str());
   scrollable(html, "table", "Bytes on links", [&] {
     html.element("table", {{"id", "links"}}, [&] {
@@ -163,8 +163,8 @@ void report::writeLinks(Html &html, const PlanReport &report) {
                   std::max(in, out) / level.links.link.bandwidth;
               html.element("th", {{"scope", "row"}},
                            nameOf(report, level.links, group));
-              numberCell(html, bytesText(static_cast<int64_t>(out)));
-              numberCell(html, bytesText(static_cast<int64_t>(in)));
+              numberCell(html, bytesText(std::llround(out)));
+              numberCell(html, bytesText(std::llround(in)));
               numberCell(html, llvm::formatv("{0:f1} GB/s",
                                              level.links.link.bandwidth / 1e9)
                                    .str());

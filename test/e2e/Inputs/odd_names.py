@@ -17,7 +17,7 @@ import onnx
 TENSORS = ["Tensor", "NULL", "w", "gpu0.w", "a\n#error", "b\r#error", 'c"d\\', "*/",
            "n" * 100000, "权重", "\u2028#error", "e??/", "table1", "f32", "%s{0}",
            "gpu0", "gpu0.compute", "train_step", "a.b", "a/b", "a b", "-", "nan"]
-LAYERS = ["l\n#error", "l\r#error", 'l"', "l\\", "x" * 100000, "l\u2028#error",
+LAYERS = ["l\n#error", "l\r#error", 'l"/></script></title><script>console.error("l")</script>', "l\\", "x" * 100000, "l\u2028#error",
           "l*/", "gpu0.0", "层", "l{0}%s", "l', 'm", "l[1]", "l backward"]
 FILES = ["all", "install", "test", "help", "clean", "runtime", "trainer", "weights",
          "CMakeFiles", "CMakeLists", "Makefile", "edit_cache", "lwcc_rt_cpu", "main",
