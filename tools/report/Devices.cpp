@@ -80,7 +80,7 @@ void report::drawTiling(Html &html, const PlanReport &report,
                     {"y", number(y + static_cast<double>(row) * height)},
                     {"width", number(width)},
                     {"height", number(height)},
-                    {"class", "tile"},
+                    {"class", std::min(width, height) < 3 ? "thin" : "tile"},
                     {"fill", colourOf(deviceAt(row * rows / drawnRows,
                                                column * columns / drawnColumns),
                                       report.machine.devices())}});

@@ -26,7 +26,7 @@ namespace {
 constexpr double nodeWidth = 204, nodeHeight = 38, rankHeight = 58, margin = 12;
 /// Of an edge that only the backward pass goes along: it makes way.
 constexpr double backWeight = 0.005;
-constexpr size_t mostLetters = 21; ///< of a name in a node
+constexpr size_t mostLetters = 20; ///< of a name in a node
 
 } // namespace
 

@@ -1,15 +1,13 @@
 //===- TimelinePicture.cpp - A predicted step as a picture ----------------===//
 //
-// Draws a row for each lane of each device and a bar for each turn: calls of
-// one layer in one phase, one behind the other. In a plan that orders
-// micro-batches a turn is all calls of one micro-batch in one phase. Turns that
-// are too short to be seen share a bar with their neighbours, so that the
-// picture stays small whatever the program.
+// Draws a row for each lane of each device, with the bars of Bars.h, and says
+// in a table how busy each lane is.
 //
 // When calls run is decided by passes/plan/price/ProgramTime.h.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/report/Bars.h"
 #include "tools/report/Parts.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,8 +15,6 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
-#include <map>
-#include <tuple>
 
 using namespace lwcc;
 using namespace lwcc::report;
@@ -28,18 +24,8 @@ using plan::ProgramTime;
 namespace {
 constexpr double width = 1100, axisHeight = 22, computeHeight = 20,
                  copyHeight = 11, deviceGap = 8;
-/// A turn is seen if it takes a pixel when the picture is this much enlarged.
+/// The shortest bar can be seen in a picture that is so many times as wide.
 constexpr double enlarged = 16;
-constexpr double mostBars = 20000;
-
-/// A bar of a lane.
-struct Bar {
-  llvm::StringRef layer, phase;
-  int batch = -1; ///< the number of a micro-batch, -1 without any
-  int turns = 1;  ///< that share it
-  int calls = 1;
-  double begin = 0, end = 0; ///< seconds
-};
 
 /// The rows of the picture.
 struct Row {
@@ -48,46 +34,6 @@ struct Row {
   double busy = 0; ///< seconds
 };
 } // namespace
-
-/// The bars of each lane. `shortest` is how many seconds one takes at least.
-static std::vector<std::vector<Bar>>
-barsOf(const ProgramTime &time, bool inMicroBatches, double shortest) {
-  std::vector<std::vector<Bar>> lanes(time.program.lanes.size());
-  // Calls of a layer on a device come in the order of micro-batches.
-  std::map<std::tuple<int, llvm::StringRef, llvm::StringRef, llvm::StringRef>,
-           int>
-      counts;
-  std::vector<const ProgramTime::TimedCall *> calls;
-  for (const ProgramTime::TimedCall &timed : time.calls)
-    if (timed.seconds > 0)
-      calls.push_back(&timed);
-  llvm::stable_sort(
-      calls, [](const auto *a, const auto *b) { return a->begin < b->begin; });
-  for (const ProgramTime::TimedCall *timed : calls) {
-    const Program::Call &call = time.program.calls[timed->call];
-    Bar bar{call.layer, call.phase};
-    bar.begin = timed->begin;
-    bar.end = timed->begin + timed->seconds;
-    if (inMicroBatches && call.phase != "update")
-      bar.batch = counts[{timed->lane, call.layer, call.phase, call.callee}]++;
-    std::vector<Bar> &lane = lanes[timed->lane];
-    if (lane.empty() || bar.begin - lane.back().end >= shortest) {
-      lane.push_back(bar);
-      continue;
-    }
-    Bar &last = lane.back();
-    const bool sameTurn = last.phase == bar.phase && last.batch == bar.batch &&
-                          (bar.batch >= 0 || last.layer == bar.layer);
-    if (sameTurn || last.end - last.begin < shortest) {
-      last.turns += !sameTurn;
-      ++last.calls;
-      last.end = bar.end;
-    } else {
-      lane.push_back(bar);
-    }
-  }
-  return lanes;
-}
 
 static std::string describe(const Bar &bar) {
   std::string what =
@@ -98,7 +44,7 @@ static std::string describe(const Bar &bar) {
           ? llvm::formatv("micro-batch {0}, {1}", bar.batch, bar.phase).str()
           : llvm::formatv("{0}, {1}", shortened(bar.layer), bar.phase).str();
   return llvm::formatv("{0}: {1} from {2}, {3} call{4}", what,
-                       secondsText(bar.end - bar.begin), secondsText(bar.begin),
+                       secondsText(bar.seconds()), secondsText(bar.begin),
                        bar.calls, bar.calls == 1 ? "" : "s");
 }
 
@@ -131,7 +77,7 @@ static void writeAxis(Html &html, double step, double height) {
 static void writeBar(Html &html, const Bar &bar, const Row &row, double step,
                      const llvm::StringMap<size_t> &numbers) {
   const double x = bar.begin / step * width,
-               wide = (bar.end - bar.begin) / step * width;
+               wide = bar.seconds() / step * width;
   auto known = numbers.find(bar.layer);
   const bool isOne = bar.turns == 1 && bar.batch < 0 && known != numbers.end();
   html.element(
@@ -205,10 +151,7 @@ void report::writeTimeline(Html &html, const PlanReport &report) {
     return;
   }
   const bool inMicroBatches = !report.plan.order.empty();
-  const double bars = static_cast<double>(lanes.size()) * width * enlarged;
-  auto all = barsOf(time, inMicroBatches,
-                    time.step / (width * enlarged) *
-                        std::max(1.0, bars / mostBars / 8));
+  auto all = barsOf(time, inMicroBatches, time.step / (width * enlarged));
   llvm::StringMap<int64_t> deviceOf;
   for (const DeviceMemory &device : report.devices)
     deviceOf[device.name] = device.number;
