@@ -6,7 +6,7 @@ The page must be well-formed, load nothing, have a node and a row for each layer
 of the plan, by its name, and be in the browser what it is in the file. Nobody
 may say anything to the console. With --script the page is also changed, so that
 a script that is not its own stands in it: the browser must refuse to run it, and
-say so, which shows that the console is heard.
+say so, which shows that the console is heard. And its tools are used.
 """
 
 import argparse
@@ -59,6 +59,7 @@ def browse(path, *options):
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage",
              "--enable-logging=stderr", f"--user-data-dir={profile}",
              "--hide-scrollbars", *options, f"file://{path}"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
@@ -73,6 +74,26 @@ def shown(name):
     """A name as the page shows it: what cannot be seen is spelled."""
     return "".join(c if c.isprintable() or ord(c) >= 0x80 else f"\\x{ord(c):02x}"
                    for c in name)
+
+
+# Uses the tools that the page's script adds, and tells what came of it.
+USE = """
+const told = [];
+const width = (id) => document.getElementById(id).getBoundingClientRect().width;
+for (const [id, at] of [["network", 1], ["timeline", 4]]) {
+  const before = width(id);
+  document.querySelectorAll(".tools button")[at].click();
+  told.push(width(id) / before > 1.4);
+}
+const filter = document.querySelector(".tools input");
+filter.value = document.querySelector("#layers tbody th").textContent;
+filter.dispatchEvent(new Event("input"));
+told.push(document.querySelectorAll("#layers tbody tr:not([hidden])").length);
+const over = new Event("pointerover", {bubbles: true});
+document.querySelector(".network .node").dispatchEvent(over);
+told.push(document.querySelectorAll("a.node.lit, #layers tr.lit").length);
+document.body.dataset.told = told.join(" ");
+"""
 
 
 def check_file(text, layers):
@@ -148,6 +169,19 @@ def check_refusal(text, script):
     print("a script that is not the page's is refused")
 
 
+def check_tools(text):
+    """Without the page's policy, which would refuse to run this."""
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
+        file.write(text.replace("</body>", f"<script>{USE}</script></body>"))
+        file.flush()
+        dom, console = browse(file.name, "--dump-dom", "--window-size=1300,1200")
+    assert not console, "\n".join(console)
+    told = Elements(dom).of_tag("body")[0][1].get("data-told")
+    assert told == "true true 1 2", told
+    print("the tools work")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -158,6 +192,7 @@ def main():
     text = check_page(options.page, options.plan)
     if options.script:
         check_refusal(text, options.script)
+        check_tools(text)
 
 
 if __name__ == "__main__":
