@@ -241,7 +241,7 @@ void report::writeSavings(Html &html, const PlanReport &report) {
                              {{"class", "name"},
                               {"href", "#" + rowOf(layer)},
                               {"data-layer", std::to_string(layer)}},
-                             comparison.layers[layer]);
+                             shortened(comparison.layers[layer]));
               }
             });
             cell(html, decision->tiling.cutsText());

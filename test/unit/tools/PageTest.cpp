@@ -1,7 +1,7 @@
 //===- PageTest.cpp - A page about a plan ---------------------------------===//
 //
-// That no name becomes markup, and what the page says of plans that programs of
-// tests/e2e/report.test do not have. How it looks is asked there.
+// That no name becomes markup, and what the page says of plans that those of
+// test/e2e/report.test do not have. How it looks is asked there.
 //
 //===----------------------------------------------------------------------===//
 
