@@ -283,6 +283,32 @@ void Trainer::saveBesideExport() {
   });
 }
 
+/// Says what a validation has shown, and does what follows from it.
+void Trainer::judge(const Evaluation &result) {
+  const ValidationHistory before = state.validations;
+  const bool isBest = improvement && isAtEpochEnd(state) &&
+                      !improvement->isCounted() && improvement->add(result);
+  progress.line("validation: " + result.text(program) +
+                (isBest ? "; the best so far" : ""));
+  auto rateAfter = [&](int64_t falls) {
+    return learningRate.at({state.epoch, state.step, falls});
+  };
+  const double rate = rateAfter(state.validations.falls);
+  if (rate < rateAfter(before.falls))
+    progress.line(format("learning rate %g from here on: no progress in %s",
+                         rate,
+                         plural(options.plateauPatience + 1, "epoch").c_str()));
+  if (!isBest || options.best.empty() || options.checkpointDir.empty())
+    return;
+  attempt([&] {
+    saveBestCheckpoint(options.checkpointDir, checkpointInfo(), program,
+                       machine);
+  });
+  // What is not there is not remembered: a resumed training validates again.
+  if (!failure.empty())
+    state.validations = before;
+}
+
 std::optional<ValidationMeans> Trainer::validate() {
   if (!task.validation || validatedStep == state.step || stopping())
     return std::nullopt;
@@ -294,21 +320,7 @@ std::optional<ValidationMeans> Trainer::validate() {
   noteSkipped(result.skipped);
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
-  const int64_t fallsBefore = state.validations.falls;
-  const bool isBest = improvement && isAtEpochEnd(state) &&
-                      !improvement->isCounted() && improvement->add(result);
-  progress.line("validation: " + result.text(program) +
-                (isBest ? "; the best so far" : ""));
-  if (state.validations.falls > fallsBefore)
-    progress.line(format(
-        "learning rate %g from here on: no progress in %s",
-        learningRate.at({state.epoch, state.step, state.validations.falls}),
-        plural(options.plateauPatience + 1, "epoch").c_str()));
-  if (isBest && !options.best.empty() && !options.checkpointDir.empty())
-    attempt([&] {
-      saveBestCheckpoint(options.checkpointDir, checkpointInfo(), program,
-                         machine);
-    });
+  judge(result);
   writeLog(JsonObject()
                .add("step", state.step)
                .add("epoch", epoch)

@@ -91,6 +91,7 @@ private:
   void saveBesideExport();
   bool endsEarly() const;
   void endEpoch();
+  void judge(const Evaluation &result);
   /// Nothing where it was not made, or not of all images.
   std::optional<ValidationMeans> validate();
   void writeTrace();

@@ -232,6 +232,20 @@ TEST_F(BestTest, EarlierCheckpointsKnowOfNoBest) {
   EXPECT_TRUE(std::filesystem::exists(folder / "ckpt/best/state.json"));
 }
 
+TEST_F(BestTest, WhatCouldNotBeSavedIsNotRemembered) {
+  ASSERT_EQ(train({"--epochs=1", dir(), wrong}).code, 0);
+  writeFile(folder / "ckpt/best", "no folder");
+  TrainerRun run = train({"--epochs=3", dir(), wrong, "--resume=auto",
+                          "--best=val_loss", "--checkpoint-every=7"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("best: cannot write: Not a directory"));
+  std::filesystem::remove(folder / "ckpt/best");
+  run = train({"--epochs=3", dir(), wrong, "--resume=auto"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(", of epoch 1; its checkpoint is "));
+  EXPECT_TRUE(std::filesystem::exists(folder / "ckpt/best/state.json"));
+}
+
 TEST_F(BestTest, Refusals) {
   auto errorFor = [&](const std::vector<std::string> &flags) {
     TrainerRun run = train(flags);
