@@ -60,9 +60,6 @@ static void checkValidation(const Flags &flags, const Program &program,
 void checkAgreement(const Flags &flags, const Program &program) {
   const Options &options = flags.options;
   Mistakes mistakes;
-  if (!options.initFrom.empty() && !options.resume.empty())
-    mistakes.add("--init-from is where a training begins, --resume continues "
-                 "one with all of its weights; give one of them");
   if (options.checkpointDir.empty() && options.checkpointEvery > 0)
     mistakes.add("--checkpoint-every needs --checkpoint-dir");
   checkSchedule(options, mistakes);

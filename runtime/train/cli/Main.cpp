@@ -86,6 +86,9 @@ static void resume(const Program &program, Flags &flags, std::string &path,
   const Options &options = flags.options;
   if (options.resume.empty())
     return;
+  if (!options.initFrom.empty())
+    throw Error("--init-from is where a training begins, --resume continues "
+                "one with all of its weights; give one of them");
   // Before the latest is looked for: another trainer may be about to write it.
   std::error_code error;
   if (std::filesystem::is_directory(options.checkpointDir, error))
