@@ -59,6 +59,8 @@ void InitialWeights::match(const Program &program) {
     assert(typeOf(tensor) == DType::f32 && "weights are floats");
     if (source.dims == tensor.dims && becomesFloat(source.type) && source.data)
       taken.push_back({&tensor, &source});
+    else if (becomesFloat(source.type) && !source.data)
+      different.push_back(text + ", stored in another way than as raw_data");
     else
       different.push_back(text + ", " + dimsText(source.dims) + " " +
                           nameOf(source.type) + " in the file");

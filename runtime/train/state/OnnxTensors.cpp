@@ -205,13 +205,12 @@ void OnnxTensors::addTensor(std::string_view bytes) {
       fields.isExternal = reader.number == 1;
     }
   }
-  FileTensor tensor;
-  tensor.name = fields.name;
-  tensor.dims = fields.dims;
   const std::optional<FileType> type = typeOfOnnx(fields.type);
-  tensor.type = type.value_or(FileType::boolean);
+  if (!type)
+    return;
+  FileTensor tensor{fields.name, *type, fields.dims};
   // What is no real number is not read: its name is all that is told of it.
-  if (type && becomesFloat(*type)) {
+  if (becomesFloat(*type)) {
     const std::string where = path + ": initializer '" + fields.name + "' ";
     const auto wanted = checkedProduct(sizeOf(*type), fields.dims);
     if (!wanted)

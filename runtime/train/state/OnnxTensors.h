@@ -7,8 +7,8 @@
 // else in the file is passed over. Decides nothing of what the tensors are for.
 //
 // Elements are found in raw_data, float_data and double_data. Tensors that keep
-// theirs elsewhere have a null pointer, and so have those of other types than
-// FileType has, which are listed as booleans.
+// theirs elsewhere have a null pointer, and so have those that are no real
+// numbers. What has no FileType (strings, complex numbers) is passed over.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_STATE_ONNXTENSORS_H

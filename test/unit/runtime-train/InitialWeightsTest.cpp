@@ -154,6 +154,7 @@ TEST_F(InitialWeightsTest, OnnxKeepsElementsInSeveralPlaces) {
                    .text(13, entry("length", "8")),
                tensorMessage("shape", {3}, 7).text(7, "\1\2\3"),
                tensorMessage("half", {2}, 10).text(5, "\1\2"),
+               tensorMessage("words", {1}, 8).text(6, "word"),
                tensorMessage("none", {0})}));
   OnnxTensors file(folder / "m.onnx");
   std::vector<std::vector<float>> values;
@@ -238,6 +239,17 @@ TEST_F(InitialWeightsTest, AnOnnxModelIsTaken) {
   TrainerRun run = train(folder / "body.onnx");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(bias(), bytesOfValues<float>({7, 8, 9, 10}));
+}
+
+TEST_F(InitialWeightsTest, WhatIsStoredInAnotherWayIsNamed) {
+  writeFile(folder / "body.onnx",
+            modelOf({tensorMessage("fc.bias", {4}, 10).text(5, "\1\2\3\4"),
+                     tensorMessage("norm.running_mean", {1})
+                         .text(9, bytesOfValues<float>({7}))}));
+  TrainerRun run = train(folder / "body.onnx");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("fc.bias 4, stored in another way than as "
+                                 "raw_data\n"));
 }
 
 TEST_F(InitialWeightsTest, ACheckpointsWeightsBeginANewTraining) {
