@@ -284,7 +284,8 @@ LogicalResult lwcc::importRecurrent(NodeImporter &node) {
     all = rewrite::transpose(node, all, {1, 2, 0, 3});
   if (failed(node.result(0, all)))
     return failure();
-  for (auto [i, last] : enumerate(ArrayRef({out.lastH, out.lastC}))) {
+  const ArrayRef<Value> lasts[] = {out.lastH, out.lastC};
+  for (auto [i, last] : enumerate(lasts)) {
     if (last.empty() || !node.isUsed(i + 1))
       continue;
     Value value = rewrite::concat(node, last, 1);
