@@ -226,6 +226,8 @@ void TableEmitter::describe() {
     out.assignment(("program." + field).str(),
                    quoted(textOf(program, ("exec." + attribute).str())));
   }
+  if (std::string name = textOf(program, "exec.loss_name"); !name.empty())
+    out.assignment("program.lossName", quoted(name));
   if (std::string optimizer = textOf(program, "exec.optimizer");
       !optimizer.empty())
     out.assignment("program.optimizer", quoted(optimizer));

@@ -147,7 +147,8 @@ public:
     chooseInputs(needed);
     if (failed(reporter.result()))
       return failure();
-    if (result.loss.empty())
+    if (result.loss.empty() &&
+        (options.loss == "auto" || options.loss == "cross-entropy"))
       absorbSoftmax();
     return std::move(result);
   }
@@ -245,7 +246,7 @@ private:
           log->op_type() == "LogSoftmax" && log->input_size() == 1)
         result.logits = log->input(0);
       labelsValue = lossNode->input(1);
-      if (options.loss == "cross-entropy")
+      if (options.loss != "auto")
         result.loss.clear();
       else
         result.lossNode = lossNode;

@@ -92,12 +92,11 @@ void GraphImporter::finishFunction() {
       std::string name = graph.logits + ".flat";
       train::setNames(logits.getDefiningOp(), {name});
     }
-    if (shape.size() < 2 || shape[0] != batch) {
+    if (shape.empty() || shape[0] != batch) {
       reporter.error(last)
           << "makes the model's output of shape " << printShape(shape)
-          << "; cross entropy needs class scores of shape [batch, classes], "
-             "[batch, positions, classes] or [batch, classes, height, width]. "
-             "For another loss, put it into the model's forward()";
+          << "; a loss needs something for each sample: the batch has to be "
+             "its first dimension";
       return;
     }
   } else {

@@ -14,6 +14,7 @@
 #include "frontend/Parameters.h"
 #include "frontend/WholeNumbers.h"
 
+#include "ir/train/Losses.h"
 #include "ir/train/Train.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
@@ -212,15 +213,14 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   module->setAttr("train.model", builder.getStringAttr(file->name));
   module->setAttr("train.hash", builder.getStringAttr(file->hash));
   module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));
-  std::string loss = "cross entropy (added)";
   if (!graph->loss.empty())
-    loss = graph->lossNode->op_type() + " of the file";
-  module->setAttr("train.loss", builder.getStringAttr(loss));
-  // A softmax at the end says as much as a flag.
+    module->setAttr(
+        "train.loss",
+        builder.getStringAttr(graph->lossNode->op_type() + " of the file"));
   if (graph->absorbed)
-    module->setAttr("train.loss_chosen", builder.getStringAttr("file"));
-  else if (options.loss == "cross-entropy")
-    module->setAttr("train.loss_chosen", builder.getStringAttr("user"));
+    module->setAttr(train::softmaxAttr, builder.getUnitAttr());
+  if (options.loss != "auto")
+    module->setAttr(train::lossNameAttr, builder.getStringAttr(options.loss));
   if (failed(verify(module)))
     return failure();
 
@@ -237,9 +237,9 @@ FailureOr<ImportedModel> lwcc::importOnnx(StringRef path,
                                           MLIRContext *context) {
   context->loadDialect<func::FuncDialect, train::TrainDialect>();
   Reporter reporter(context, sys::path::filename(path));
-  if (options.loss != "auto" && options.loss != "cross-entropy") {
+  if (options.loss != "auto" && !train::findLoss(options.loss)) {
     reporter.error() << "cannot be compiled for the loss '" << options.loss
-                     << "'; --loss takes auto or cross-entropy";
+                     << "'; --loss takes auto, " << train::lossNames();
     return failure();
   }
   // protobuf and ONNX's text parser may throw; nothing else of lwcc does.

@@ -24,8 +24,8 @@ inline constexpr int64_t defaultBatch = 64;
 
 struct ImportOptions {
   int64_t batch = 0;         ///< 0: the file's, or defaultBatch
-  std::string loss = "auto"; ///< "auto" (the file's, else cross entropy) or
-                             ///< "cross-entropy"
+  std::string loss = "auto"; ///< the file's, else what its output is made
+                             ///< for; or a name (ir/train/Losses.h)
 };
 
 struct ImportedModel {

@@ -52,6 +52,34 @@ constexpr Row rows[] = {
      {"x1 == 0.0f ? 0.0f : dy * (x1 * pow(x0, x1 - 1.0f))",
       "x0 == 0.0f && x1 >= 0.0f ? 0.0f : dy * (y * log(x0))"}},
 
+    // Losses of numbers x0 against targets x1, of which NaN is none.
+    {"squared_error",
+     2,
+     {},
+     "x1 == x1 ? (x0 - x1) * (x0 - x1) : 0.0f",
+     {"x1 == x1 ? dy * (2.0f * (x0 - x1)) : 0.0f",
+      "x1 == x1 ? dy * (2.0f * (x1 - x0)) : 0.0f"}},
+    {"absolute_error",
+     2,
+     {},
+     "x1 == x1 ? abs(x0 - x1) : 0.0f",
+     {"x0 > x1 ? dy : x0 < x1 ? -dy : 0.0f * dy",
+      "x0 > x1 ? -dy : x0 < x1 ? dy : 0.0f * dy"}},
+    {"huber_error",
+     2,
+     {},
+     "x1 == x1 ? (abs(x0 - x1) <= 1.0f ? 0.5f * (x0 - x1) * (x0 - x1) : "
+     "abs(x0 - x1) - 0.5f) : 0.0f",
+     {"x1 == x1 ? dy * min(max(x0 - x1, -1.0f), 1.0f) : 0.0f",
+      "x1 == x1 ? dy * min(max(x1 - x0, -1.0f), 1.0f) : 0.0f"}},
+    // Of the logit x0; as softplus, it does not overflow.
+    {"binary_cross_entropy",
+     2,
+     {},
+     "x1 == x1 ? max(x0, 0.0f) - x0 * x1 + log(1.0f + exp(-abs(x0))) : 0.0f",
+     {"x1 == x1 ? dy * (sigmoid(x0) - x1) : 0.0f",
+      "x1 == x1 ? -dy * x0 : 0.0f"}},
+
     // Activations.
     {"relu", 1, {}, "max(x0, 0.0f)", {"y <= 0.0f ? 0.0f : dy"}},
     {"leaky_relu",

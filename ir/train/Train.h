@@ -67,6 +67,12 @@ inline constexpr llvm::StringLiteral classesAttr = "train.classes";
 /// The axis of the classes in a model's scores: [n, c] and [n, c, ...], where
 /// all that follow may be 1, but of sequences [n, t, c].
 int64_t classAxis(llvm::ArrayRef<int64_t> scores);
+/// Of a module: the loss that was asked for (Losses.h); from the form
+/// differentiated on, the one that it has, if that is of numbers.
+inline constexpr llvm::StringLiteral lossNameAttr = "train.loss_name";
+/// Of a module: at its end the file has a softmax over the classes, which is
+/// part of the loss.
+inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";
 /// Of a module whose input is integers: how many there are, from 0.
 inline constexpr llvm::StringLiteral tokensAttr = "train.tokens";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose

@@ -1,17 +1,18 @@
 //===- AddLoss.cpp - Give @model a loss and the accuracy counts -----------===//
 //
-// Takes `imported`. If the file holds no loss, adds cross entropy on the
-// logits. A softmax or log-softmax at the end of the model is removed then, as
-// cross entropy contains it. Afterwards @model returns the loss and the counts
-// of right answers. Refuses a model that is plainly no classifier, or warns of
-// it: its loss would fall without meaning anything. Does not decide how the
-// loss is differentiated or reported.
+// Takes `imported`. If the file holds no loss, adds the one that was asked for,
+// or that the model's output is made for: cross entropy on the logits, without
+// a softmax at the end, which it contains; or one of numbers (NumberLoss.h).
+// Afterwards @model returns the loss and two counts. Refuses an output that
+// could be meant for several losses: one would fall without meaning anything.
+// Does not decide how the loss is differentiated or reported.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/differentiate/Nodes.h"
+#include "passes/differentiate/NumberLoss.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -82,48 +83,84 @@ int64_t perSample(RankedTensorType type) {
   return llvm::product_of(type.getShape().drop_front());
 }
 
-/// Checks that cross entropy makes sense for these scores. Refuses what is
-/// plainly no classifier, unless --loss=cross-entropy asks for it.
-LogicalResult checkScores(func::FuncOp func, Value scores) {
-  auto type = cast<RankedTensorType>(scores.getType());
-  Location loc = scores.getLoc();
-  Operation *module = func->getParentOp();
-  auto chosen = module->getAttrOfType<StringAttr>("train.loss_chosen");
-  if (chosen && chosen.getValue() == "file")
-    return success();
-  bool asked = chosen != nullptr;
-  // `asked` makes a mistake of it, or no more than a remark.
-  auto complain = [&](const Twine &what) -> LogicalResult {
-    if (asked)
-      mlir::emitWarning(loc) << what << "; trained for cross entropy as asked";
-    else
-      mlir::emitError(loc) << what
-                           << ". Put the loss into the model's forward(), or "
-                              "say --loss=cross-entropy if that is meant";
-    return success(asked);
-  };
-  if (func.getNumArguments() > 0 && !module->hasAttr(tokensAttr)) {
+/// What the end of a model says about its loss.
+struct Ending {
+  StringRef fn;          ///< of the elementwise function there, if any
+  bool isProbability;    ///< a sigmoid
+  bool isReconstruction; ///< as many numbers as the input has
+};
+
+Ending endingOf(func::FuncOp func, Value output) {
+  Ending ending = {};
+  Operation *maker = makerOf(output);
+  if (!maker) // it gives what it gets, in a test perhaps
+    return ending;
+  if (auto map = dyn_cast<MapOp>(maker); map && map.getFn())
+    ending.fn = *map.getFn();
+  ending.isProbability = ending.fn == "sigmoid";
+  if (func.getNumArguments() > 0 && !func->getParentOp()->hasAttr(tokensAttr)) {
     auto input = dyn_cast<RankedTensorType>(func.getArgument(0).getType());
-    if (input && input.getRank() > 0 && perSample(input) == perSample(type) &&
-        input.getElementType().isF32())
-      return complain("gives as many numbers for a sample as its input has (" +
-                      Twine(perSample(type)) +
-                      "), as an autoencoder does: no class scores. Mean "
-                      "squared error is not there yet");
+    ending.isReconstruction = input && input.getRank() > 0 &&
+                              perSample(input) == perSample(typeOf(output)) &&
+                              input.getElementType().isF32();
   }
-  auto map = dyn_cast_or_null<MapOp>(makerOf(scores));
-  StringRef fn = map && map.getFn() ? *map.getFn() : StringRef();
-  if (fn == "sigmoid" || fn == "hard_sigmoid")
-    return complain("ends in a sigmoid, which makes probabilities for binary "
-                    "cross entropy; that is not there yet, and cross entropy "
-                    "would take them for unbounded class scores");
-  if (fn == "tanh" || fn == "relu" || fn == "clip" || fn == "softplus" ||
-      fn == "exp")
+  return ending;
+}
+
+/// The loss of a file that has none: what was asked for, or what its output is
+/// made for, which is said. Null after refusing an output that could be meant
+/// for several.
+const Loss *chooseLoss(func::FuncOp func, Value output) {
+  Operation *module = func->getParentOp();
+  Location loc = output.getLoc();
+  const Loss *entropy = findLoss("cross-entropy");
+  Ending ending = endingOf(func, output);
+  ArrayRef<int64_t> shape = typeOf(output).getShape();
+  if (auto asked = module->getAttrOfType<StringAttr>(lossNameAttr)) {
+    const Loss *loss = findLoss(asked.getValue());
+    if (loss == entropy && ending.isReconstruction)
+      mlir::emitWarning(loc)
+          << "gives as many numbers for a sample as its input has ("
+          << perSample(typeOf(output))
+          << "), as an autoencoder does; trained for cross entropy as asked";
+    if (loss == entropy &&
+        (ending.isProbability || ending.fn == "hard_sigmoid"))
+      mlir::emitWarning(loc)
+          << "ends in a sigmoid, which makes probabilities for binary cross "
+             "entropy; trained for cross entropy as asked";
+    return loss;
+  }
+  if (module->hasAttr(softmaxAttr) || withoutSoftmax(output) != output)
+    return entropy;
+  auto chosen = [&](StringRef name, StringRef why) {
+    const Loss *loss = findLoss(name);
+    mlir::emitRemark(loc) << why << ": trained for " << loss->title
+                          << "; --loss=NAME chooses another loss";
+    return loss;
+  };
+  if (ending.isProbability)
+    return chosen("bce", "ends in a sigmoid");
+  if (ending.isReconstruction)
+    return chosen("mse", "gives as many numbers for a sample as its input has");
+  if (ending.fn == "hard_sigmoid") {
+    mlir::emitError(loc)
+        << "ends in a hard sigmoid, whose probabilities no loss takes as they "
+           "are; say --loss=mse if that is meant, or end in a Sigmoid";
+    return nullptr;
+  }
+  if (shape.size() == 1 || (shape.size() == 2 && shape[1] == 1)) {
+    mlir::emitError(loc)
+        << "gives one number for a sample; say what it is: --loss=bce of two "
+           "classes, or --loss=mse (l1, huber) of a quantity";
+    return nullptr;
+  }
+  if (ending.fn == "tanh" || ending.fn == "relu" || ending.fn == "clip" ||
+      ending.fn == "softplus" || ending.fn == "exp")
     mlir::emitWarning(loc)
-        << "ends in '" << fn
+        << "ends in '" << ending.fn
         << "', which bounds the class scores; cross entropy wants them "
            "unbounded, and such a model may not learn";
-  return success();
+  return entropy;
 }
 
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
@@ -146,6 +183,24 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                                  "logits";
     OpBuilder builder(ret);
     noteNodes(func);
+    if (!hasLoss) {
+      const Loss *loss = chooseLoss(func, ret.getOperand(0));
+      if (!loss)
+        return failure();
+      auto title = builder.getStringAttr(loss->title + " (added)");
+      getOperation()->setAttr("train.loss", title);
+      if (!loss->row.empty())
+        return addNumberLoss(func, *loss);
+    }
+    getOperation()->removeAttr(lossNameAttr);
+    getOperation()->removeAttr(softmaxAttr);
+    return addClassLoss(func, hasLoss);
+  }
+
+  /// Class labels: cross entropy, unless the file has a loss of them.
+  LogicalResult addClassLoss(func::FuncOp func, bool hasLoss) {
+    auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+    OpBuilder builder(ret);
     Value logits = ret.getOperand(hasLoss ? 1 : 0);
     Location loc = logits.getLoc();
     // Also where the file has the loss: scores are what a softmax is taken of.
@@ -155,17 +210,15 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     if (type.getRank() < 2)
       return mlir::emitError(loc) << "logits have rank " << type.getRank()
                                   << "; expected scores of samples and classes";
-
     if (type.getDimSize(1) == 1)
       return mlir::emitError(loc)
              << "gives one score for a sample; cross entropy over one class is "
                 "always 0, so that nothing is learned. For two classes give "
-                "the model two outputs; other losses are not there yet";
-    if (!hasLoss && makerOf(logits) && failed(checkScores(func, logits)))
-      return failure();
+                "the model two outputs, or say --loss=bce";
 
     FailureOr<Value> labels =
-        hasLoss ? existingLabels(func) : addLabels(func, type.getShape());
+        hasLoss ? existingLabels(func)
+                : addLabels(func, labelShape(type), builder.getI32Type());
     if (failed(labels))
       return failure();
     Value loss = ret.getOperand(0);
@@ -181,13 +234,43 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setWork(accuracy, lossLayer, Phase::forward);
     setNames(accuracy, {"counts"});
-
     func->getParentOp()->setAttr(classesAttr,
                                  builder.getI64IntegerAttr(type.getDimSize(1)));
-    ret->setOperands({loss, accuracy.getCounts()});
-    func.setType(builder.getFunctionType(func.getArgumentTypes(),
-                                         ret.getOperandTypes()));
+    finish(func, {loss, accuracy.getCounts()});
     return success();
+  }
+
+  /// Targets of the output's shape.
+  LogicalResult addNumberLoss(func::FuncOp func, const Loss &loss) {
+    auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+    OpBuilder builder(ret);
+    Value output = ret.getOperand(0);
+    Location loc = output.getLoc();
+    if (loss.name == "bce")
+      output = withoutSigmoid(builder, output);
+    FailureOr<Value> targets =
+        addLabels(func, typeOf(output).getShape(), builder.getF32Type());
+    if (failed(targets))
+      return failure();
+    NumberLoss made = buildNumberLoss(builder, loc, loss, output, *targets);
+    getOperation()->setAttr(lossNameAttr, builder.getStringAttr(loss.name));
+    getOperation()->removeAttr(softmaxAttr);
+    finish(func, {made.loss, made.counts});
+    return success();
+  }
+
+  static void finish(func::FuncOp func, ValueRange results) {
+    Operation *ret = func.getBody().front().getTerminator();
+    ret->setOperands(results);
+    func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
+                                   ret->getOperandTypes()));
+  }
+
+  /// One label for each vector of scores.
+  static SmallVector<int64_t> labelShape(RankedTensorType scores) {
+    SmallVector<int64_t> shape(scores.getShape());
+    shape.erase(shape.begin() + 1);
+    return shape;
   }
 
   /// Writes down the names of all layers (Nodes.h). A plan file may name one
@@ -208,9 +291,9 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         "@model has a loss but no argument that is #train.role<labels>");
   }
 
-  /// Adds the argument `labels` before `scalars`: one for each vector of
-  /// scores.
-  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> scores) {
+  /// Adds the argument `labels` before `scalars`.
+  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> shape,
+                             Type element) {
     std::optional<unsigned> scalars = findArgument(func, Role::scalars);
     if (!scalars)
       return func.emitError(
@@ -220,11 +303,9 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
          builder.getNamedAttr(roleAttr,
                               RoleAttr::get(&getContext(), Role::labels))});
-    SmallVector<int64_t> shape(scores);
-    shape.erase(shape.begin() + 1);
-    if (failed(func.insertArgument(
-            *scalars, RankedTensorType::get(shape, builder.getI32Type()), attrs,
-            func.getLoc())))
+    if (failed(func.insertArgument(*scalars,
+                                   RankedTensorType::get(shape, element), attrs,
+                                   func.getLoc())))
       return failure();
     return Value(func.getArgument(*scalars));
   }

@@ -10,6 +10,7 @@
 
 #include "passes/Passes.h"
 #include "passes/differentiate/BatchNorm.h"
+#include "passes/differentiate/NumberLoss.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -127,14 +128,24 @@ void useRunningStatistics(BatchNormOp op) {
   op.erase();
 }
 
-/// Adds the scores to what @evaluate returns, where a sample has one class. A
-/// model that counts nothing by scores, as a test may have it, has none.
+/// What a model says of a sample: the scores of its classes, or numbers. Null
+/// where that is no list: several classes, or an image.
+Value scoresOf(func::FuncOp evaluate) {
+  Value scores;
+  if (auto counts = evaluate.getBody().getOps<AccuracyOp>(); !counts.empty())
+    scores = (*counts.begin()).getLogits();
+  else if (MapOp losses = numberLossOf(evaluate))
+    scores = losses.getInputs()[0];
+  return scores && typeOf(scores).getRank() == 2 ? scores : Value();
+}
+
+/// Adds the scores to what @evaluate returns, where a sample has such.
 void returnScores(func::FuncOp evaluate) {
-  auto counts = evaluate.getBody().getOps<AccuracyOp>();
-  if (counts.empty() || typeOf((*counts.begin()).getLogits()).getRank() != 2)
+  Value scores = scoresOf(evaluate);
+  if (!scores)
     return;
   Operation *ret = evaluate.getBody().front().getTerminator();
-  ret->insertOperands(ret->getNumOperands(), (*counts.begin()).getLogits());
+  ret->insertOperands(ret->getNumOperands(), scores);
   evaluate.setType(FunctionType::get(evaluate.getContext(),
                                      evaluate.getArgumentTypes(),
                                      ret->getOperandTypes()));

@@ -95,7 +95,8 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
     case Role::input:
       return type && type.getElementType().isF32();
     case Role::labels:
-      return type && type.getElementType().isInteger(32);
+      return type && (type.getElementType().isInteger(32) ||
+                      type.getElementType().isF32());
     case Role::scalars:
       return type == scalarsType(func.getContext());
     default:

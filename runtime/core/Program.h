@@ -69,7 +69,8 @@ struct Program {
   std::string compiler;          ///< "lwcc 0.1.0"
   std::string plan;              ///< one line for people
   std::string precision;         ///< "fp32" or "tf32"
-  std::string loss;              ///< "cross entropy on logits", ...
+  std::string loss;              ///< for people: "cross entropy (added)", ...
+  std::string lossName;          ///< of a loss of numbers: "bce", "mse", ...
   std::string optimizer = "sgd"; ///< a row of runtime/train/loop/Optimizers.h
   int64_t batch = 0;
   int64_t classes = 0; ///< extent of the logits' class dimension; labels below
@@ -79,10 +80,12 @@ struct Program {
 
   /// Floats: images [n, c, h, w], features [n, f]; whole ones: tokens [n, t].
   GlobalTensor input;
-  GlobalTensor labels;  ///< i32 [n], or [n, ...] where each sample has several
+  /// i32 [n], or [n, ...] where each sample has several; f32 of a loss of
+  /// numbers, where NaN does not count.
+  GlobalTensor labels;
   TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
-  TensorRef correct;    ///< f32 [2]: labels of the batch in top-1 and top-5
-  /// f32 [n, classes]: what the loss is taken of, after a run of evaluate.
+  TensorRef correct;    ///< f32 [2] of the same batch, as Metric.h has them
+  /// f32 [n, numbers]: what the loss is taken of, after a run of evaluate.
   /// Without dims in a program that has none.
   TensorRef scores;
   std::vector<TensorRef> scalars; ///< StepScalars, one per device

@@ -281,7 +281,8 @@ class Model:
         except TrainerError as error:
             why = reason(str(error))
             return (REFUSED, why) if why else (WRONG, CRASHED + str(error)[-300:])
-        state = {self.aliases.get(name, name): tensor for name, tensor in state.items()}
+        state.update({self.aliases[name]: tensor for name, tensor in state.items()
+                      if name in self.aliases})
         freeze = "--freeze=" + "|".join(sorted(self.buffers & set(state)))
         if freeze != "--freeze=" and freeze not in flags:
             # The older exporter does not say that they are no parameters.
@@ -289,7 +290,7 @@ class Model:
             return verdict, f"with {freeze} {detail}"
         wrong = judge(losses, state, draw.truth, draw.single)
         if wrong is None:
-            extra = sorted(name for name in set(state) - self.parameters - self.buffers
+            extra = sorted(name for name in set(state) - set(self.aliases) - self.buffers
                            if ".running_" not in name)
             return EQUAL, f"trains {', '.join(extra)}, too" if extra else ""
         if kind != "plain":

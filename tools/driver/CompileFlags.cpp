@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/train/Losses.h"
 #include "passes/Pipeline.h"
 #include "passes/differentiate/ParameterGroups.h"
 #include "passes/plan/machine/Links.h"
@@ -177,8 +178,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   }
   if (precision != "fp32" && precision != "tf32")
     fail("--precision=" + precision + ": expected fp32 or tf32");
-  if (loss != "auto" && loss != "cross-entropy")
-    fail("--loss=" + loss + ": expected auto or cross-entropy");
+  if (loss != "auto" && !train::findLoss(loss))
+    fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
   if (!llvm::is_contained(pipelineForms(), stopAfter))
     fail("--stop-after=" + stopAfter + ": expected " +
          llvm::join(pipelineForms(), ", "));

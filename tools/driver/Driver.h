@@ -37,9 +37,11 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "where that is left open)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> loss{
-      "loss", llvm::cl::init("auto"),
-      llvm::cl::value_desc("auto|cross-entropy"),
-      llvm::cl::desc("The file's loss, else cross entropy on its logits"),
+      "loss", llvm::cl::init("auto"), llvm::cl::value_desc("NAME"),
+      llvm::cl::desc(
+          "cross-entropy, of class labels; bce, mse, l1 or huber, of "
+          "numbers; auto (default): the file's, else what its "
+          "output is made for"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> optimizer{
       "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),

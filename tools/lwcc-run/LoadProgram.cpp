@@ -147,6 +147,7 @@ LogicalResult Loader::load(rt::Program &program) {
   program.plan = textOf(op, "exec.plan");
   program.precision = textOf(op, "exec.precision");
   program.loss = textOf(op, "exec.loss");
+  program.lossName = textOf(op, "exec.loss_name");
   if (std::string optimizer = textOf(op, "exec.optimizer"); !optimizer.empty())
     program.optimizer = optimizer;
   program.batch = numberOf(op, "exec.batch");

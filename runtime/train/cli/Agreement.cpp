@@ -51,7 +51,11 @@ static void checkValidation(const Flags &flags, const Program &program,
       options.patience <= 0 && options.sched != "plateau")
     mistakes.add("--best needs --checkpoint-dir=DIR, where the checkpoint of "
                  "the best epoch is kept");
-  if (options.best == "val_top5" && program.classes <= 5)
+  if (options.best.starts_with("val_top") && !program.lossName.empty())
+    mistakes.add("--best=" + options.best +
+                 ": the model has a loss of numbers, and no classes; "
+                 "--best=val_loss follows that");
+  else if (options.best == "val_top5" && program.classes <= 5)
     mistakes.add("--best=val_top5: the model has " +
                  std::to_string(program.classes) +
                  " classes, so that all images count as correct");

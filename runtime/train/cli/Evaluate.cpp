@@ -62,6 +62,10 @@ int runEvaluate(const Program &program, Flags &flags) {
   if (!options.metrics.empty())
     mistakes.attempt([&] {
       checkWritable(options.metrics);
+      if (!program.lossName.empty())
+        throw Error("--metrics: is of classes, and this model's loss is of "
+                    "numbers (" +
+                    program.loss + ")");
       if (std::string why = whyWithoutScores(program); !why.empty())
         throw Error("--metrics: " + why);
     });
@@ -107,10 +111,7 @@ int runEvaluate(const Program &program, Flags &flags) {
   if (result.images == 0)
     throw Error(options.data + ": not one image can be read");
   JsonObject record;
-  record.add("val_loss", result.loss)
-      .add("val_top1", result.top1Fraction())
-      .add("val_top5", result.top5Fraction())
-      .add("val_images", result.images);
+  result.addTo(record, program);
   if (classes) {
     writeAtomically(options.metrics,
                     [&](FileWriter &file) { file.write(classes->text()); });

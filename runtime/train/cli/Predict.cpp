@@ -71,7 +71,11 @@ int runPredict(const Program &program, Flags &flags) {
   auto start = std::chrono::steady_clock::now();
   Inference inference(*machine, {program, options, data, weights.checkpoint},
                       /*scores=*/true);
-  PredictionTable table(program.classes, weights.classes, options.scores);
+  const Scores kind = program.lossName.empty()    ? Scores::classes
+                      : program.lossName == "bce" ? Scores::decisions
+                                                  : Scores::numbers;
+  PredictionTable table(kind, program.scores.dims[1], weights.classes,
+                        options.scores);
   Evaluation result;
   int64_t odd = 0; // with scores that are no numbers
   auto fill = [&](FileWriter &writer) {

@@ -126,13 +126,14 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
 std::string whyWithoutScores(const Program &program) {
   if (!program.scores.dims.empty())
     return "";
-  if (program.labels.dims.size() == 1)
+  const std::vector<int64_t> &dims = program.labels.dims;
+  if (program.lossName.empty() && dims.size() == 1)
     return "this program was compiled without scores";
-  return "this model has several classes for each " +
-         std::string(sampleNoun(program)) + " (labels of shape " +
-         dimsText(program.labels.dims) +
-         "), where one is needed; --export-onnx of a training gives the model "
-         "to other programs";
+  return "this model gives more than a list for each " +
+         std::string(sampleNoun(program)) + " (" +
+         (program.lossName.empty() ? "labels" : "targets") + " of shape " +
+         dimsText(dims) +
+         "); --export-onnx of a training gives the model to other programs";
 }
 
 TrainedWeights findTrainedWeights(const Program &program, Flags &flags) {

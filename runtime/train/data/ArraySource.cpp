@@ -11,6 +11,7 @@
 #include "runtime/train/files/Text.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace lwcc::rt::train {
 
@@ -93,6 +94,43 @@ static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
   return values;
 }
 
+/// The targets of a loss of numbers.
+static std::vector<float> readTargets(const Array &targets, int64_t images,
+                                      const std::string &imagesPath,
+                                      const ModelInput &input) {
+  const int64_t perImage = input.labelsPerSample();
+  std::vector<int64_t> each(targets.dims.begin() + !targets.dims.empty(),
+                            targets.dims.end());
+  if (targets.dims.empty() || product(each) != perImage)
+    throw Error(targets.path + ": has shape " + dimsText(targets.dims) +
+                "; expected " + plural(perImage, "number") +
+                " per sample, as the model's output");
+  if (targets.dims[0] != images)
+    throw Error(format("%s: has %s, but %s has %s", targets.path.c_str(),
+                       plural(targets.dims[0], "target").c_str(),
+                       imagesPath.c_str(), plural(images, "image").c_str()));
+  const bool isFloat = targets.type.kind == 'f' && targets.type.bytes >= 4;
+  if (!isFloat && !isIntegers(targets) && targets.type.kind != 'b')
+    throw Error(targets.path + ": holds " + targets.type.name() +
+                "; expected integers, float32 or float64");
+  std::vector<float> values(images * perImage);
+  // Neither a byte nor a truth is a fraction here.
+  Sample sample;
+  sample.format.channels = images * perImage;
+  sample.format.type =
+      targets.type.kind == 'b' ? ElementType{'u', 1} : targets.type;
+  sample.format.tokens = !isFloat;
+  sample.data = targets.data;
+  readPlanes(sample, values.data());
+  for (int64_t i = 0; input.loss == "bce" && i < int64_t(values.size()); ++i)
+    if (values[i] < 0 || values[i] > 1)
+      throw Error(format("%s: target %g of image %lld; binary cross entropy "
+                         "takes 0 to 1",
+                         targets.path.c_str(), double(values[i]),
+                         static_cast<long long>(i / perImage)));
+  return values;
+}
+
 /// Checks tokens against the model, and gives their format.
 static SampleFormat formatOfTokens(const Array &array,
                                    const ModelInput &input) {
@@ -154,8 +192,10 @@ static SampleLayout layoutOf(const Array &images, const ModelInput &input) {
 namespace {
 class ArraySource : public DataSource {
 public:
-  ArraySource(Array array, std::vector<int32_t> classOf, SampleFormat format)
-      : images(std::move(array)), classes(std::move(classOf)), shape(format) {}
+  ArraySource(Array array, std::vector<int32_t> classOf,
+              std::vector<float> targetsOf, SampleFormat format)
+      : images(std::move(array)), classes(std::move(classOf)),
+        numbers(std::move(targetsOf)), shape(format) {}
 
   int64_t size() const override { return images.dims[0]; }
   SampleFormat format() const override { return shape; }
@@ -167,6 +207,14 @@ public:
       std::fill(out.begin(), out.end(), -1);
     else
       std::copy_n(classes.begin() + index * perSample(), out.size(),
+                  out.begin());
+  }
+  void targets(int64_t index, std::span<float> out) const override {
+    if (numbers.empty())
+      std::fill(out.begin(), out.end(),
+                std::numeric_limits<float>::quiet_NaN());
+    else
+      std::copy_n(numbers.begin() + index * int64_t(out.size()), out.size(),
                   out.begin());
   }
   void read(int64_t index, Sample &sample) const override {
@@ -183,6 +231,7 @@ private:
 
   Array images;
   std::vector<int32_t> classes; ///< of all samples, or none
+  std::vector<float> numbers;   ///< of all samples, or none
   SampleFormat shape;
 };
 } // namespace
@@ -227,10 +276,15 @@ std::unique_ptr<DataSource> makeArraySource(Array images,
   SampleFormat format = input.tokens ? formatOfTokens(images, input)
                                      : formatOfImages(images, input);
   std::vector<int32_t> classes;
-  if (labels)
+  std::vector<float> targets;
+  if (labels && input.loss.empty())
     classes = readLabels(*labels, images.dims[0], images.path, input);
-  return std::make_unique<ArraySource>(std::move(images), std::move(classes),
-                                       format);
+  else if (labels)
+    targets = readTargets(*labels, images.dims[0], images.path, input);
+  auto source = std::make_unique<ArraySource>(
+      std::move(images), std::move(classes), std::move(targets), format);
+  source->isOwnTarget = !labels && input.reconstructs();
+  return source;
 }
 
 } // namespace lwcc::rt::train

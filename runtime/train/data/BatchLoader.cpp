@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <limits>
 #include <system_error>
 
 namespace lwcc::rt::train {
@@ -27,7 +28,8 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
     : source(*data.source), transform(data.transform), settings(settings),
       batchSize(program.batch),
       inputElements(elementsOf(program.input) / program.batch),
-      sampleLabels(elementsOf(program.labels) / program.batch) {
+      sampleLabels(elementsOf(program.labels) / program.batch),
+      ofNumbers(!program.lossName.empty()) {
   int64_t images = source.size();
   perEpoch = settings.evaluation ? (images + batchSize - 1) / batchSize
                                  : images / batchSize;
@@ -134,7 +136,8 @@ void BatchLoader::work() {
       std::max<int64_t>(1, batchSize / (4 * int64_t(settings.workers)));
   Desk desk;
   desk.input.resize(inputElements);
-  desk.labels.resize(sampleLabels);
+  desk.labels.resize(ofNumbers ? 0 : sampleLabels);
+  desk.targets.resize(ofNumbers ? sampleLabels : 0);
   std::unique_lock lock(mutex);
   while (true) {
     Draft *draft = nullptr;
@@ -185,15 +188,14 @@ BatchLoader::Order BatchLoader::orderOf(int64_t epoch) {
 }
 
 void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
-  bool given = false;
+  int64_t given = -1;
   if (at < int64_t(batch.images.size())) {
     const int64_t wanted = batch.images[at], images = source.size();
     int64_t image = wanted;
     while (true) {
       try {
         source.read(image, desk.sample);
-        source.labels(image, desk.labels);
-        given = true;
+        given = image;
         break;
       } catch (const BadSample &bad) {
         if (!settings.skipBad)
@@ -207,18 +209,39 @@ void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
                       std::string(bad.what()));
       }
     }
-    if (given)
+    if (given >= 0)
       transform.apply(desk.sample, {settings.seed, batch.epoch, image},
                       desk.input.data());
   }
-  if (!given) {
+  if (given < 0)
     std::fill(desk.input.begin(), desk.input.end(), 0.0f);
-    std::fill(desk.labels.begin(), desk.labels.end(), -1);
-  }
   batch.input.put(at, desk.input.data());
-  batch.labels.put(at, desk.labels.data());
-  desk.labelCount += std::count_if(desk.labels.begin(), desk.labels.end(),
-                                   [](int32_t label) { return label >= 0; });
+  putLabels(batch, at, given, desk);
+}
+
+void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
+                            Desk &desk) const {
+  if (!ofNumbers) {
+    if (image < 0)
+      std::fill(desk.labels.begin(), desk.labels.end(), -1);
+    else
+      source.labels(image, desk.labels);
+    desk.labelCount += std::count_if(desk.labels.begin(), desk.labels.end(),
+                                     [](int32_t label) { return label >= 0; });
+    batch.labels.put(at, desk.labels.data());
+    return;
+  }
+  if (image < 0)
+    std::fill(desk.targets.begin(), desk.targets.end(),
+              std::numeric_limits<float>::quiet_NaN());
+  else if (source.isOwnTarget)
+    desk.targets = desk.input;
+  else
+    source.targets(image, desk.targets);
+  desk.labelCount +=
+      std::count_if(desk.targets.begin(), desk.targets.end(),
+                    [](float target) { return target == target; });
+  batch.labels.put(at, desk.targets.data());
 }
 
 } // namespace lwcc::rt::train

@@ -8,11 +8,12 @@
 // workers.
 //
 // In training an incomplete last batch is dropped. In evaluation it is filled
-// up with samples of label -1, which count neither in the loss nor as correct.
+// up with samples of label -1, or targets of NaN, which count neither in the
+// loss nor beside it.
 //
 // A sample that cannot be read (BadSample) ends the training, or is passed
 // over: in training the next one in the source that can be read takes its
-// place, in evaluation it gets the label -1.
+// place, in evaluation its label does not count.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H
@@ -92,7 +93,8 @@ private:
   struct Desk {
     Sample sample;
     std::vector<float> input;
-    std::vector<int32_t> labels;
+    std::vector<int32_t> labels; ///< of a loss of classes ...
+    std::vector<float> targets;  ///< ... or of numbers
     // Of the samples that were prepared at it since they were collected.
     int64_t labelCount = 0;
     std::vector<SkippedSample> skipped;
@@ -104,12 +106,16 @@ private:
   void finish(Draft &draft);
   /// Sample `at` of the batch.
   void prepare(Batch &batch, int64_t at, Desk &desk);
+  /// Of a sample of the source whose input is ready; -1: labels that do not
+  /// count.
+  void putLabels(Batch &batch, int64_t at, int64_t image, Desk &desk) const;
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
   const Transform &transform;
   Settings settings;
   int64_t batchSize, inputElements, sampleLabels, perEpoch;
+  bool ofNumbers; ///< the loss
 
   std::vector<std::unique_ptr<Batch>> slots;
   std::vector<std::thread> workers;

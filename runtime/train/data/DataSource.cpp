@@ -13,11 +13,15 @@ namespace lwcc::rt::train {
 ModelInput inputOf(const Program &program) {
   const std::vector<int64_t> &dims = program.input.dims,
                              &labels = program.labels.dims;
-  return {{dims.begin() + 1, dims.end()},
-          program.classes,
-          program.tokens,
-          {labels.begin() + 1, labels.end()},
-          {}};
+  return {{dims.begin() + 1, dims.end()},     program.classes,  program.tokens,
+          {labels.begin() + 1, labels.end()}, program.lossName, {}};
+}
+
+bool ModelInput::reconstructs() const {
+  int64_t elements = 1;
+  for (int64_t dim : dims)
+    elements *= dim;
+  return !loss.empty() && !tokens && elements == labelsPerSample();
 }
 
 namespace fs = std::filesystem;
@@ -123,25 +127,33 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   fs::path path(folder);
   const std::string array =
       input.tokens && !holds("images.npy") ? "tokens.npy" : "images.npy";
-  bool images = holds(array.c_str()), labels = holds("labels.npy");
+  const bool ofNumbers = !input.loss.empty();
   const bool labelled = role != DataRole::prediction;
-  if (images != labels && (labelled || !images))
-    throw Error(
-        folder + ": holds " +
-        (images ? array + " but no labels.npy" : "labels.npy but no " + array));
-  if (images)
+  const std::string labels =
+      ofNumbers && !holds("labels.npy") ? "targets.npy" : "labels.npy";
+  const bool hasImages = holds(array.c_str());
+  const bool hasLabels = holds(labels.c_str());
+  // A model that gives back what it gets needs no others.
+  const bool mayLack = !labelled || input.reconstructs();
+  if (hasImages != hasLabels && (!mayLack || !hasImages))
+    throw Error(folder + ": holds " +
+                (hasImages ? array + " but no " + labels
+                           : labels + " but no " + array));
+  if (hasImages)
     return makeArraySource(
         readNpy((path / array).string()),
-        labelled ? std::optional(readNpy((path / "labels.npy").string()))
-                 : std::nullopt,
+        labelled && hasLabels ? std::optional(readNpy((path / labels).string()))
+                              : std::nullopt,
         input);
 
   if (std::vector<IdxPair> pairs = findIdxPairs(path, names, role);
       !pairs.empty()) {
     IdxPair pair = choosePair(folder, pairs, role);
-    return makeArraySource(
-        readIdx(pair.images),
-        labelled ? std::optional(readIdx(pair.labels)) : std::nullopt, input);
+    return makeArraySource(readIdx(pair.images),
+                           labelled && !input.reconstructs()
+                               ? std::optional(readIdx(pair.labels))
+                               : std::nullopt,
+                           input);
   }
   if (input.tokens) {
     if (auto tokens = openTokens(folder, names, role, input))
@@ -154,6 +166,18 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                 "  a text, NAME.txt, whose bytes are the tokens (train.txt and "
                 "val.txt, if there are two)");
   }
+  if (labelled && input.reconstructs())
+    if (auto pictures = openUnlabelled(folder, input)) {
+      pictures->isOwnTarget = true;
+      return pictures;
+    }
+  if (labelled && ofNumbers &&
+      !(input.loss == "bce" && input.labelsPerSample() == 1))
+    throw Error(
+        folder + ": the model's loss is of numbers (" + input.loss +
+        "), of which a data folder holds images.npy (or tokens.npy) and "
+        "targets.npy, " +
+        countText(input.labelsPerSample()) + " per sample");
   if (auto pictures = labelled ? openPictures(folder, input)
                                : openUnlabelled(folder, input))
     return pictures;
@@ -176,8 +200,11 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      const ModelInput &input,
                                      int64_t syntheticImages) {
-  if (place == "synthetic")
-    return makeSynthetic(syntheticImages, input);
+  if (place == "synthetic") {
+    auto source = makeSynthetic(syntheticImages, input);
+    source->isOwnTarget = input.reconstructs();
+    return source;
+  }
   return openFolder(place, role, input);
 }
 

@@ -8,6 +8,7 @@
 //                                       [n, h, w, c], [n, c, h, w], [n, h, w]
 //                                       or [n, features]
 //   tokens.npy + labels.npy             integers [n, t], for a model of tokens
+//   ... + targets.npy                   numbers, for a loss of numbers
 //   train.bin, val.bin                  a stream of uint16 tokens, each of
 //                                       which is the label of those before
 //   *.txt                               the same of bytes; with several in one
@@ -66,6 +67,11 @@ public:
   /// valid until the next read into it. Any thread may call it. Throws
   /// BadSample.
   virtual void read(int64_t index, Sample &sample) const = 0;
+  /// Its targets, of a loss of numbers; NaN is none. By default the number of
+  /// its class.
+  virtual void targets(int64_t index, std::span<float> out) const {
+    std::fill(out.begin(), out.end(), static_cast<float>(label(index)));
+  }
   virtual std::string describe() const = 0;
   /// A sample's file below the data folder, or its number.
   virtual std::string nameOf(int64_t index) const {
@@ -77,6 +83,8 @@ public:
   virtual bool isDecoded() const { return false; }
 
   std::string remark; ///< on what was passed over, or ""
+  /// The model's input, as it is transformed, is its target.
+  bool isOwnTarget = false;
 };
 
 enum class DataRole {
@@ -91,9 +99,12 @@ struct ModelInput {
   int64_t classes = 0;
   int64_t tokens = 0; ///< of integer input: what it is below; 0: floats
   std::vector<int64_t> labels; ///< dims of a sample's labels; empty: one
+  std::string loss;            ///< of numbers: its name; "": class labels
   /// The training's, where a set's classes have names; else empty.
   std::vector<std::string> classNames;
 
+  /// Whether targets are as many numbers as the input.
+  bool reconstructs() const;
   int64_t labelsPerSample() const {
     int64_t count = 1;
     for (int64_t dim : labels)
@@ -110,7 +121,9 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      const ModelInput &input,
                                      int64_t syntheticImages);
 
-/// Images and labels that lie in arrays; throws Error where they do not fit.
+/// Images, and labels or targets, that lie in arrays; throws Error where they
+/// do not fit. Without labels, images of a model that reconstructs them are
+/// targets of their own, and others have none.
 std::unique_ptr<DataSource> makeArraySource(Array images,
                                             std::optional<Array> labels,
                                             const ModelInput &input);

@@ -18,7 +18,9 @@ namespace {
 class Subset : public DataSource {
 public:
   Subset(std::shared_ptr<const DataSource> all, std::vector<uint32_t> chosen)
-      : whole(std::move(all)), images(std::move(chosen)) {}
+      : whole(std::move(all)), images(std::move(chosen)) {
+    isOwnTarget = whole->isOwnTarget;
+  }
 
   int64_t size() const override { return int64_t(images.size()); }
   SampleFormat format() const override { return whole->format(); }
@@ -27,6 +29,9 @@ public:
   }
   void labels(int64_t index, std::span<int32_t> out) const override {
     whole->labels(images[index], out);
+  }
+  void targets(int64_t index, std::span<float> out) const override {
+    whole->targets(images[index], out);
   }
   void read(int64_t index, Sample &sample) const override {
     whole->read(images[index], sample);

@@ -19,7 +19,8 @@ namespace {
 class Synthetic : public DataSource {
 public:
   Synthetic(int64_t images, const ModelInput &input)
-      : images(images), classes(std::max<int64_t>(input.classes, 1)),
+      : images(images),
+        classes(input.loss.empty() ? std::max<int64_t>(input.classes, 1) : 2),
         tokens(input.tokens) {
     const std::vector<int64_t> &dims = input.dims;
     shape.tokens = tokens > 0;

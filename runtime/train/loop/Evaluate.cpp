@@ -4,6 +4,7 @@
 
 #include "runtime/train/files/Text.h"
 #include "runtime/train/report/Info.h"
+#include "runtime/train/report/Metric.h"
 
 #include <iterator>
 #include <utility>
@@ -11,11 +12,19 @@
 namespace lwcc::rt::train {
 
 std::string Evaluation::text(const Program &program) const {
-  std::string text =
-      format("loss %.4f  top-1 %.2f %%", loss, 100 * top1Fraction());
-  if (program.classes > 5)
-    text += format("  top-5 %.2f %%", 100 * top5Fraction());
+  const Metric metric = metricOf(program);
+  std::string text = format("loss %.4f  ", loss) + metric.text(firstMean());
+  if (!metric.isFraction || program.classes > 5)
+    text += metric.secondText(secondMean());
   return text + "  (" + plural(images, sampleNoun(program)) + ")";
+}
+
+void Evaluation::addTo(JsonObject &record, const Program &program) const {
+  const Metric metric = metricOf(program);
+  record.add("val_loss", loss).add("val_" + metric.key, firstMean());
+  if (!metric.second.empty())
+    record.add("val_" + metric.second, metric.secondValue(secondMean()));
+  record.add("val_images", images);
 }
 
 Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
@@ -36,8 +45,8 @@ Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
       total.loss += double(result.loss) * labels;
     std::move(skipped.begin(), skipped.end(),
               std::back_inserter(total.skipped));
-    total.top1 += result.top1;
-    total.top5 += result.top5;
+    total.first += result.first;
+    total.second += result.second;
     loader.release(*result.batch);
   };
   for (int64_t i = 0; i < loader.batchesPerEpoch() && !stop(); ++i) {

@@ -8,6 +8,7 @@
 #ifndef LWCC_RUNTIME_TRAIN_LOOP_EVALUATE_H
 #define LWCC_RUNTIME_TRAIN_LOOP_EVALUATE_H
 
+#include "runtime/train/files/Json.h"
 #include "runtime/train/loop/StepQueue.h"
 
 #include <functional>
@@ -20,14 +21,16 @@ struct Evaluation {
   int64_t images = 0;
   int64_t labels = 0; ///< that count; as many as images where each has one
   double loss = 0;
-  int64_t top1 = 0, top5 = 0;         ///< correct labels
+  double first = 0, second = 0;       ///< sums of what is counted (Metric.h)
   std::vector<SkippedSample> skipped; ///< which are not in `images`
 
-  double top1Fraction() const { return labels ? double(top1) / labels : 0; }
-  double top5Fraction() const { return labels ? double(top5) / labels : 0; }
+  double firstMean() const { return labels ? first / double(labels) : 0; }
+  double secondMean() const { return labels ? second / double(labels) : 0; }
   /// "loss 0.1234  top-1 98.99 %  (297 images)", with top-5 where the model has
-  /// more classes than that.
+  /// more classes than that; or "loss 0.1234  mae 0.2  rmse 0.3  (297 images)".
   std::string text(const Program &program) const;
+  /// Adds val_loss, val_top1 or what else is counted, and val_images.
+  void addTo(JsonObject &record, const Program &program) const;
 };
 
 /// `queue` is empty; `loader` delivers the set from its first batch. Stops

@@ -17,8 +17,8 @@ static double valueOf(const Evaluation &evaluation, const std::string &metric) {
   if (evaluation.images == 0)
     return std::nan("");
   return metric == "val_loss"   ? evaluation.loss
-         : metric == "val_top1" ? evaluation.top1Fraction()
-                                : evaluation.top5Fraction();
+         : metric == "val_top1" ? evaluation.firstMean()
+                                : evaluation.secondMean();
 }
 
 Improvement::Improvement(const Options &options, TrainState &state)

@@ -39,11 +39,10 @@ void Inference::deliver(const StepResult &result, const Sink &sink) const {
     const bool isSkipped =
         skipped != batch.skipped.end() && skipped->image == batch.images[at];
     skipped += isSkipped;
-    const size_t classes = static_cast<size_t>(program.classes);
+    const size_t count = static_cast<size_t>(program.scores.dims[1]);
     sink(batch.images[at],
-         isSkipped
-             ? std::span<const float>()
-             : std::span<const float>(result.scores + at * classes, classes));
+         isSkipped ? std::span<const float>()
+                   : std::span<const float>(result.scores + at * count, count));
   }
 }
 

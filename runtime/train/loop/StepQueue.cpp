@@ -15,7 +15,7 @@ StepQueue::StepQueue(Machine &machine, const Program &program, bool scores)
     slot.loss = new (machine.hostAlloc(sizeof(float))) float(0);
     slot.correct = new (machine.hostAlloc(2 * sizeof(float))) float[2]{};
     if (scores) {
-      int64_t count = program.batch * program.classes;
+      int64_t count = program.batch * program.scores.dims[1];
       slot.scores = static_cast<float *>(
           machine.hostAlloc(count * int64_t(sizeof(float))));
     }
@@ -70,14 +70,8 @@ StepResult StepQueue::retire() {
   wasShort = end - lastEnd < shortStep;
   lastEnd = end;
   idle.push_back(slot);
-  return {slot->batch,
-          *slot->scalars,
-          *slot->loss,
-          static_cast<int32_t>(slot->correct[0]),
-          static_cast<int32_t>(slot->correct[1]),
-          slot->scores,
-          slot->calls,
-          end};
+  return {slot->batch,      *slot->scalars, *slot->loss, slot->correct[0],
+          slot->correct[1], slot->scores,   slot->calls, end};
 }
 
 } // namespace lwcc::rt::train

@@ -20,7 +20,7 @@ struct StepResult {
   Batch *batch = nullptr;
   StepScalars scalars;
   float loss = 0;
-  int32_t top1 = 0, top5 = 0; ///< correct images of the batch
+  double first = 0, second = 0; ///< what is counted (Metric.h)
   /// [batch, classes] of a queue that reads them, until the next launch.
   const float *scores = nullptr;
   const std::vector<TracedCall> *calls = nullptr; ///< of a traced step

@@ -44,10 +44,10 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
             std::min(task.start.step + traceWarmup + 1, length.steps),
             traceLength),
       log(options.log, !task.checkpoint.empty()),
-      epochTable(options.logCsv, !task.checkpoint.empty()),
+      epochTable(options.logCsv, !task.checkpoint.empty(), metricOf(program)),
       progress(stdout, ::isatty(STDOUT_FILENO),
                {length.epochs, length.steps, program.batch, options.logInterval,
-                sampleNoun(program)}),
+                sampleNoun(program), metricOf(program)}),
       state(task.start), lastCheckpoint(task.checkpoint) {
   state.images = task.data.source->size();
   state.epoch = length.firstEpoch;
@@ -177,8 +177,8 @@ void Trainer::trainEpochs() {
 void Trainer::endEpoch() {
   EpochRow row{state.epoch, state.step, lastRate, progress.endEpoch(), {}};
   std::string text = "epoch " + std::to_string(state.epoch) + ": ";
-  text += row.training ? format("loss %.4f  top-1 %.2f %%", row.training->loss,
-                                100 * row.training->top1)
+  text += row.training ? format("loss %.4f  ", row.training->loss) +
+                             metricOf(program).text(row.training->first)
                        : "no steps";
   progress.line(text);
   row.validation = validate();
@@ -211,13 +211,14 @@ void Trainer::finishStep(const StepResult &result) {
   int64_t epoch = result.batch->epoch + 1;
   lastRate = result.scalars.lr;
   double speed = progress.step(result.scalars.step, epoch, result.loss,
-                               result.top1, result.batch->labelCount);
+                               result.first, result.batch->labelCount);
   writeLog(JsonObject()
                .add("step", int64_t(result.scalars.step))
                .add("epoch", epoch)
                .add("loss", result.loss)
-               .add("top1", double(result.top1) /
-                                std::max<int64_t>(result.batch->labelCount, 1))
+               .add(metricOf(program).key,
+                    result.first /
+                        std::max<double>(double(result.batch->labelCount), 1))
                .add("lr", result.scalars.lr)
                .add("images_per_s", speed));
   noteSkipped(result.batch->skipped);
@@ -321,15 +322,12 @@ std::optional<ValidationMeans> Trainer::validate() {
   validatedStep = state.step;
   int64_t epoch = state.epoch + (state.position > 0);
   judge(result);
-  writeLog(JsonObject()
-               .add("step", state.step)
-               .add("epoch", epoch)
-               .add("val_loss", result.loss)
-               .add("val_top1", result.top1Fraction())
-               .add("val_top5", result.top5Fraction())
-               .add("val_images", result.images));
-  return ValidationMeans{result.loss, result.top1Fraction(),
-                         result.top5Fraction()};
+  JsonObject record;
+  record.add("step", state.step).add("epoch", epoch);
+  result.addTo(record, program);
+  writeLog(record);
+  return ValidationMeans{result.loss, result.firstMean(),
+                         metricOf(program).secondValue(result.secondMean())};
 }
 
 } // namespace lwcc::rt::train

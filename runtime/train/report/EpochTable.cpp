@@ -8,10 +8,12 @@
 
 namespace lwcc::rt::train {
 
-EpochTable::EpochTable(const std::string &path, bool append)
-    : file(path, append) {
+EpochTable::EpochTable(const std::string &path, bool append,
+                       const Metric &metric)
+    : file(path, append), hasSecond(!metric.second.empty()) {
   if (file.isOpen() && file.isEmpty())
-    file.append("epoch,step,lr,loss,top1,val_loss,val_top1,val_top5");
+    file.append("epoch,step,lr,loss," + metric.key + ",val_loss,val_" +
+                metric.key + (hasSecond ? ",val_" + metric.second : ""));
 }
 
 void EpochTable::add(const EpochRow &row) {
@@ -26,10 +28,12 @@ void EpochTable::add(const EpochRow &row) {
   std::string line = std::to_string(row.epoch) + "," + std::to_string(row.step);
   line += numbers({row.lr});
   line +=
-      row.training ? numbers({row.training->loss, row.training->top1}) : ",,";
-  line += row.validation ? numbers({row.validation->loss, row.validation->top1,
-                                    row.validation->top5})
-                         : ",,,";
+      row.training ? numbers({row.training->loss, row.training->first}) : ",,";
+  line += row.validation
+              ? numbers({row.validation->loss, row.validation->first})
+              : ",,";
+  if (hasSecond)
+    line += row.validation ? numbers({row.validation->second}) : ",";
   file.append(std::move(line));
 }
 

@@ -8,13 +8,15 @@
 // A row per epoch that ended, in the names and units of --log: `step` and
 // `epoch` count from 1, `lr` is that of the epoch's last step, `loss` and
 // `top1` are means over the steps of the epoch that this run has made. The last
-// three are empty without a validation. A resumed training appends.
+// three are empty without a validation. A resumed training appends. Other
+// losses have other columns than top1 and top5 (Metric.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_REPORT_EPOCHTABLE_H
 #define LWCC_RUNTIME_TRAIN_REPORT_EPOCHTABLE_H
 
 #include "runtime/train/files/LineFile.h"
+#include "runtime/train/report/Metric.h"
 
 #include <cstdint>
 #include <optional>
@@ -22,14 +24,14 @@
 
 namespace lwcc::rt::train {
 
-/// Mean loss, and the fraction of correct images.
+/// Mean loss, and the mean of what is counted (Metric.h).
 struct EpochMeans {
-  double loss = 0, top1 = 0;
+  double loss = 0, first = 0;
 };
 
-/// The same of a validation.
+/// The same of a validation, with the second that is counted.
 struct ValidationMeans {
-  double loss = 0, top1 = 0, top5 = 0;
+  double loss = 0, first = 0, second = 0;
 };
 
 struct EpochRow {
@@ -42,12 +44,13 @@ struct EpochRow {
 class EpochTable {
 public:
   /// No path: nothing is written. Throws Error.
-  EpochTable(const std::string &path, bool append);
+  EpochTable(const std::string &path, bool append, const Metric &metric);
   /// Throws Error.
   void add(const EpochRow &row);
 
 private:
   LineFile file;
+  bool hasSecond;
 };
 
 } // namespace lwcc::rt::train

@@ -58,10 +58,13 @@ std::string describeProgram(const Program &program) {
       program.input.name + " " + dimsText(program.input.dims) +
           (program.tokens ? ", integers below " + countText(program.tokens)
                           : ""));
-  row("classes", countText(program.classes) +
-                     (program.labels.dims.size() > 1
-                          ? ", labels " + dimsText(program.labels.dims)
-                          : ""));
+  if (program.lossName.empty())
+    row("classes", countText(program.classes) +
+                       (program.labels.dims.size() > 1
+                            ? ", labels " + dimsText(program.labels.dims)
+                            : ""));
+  else
+    row("targets", dimsText(program.labels.dims));
   row("parameters", Tally(program, isWeight).text());
   row("statistics", Tally(program, only(Role::statistic)).text());
   row("optim. state", Tally(program, only(Role::optimizer)).text());

@@ -47,27 +47,40 @@ std::string PredictionTable::nameOf(int64_t number) const {
 }
 
 std::string PredictionTable::header() const {
-  std::string line = "image,class,probability";
-  for (int64_t k = 0; withScores && k < classes; ++k)
+  std::string line = "image";
+  if (kind != Scores::classes) {
+    for (int64_t k = 0; k < count; ++k)
+      line += ",value" + (count > 1 ? std::to_string(k) : "");
+    return line + "\n";
+  }
+  line += ",class,probability";
+  for (int64_t k = 0; withScores && k < count; ++k)
     line += "," + nameOf(k);
   return line + "\n";
 }
 
 std::string PredictionTable::row(std::string_view image,
                                  std::span<const float> scores) const {
-  assert(static_cast<int64_t>(scores.size()) == classes);
-  Prediction prediction = predictionOf(scores);
-  std::string line = csvField(image) + "," + nameOf(prediction.top);
-  addNumber(line, prediction.probability);
-  if (withScores)
+  assert(static_cast<int64_t>(scores.size()) == count);
+  std::string line = csvField(image);
+  if (kind == Scores::classes) {
+    Prediction prediction = predictionOf(scores);
+    line += "," + nameOf(prediction.top);
+    addNumber(line, prediction.probability);
+  }
+  if (kind != Scores::classes || withScores)
     for (float score : scores)
-      addNumber(line, score);
+      addNumber(line,
+                kind == Scores::decisions ? 1 / (1 + std::exp(-score)) : score);
   return line + "\n";
 }
 
 std::string PredictionTable::emptyRow(std::string_view image) const {
-  return csvField(image) + ",," +
-         std::string(withScores ? static_cast<size_t>(classes) : 0, ',') + "\n";
+  const int64_t columns = kind != Scores::classes ? count
+                          : withScores            ? 2 + count
+                                                  : 2;
+  return csvField(image) + std::string(static_cast<size_t>(columns), ',') +
+         "\n";
 }
 
 } // namespace lwcc::rt::train

@@ -11,6 +11,9 @@
 // are quoted as RFC 4180 says, lines end with \n, and a float has the digits to
 // get it back.
 //
+// Of a model with a loss of numbers the columns are `value`, or `value0`,
+// `value1` and so on. Those of binary cross entropy are probabilities.
+//
 // Decides what the text is. What is predicted, and where the text goes, is
 // decided by the caller (cli/Predict.cpp).
 //
@@ -39,12 +42,21 @@ struct Prediction {
 /// is the largest, and a NaN is larger than any; then the probability is NaN.
 Prediction predictionOf(std::span<const float> scores);
 
+/// What the scores of a sample are.
+enum class Scores {
+  classes,
+  numbers,
+  decisions ///< the logits of probabilities
+};
+
 class PredictionTable {
 public:
   /// `names` are the classes', by number, or fewer than the scores, or none.
-  PredictionTable(int64_t classes, std::vector<std::string> names,
+  /// `withScores` adds those of classes.
+  PredictionTable(Scores kind, int64_t count, std::vector<std::string> names,
                   bool withScores)
-      : classes(classes), names(std::move(names)), withScores(withScores) {}
+      : kind(kind), count(count), names(std::move(names)),
+        withScores(withScores) {}
 
   /// With the end of the line, as all rows.
   std::string header() const;
@@ -55,7 +67,8 @@ public:
 private:
   std::string nameOf(int64_t number) const;
 
-  int64_t classes;
+  Scores kind;
+  int64_t count; ///< of scores
   std::vector<std::string> names;
   bool withScores;
 };

@@ -43,17 +43,17 @@ std::optional<EpochMeans> Progress::meansOf(const Mean &mean) const {
   if (mean.steps == 0)
     return std::nullopt;
   return EpochMeans{mean.loss / static_cast<double>(mean.steps),
-                    static_cast<double>(mean.correct) /
+                    mean.first /
                         static_cast<double>(std::max<int64_t>(mean.labels, 1))};
 }
 
-double Progress::step(int64_t step, int64_t epoch, float loss, int64_t correct,
+double Progress::step(int64_t step, int64_t epoch, float loss, double sum,
                       int64_t labels) {
   Clock::time_point now = Clock::now();
   double seconds = std::chrono::duration<double>(now - lastStep).count();
   lastStep = now;
-  sinceReport.add(loss, correct, labels);
-  ofEpoch.add(loss, correct, labels);
+  sinceReport.add(loss, sum, labels);
+  ofEpoch.add(loss, sum, labels);
   sinceSeconds += seconds;
   // The first step warms caches up and would spoil the estimate.
   if (counted++ > 0)
@@ -81,7 +81,7 @@ void Progress::report(int64_t step, int64_t epoch, Clock::time_point now) {
       {"epoch " + count(epoch) + "/" + count(extent.epochs), 3},
       {"step " + count(step) + "/" + count(extent.steps), 0},
       {format("loss %.4f", means.loss), 1},
-      {format("top-1 %.2f %%", 100 * means.top1), 4},
+      {extent.metric.text(means.first), 4},
       {format("%.*f %ss/s", speed < 100 ? 1 : 0, speed, extent.noun.c_str()),
        5},
       {"", 2}};

@@ -15,6 +15,7 @@
 #define LWCC_RUNTIME_TRAIN_REPORT_PROGRESS_H
 
 #include "runtime/train/report/EpochTable.h"
+#include "runtime/train/report/Metric.h"
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,7 @@ public:
     int64_t batch = 0;
     int64_t interval = 50;      ///< steps between plain lines
     std::string noun = "image"; ///< what a batch is of
+    Metric metric = {"top1", "top5", true};
   };
   Progress(std::FILE *out, bool terminal, const Extent &extent);
   /// What follows, an error perhaps, stands on a line of its own.
@@ -39,9 +41,10 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// A step is over, with as many correct labels of those that count; steps
-  /// and epochs count from 1. Returns samples per second since the one before.
-  double step(int64_t step, int64_t epoch, float loss, int64_t correct,
+  /// A step is over, with the sum of what is counted (Metric.h) over so many
+  /// labels; steps and epochs count from 1. Returns samples per second since
+  /// the one before.
+  double step(int64_t step, int64_t epoch, float loss, double sum,
               int64_t labels);
   /// A whole line, above the one that is rewritten.
   void line(const std::string &text);
@@ -56,12 +59,12 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   struct Mean {
-    int64_t steps = 0, correct = 0, labels = 0;
-    double loss = 0;
-    void add(float stepLoss, int64_t stepCorrect, int64_t stepLabels) {
+    int64_t steps = 0, labels = 0;
+    double loss = 0, first = 0;
+    void add(float stepLoss, double stepFirst, int64_t stepLabels) {
       ++steps;
       loss += stepLoss;
-      correct += stepCorrect;
+      first += stepFirst;
       labels += stepLabels;
     }
   };

@@ -13,8 +13,37 @@ namespace lwcc::rt::train {
 /// So many columns for each class that there is are no accident of the data.
 static constexpr int64_t farMore = 10;
 
+static std::string remarkOnTargets(const DataSource &source,
+                                   const ModelInput &input) {
+  std::vector<float> targets(input.labelsPerSample());
+  float low = std::numeric_limits<float>::infinity(), high = -low;
+  bool areDecisions = true;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    source.targets(i, targets);
+    for (float target : targets) {
+      if (target != target)
+        continue;
+      low = std::min(low, target);
+      high = std::max(high, target);
+      areDecisions &= target == 0 || target == 1;
+    }
+  }
+  if (high < low)
+    return "not one target counts: nothing is learned";
+  if (low == high)
+    return format("all targets are %g: there is nothing to tell apart", low);
+  if (areDecisions && input.loss != "bce")
+    return "all targets are 0 or 1: a model compiled with --loss=bce decides "
+           "between them";
+  return "";
+}
+
 static std::string remarkOnLabels(const DataSource &source,
                                   const ModelInput &input) {
+  if (source.isOwnTarget)
+    return "";
+  if (!input.loss.empty())
+    return remarkOnTargets(source, input);
   const int64_t columns = input.classes, perSample = input.labelsPerSample();
   std::vector<bool> seen(columns);
   std::vector<int32_t> labels(perSample);

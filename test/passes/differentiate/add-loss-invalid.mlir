@@ -13,18 +13,18 @@ func.func @model(%x: tensor<2x10xf32> {train.name = "x"}) -> tensor<2x10xf32> {
 
 // -----
 
-// expected-error @below {{logits have rank 1; expected scores of samples and classes}}
+// expected-error @below {{gives one number for a sample; say what it is}}
 func.func @model(%x: tensor<2xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
 
 // -----
 
-// An image of the input's own size is no map of classes.
-func.func @model(%x: tensor<2x3x4x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x3x4x4xf32> {
-  // expected-error @below {{gives as many numbers for a sample as its input has (48), as an autoencoder does}}
-  %y = train.map "x0 * 2.0f"(%x) : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
-  return %y : tensor<2x3x4x4xf32>
+// One number could be meant for several losses.
+func.func @model(%x: tensor<2x3xf32> {train.name = "x"}, %w: tensor<3x1xf32>, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x1xf32> {
+  // expected-error @below {{gives one number for a sample; say what it is: --loss=bce of two classes, or --loss=mse (l1, huber) of a quantity}}
+  %y = train.matmul(%x, %w) : (tensor<2x3xf32>, tensor<3x1xf32>) -> tensor<2x1xf32>
+  return %y : tensor<2x1xf32>
 }
 
 // -----

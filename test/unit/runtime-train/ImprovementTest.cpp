@@ -47,8 +47,8 @@ Evaluation loss(double value) {
 
 Evaluation correct(int64_t top1, int64_t top5) {
   Evaluation evaluation = loss(1);
-  evaluation.top1 = top1;
-  evaluation.top5 = top5;
+  evaluation.first = double(top1);
+  evaluation.second = double(top5);
   return evaluation;
 }
 } // namespace

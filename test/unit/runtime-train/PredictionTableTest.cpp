@@ -45,7 +45,8 @@ TEST(PredictionTable, NanIsLargerThanAny) {
 }
 
 TEST(PredictionTable, RowsHaveAsManyFieldsAsTheHeader) {
-  PredictionTable table(3, {"cat", "a \"dog\", b"}, /*withScores=*/true);
+  PredictionTable table(Scores::classes, 3, {"cat", "a \"dog\", b"},
+                        /*withScores=*/true);
   EXPECT_EQ(table.header(),
             "image,class,probability,cat,\"a \"\"dog\"\", b\",2\n");
   EXPECT_EQ(table.row("x,y.png", std::vector<float>{-1, 100, 0.1f}),
@@ -57,8 +58,19 @@ TEST(PredictionTable, RowsHaveAsManyFieldsAsTheHeader) {
 }
 
 TEST(PredictionTable, WithoutScores) {
-  PredictionTable table(3, {}, /*withScores=*/false);
+  PredictionTable table(Scores::classes, 3, {}, /*withScores=*/false);
   EXPECT_EQ(table.header(), "image,class,probability\n");
   EXPECT_EQ(table.row("0", std::vector<float>{0, 200, 0}), "0,1,1\n");
   EXPECT_EQ(table.emptyRow("1"), "1,,\n");
+}
+
+TEST(PredictionTable, NumbersAndDecisions) {
+  const float scores[] = {0.0f, -2.5f};
+  PredictionTable numbers(Scores::numbers, 2, {}, /*withScores=*/false);
+  EXPECT_EQ(numbers.header(), "image,value0,value1\n");
+  EXPECT_EQ(numbers.row("a", scores), "a,0,-2.5\n");
+  EXPECT_EQ(numbers.emptyRow("a"), "a,,\n");
+  PredictionTable decision(Scores::decisions, 1, {}, /*withScores=*/true);
+  EXPECT_EQ(decision.header(), "image,value\n");
+  EXPECT_EQ(decision.row("a", std::span(scores, 1)), "a,0.5\n");
 }

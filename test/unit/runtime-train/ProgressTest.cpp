@@ -123,12 +123,12 @@ TEST(Progress, EpochsAreSummedUp) {
     std::optional<EpochMeans> means = progress.endEpoch();
     ASSERT_TRUE(means);
     EXPECT_EQ(means->loss, 3);
-    EXPECT_EQ(means->top1, 0.75);
+    EXPECT_EQ(means->first, 0.75);
     progress.step(3, 2, 1.0f, 0, 10);
     means = progress.endEpoch();
     ASSERT_TRUE(means);
     EXPECT_EQ(means->loss, 1);
-    EXPECT_EQ(means->top1, 0);
+    EXPECT_EQ(means->first, 0);
     EXPECT_FALSE(progress.endEpoch());
   });
 }
