@@ -46,5 +46,6 @@ TEST(Corpus, Initializers) { runAll("onnx-tensors", fuzz::readInitializers); }
 TEST(Corpus, Npy) { runAll("npy", fuzz::readNumpy); }
 TEST(Corpus, Idx) { runAll("idx", fuzz::readIdxFile); }
 TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }
+TEST(Corpus, Tokens) { runAll("tokens", fuzz::readTokens); }
 TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

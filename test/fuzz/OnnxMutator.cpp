@@ -252,7 +252,13 @@ private:
     onnx::ValueInfoProto *input = pick(graph.mutable_input());
     if (!input)
       return;
-    auto *shape = input->mutable_type()->mutable_tensor_type()->mutable_shape();
+    auto *type = input->mutable_type()->mutable_tensor_type();
+    if (below(4) == 0) {
+      type->set_elem_type(below(2) ? onnx::TensorProto::INT64
+                                   : onnx::TensorProto::FLOAT);
+      return;
+    }
+    auto *shape = type->mutable_shape();
     if (auto *dim = below(4) ? pick(shape->mutable_dim()) : nullptr)
       dim->set_dim_value(number());
     else

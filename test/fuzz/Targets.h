@@ -38,6 +38,8 @@ int readNumpy(const uint8_t *data, size_t size);
 /// An IDX file, plain and compressed.
 int readIdxFile(const uint8_t *data, size_t size);
 int readIdxGz(const uint8_t *data, size_t size);
+/// A file of tokens, and the labels that follow from it.
+int readTokens(const uint8_t *data, size_t size);
 /// A picture, in colour and in grey.
 int readPicture(const uint8_t *data, size_t size);
 

@@ -9,6 +9,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/train/cli/Flags.h"
 #include "runtime/train/data/Array.h"
+#include "runtime/train/data/DataSource.h"
 #include "runtime/train/data/Picture.h"
 #include "runtime/train/state/Checkpoint.h"
 #include "runtime/train/state/OnnxTensors.h"
@@ -35,7 +36,7 @@ public:
     if (file < 0 || !mkdtemp(pattern.data()))
       std::abort();
     folder = pattern;
-    for (const char *name : {"state.json", "array.gz"})
+    for (const char *name : {"state.json", "array.gz", "tokens.bin"})
       std::filesystem::create_symlink(path(), folder / name);
   }
   ~BytesAsFile() {
@@ -119,6 +120,21 @@ int lwcc::fuzz::readIdxFile(const uint8_t *data, size_t size) {
 int lwcc::fuzz::readIdxGz(const uint8_t *data, size_t size) {
   return run(data, size, [](const BytesAsFile &bytes) {
     touch(readIdx((bytes.folder / "array.gz").string()));
+  });
+}
+
+int lwcc::fuzz::readTokens(const uint8_t *data, size_t size) {
+  return run(data, size, [](const BytesAsFile &bytes) {
+    ModelInput input{{5}, 1000, 1000, {5}};
+    auto source = openTokens(bytes.folder.string(), {"tokens.bin"},
+                             DataRole::training, input);
+    Sample sample;
+    std::vector<int32_t> labels(5);
+    for (int64_t i = 0; i < source->size(); ++i) {
+      source->read(i, sample);
+      touch(sample.data, sample.format.bytes());
+      source->labels(i, labels);
+    }
   });
 }
 

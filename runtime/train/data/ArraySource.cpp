@@ -104,7 +104,11 @@ static std::vector<float> readTargets(const Array &targets, int64_t images,
   if (targets.dims.empty() || product(each) != perImage)
     throw Error(targets.path + ": has shape " + dimsText(targets.dims) +
                 "; expected " + plural(perImage, "number") +
-                " per sample, as the model's output");
+                " per sample, as the model's output" +
+                (isIntegers(targets) && product(each) == 1
+                     ? " (a model of classes is compiled with "
+                       "--loss=cross-entropy)"
+                     : ""));
   if (targets.dims[0] != images)
     throw Error(format("%s: has %s, but %s has %s", targets.path.c_str(),
                        plural(targets.dims[0], "target").c_str(),

@@ -188,7 +188,8 @@ std::string Transform::describe() const {
 
 std::string DataSet::describe() const {
   std::string change = transform.describe();
-  return source->describe() + (change.empty() ? "" : "; " + change);
+  return source->describe() + (change.empty() ? "" : "; " + change) +
+         (source->isOwnTarget ? "; targets of their own" : "");
 }
 
 } // namespace lwcc::rt::train
