@@ -9,7 +9,8 @@ using namespace lwcc;
 bool lwcc::isSameOfIntegers(llvm::StringRef op) {
   static const llvm::StringSet<> others = {"Div",          "Pow",
                                            "ReduceMean",   "ReduceL2",
-                                           "ReduceLogSum", "ReduceLogSumExp"};
+                                           "ReduceLogSum", "ReduceLogSumExp",
+                                           "Resize",       "Upsample"};
   return !others.contains(op);
 }
 
