@@ -175,6 +175,23 @@ static LogicalResult dump(ModuleOp module, StringRef folder, unsigned number,
   return success();
 }
 
+/// The work of every layer, whole on one device.
+static std::vector<LayerWork> workOf(const plan::LayerGraph &graph) {
+  std::vector<LayerWork> all;
+  for (auto [i, layer] : llvm::enumerate(graph.layers)) {
+    plan::LayerTiles tiles = graph.tiles(int(i), Tiling());
+    LayerWork work{layer.name};
+    for (const auto &region : tiles.params.front())
+      work.parameters += region ? int64_t(tiling::volume(*region)) : 0;
+    for (const plan::Work &call : tiles.work.front()) {
+      work.step += call.flops;
+      work.forward += call.phase == Phase::forward ? call.flops : 0;
+    }
+    all.push_back(std::move(work));
+  }
+  return all;
+}
+
 FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
                                             MLIRContext &context,
                                             Stopwatch &watch, Goal goal) {
@@ -226,12 +243,15 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     };
   const bool compares =
       (flags.explains() || goal == Goal::report) && flags.gpus > 1;
-  hooks.onPlanAsksForPrices = compares || goal == Goal::costs;
+  hooks.onPlanAsksForPrices =
+      compares || goal == Goal::costs || goal == Goal::inspect;
   hooks.onPlan = [&](const plan::Problem &problem, const plan::Plan &plan,
                      double seconds) {
     result.plan = plan;
     if (goal == Goal::costs)
       result.costs = plan::CostTables(problem).toJson();
+    if (goal == Goal::inspect)
+      result.layers = workOf(problem.graph);
     if (goal == Goal::hypergraph)
       result.hypergraph = plan::hypergraphOf(problem);
     std::optional<plan::Comparison> comparison;

@@ -211,8 +211,17 @@ private:
 };
 
 /// How far to compile, and what to keep of it. `report` is a program, and what
-/// was known when it was planned.
-enum class Goal { program, plan, costs, hypergraph, report };
+/// was known when it was planned; `inspect` no further than a plan, with the
+/// work of each layer.
+enum class Goal { program, plan, costs, hypergraph, report, inspect };
+
+/// What a layer has and does, on one device.
+struct LayerWork {
+  std::string name;
+  int64_t parameters = 0; ///< elements that are trained
+  double forward = 0;     ///< floating-point operations of a batch ...
+  double step = 0;        ///< ... and of all of its training step
+};
 
 /// What was known when a program was planned.
 struct Planned {
@@ -231,6 +240,7 @@ struct CompiledModel {
   std::optional<plan::Plan> plan;
   std::optional<Planned> planned; ///< for Goal::report
   std::string comparison;         ///< of the strategies, for --explain
+  std::vector<LayerWork> layers;  ///< for Goal::inspect
   std::string costs;              ///< as JSON, for --emit=costs
   std::string hypergraph;         ///< as hMETIS, for --emit=hypergraph
 };
@@ -244,8 +254,8 @@ mlir::FailureOr<plan::ProgramTime> predictStep(exec::ProgramOp program,
 /// "lwcc: error: <where>: <what>".
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Imports and lowers; with `goal` plan, costs or hypergraph no further than
-/// that. Failures have been reported.
+/// Imports and lowers; with `goal` plan, costs, hypergraph or inspect no
+/// further than that. Failures have been reported.
 mlir::FailureOr<CompiledModel> compileModel(const CompileFlags &flags,
                                             mlir::MLIRContext &context,
                                             Stopwatch &watch,

@@ -3,7 +3,7 @@
 
   pages.py --bin BUILD/bin --model MODEL.onnx FOLDER
 
-writes lwcc.1, lwcc-machine.1, lwcc-profile.1, lwcc-run.1, lwcc-trainer.1 and one for
+writes lwcc.1, lwcc-inspect.1, lwcc-machine.1, lwcc-profile.1, lwcc-run.1, lwcc-trainer.1 and one for
 each command of a trainer,
 lwcc.bash and _lwcc (for zsh) into FOLDER. The flags, their values and their
 descriptions come from the programs' own --help and from nowhere else; the
@@ -164,7 +164,7 @@ _lwcc_values() {
 _lwcc() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} flag='' word
   local page=${COMP_WORDS[0]##*/}
-  [[ $page == lwcc && ${COMP_WORDS[1]} == @(machine|plan|profile) ]] && page=lwcc-${COMP_WORDS[1]}
+  [[ $page == lwcc && ${COMP_WORDS[1]} == @(inspect|machine|plan|profile) ]] && page=lwcc-${COMP_WORDS[1]}
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     [[ $page == lwcc-trainer && $word == @(@COMMANDS@) ]] && page+=-$word
     [[ $page == lwcc-run && $word == -- ]] && page=lwcc-trainer
@@ -182,7 +182,7 @@ _lwcc() {
     COMPREPLY=($(compgen -W "$(_lwcc_flags "$page")" -- "$cur"))
     [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
   elif [[ $page == lwcc && $COMP_CWORD == 1 ]]; then
-    COMPREPLY=($(compgen -W "machine plan profile" -- "$cur"))
+    COMPREPLY=($(compgen -W "inspect machine plan profile" -- "$cur"))
   elif [[ $page == lwcc-trainer && $prev == -- ]]; then
     COMPREPLY=($(compgen -W "$(tr '|' ' ' <<< '@COMMANDS@')" -- "$cur"))
   fi
@@ -216,12 +216,12 @@ ZSH = """\
 #compdef lwcc lwcc-run
 # Completions for lwcc and lwcc-run, made from their --help.
 local page=${service:t}
-if [[ $page == lwcc && $words[2] == (machine|plan|profile) ]]; then
+if [[ $page == lwcc && $words[2] == (inspect|machine|plan|profile) ]]; then
   page=lwcc-$words[2]
   shift words
   (( CURRENT-- ))
 elif [[ $page == lwcc && $CURRENT == 2 && $PREFIX != -* ]]; then
-  compadd machine plan profile
+  compadd inspect machine plan profile
 elif [[ $page == lwcc-run ]] && (( ${words[(i)--]} < CURRENT )); then
   page=lwcc-trainer
   shift $(( ${words[(i)--]} - 1 )) words
@@ -273,7 +273,7 @@ def main():
     parser.add_argument("folder")
     arguments = parser.parse_args()
     pages = [compiler_page(arguments.bin, command)
-             for command in ("lwcc", "lwcc machine", "lwcc plan", "lwcc profile", "lwcc-run")]
+             for command in ("lwcc", "lwcc inspect", "lwcc machine", "lwcc plan", "lwcc profile", "lwcc-run")]
     pages += trainer_pages(arguments.bin, arguments.model)
     version = helped([os.path.join(arguments.bin, "lwcc"), "--version"])[0].split()[1]
     files = {"lwcc.bash": bash(pages), "_lwcc": zsh(pages)}

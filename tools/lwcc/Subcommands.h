@@ -9,7 +9,8 @@
 
 namespace lwcc {
 
-/// `argv[0]` is "lwcc machine", "lwcc plan", "lwcc profile".
+/// `argv[0]` is "lwcc inspect", "lwcc machine", "lwcc plan", "lwcc profile".
+int inspectMain(int argc, char **argv);
 int machineMain(int argc, char **argv);
 int planMain(int argc, char **argv);
 int profileMain(int argc, char **argv);

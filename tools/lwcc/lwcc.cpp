@@ -252,6 +252,9 @@ struct Subcommand {
 } // namespace
 
 static const Subcommand subcommands[] = {
+    {"inspect",
+     "says what of a model would be trained, and how much work it is",
+     inspectMain},
     {"machine", "describes the machines that plans are priced for",
      machineMain},
     {"plan", "plans for several devices without compiling, and compares plans",

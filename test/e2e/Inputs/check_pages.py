@@ -30,6 +30,7 @@ def completed(*words):
 
 pages = [("lwcc", ["lwcc"], ["lwcc", "--help"]),
          ("lwcc-machine", ["lwcc", "machine"], ["lwcc", "machine", "--help"]),
+         ("lwcc-inspect", ["lwcc", "inspect"], ["lwcc", "inspect", "--help"]),
          ("lwcc-profile", ["lwcc", "profile"], ["lwcc", "profile", "--help"]),
          ("lwcc-run", ["lwcc-run"], ["lwcc-run", "--help"]),
          ("lwcc-trainer", ["lwcc-run", "m.onnx", "--"],
