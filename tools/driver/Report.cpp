@@ -39,7 +39,7 @@ void lwcc::printLayers(exec::ProgramOp program, const plan::Plan &plan,
   out << llvm::formatv(row, "layer", "tiling", "devices", "parameters",
                        "activations", "forward", "backward", "update",
                        "calls of a step");
-  StepBytes::Moved all;
+  MovedBytes all;
   for (auto &[name, layer] : step.layers) {
     std::string calls;
     for (auto &[callee, count] : layer.calls)

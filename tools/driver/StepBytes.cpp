@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace lwcc;
 
-void StepBytes::Moved::add(Phase phase, int64_t bytes) {
+void MovedBytes::add(Phase phase, int64_t bytes) {
   (phase == Phase::forward  ? forward
    : phase == Phase::update ? update
                             : backward) += bytes;

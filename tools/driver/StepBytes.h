@@ -13,17 +13,18 @@
 
 namespace lwcc {
 
+/// Bytes that a layer reads on other devices.
+struct MovedBytes {
+  int64_t forward = 0, backward = 0, update = 0;
+  void add(Phase phase, int64_t bytes);
+};
+
 /// All numbers are bytes but those of calls.
 struct StepBytes {
-  /// Read on other devices.
-  struct Moved {
-    int64_t forward = 0, backward = 0, update = 0;
-    void add(Phase phase, int64_t bytes);
-  };
   struct Layer {
     llvm::MapVector<llvm::StringRef, unsigned> calls;
     int64_t parameters = 0, activations = 0;
-    Moved moved;
+    MovedBytes moved;
   };
   llvm::MapVector<llvm::StringRef, Layer> layers; ///< by name
   /// From one device to another, by their names.
