@@ -15,10 +15,10 @@ using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 using testing::HasSubstr;
 
-static std::string little(uint64_t value, int bytes) {
+static std::string little(uint32_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i)
-    text += static_cast<char>(value >> (8 * i) & 0xFF);
+  for (int i = 0; i < bytes; ++i, value >>= 8)
+    text += static_cast<char>(value & 0xFF);
   return text;
 }
 
