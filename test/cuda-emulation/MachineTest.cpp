@@ -175,8 +175,8 @@ public:
     float loss = fake.lossOf(number, std::max(number - 1, 0), number % 10,
                              static_cast<uint32_t>(number + 1));
     wrong += number != retired++ || result.loss != loss ||
-             result.top1 != number % 10 ||
-             result.top5 != static_cast<int32_t>(loss);
+             static_cast<int32_t>(result.first) != number % 10 ||
+             static_cast<int32_t>(result.second) != static_cast<int32_t>(loss);
     free.push_back(result.batch);
   }
 

@@ -103,6 +103,7 @@ class Composed(Movements):
     def resize(self):
         rng, (c, h, w) = self.rng, self.shape
         sizes = [rng.randrange(max(2, e // 2), 2 * e + 1) for e in (h, w)]
+        sizes[0] += sizes == [h, w]  # that would be no layer
         mode = rng.choice(["nearest", "nearest", "linear", "cubic"])
         self.op("Resize", ["", "", self.integers(self.name("sizes"), sizes)],
                 (c, *sizes), {}, axes=[2, 3], mode=mode,

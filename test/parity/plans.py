@@ -235,7 +235,8 @@ def check(seed, args, emitted):
         json.dump(random_plan(rng, net, batch, devices, of_node), file, indent=1)
     groups = batch
     optimizer, own = random_optimizer(seed)
-    flags = [model, f"--batch={batch}", *optimizer]
+    # Some give as many numbers as they get.
+    flags = [model, f"--batch={batch}", "--loss=cross-entropy", *optimizer]
     if any(node.op_type == "BatchNormalization" for node in net.nodes):
         groups = random_groups(rng, batch)
         flags += [f"--bn=group:{batch // groups}"] if groups > 1 else []

@@ -4,6 +4,7 @@
 #include "runtime/core/HostCopy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
