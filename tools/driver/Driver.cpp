@@ -181,8 +181,9 @@ static std::vector<LayerWork> workOf(const plan::LayerGraph &graph) {
   for (auto [i, layer] : llvm::enumerate(graph.layers)) {
     plan::LayerTiles tiles = graph.tiles(int(i), Tiling());
     LayerWork work{layer.name};
-    for (const auto &region : tiles.params.front())
-      work.parameters += region ? int64_t(tiling::volume(*region)) : 0;
+    for (const plan::LayerTiles::Regions &parameter : tiles.params)
+      if (const auto &whole = parameter.front())
+        work.parameters += int64_t(tiling::volume(*whole));
     for (const plan::Work &call : tiles.work.front()) {
       work.step += call.flops;
       work.forward += call.phase == Phase::forward ? call.flops : 0;
