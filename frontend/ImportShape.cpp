@@ -23,6 +23,9 @@ LogicalResult lwcc::importCast(NodeImporter &node) {
   std::optional<HostTensor::Kind> kind = HostTensor::Kind::real;
   if (node.op() == "Cast")
     kind = elementKind(int32_t(node.integer("to", 0)));
+  else if (node.isWhole(1) && !node.isWhole(0))
+    return node.fail("casts data to the integers or booleans of '" +
+                     node.input(1) + "'; lwcc trains in floating point only");
   if (!kind || (kind == HostTensor::Kind::integer && !node.isWhole(0)))
     return node.fail("casts data to " +
                      elementTypeName(int32_t(node.integer("to", 0))) +

@@ -113,7 +113,7 @@ class Layers(Graph):
         elif kind == "Cast":
             self.op(kind, to=FLOAT)
         else:
-            self.op(kind, ["images"])
+            self.op(kind, [self.last if self.tokens else "images"])
 
     def normalize(self):
         c, name = self.shape[0], self.name("bn")
