@@ -36,6 +36,11 @@ struct OnnxGraph {
   /// the added cross entropy contains it.
   const onnx::NodeProto *absorbed = nullptr;
 
+  /// Whether the input is integers: tokens, categories.
+  bool takesIntegers() const {
+    return elementKind(input->type().tensor_type().elem_type()) ==
+           HostTensor::Kind::integer;
+  }
   NodeView view(const onnx::NodeProto &node) const {
     return NodeView(node, file->opset);
   }

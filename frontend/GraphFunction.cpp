@@ -56,8 +56,7 @@ void GraphImporter::beginFunction() {
     return;
   builder.setInsertionPointToEnd(body);
   define(graph.input->name(), Value(body->getArgument(0)));
-  if (elementKind(graph.input->type().tensor_type().elem_type()) ==
-      HostTensor::Kind::integer)
+  if (graph.takesIntegers())
     whole.insert(graph.input->name());
   if (graph.labels) {
     labels = body->getArgument(1);

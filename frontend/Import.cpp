@@ -206,8 +206,7 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
 
   ModuleOp module = *importer.module;
   Builder builder(module.getContext());
-  if (elementKind(graph->input->type().tensor_type().elem_type()) ==
-      HostTensor::Kind::integer)
+  if (graph->takesIntegers())
     module->setAttr(train::tokensAttr,
                     builder.getI64IntegerAttr(tokensOf(module)));
   module->setAttr("train.model", builder.getStringAttr(file->name));

@@ -26,17 +26,46 @@ static Value sumOf(OpBuilder &builder, Location loc, Value x, StringRef text) {
   return sum;
 }
 
-/// Sums an expression of the output x0 and the targets x1, as a list of one.
-static Value countOf(OpBuilder &builder, Location loc, Value output,
-                     Value targets, StringRef expression, StringRef text) {
+/// The sum of an expression of the output x0 and the targets x1.
+static Value sumOfEach(OpBuilder &builder, Location loc, Value output,
+                       Value targets, StringRef expression, StringRef text) {
   auto each = buildMap(builder, loc, typeOf(output),
                        llvm::cantFail(Expression::parse(expression)),
                        {output, targets});
   name(each, (text + ".each").str());
-  Value sum = sumOf(builder, loc, each, text);
-  auto list =
-      ReshapeOp::create(builder, loc, tensorOf(builder.getContext(), {1}), sum);
-  name(list, (text + ".list").str());
+  return sumOf(builder, loc, each, text);
+}
+
+/// What is counted beside a loss whose sum is known, as it may be it.
+static std::pair<Value, Value> countsOf(OpBuilder &builder, Location loc,
+                                        const Loss &loss, Value lossSum,
+                                        Value output, Value targets) {
+  auto sum = [&](StringRef expression, StringRef text) {
+    return sumOfEach(builder, loc, output, targets, expression, text);
+  };
+  if (loss.name == "bce") {
+    // What is nearer to 1 is a 1.
+    Value right = sum("x1 == x1 ? (x0 > 0.0f ? (x1 > 0.5f ? 1.0f : 0.0f) : "
+                      "(x1 > 0.5f ? 0.0f : 1.0f)) : 0.0f",
+                      "right");
+    return {right, right};
+  }
+  Value absolute = loss.name == "l1"
+                       ? lossSum
+                       : sum("x1 == x1 ? abs(x0 - x1) : 0.0f", "errors");
+  Value squared =
+      loss.name == "mse"
+          ? lossSum
+          : sum("x1 == x1 ? (x0 - x1) * (x0 - x1) : 0.0f", "squared_errors");
+  return {absolute, squared};
+}
+
+/// A number as a list of one.
+static Value listOf(OpBuilder &builder, Location loc, Value number,
+                    StringRef text) {
+  auto list = ReshapeOp::create(builder, loc,
+                                tensorOf(builder.getContext(), {1}), number);
+  name(list, text);
   return list;
 }
 
@@ -49,19 +78,13 @@ NumberLoss train::buildNumberLoss(OpBuilder &builder, Location loc,
       builder, loc, typeOf(targets),
       llvm::cantFail(Expression::parse("x0 == x0 ? 1.0f : 0.0f")), {targets});
   name(given, "given");
+  Value lossSum = sumOf(builder, loc, each, "loss_sum");
   MapOp mean = buildMap(builder, loc, "div",
-                        {sumOf(builder, loc, each, "loss_sum"),
-                         sumOf(builder, loc, given, "loss_count")});
+                        {lossSum, sumOf(builder, loc, given, "loss_count")});
   name(mean, "loss");
-  StringRef first = "x1 == x1 ? abs(x0 - x1) : 0.0f";
-  StringRef second = "x1 == x1 ? (x0 - x1) * (x0 - x1) : 0.0f";
-  if (loss.name == "bce")
-    // What is nearer to 1 is a 1.
-    first = second = "x1 == x1 ? (x0 > 0.0f ? (x1 > 0.5f ? 1.0f : 0.0f) : "
-                     "(x1 > 0.5f ? 0.0f : 1.0f)) : 0.0f";
-  Value both[] = {
-      countOf(builder, loc, output, targets, first, "first_count"),
-      countOf(builder, loc, output, targets, second, "second_count")};
+  auto [first, second] = countsOf(builder, loc, loss, lossSum, output, targets);
+  Value both[] = {listOf(builder, loc, first, "first_count"),
+                  listOf(builder, loc, second, "second_count")};
   auto counts =
       ConcatOp::create(builder, loc, tensorOf(builder.getContext(), {2}),
                        ValueRange(both), /*axis=*/0);
@@ -70,8 +93,13 @@ NumberLoss train::buildNumberLoss(OpBuilder &builder, Location loc,
 }
 
 MapOp train::numberLossOf(func::FuncOp func) {
+  auto asked = func->getParentOp()->getAttrOfType<StringAttr>(lossNameAttr);
+  if (!asked)
+    return {};
+  // No operator of ONNX becomes such a row.
+  StringRef row = findLoss(asked.getValue())->row;
   for (auto map : func.getBody().getOps<MapOp>())
-    if (layerOf(map) == lossLayerName && nameOf(map) == "losses")
+    if (map.getFn() == row)
       return map;
   return {};
 }
