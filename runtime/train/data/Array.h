@@ -1,14 +1,16 @@
 //===- Array.h - A typed array from a file ----------------------*- C++ -*-===//
 //
-// What the readers of data files (Npy, Idx) give: little-endian elements in
-// row-major order, without a meaning yet.
+// What the readers of data files (Npy, Idx, TokenStream) give: little-endian
+// elements in row-major order, without a meaning yet.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_ARRAY_H
 #define LWCC_RUNTIME_TRAIN_DATA_ARRAY_H
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,20 @@ struct ElementType {
   std::string name() const;
 };
 
+/// Element `index`. Files align their elements, but nothing guarantees it.
+template <typename T>
+T loadAt(const char *data, int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * int64_t(sizeof(T)), sizeof(T));
+  return value;
+}
+
+/// Element `index` of integers of any type; need not be aligned.
+int64_t integerAt(ElementType type, const char *data, int64_t index);
+
+/// How many elements a tensor of these extents has.
+int64_t elementsOf(const std::vector<int64_t> &dims);
+
 struct Array {
   std::string path; ///< for messages
   ElementType type;
@@ -31,7 +47,16 @@ struct Array {
   std::shared_ptr<const void> owner; ///< of the memory behind data
 
   int64_t bytesPerItem() const; ///< of everything after the first dimension
+  bool isIntegers() const { return type.kind == 'u' || type.kind == 'i'; }
 };
+
+/// Integers that are outside of a range.
+struct Outside {
+  int64_t count = 0, firstAt = 0, firstValue = 0;
+};
+/// Those of all elements that are not in [0, end), nor `allowed`.
+Outside findOutside(const Array &array, int64_t end,
+                    std::optional<int64_t> allowed = std::nullopt);
 
 /// NumPy's .npy, format 1 to 3, memory-mapped. Throws Error: what was found,
 /// what was expected.

@@ -15,47 +15,12 @@
 
 namespace lwcc::rt::train {
 
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
 /// PyTorch's label that does not count.
 static constexpr int64_t ignored = -100;
 
-namespace {
-/// Integers of an array that are outside of [0, end).
-struct Outside {
-  int64_t count = 0, firstAt = 0, firstValue = 0;
-};
-} // namespace
-
-/// The integers as int32, -1 for `ignored` where such are allowed.
-static std::vector<int32_t> readIntegers(const Array &array, int64_t count,
-                                         int64_t end, bool mayIgnore,
-                                         Outside &outside) {
-  std::vector<int32_t> values(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t value = integerAt(array.type, array.data, i);
-    const bool isIgnored = mayIgnore && value == ignored;
-    if ((value < 0 || value >= end) && !isIgnored && outside.count++ == 0) {
-      outside.firstAt = i;
-      outside.firstValue = value;
-    }
-    values[i] = isIgnored ? -1 : static_cast<int32_t>(value);
-  }
-  return values;
-}
-
-static bool isIntegers(const Array &array) {
-  return array.type.kind == 'u' || array.type.kind == 'i';
-}
-
-static int64_t product(const std::vector<int64_t> &dims) {
-  int64_t elements = 1;
-  for (int64_t dim : dims)
-    elements *= dim;
-  return elements;
-}
+//===----------------------------------------------------------------------===//
+// Labels, targets and tokens
+//===----------------------------------------------------------------------===//
 
 static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
                                        const std::string &imagesPath,
@@ -71,7 +36,7 @@ static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
                      : dimsText(input.labels) + " class numbers per sample, as "
                                                 "many as the model has scores "
                                                 "for"));
-  if (!isIntegers(labels))
+  if (!labels.isIntegers())
     throw Error(labels.path + ": holds " + labels.type.name() +
                 "; expected integers, the numbers of the classes");
   if (labels.dims[0] != images)
@@ -79,10 +44,10 @@ static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
                        plural(labels.dims[0], "label").c_str(),
                        imagesPath.c_str(), plural(images, "image").c_str()));
   const int64_t perImage = input.labelsPerSample();
-  Outside outside;
-  std::vector<int32_t> values =
-      readIntegers(labels, images * perImage, input.classes,
-                   /*mayIgnore=*/!input.labels.empty(), outside);
+  // A sample's only label has to count.
+  const auto allowed =
+      input.labels.empty() ? std::nullopt : std::optional<int64_t>(ignored);
+  const Outside outside = findOutside(labels, input.classes, allowed);
   if (outside.count)
     throw Error(format("%s: %s out of range; the first is %lld, of image %lld; "
                        "the model has classes 0 to %lld",
@@ -91,6 +56,10 @@ static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
                        static_cast<long long>(outside.firstValue),
                        static_cast<long long>(outside.firstAt / perImage),
                        static_cast<long long>(input.classes - 1)));
+  std::vector<int32_t> values(images * perImage);
+  for (int64_t i = 0; i < int64_t(values.size()); ++i)
+    values[i] = static_cast<int32_t>(
+        std::max<int64_t>(integerAt(labels.type, labels.data, i), -1));
   return values;
 }
 
@@ -101,11 +70,11 @@ static std::vector<float> readTargets(const Array &targets, int64_t images,
   const int64_t perImage = input.labelsPerSample();
   std::vector<int64_t> each(targets.dims.begin() + !targets.dims.empty(),
                             targets.dims.end());
-  if (targets.dims.empty() || product(each) != perImage)
+  if (targets.dims.empty() || elementsOf(each) != perImage)
     throw Error(targets.path + ": has shape " + dimsText(targets.dims) +
                 "; expected " + plural(perImage, "number") +
                 " per sample, as the model's output" +
-                (isIntegers(targets) && product(each) == 1
+                (targets.isIntegers() && elementsOf(each) == 1
                      ? " (a model of classes is compiled with "
                        "--loss=cross-entropy)"
                      : ""));
@@ -114,7 +83,7 @@ static std::vector<float> readTargets(const Array &targets, int64_t images,
                        plural(targets.dims[0], "target").c_str(),
                        imagesPath.c_str(), plural(images, "image").c_str()));
   const bool isFloat = targets.type.kind == 'f' && targets.type.bytes >= 4;
-  if (!isFloat && !isIntegers(targets) && targets.type.kind != 'b')
+  if (!isFloat && !targets.isIntegers() && targets.type.kind != 'b')
     throw Error(targets.path + ": holds " + targets.type.name() +
                 "; expected integers, float32 or float64");
   std::vector<float> values(images * perImage);
@@ -138,7 +107,7 @@ static std::vector<float> readTargets(const Array &targets, int64_t images,
 /// Checks tokens against the model, and gives their format.
 static SampleFormat formatOfTokens(const Array &array,
                                    const ModelInput &input) {
-  if (!isIntegers(array))
+  if (!array.isIntegers())
     throw Error(array.path + ": holds " + array.type.name() +
                 "; the model takes integers");
   std::vector<int64_t> each(array.dims.begin() + !array.dims.empty(),
@@ -147,14 +116,12 @@ static SampleFormat formatOfTokens(const Array &array,
     throw Error(array.path + ": has shape " + dimsText(array.dims) +
                 "; expected " + dimsText(input.dims) +
                 " tokens per sample, as the model's input");
-  Outside outside;
   SampleFormat format;
   format.image = false;
   format.tokens = true;
   format.type = array.type;
-  format.channels = product(input.dims);
-  (void)readIntegers(array, array.dims[0] * format.channels, input.tokens,
-                     /*mayIgnore=*/false, outside);
+  format.channels = elementsOf(input.dims);
+  const Outside outside = findOutside(array, input.tokens);
   if (outside.count)
     throw Error(rt::train::format(
         "%s: %s out of range; the first is %lld, of sample %lld; the model "

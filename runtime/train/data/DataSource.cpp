@@ -18,10 +18,7 @@ ModelInput inputOf(const Program &program) {
 }
 
 bool ModelInput::reconstructs() const {
-  int64_t elements = 1;
-  for (int64_t dim : dims)
-    elements *= dim;
-  return !loss.empty() && !tokens && elements == labelsPerSample();
+  return !loss.empty() && !tokens && elementsOf(dims) == labelsPerSample();
 }
 
 namespace fs = std::filesystem;

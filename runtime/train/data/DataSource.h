@@ -105,12 +105,7 @@ struct ModelInput {
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;
-  int64_t labelsPerSample() const {
-    int64_t count = 1;
-    for (int64_t dim : labels)
-      count *= dim;
-    return count;
-  }
+  int64_t labelsPerSample() const { return elementsOf(labels); }
 };
 
 ModelInput inputOf(const Program &program);

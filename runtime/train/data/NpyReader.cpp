@@ -18,20 +18,6 @@
 
 namespace lwcc::rt::train {
 
-std::string ElementType::name() const {
-  if (kind == 'b')
-    return "bool";
-  const char *family = kind == 'f' ? "float" : kind == 'i' ? "int" : "uint";
-  return family + std::to_string(bytes * 8);
-}
-
-int64_t Array::bytesPerItem() const {
-  int64_t bytes = type.bytes;
-  for (size_t d = 1; d < dims.size(); ++d)
-    bytes *= dims[d];
-  return bytes;
-}
-
 namespace {
 /// The header's dictionary.
 class HeaderParser {

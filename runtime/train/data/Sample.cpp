@@ -4,8 +4,6 @@
 
 #include "runtime/train/files/Text.h"
 
-#include <cstring>
-
 namespace lwcc::rt::train {
 
 std::string SampleFormat::text() const {
@@ -22,35 +20,10 @@ static float toFloat(uint8_t value) { return value / 255.0f; }
 static float toFloat(float value) { return value; }
 static float toFloat(double value) { return static_cast<float>(value); }
 
-/// Files align their elements, but nothing guarantees it.
-template <typename T>
-static T load(const char *data, int64_t index) {
-  T value;
-  std::memcpy(&value, data + index * int64_t(sizeof(T)), sizeof(T));
-  return value;
-}
-
-int64_t integerAt(ElementType type, const char *data, int64_t index) {
-  const bool isSigned = type.kind == 'i';
-  switch (type.bytes) {
-  case 1:
-    return isSigned ? int64_t(load<int8_t>(data, index))
-                    : int64_t(load<uint8_t>(data, index));
-  case 2:
-    return isSigned ? int64_t(load<int16_t>(data, index))
-                    : int64_t(load<uint16_t>(data, index));
-  case 4:
-    return isSigned ? int64_t(load<int32_t>(data, index))
-                    : int64_t(load<uint32_t>(data, index));
-  default:
-    return load<int64_t>(data, index);
-  }
-}
-
 template <typename T>
 static void convert(const char *from, int64_t step, int64_t count, float *out) {
   for (int64_t i = 0; i < count; ++i)
-    out[i] = toFloat(load<T>(from, i * step));
+    out[i] = toFloat(loadAt<T>(from, i * step));
 }
 
 void readChannel(const Sample &sample, int64_t channel, int64_t first,

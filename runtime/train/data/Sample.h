@@ -63,9 +63,6 @@ struct Sample {
   std::vector<char> storage;
 };
 
-/// Element `index` of integers of any type; need not be aligned.
-int64_t integerAt(ElementType type, const char *data, int64_t index);
-
 /// Elements [first, first + count) of a channel, row by row, as floats: bytes
 /// become fractions in [0, 1], floats and tokens are taken as they are.
 void readChannel(const Sample &sample, int64_t channel, int64_t first,

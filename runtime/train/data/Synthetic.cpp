@@ -30,8 +30,7 @@ public:
       shape = {dims[0], dims[1], dims[2], true};
     } else {
       shape.image = false;
-      for (int64_t dim : dims)
-        shape.channels *= dim;
+      shape.channels = elementsOf(dims);
     }
   }
 

@@ -23,19 +23,9 @@
 namespace lwcc::rt::train {
 
 namespace {
-struct Stream {
-  std::shared_ptr<const MappedFile> file;
-  std::string path;
-  ElementType type;
-  const char *data = nullptr;
-  int64_t count = 0;
-
-  int64_t at(int64_t index) const { return integerAt(type, data, index); }
-};
-
 class TokenStream : public DataSource {
 public:
-  TokenStream(Stream tokens, int64_t length, int64_t samples)
+  TokenStream(Array tokens, int64_t length, int64_t samples)
       : stream(std::move(tokens)), samples(samples) {
     shape.channels = length;
     shape.image = false;
@@ -47,14 +37,13 @@ public:
   SampleFormat format() const override { return shape; }
   /// The token behind the sample.
   int32_t label(int64_t index) const override {
-    return static_cast<int32_t>(stream.at((index + 1) * shape.channels));
+    return tokenAt((index + 1) * shape.channels);
   }
   void labels(int64_t index, std::span<int32_t> out) const override {
     // One is that of the last token.
     const int64_t end = (index + 1) * shape.channels + 1;
     for (size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<int32_t>(
-          stream.at(end - static_cast<int64_t>(out.size() - i)));
+      out[i] = tokenAt(end - static_cast<int64_t>(out.size() - i));
   }
   void read(int64_t index, Sample &sample) const override {
     sample.format = shape;
@@ -66,7 +55,11 @@ public:
   }
 
 private:
-  Stream stream;
+  int32_t tokenAt(int64_t index) const {
+    return static_cast<int32_t>(integerAt(stream.type, stream.data, index));
+  }
+
+  Array stream;
   int64_t samples;
   SampleFormat shape;
 };
@@ -76,33 +69,35 @@ private:
 static constexpr int32_t magic = 20240520;
 static constexpr int64_t headerBytes = 256 * 4;
 
-static Stream openStream(const std::string &path) {
-  Stream stream;
+static Array openStream(const std::string &path) {
+  auto file = std::make_shared<MappedFile>(path);
+  Array stream;
   stream.path = path;
-  stream.file = std::make_shared<MappedFile>(path);
-  stream.data = stream.file->data();
-  stream.count = stream.file->size();
-  stream.type = {'u', 1};
-  if (!path.ends_with(".bin"))
+  stream.owner = file;
+  stream.data = file->data();
+  int64_t bytes = file->size();
+  if (!path.ends_with(".bin")) {
+    stream.dims = {bytes};
     return stream;
+  }
   stream.type = {'u', 2};
   int32_t header[3] = {};
-  if (stream.count >= headerBytes)
+  if (bytes >= headerBytes)
     std::memcpy(header, stream.data, sizeof header);
   if (header[0] == magic) {
     stream.data += headerBytes;
-    stream.count -= headerBytes;
-    if (header[1] != 1 || stream.count != int64_t(header[2]) * 2)
+    bytes -= headerBytes;
+    if (header[1] != 1 || bytes != int64_t(header[2]) * 2)
       throw Error(format("%s: has llm.c's header of version %d for %d tokens, "
                          "and %lld bytes behind it; expected version 1, and "
                          "two bytes for each token",
                          path.c_str(), header[1], header[2],
-                         static_cast<long long>(stream.count)));
+                         static_cast<long long>(bytes)));
   }
-  if (stream.count % 2)
+  if (bytes % 2)
     throw Error(path + ": has an odd number of bytes; expected tokens of two "
                        "bytes (uint16)");
-  stream.count /= 2;
+  stream.dims = {bytes / 2};
   return stream;
 }
 
@@ -150,22 +145,21 @@ std::unique_ptr<DataSource> openTokens(const std::string &folder,
                 "scores for the next token; this one takes " +
                 dimsText(input.dims) + " integers and labels of shape " +
                 dimsText(input.labels));
-  Stream stream = openStream(path);
-  const int64_t length = input.dims[0];
+  Array stream = openStream(path);
+  const int64_t length = input.dims[0], count = stream.dims[0];
   // Every token is read, the last one only as a label.
-  const int64_t samples = (stream.count - 1) / length;
+  const int64_t samples = (count - 1) / length;
   if (samples < 1)
-    throw Error(path + ": has " + plural(stream.count, "token") +
+    throw Error(path + ": has " + plural(count, "token") +
                 ", fewer than a sequence and one more (" +
                 countText(length + 1) + ")");
   const int64_t end = std::min(input.tokens, input.classes);
-  for (int64_t i = 0; i < stream.count; ++i)
-    if (int64_t token = stream.at(i); token >= end)
-      throw Error(format("%s: token %lld, at place %lld, is out of range; the "
-                         "model has tokens 0 to %lld",
-                         path.c_str(), static_cast<long long>(token),
-                         static_cast<long long>(i),
-                         static_cast<long long>(end - 1)));
+  if (const Outside outside = findOutside(stream, end); outside.count)
+    throw Error(format("%s: token %lld, at place %lld, is out of range; the "
+                       "model has tokens 0 to %lld",
+                       path.c_str(), static_cast<long long>(outside.firstValue),
+                       static_cast<long long>(outside.firstAt),
+                       static_cast<long long>(end - 1)));
   return std::make_unique<TokenStream>(std::move(stream), length, samples);
 }
 

@@ -15,9 +15,7 @@ namespace lwcc::rt::train {
 /// What the model's input means for a sample of format `from`.
 static SampleFormat targetOf(const SampleFormat &from,
                              const std::vector<int64_t> &dims) {
-  int64_t elements = 1;
-  for (int64_t dim : dims)
-    elements *= dim;
+  const int64_t elements = elementsOf(dims);
   bool pictures = dims.size() == 3 && from.image;
   if (pictures && (from.channels == dims[0] || from.channels == 1))
     return {dims[0], dims[1], dims[2], true};
