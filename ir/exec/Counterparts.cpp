@@ -23,23 +23,27 @@ static std::string kindOf(BufferOp buffer) {
 }
 
 Counterparts::Counterparts(ProgramOp program) {
+  struct Kind {
+    std::string name;
+    size_t mostTiles = 0; ///< the most on one device
+    bool unlike = false;  ///< has unlike buffers on a device
+  };
   /// A device's buffers of one kind, in the order of declaration. Tile number t
   /// of a device corresponds to tile number t of another; so do the times that
   /// a tile is made again.
   struct OfDevice {
-    llvm::MapVector<Attribute, int> tiles; ///< how many buffers hold each tile
+    BufferOp first;
+    llvm::SmallMapVector<Attribute, int, 1> tiles; ///< how many hold each tile
   };
-  /// What the buffers of one kind on one device have in common.
-  std::map<std::pair<StringRef, std::string>, BufferOp> firstOf;
-  llvm::StringSet<> unlike; ///< kinds with unlike buffers on a device
-  std::map<std::pair<StringRef, std::string>, OfDevice> devices;
-  llvm::StringMap<size_t> mostTiles; ///< by kind: the most on one device
   struct Entry {
     BufferOp buffer;
-    std::string kind;
+    int kind;
     size_t tile; ///< number of the tile on its device
     int time;    ///< how many buffers held the tile before
   };
+  std::vector<Kind> kinds;
+  llvm::StringMap<int> numberOf; // of a kind, by its name
+  llvm::DenseMap<std::pair<Attribute, int>, OfDevice> devices;
   std::vector<Entry> entries;
   llvm::StringMap<int> lanes; // number of compute lanes by device
   for (Operation &op : program.getBody().front()) {
@@ -48,17 +52,20 @@ Counterparts::Counterparts(ProgramOp program) {
       names[&op] = number == 0 ? laneKindName(lane.getKind().getValue()).str()
                                : "lane" + std::to_string(number);
     } else if (auto buffer = dyn_cast<BufferOp>(op)) {
-      std::string kind = kindOf(buffer);
-      auto &tiles = devices[{buffer.getDevice(), kind}].tiles;
-      auto tile = tiles.try_emplace(buffer.getTileAttr(), 0).first;
-      mostTiles[kind] = std::max(mostTiles[kind], tiles.size());
-      BufferOp first =
-          firstOf.try_emplace({buffer.getDevice(), kind}, buffer).first->second;
-      if (first.getType() != buffer.getType() ||
-          first.getRole() != buffer.getRole())
-        unlike.insert(kind);
-      entries.push_back(
-          {buffer, kind, size_t(tile - tiles.begin()), tile->second++});
+      auto [known, isNew] = numberOf.try_emplace(kindOf(buffer), kinds.size());
+      if (isNew)
+        kinds.push_back({known->getKey().str()});
+      Kind &kind = kinds[known->second];
+      OfDevice &device =
+          devices[{buffer.getDeviceAttr().getAttr(), known->second}];
+      if (!device.first)
+        device.first = buffer;
+      auto tile = device.tiles.try_emplace(buffer.getTileAttr(), 0).first;
+      kind.mostTiles = std::max<size_t>(kind.mostTiles, device.tiles.size());
+      kind.unlike |= device.first.getType() != buffer.getType() ||
+                     device.first.getRole() != buffer.getRole();
+      entries.push_back({buffer, known->second,
+                         size_t(tile - device.tiles.begin()), tile->second++});
     }
   }
   // Names that several kinds would share get a number.
@@ -69,12 +76,12 @@ Counterparts::Counterparts(ProgramOp program) {
       name = base + "_" + std::to_string(number);
     return name;
   };
-  std::map<std::tuple<std::string, size_t, int>, std::string> given;
+  std::map<std::tuple<int, size_t, int>, std::string> given;
   for (Entry &entry : entries) {
     std::string &name = given[{entry.kind, entry.tile, entry.time}];
     if (name.empty()) {
-      std::string base = entry.kind;
-      if (entry.buffer.getTileAttr() && mostTiles[entry.kind] > 1)
+      std::string base = kinds[entry.kind].name;
+      if (entry.buffer.getTileAttr() && kinds[entry.kind].mostTiles > 1)
         base += std::to_string(entry.tile);
       name = fresh(base);
     }
@@ -84,19 +91,20 @@ Counterparts::Counterparts(ProgramOp program) {
   // all times, if these are alike. Without micro-batches nothing is done many
   // times, and a name each says more.
   bool hasMicroBatches =
-      llvm::any_of(mostTiles, [](const auto &of) { return of.second > 1; });
-  auto isTiled = [&](Entry &entry) { return mostTiles[entry.kind] > 1; };
+      llvm::any_of(kinds, [](const Kind &kind) { return kind.mostTiles > 1; });
+  auto isTiled = [&](Entry &entry) { return kinds[entry.kind].mostTiles > 1; };
   auto isTimed = [&](Entry &entry) {
     return hasMicroBatches && !entry.buffer.getTileAttr() &&
-           !unlike.contains(entry.kind);
+           !kinds[entry.kind].unlike;
   };
   taken.clear();
   for (Entry &entry : entries)
     if (!isTiled(entry) && !isTimed(entry)) {
-      series[entry.buffer] = {names[entry.buffer], 0};
-      taken.insert(names[entry.buffer]);
+      const std::string &name = names[entry.buffer];
+      series[entry.buffer] = {name, 0};
+      taken.insert(name);
     }
-  std::map<std::pair<std::string, int>, std::string> seriesNames;
+  std::map<std::pair<int, int>, std::string> seriesNames;
   for (Entry &entry : entries) {
     if (!isTiled(entry) && !isTimed(entry))
       continue;
@@ -104,7 +112,7 @@ Counterparts::Counterparts(ProgramOp program) {
     std::string &name =
         seriesNames[{entry.kind, isTiled(entry) ? entry.time : 0}];
     if (name.empty())
-      name = fresh(entry.kind);
+      name = fresh(kinds[entry.kind].name);
     series[entry.buffer] = {name,
                             int64_t(isTiled(entry) ? entry.tile : entry.time)};
   }

@@ -28,15 +28,17 @@ void Lifetime::add(Stamp work, const Clock &clock, int position) {
     before = clock;
     first = position;
   }
+  end = position + 1;
   auto known = llvm::find_if(
       last, [&](const Stamp &stamp) { return stamp.lane == work.lane; });
-  if (known == last.end())
-    last.push_back(work);
-  else
+  if (known != last.end()) {
+    // What was finished before the lane's first access is finished before this.
     known->index = std::max(known->index, work.index);
+    return;
+  }
+  last.push_back(work);
   for (auto [mine, now] : llvm::zip_equal(before, clock))
     mine = std::min(mine, now);
-  end = position + 1;
 }
 
 bool Lifetime::precedes(const Lifetime &other) const {
@@ -161,11 +163,13 @@ Peak memory::maxLive(const MemoryProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Places buffers in a given order: the inner loop of the search.
+/// Places buffers in a given order: the inner loop of the search. `Conflict`
+/// says whether two buffers conflict.
+template <typename Conflict>
 class Placer {
 public:
-  Placer(const MemoryProblem &problem, const Conflicts &conflicts)
-      : conflicts(conflicts) {
+  Placer(const MemoryProblem &problem, Conflict conflict)
+      : conflict(std::move(conflict)) {
     for (int b = 0, e = problem.buffers.size(); b < e; ++b)
       costs.push_back(problem.cost(b));
   }
@@ -178,28 +182,12 @@ public:
     solution.offsets.assign(order.size(), 0);
     std::vector<int> placed; // by offset
     for (int b : order) {
-      int64_t cost = costs[b];
-      int64_t wish = wishes.empty() ? -1 : wishes[b];
-      bool granted = wish >= 0;
-      int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max();
-      int64_t end = 0; // of the conflicting buffers passed so far
-      const llvm::BitVector &conflicting = conflicts[b];
-      for (int other : placed) {
-        if (!conflicting.test(other))
-          continue;
-        int64_t otherBegin = solution.offsets[other];
-        int64_t otherEnd = otherBegin + costs[other];
-        granted &= otherBegin >= wish + cost || otherEnd <= wish;
-        int64_t gap = otherBegin - end;
-        if (gap >= cost && gap < bestGap) {
-          best = end;
-          bestGap = gap;
-        }
-        end = std::max(end, otherEnd);
-      }
-      int64_t offset = granted ? wish : best >= 0 ? best : end;
+      const int64_t offset =
+          !wishes.empty() && isFree(wishes[b], b, placed, solution.offsets)
+              ? wishes[b]
+              : bestFit(b, placed, solution.offsets);
       solution.offsets[b] = offset;
-      solution.arena = std::max(solution.arena, offset + cost);
+      solution.arena = std::max(solution.arena, offset + costs[b]);
       placed.insert(llvm::upper_bound(placed, offset,
                                       [&](int64_t at, int other) {
                                         return at < solution.offsets[other];
@@ -210,7 +198,35 @@ public:
   }
 
 private:
-  const Conflicts &conflicts;
+  /// Whether no placed buffer that conflicts with `b` overlaps it at `offset`.
+  /// Few overlap, so that few are asked whether they conflict.
+  bool isFree(int64_t offset, int b, llvm::ArrayRef<int> placed,
+              llvm::ArrayRef<int64_t> offsets) const {
+    return offset >= 0 && llvm::none_of(placed, [&](int other) {
+             return offsets[other] < offset + costs[b] &&
+                    offset < offsets[other] + costs[other] &&
+                    conflict(b, other);
+           });
+  }
+
+  int64_t bestFit(int b, llvm::ArrayRef<int> placed,
+                  llvm::ArrayRef<int64_t> offsets) const {
+    int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max();
+    int64_t end = 0; // of the conflicting buffers passed so far
+    for (int other : placed) {
+      if (!conflict(b, other))
+        continue;
+      const int64_t gap = offsets[other] - end;
+      if (gap >= costs[b] && gap < bestGap) {
+        best = end;
+        bestGap = gap;
+      }
+      end = std::max(end, offsets[other] + costs[other]);
+    }
+    return best >= 0 ? best : end;
+  }
+
+  Conflict conflict;
   std::vector<int64_t> costs;
 };
 } // namespace
@@ -237,21 +253,26 @@ MemorySolution memory::solve(const MemoryProblem &problem,
   int n = problem.buffers.size();
   if (n == 0)
     return {};
-  const Conflicts conflicts = conflictsOf(problem);
-  const int64_t bound = ::maxLive(problem, conflicts).bytes;
-  Placer placer(problem, conflicts);
-  // The search stops within a thousandth of the bound.
-  const int64_t goodEnough = bound + bound / 1000;
+  // An arena within a thousandth of a lower bound is good enough.
+  auto enough = [](int64_t bound) { return bound + bound / 1000; };
   if (!wishes.empty()) {
     std::vector<int> wishing = initialOrders(problem).front();
     llvm::stable_sort(wishing, [&](int a, int b) {
       return (wishes[a] >= 0) > (wishes[b] >= 0);
     });
-    MemorySolution solution = placer.place(wishing, wishes);
-    solution.bound = bound;
-    if (solution.arena <= goodEnough + slack)
+    MemorySolution solution = Placer(problem, [&](int a, int b) {
+                                return problem.conflict(a, b);
+                              }).place(wishing, wishes);
+    // The bytes alive at a moment are a bound that needs no cliques.
+    const auto live = liveBytes(problem);
+    solution.bound = live.empty() ? 0 : live.front().first;
+    if (solution.arena <= enough(enough(solution.bound)) + slack)
       return solution;
   }
+  const Conflicts conflicts = conflictsOf(problem);
+  const int64_t bound = ::maxLive(problem, conflicts).bytes;
+  const int64_t goodEnough = enough(bound);
+  Placer placer(problem, [&](int a, int b) { return conflicts[a].test(b); });
 
   std::vector<int> order;
   MemorySolution best;

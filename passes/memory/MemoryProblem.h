@@ -91,9 +91,10 @@ Peak maxLive(const MemoryProblem &problem);
 /// Places buffers greedily, largest first, best fit (Pisarchyk and Lee,
 /// "Efficient memory management for deep neural net inference", 2020). A short
 /// local search over orders follows while the arena is larger than the bound.
-/// Deterministic. `wishes` are preferred offsets, -1 for none; they are granted
-/// if the arena is then above the bound by at most a thousandth of it and
-/// `slack` bytes.
+/// The search ends within a thousandth of the bound. Deterministic. `wishes` are
+/// preferred offsets, -1 for none; they are granted if the arena is then above
+/// the bytes alive at any moment by at most two thousandths of them and `slack`
+/// bytes.
 MemorySolution solve(const MemoryProblem &problem,
                      const std::vector<int64_t> &wishes = {},
                      int64_t slack = 0);
