@@ -1,5 +1,6 @@
 //===- ImportLoss.cpp - Losses that the file contains ---------------------===//
 
+#include "frontend/Metadata.h"
 #include "frontend/NodeImporter.h"
 #include "frontend/Rewrites.h"
 
@@ -65,6 +66,10 @@ LogicalResult lwcc::importLoss(NodeImporter &node) {
                                                  *labels, weight, ignored, sum);
   std::string probs = (node.output() + ".probs").str();
   train::setNames(loss, {node.output(), probs});
+  if (double smoothing = exportedSmoothing(node.proto()); smoothing != 0)
+    loss->setAttr(
+        train::exportedSmoothingAttr,
+        FloatAttr::get(Float64Type::get(loss.getContext()), smoothing));
   if (node.isUsed(1)) {
     Value logProbs =
         node.create<train::SoftmaxOp>(x.getType(), x, /*axis=*/1, /*log=*/true);

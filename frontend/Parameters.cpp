@@ -1,13 +1,12 @@
 //===- Parameters.cpp - Which tensors of a file are trained ---------------===//
 
 #include "frontend/Parameters.h"
+#include "frontend/Metadata.h"
 #include "frontend/OnnxOpTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-
-#include <google/protobuf/unknown_field_set.h>
 
 using namespace lwcc;
 using namespace llvm;
@@ -17,24 +16,6 @@ using onnx::TensorProto;
 //===----------------------------------------------------------------------===//
 // What PyTorch's exporter says
 //===----------------------------------------------------------------------===//
-
-/// The metadata_props of a message. The protobuf definitions that lwcc is built
-/// with are older than this field, so that it is among the unknown fields.
-static StringMap<std::string>
-metadataOf(const google::protobuf::Message &message, int field) {
-  StringMap<std::string> result;
-  const auto &unknown = message.GetReflection()->GetUnknownFields(message);
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const auto &entry = unknown.field(i);
-    onnx::StringStringEntryProto pair;
-    if (entry.number() == field &&
-        entry.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
-        pair.ParseFromString(entry.length_delimited()))
-      result[pair.key()] = pair.value();
-  }
-  return result;
-}
-static constexpr int valueInfoMetadata = 4, graphMetadata = 16;
 
 namespace {
 /// PARAMETER and BUFFER tensors by the names of torch.export's signature.
@@ -47,7 +28,7 @@ struct Signature {
   explicit Signature(const OnnxGraph &graph) {
     const auto &proto = graph.file->model.graph();
     for (const auto &info : proto.value_info()) {
-      StringMap<std::string> metadata = metadataOf(info, valueInfoMetadata);
+      StringMap<std::string> metadata = metadataOf(info);
       auto kind =
           metadata.find("pkg.torch.export.graph_signature.InputSpec.kind");
       if (kind == metadata.end())
@@ -55,9 +36,8 @@ struct Signature {
       present = true;
       (kind->second == "PARAMETER" ? parameters : buffers).insert(info.name());
     }
-    std::string text = metadataOf(
-        proto,
-        graphMetadata)["pkg.torch.export.ExportedProgram.graph_signature"];
+    std::string text =
+        metadataOf(proto)["pkg.torch.export.ExportedProgram.graph_signature"];
     for (StringRef line : split(text, '\n')) {
       auto [head, rest] = line.split(": PARAMETER target='");
       StringRef name = rest.split('\'').first;

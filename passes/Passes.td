@@ -42,6 +42,9 @@ def AddLoss : LwccPass<"train-add-loss"> {
     `labels` (before `scalars`) and cross entropy on its logits. Afterwards its
     results are the loss and the counts (tensor<2xi32>: top 1 and top 5).
   }];
+  let options = [
+    Option<"labelSmoothing", "label-smoothing", "double", "0",
+           "how much of each label is any class">];
 }
 
 def SplitModes : LwccPass<"train-split-modes"> {

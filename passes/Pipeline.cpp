@@ -117,7 +117,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
               {options.freeze, options.groups, options.noDecay}),
           // The loss before the rest: it is what everything is differentiated
           // against.
-          createAddLoss(),
+          createAddLoss({options.labelSmoothing}),
           // Training and evaluation part here, while batch_norm and dropout
           // are still single ops that know both of their modes.
           createSplitModes({options.group}),

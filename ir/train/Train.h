@@ -70,6 +70,10 @@ int64_t classAxis(llvm::ArrayRef<int64_t> scores);
 /// Of a module: the loss that was asked for (Losses.h); from the form
 /// differentiated on, the one that it has, if that is of numbers.
 inline constexpr llvm::StringLiteral lossNameAttr = "train.loss_name";
+/// Of a loss of the file, in the form imported: the label smoothing that it had
+/// where it was exported, and has no more.
+inline constexpr llvm::StringLiteral exportedSmoothingAttr =
+    "train.exported_smoothing";
 /// Of a module: at its end the file has a softmax over the classes, which is
 /// part of the loss.
 inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";

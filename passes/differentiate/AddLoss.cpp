@@ -11,11 +11,13 @@
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/differentiate/LabelSmoothing.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/differentiate/NumberLoss.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Format.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_ADDLOSS
@@ -31,6 +33,8 @@ namespace {
 constexpr StringLiteral lossLayer = "loss";
 constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
+constexpr StringLiteral noClassesToSmooth =
+    "--label-smoothing is of labels of classes, for cross entropy";
 
 /// The number of the first argument with this role.
 std::optional<unsigned> findArgument(func::FuncOp func, Role role) {
@@ -81,6 +85,13 @@ Operation *makerOf(Value scores) {
 
 int64_t perSample(RankedTensorType type) {
   return llvm::product_of(type.getShape().drop_front());
+}
+
+/// "0.1"
+std::string textOf(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
 }
 
 /// What the end of a model says about its loss.
@@ -164,6 +175,8 @@ const Loss *chooseLoss(func::FuncOp func, Value output) {
 }
 
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
+  using AddLossBase::AddLossBase;
+
   void runOnOperation() override {
     auto func = getOperation().lookupSymbol<func::FuncOp>(modelFunc);
     if (!func) {
@@ -230,6 +243,17 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       setNames(entropy, {lossName, "probs"});
       loss = entropy.getLoss();
     }
+    noticeSmoothing(loss.getDefiningOp());
+    if (labelSmoothing != 0) {
+      if (!isOfClasses(loss))
+        return mlir::emitError(loc) << noClassesToSmooth;
+      loss = smoothLabels(builder, loss, labelSmoothing);
+      auto title = getOperation()->getAttrOfType<StringAttr>("train.loss");
+      getOperation()->setAttr(
+          "train.loss", builder.getStringAttr(
+                            (title ? title.getValue() : "loss") +
+                            ", labels smoothed by " + textOf(labelSmoothing)));
+    }
     auto accuracy = AccuracyOp::create(
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setWork(accuracy, lossLayer, Phase::forward);
@@ -240,12 +264,28 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     return success();
   }
 
+  /// Says what the export took from the loss, unless a flag gives it back.
+  void noticeSmoothing(Operation *loss) {
+    auto lost = loss ? dyn_cast_or_null<FloatAttr>(
+                           loss->removeAttr(exportedSmoothingAttr))
+                     : nullptr;
+    if (lost && labelSmoothing == 0)
+      mlir::emitWarning(loss->getLoc())
+          << "was exported from a loss with label_smoothing="
+          << textOf(lost.getValueAsDouble())
+          << ", which ONNX cannot hold; trained without, unless "
+             "--label-smoothing gives it back";
+  }
+
   /// Targets of the output's shape.
   LogicalResult addNumberLoss(func::FuncOp func, const Loss &loss) {
     auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
     OpBuilder builder(ret);
     Value output = ret.getOperand(0);
     Location loc = output.getLoc();
+    if (labelSmoothing != 0)
+      return mlir::emitError(loc)
+             << noClassesToSmooth << "; this one is the " << loss.title;
     if (loss.name == "bce")
       output = withoutSigmoid(builder, output);
     FailureOr<Value> targets =

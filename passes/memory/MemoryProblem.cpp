@@ -229,6 +229,8 @@ private:
   Conflict conflict;
   std::vector<int64_t> costs;
 };
+template <typename Conflict>
+Placer(const MemoryProblem &, Conflict) -> Placer<Conflict>;
 } // namespace
 
 /// First candidates: by size, by size times length of life, by birth.

@@ -180,6 +180,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && !train::findLoss(loss))
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
+  if (!(labelSmoothing >= 0 && labelSmoothing < 1))
+    fail("--label-smoothing: expected a part from 0 up to but not 1");
   if (!llvm::is_contained(pipelineForms(), stopAfter))
     fail("--stop-after=" + stopAfter + ": expected " +
          llvm::join(pipelineForms(), ", "));

@@ -211,6 +211,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.freeze.assign(flags.freeze.begin(), flags.freeze.end());
   options.groups.assign(flags.groups.begin(), flags.groups.end());
   options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());
+  options.labelSmoothing = flags.labelSmoothing;
   options.gpus = flags.gpus;
   options.group = flags.group;
   if (flags.gpus > 1)

@@ -43,6 +43,11 @@ struct CompileFlags : private ForgetLibraryOptions {
           "numbers; auto (default): the file's, else what its "
           "output is made for"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<double> labelSmoothing{
+      "label-smoothing", llvm::cl::init(0), llvm::cl::value_desc("X"),
+      llvm::cl::desc("With a loss of class labels: this part of each label is "
+                     "any class, each as probable"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> optimizer{
       "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Who updates the parameters: sgd, adam, adamw, rmsprop, "

@@ -44,6 +44,11 @@ const std::vector<FlagSection> &flagTable() {
             std::numeric_limits<double>::min()},
            {"hflip", "P", &O::hflip,
             "training sees an image mirrored with probability P", true, 0, 1},
+           {"ignore-index", "N", &O::ignoreIndex,
+            "labels of this number do not count (default: -100, and that only "
+            "where a sample has several)",
+            true, std::numeric_limits<int32_t>::min(),
+            std::numeric_limits<int32_t>::max()},
            {"on-bad-image",
             "skip|stop",
             &O::onBadImage,
@@ -230,9 +235,8 @@ const std::vector<FlagSection> &flagTable() {
 
 static constexpr char weightsHelp[] =
     "take the weights of this checkpoint, or of the latest in this folder, and "
-    "what its training was told of --mean, --std and --crop-pct; without it "
-    "the "
-    "weights are the model file's";
+    "what its training was told of --mean, --std, --crop-pct and "
+    "--ignore-index; without it the weights are the model file's";
 static constexpr char badImageHelp[] =
     "a picture that cannot be read is named and passed over, or ends it";
 
@@ -250,6 +254,7 @@ const std::vector<Command> &commandTable() {
            {"mean"},
            {"std"},
            {"crop-pct"},
+           {"ignore-index"},
            {"on-bad-image", badImageHelp},
            {"workers"},
            {"resume", weightsHelp, nullptr, "PATH"},

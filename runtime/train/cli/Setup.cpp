@@ -53,6 +53,7 @@ openSource(const std::string &place, DataRole role, const Program &program,
       program.batch * program.batch;
   ModelInput input = inputOf(program);
   input.classNames = std::move(classes);
+  input.ignoredLabel = options.ignoreIndex;
   auto source = openData(place, role, input, synthetic);
   if (role == DataRole::training && source->size() < program.batch)
     throw Error(place + ": holds " +

@@ -15,9 +15,6 @@
 
 namespace lwcc::rt::train {
 
-/// PyTorch's label that does not count.
-static constexpr int64_t ignored = -100;
-
 //===----------------------------------------------------------------------===//
 // Labels, targets and tokens
 //===----------------------------------------------------------------------===//
@@ -44,22 +41,26 @@ static std::vector<int32_t> readLabels(const Array &labels, int64_t images,
                        plural(labels.dims[0], "label").c_str(),
                        imagesPath.c_str(), plural(images, "image").c_str()));
   const int64_t perImage = input.labelsPerSample();
-  // A sample's only label has to count.
+  // A sample's only label has to count, unless one is named that does not.
+  const int64_t ignored = input.ignoredLabel;
+  const bool mayIgnore = !input.labels.empty() || ignored != usuallyIgnored;
   const auto allowed =
-      input.labels.empty() ? std::nullopt : std::optional<int64_t>(ignored);
+      mayIgnore ? std::optional<int64_t>(ignored) : std::nullopt;
   const Outside outside = findOutside(labels, input.classes, allowed);
   if (outside.count)
     throw Error(format("%s: %s out of range; the first is %lld, of image %lld; "
-                       "the model has classes 0 to %lld",
+                       "the model has classes 0 to %lld (--ignore-index=N: "
+                       "labels of N do not count)",
                        labels.path.c_str(),
                        plural(outside.count, "label").c_str(),
                        static_cast<long long>(outside.firstValue),
                        static_cast<long long>(outside.firstAt / perImage),
                        static_cast<long long>(input.classes - 1)));
   std::vector<int32_t> values(images * perImage);
-  for (int64_t i = 0; i < int64_t(values.size()); ++i)
-    values[i] = static_cast<int32_t>(
-        std::max<int64_t>(integerAt(labels.type, labels.data, i), -1));
+  for (int64_t i = 0; i < int64_t(values.size()); ++i) {
+    const int64_t label = integerAt(labels.type, labels.data, i);
+    values[i] = label == ignored ? -1 : static_cast<int32_t>(label);
+  }
   return values;
 }
 

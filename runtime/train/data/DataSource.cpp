@@ -13,8 +13,11 @@ namespace lwcc::rt::train {
 ModelInput inputOf(const Program &program) {
   const std::vector<int64_t> &dims = program.input.dims,
                              &labels = program.labels.dims;
-  return {{dims.begin() + 1, dims.end()},     program.classes,  program.tokens,
-          {labels.begin() + 1, labels.end()}, program.lossName, {}};
+  return {{dims.begin() + 1, dims.end()},
+          program.classes,
+          program.tokens,
+          {labels.begin() + 1, labels.end()},
+          program.lossName};
 }
 
 bool ModelInput::reconstructs() const {

@@ -93,6 +93,9 @@ enum class DataRole {
   prediction ///< labels are not needed, and not read
 };
 
+/// PyTorch's label that does not count.
+inline constexpr int64_t usuallyIgnored = -100;
+
 /// The model's side of what a reader has to decide or to check.
 struct ModelInput {
   std::vector<int64_t> dims; ///< of one sample, without the batch
@@ -101,7 +104,8 @@ struct ModelInput {
   std::vector<int64_t> labels; ///< dims of a sample's labels; empty: one
   std::string loss;            ///< of numbers: its name; "": class labels
   /// The training's, where a set's classes have names; else empty.
-  std::vector<std::string> classNames;
+  std::vector<std::string> classNames = {};
+  int64_t ignoredLabel = usuallyIgnored; ///< which does not count
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;

@@ -1,0 +1,29 @@
+//===- Metadata.h - What an exporter noted beside the model -----*- C++ -*-===//
+//
+// Reads the metadata of PyTorch's exporter. It may be absent or of another
+// exporter: nothing but remarks and the choice of what is trained
+// (Parameters.h) goes by it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_FRONTEND_METADATA_H
+#define LWCC_FRONTEND_METADATA_H
+
+#include "llvm/ADT/StringMap.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+
+namespace lwcc {
+
+llvm::StringMap<std::string> metadataOf(const onnx::NodeProto &node);
+llvm::StringMap<std::string> metadataOf(const onnx::ValueInfoProto &value);
+llvm::StringMap<std::string> metadataOf(const onnx::GraphProto &graph);
+
+/// The label_smoothing of the PyTorch loss that became this node, which ONNX's
+/// losses have not; 0 if none is noted.
+double exportedSmoothing(const onnx::NodeProto &node);
+
+} // namespace lwcc
+
+#endif // LWCC_FRONTEND_METADATA_H
