@@ -55,7 +55,9 @@ def SplitModes : LwccPass<"train-split-modes"> {
   }];
   let options = [
     Option<"group", "group", "int64_t", "0",
-           "samples that have batch statistics of their own, 0: all together">];
+           "samples that have batch statistics of their own, 0: all together">,
+    Option<"frozen", "frozen", "bool", "false",
+           "training, too, uses the running statistics, and keeps them">];
 }
 
 def Autodiff : LwccPass<"train-autodiff"> {

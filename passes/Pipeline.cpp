@@ -120,7 +120,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createAddLoss({options.labelSmoothing}),
           // Training and evaluation part here, while batch_norm and dropout
           // are still single ops that know both of their modes.
-          createSplitModes({options.group}),
+          createSplitModes({options.group, options.frozenBn}),
           // Gradients of whole layers, before they are taken apart: a layer's
           // gradient is cheaper than that of its pieces.
           createAutodiff({options.optimizer}),

@@ -23,9 +23,10 @@ struct PipelineOptions {
   std::string plan;    ///< a file, instead of the strategy
   std::string machine; ///< a built-in name or a file; empty: a default
   std::string precision = "fp32"; ///< of products: fp32 or tf32
-  double labelSmoothing = 0; ///< how much of each label is any class
+  double labelSmoothing = 0;      ///< how much of each label is any class
   /// Of samples that have batch statistics of their own, 0: all together.
   int64_t group = 0;
+  bool frozenBn = false; ///< the running statistics, which stay as they are
   int gpus = 1;
   std::string costs;         ///< a profile to price plans by, if any
   std::string target;        ///< that it must be of, if any

@@ -213,10 +213,15 @@ constexpr Row rows[] = {
      "x0 != 0.0f ? x1 : x2",
      {"-", "x0 != 0.0f ? dy : 0.0f", "x0 != 0.0f ? 0.0f : dy"}},
 
-    // Parts of batch normalization, which train-decompose makes;
-    // batch_norm_grad is differentiated, not these.
-    // x, mean, invstd, scale, bias
-    {"batch_norm_apply", 5, {}, "(x0 - x1) * (x2 * x3) + x4", {}},
+    // x, mean, invstd, scale, bias: with statistics that are not the batch's.
+    {"batch_norm_apply",
+     5,
+     {},
+     "(x0 - x1) * (x2 * x3) + x4",
+     {"dy * (x2 * x3)", "-dy * (x2 * x3)", "dy * ((x0 - x1) * x3)",
+      "dy * ((x0 - x1) * x2)", "dy"}},
+    // Other parts of batch normalization, which train-decompose makes of
+    // batch_norm_grad; they are not differentiated.
     // dy, x, mean, invstd, scale, dscale, dbias
     {"batch_norm_grad_input",
      7,

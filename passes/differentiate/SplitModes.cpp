@@ -2,7 +2,8 @@
 //
 // Takes `imported` with a loss, and makes @train_step and @evaluate of @model,
 // both with its signature. @train_step normalizes with the batch's statistics,
-// or each group of samples with its own, and updates the running ones.
+// or each group of samples with its own, and updates the running ones, or
+// uses these as they are (`frozen`).
 // @evaluate normalizes with the running ones; it drops no elements and writes
 // no parameter. It also returns the scores by which right answers are counted.
 //
@@ -128,6 +129,12 @@ void useRunningStatistics(BatchNormOp op) {
   op.erase();
 }
 
+void useRunningStatistics(func::FuncOp func) {
+  for (auto op :
+       llvm::make_early_inc_range(func.getBody().getOps<BatchNormOp>()))
+    useRunningStatistics(op);
+}
+
 /// What a model says of a sample: the scores of its classes, or numbers. Null
 /// where that is no list: several classes, or an image.
 Value scoresOf(func::FuncOp evaluate) {
@@ -166,14 +173,18 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
     evaluate.setName(evaluateFunc);
     symbols.insert(evaluate, std::next(model->getIterator()));
     func::FuncOp train = model;
-    if (failed(symbols.rename(train, trainStepFunc)) ||
-        failed(normalizeGroups(train, group)) ||
-        failed(writeStatistics(train, symbols)))
+    if (failed(symbols.rename(train, trainStepFunc)))
+      return signalPassFailure();
+    if (frozen && train.getBody().getOps<BatchNormOp>().empty())
+      mlir::emitWarning(train.getLoc())
+          << "--frozen-bn: the model has no batch normalization";
+    if (frozen)
+      useRunningStatistics(train);
+    else if (failed(normalizeGroups(train, group)) ||
+             failed(writeStatistics(train, symbols)))
       return signalPassFailure();
 
-    for (auto op :
-         llvm::make_early_inc_range(evaluate.getBody().getOps<BatchNormOp>()))
-      useRunningStatistics(op);
+    useRunningStatistics(evaluate);
     for (auto op :
          llvm::make_early_inc_range(evaluate.getBody().getOps<DropoutOp>())) {
       op.getY().replaceAllUsesWith(op.getX());

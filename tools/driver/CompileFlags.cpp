@@ -163,6 +163,9 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   } else if (bn != "global") {
     fail("--bn=" + bn + ": expected global or group:G");
   }
+  if (frozenBn && group != 0)
+    fail("--frozen-bn and --bn=" + bn +
+         ": nothing of the batch is used that could be of groups");
   if (!lanes.empty()) {
     laneCount = 0;
     if (lanes != "auto" && (StringRef(lanes).getAsInteger(10, laneCount) ||

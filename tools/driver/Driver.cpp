@@ -214,6 +214,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.labelSmoothing = flags.labelSmoothing;
   options.gpus = flags.gpus;
   options.group = flags.group;
+  options.frozenBn = flags.frozenBn;
   if (flags.gpus > 1)
     options.strategy = flags.strategy;
   options.plan = flags.plan;

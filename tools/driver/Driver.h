@@ -166,6 +166,12 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "which a pipeline can cut into micro-batches. No plan "
                      "changes results with either"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<bool> frozenBn{
+      "frozen-bn",
+      llvm::cl::desc("Batch normalization uses the running statistics in "
+                     "training, too, and leaves them as they are; its scale "
+                     "and shift are trained, unless --freeze names them"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> plan{
       "plan", llvm::cl::value_desc("FILE"),
       llvm::cl::desc("A plan to read instead (JSON)"), llvm::cl::cat(category)};

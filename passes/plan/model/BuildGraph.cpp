@@ -68,14 +68,16 @@ struct LayerCollector {
   llvm::StringMap<StringRef> producers = {}; ///< forward
   llvm::StringMap<StringRef> gradients = {}; ///< who makes what it reads
 
-  /// Adds the layers of some ops, unless they are known already.
+  llvm::SmallDenseSet<StringRef> noted = {};
+
+  /// Notes the layers of some ops, unless others have shown them already.
   void collect(ArrayRef<Operation *> ops) {
-    llvm::SmallDenseSet<StringRef> known;
-    for (auto &[name, layer] : layers)
-      known.insert(name);
+    llvm::SmallDenseSet<StringRef> known = noted;
     for (Operation *op : ops)
-      if (StringRef name = plan::servedLayer(op); !known.contains(name))
+      if (StringRef name = plan::servedLayer(op); !known.contains(name)) {
         note(op, name, layers[name]);
+        noted.insert(name);
+      }
   }
 
   void note(Operation *op, StringRef name, plan::LayerGraph::Layer &layer) {
@@ -379,16 +381,27 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
   graph.hash = stringAttr(module, "train.hash");
   if (auto batch = module->getAttrOfType<IntegerAttr>("train.batch"))
     graph.batch = batch.getInt();
-  // The forward pass shows how a layer can be cut; a layer that was fused into
-  // others has only a backward pass, and some have nothing but constants.
+  // The forward pass of the data shows how a layer can be cut. A layer that was
+  // fused into others has only a backward pass, beside what is computed of its
+  // parameters alone (a scale per channel), and some have nothing but that.
   SmallVector<Operation *> forward, backward, sources;
-  for (auto func : module.getOps<func::FuncOp>())
-    for (Operation &op : func.getBody().front().without_terminator())
-      (op.getNumOperands() == 0         ? sources
-       : phaseOf(&op) == Phase::forward ? forward
-                                        : backward)
-          .push_back(&op);
   LayerCollector collector{module};
+  for (auto func : module.getOps<func::FuncOp>()) {
+    llvm::SmallDenseSet<Value> data(func.getArguments().begin(),
+                                    func.getArguments().end());
+    for (Operation &op : func.getBody().front().without_terminator()) {
+      const bool ofData = llvm::any_of(op.getOperands(), [&](Value operand) {
+        return data.contains(operand);
+      });
+      if (ofData)
+        data.insert(op.getResults().begin(), op.getResults().end());
+      const bool isForward = phaseOf(&op) == Phase::forward;
+      (!ofData ? sources : isForward ? forward : backward).push_back(&op);
+      // In the order of the forward pass, whatever shows how they can be cut.
+      if (isForward && op.getNumOperands() > 0)
+        collector.layers.try_emplace(plan::servedLayer(&op));
+    }
+  }
   for (ArrayRef<Operation *> ops :
        {ArrayRef(forward), ArrayRef(backward), ArrayRef(sources)})
     collector.collect(ops);
