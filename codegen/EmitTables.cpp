@@ -231,7 +231,7 @@ void TableEmitter::describe() {
   if (std::string optimizer = textOf(program, "exec.optimizer");
       !optimizer.empty())
     out.assignment("program.optimizer", quoted(optimizer));
-  for (StringRef field : {"batch", "classes", "tokens"})
+  for (StringRef field : {"batch", "classes", "tokens", "batchStatistics"})
     if (std::string name = ("exec." + field).str(); program->hasAttr(name))
       out.assignment(("program." + field).str(),
                      std::to_string(numberOf(program, name)));

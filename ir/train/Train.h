@@ -74,6 +74,10 @@ inline constexpr llvm::StringLiteral lossNameAttr = "train.loss_name";
 /// where it was exported, and has no more.
 inline constexpr llvm::StringLiteral exportedSmoothingAttr =
     "train.exported_smoothing";
+/// Of a module, from the form differentiated on: training normalizes samples by
+/// others of their batch.
+inline constexpr llvm::StringLiteral batchStatisticsAttr =
+    "train.batchStatistics";
 /// Of a module: at its end the file has a softmax over the classes, which is
 /// part of the loss.
 inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";

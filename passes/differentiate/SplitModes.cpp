@@ -184,6 +184,9 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
              failed(writeStatistics(train, symbols)))
       return signalPassFailure();
 
+    if (!train.getBody().getOps<BatchNormOp>().empty())
+      module->setAttr(batchStatisticsAttr,
+                      IntegerAttr::get(IntegerType::get(&getContext(), 64), 1));
     useRunningStatistics(evaluate);
     for (auto op :
          llvm::make_early_inc_range(evaluate.getBody().getOps<DropoutOp>())) {

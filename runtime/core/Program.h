@@ -75,6 +75,7 @@ struct Program {
   int64_t batch = 0;
   int64_t classes = 0; ///< extent of the logits' class dimension; labels below
   int64_t tokens = 0;  ///< of integer input, which is below; 0: floats
+  bool batchStatistics = false; ///< train_step normalizes samples by others
   MachineSpec machine;
   std::vector<StateTensor> state;
 

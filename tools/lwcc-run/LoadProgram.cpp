@@ -153,6 +153,7 @@ LogicalResult Loader::load(rt::Program &program) {
   program.batch = numberOf(op, "exec.batch");
   program.classes = numberOf(op, "exec.classes");
   program.tokens = numberOf(op, "exec.tokens");
+  program.batchStatistics = numberOf(op, "exec.batchStatistics") != 0;
   for (DeviceOp device : names.devices)
     program.machine.devices.push_back(
         {static_cast<int64_t>(device.getArena())});

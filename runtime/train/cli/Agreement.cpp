@@ -23,6 +23,15 @@ static void checkSchedule(const Options &options, Mistakes &mistakes) {
                  "--decay-rate below 1");
 }
 
+/// A batch that is not full is filled up with samples that do not count.
+static void checkLastBatch(const Options &options, const Program &program,
+                           Mistakes &mistakes) {
+  if (options.lastBatch == "keep" && program.batchStatistics)
+    mistakes.add("--last-batch=keep: batch normalization would take what fills "
+                 "the last batch up into its statistics; leave it out "
+                 "(--last-batch=drop), or compile the model with --frozen-bn");
+}
+
 /// Of the flags that look at validations.
 static void checkValidation(const Flags &flags, const Program &program,
                             Mistakes &mistakes) {
@@ -67,6 +76,7 @@ void checkAgreement(const Flags &flags, const Program &program) {
   if (options.checkpointDir.empty() && options.checkpointEvery > 0)
     mistakes.add("--checkpoint-every needs --checkpoint-dir");
   checkSchedule(options, mistakes);
+  checkLastBatch(options, program, mistakes);
   checkValidation(flags, program, mistakes);
   mistakes.raise();
 }

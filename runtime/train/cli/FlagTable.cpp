@@ -25,6 +25,15 @@ const std::vector<FlagSection> &flagTable() {
             true, 0, 0.9},
            {"no-shuffle", nullptr, &O::noShuffle,
             "take the images in their order", true},
+           {"last-batch",
+            "drop|keep",
+            &O::lastBatch,
+            "an epoch's last images, where they do not fill a batch: left out, "
+            "or trained on as a smaller batch",
+            true,
+            0,
+            noLimit,
+            {"drop", "keep"}},
            {"mean", "M[,M..]", &O::mean,
             "subtracted from the input, for all channels or for each (bytes "
             "are scaled to [0,1] before)",

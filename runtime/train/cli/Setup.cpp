@@ -55,11 +55,15 @@ openSource(const std::string &place, DataRole role, const Program &program,
   input.classNames = std::move(classes);
   input.ignoredLabel = options.ignoreIndex;
   auto source = openData(place, role, input, synthetic);
-  if (role == DataRole::training && source->size() < program.batch)
+  if (role == DataRole::training && source->size() < program.batch &&
+      options.lastBatch == "drop")
     throw Error(place + ": holds " +
                 plural(source->size(), sampleNoun(program)) +
                 ", fewer than a batch of " + countText(program.batch) +
-                "; compile the model with a smaller --batch");
+                "; compile the model with a smaller --batch" +
+                (program.batchStatistics
+                     ? ""
+                     : ", or train on what there is: --last-batch=keep"));
   if (source->size() == 0)
     throw Error(place + ": holds no " + sampleNoun(program) + "s");
   if (source->size() > std::numeric_limits<uint32_t>::max())
@@ -102,7 +106,7 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
   if (options.valSplit > 0) {
     const int64_t images = source->size();
     const int64_t held = heldBack(images, options.valSplit);
-    if (images - held < program.batch)
+    if (images - held < program.batch && options.lastBatch == "drop")
       throw Error(options.data + ": holds " + plural(images, "image") +
                   "; without the " + countText(held) +
                   " of --val-split they are fewer than a batch of " +

@@ -60,6 +60,7 @@ class BatchLoader {
 public:
   struct Settings {
     bool evaluation = false;
+    bool keepLast = false; ///< of training: a last batch that is not full
     bool shuffle = false;
     uint64_t seed = 0;
     bool skipBad = false; ///< pass over samples that cannot be read

@@ -38,6 +38,7 @@ struct Options {
   std::string valData;
   double valSplit = -1; ///< -1: no part of the data
   bool noShuffle = false;
+  std::string lastBatch = "drop"; ///< or "keep": one that is not full
   std::vector<double> mean, std;
   double cropPct = 1;
   std::vector<double> scale;

@@ -64,6 +64,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
   if (state.step < length.steps) {
     settings.evaluation = false;
     settings.workers = workersFor(*task.data.source, options.workers);
+    settings.keepLast = options.lastBatch == "keep";
     settings.shuffle = !options.noShuffle;
     settings.seed = options.seed;
     settings.firstEpoch = length.firstEpoch;

@@ -14,7 +14,8 @@ namespace lwcc::rt::train {
 
 TrainingLength::TrainingLength(const Options &options, const TrainState &start,
                                int64_t images, int64_t batch)
-    : perEpoch(images / batch) {
+    : perEpoch(options.lastBatch == "keep" ? (images + batch - 1) / batch
+                                           : images / batch) {
   assert(perEpoch > 0 && "fewer images than a batch");
   epochs = options.epochs;
   if (epochs < 0)

@@ -131,3 +131,15 @@ TEST(TrainingLength, FromEpochsAndSteps) {
   EXPECT_EQ(length(4, 5).curve, 12); // the same where it is stopped before
   EXPECT_EQ(length(-1, 7).curve, 7);
 }
+
+TEST(TrainingLength, AnEpochEndsWithABatchThatIsNotFull) {
+  Options options;
+  options.lastBatch = "keep";
+  options.epochs = 2;
+  EXPECT_EQ(TrainingLength(options, {}, /*images=*/35, /*batch=*/10).steps, 8);
+  EXPECT_EQ(TrainingLength(options, {}, /*images=*/30, /*batch=*/10).steps, 6);
+  EXPECT_EQ(TrainingLength(options, {}, /*images=*/3, /*batch=*/10).steps, 2);
+  const TrainState inLast = {3, 0, 30, 35};
+  EXPECT_EQ(TrainingLength(options, inLast, 35, 10).firstEpoch, 0);
+  EXPECT_EQ(TrainingLength(options, inLast, 35, 10).firstBatch, 3);
+}
