@@ -268,6 +268,7 @@ MemorySolution memory::solve(const MemoryProblem &problem,
     // The bytes alive at a moment are a bound that needs no cliques.
     const auto live = liveBytes(problem);
     solution.bound = live.empty() ? 0 : live.front().first;
+    solution.isWished = true;
     if (solution.arena <= enough(enough(solution.bound)) + slack)
       return solution;
   }

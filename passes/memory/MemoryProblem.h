@@ -73,6 +73,7 @@ struct MemorySolution {
   std::vector<int64_t> offsets; ///< one per buffer
   int64_t arena = 0;            ///< one past the last byte, aligned
   int64_t bound = 0;            ///< no solution has a smaller arena
+  bool isWished = false;        ///< made of wishes, without a search
 };
 
 /// A set of buffers of which any two conflict: a clique of the conflict graph.
@@ -91,10 +92,10 @@ Peak maxLive(const MemoryProblem &problem);
 /// Places buffers greedily, largest first, best fit (Pisarchyk and Lee,
 /// "Efficient memory management for deep neural net inference", 2020). A short
 /// local search over orders follows while the arena is larger than the bound.
-/// The search ends within a thousandth of the bound. Deterministic. `wishes` are
-/// preferred offsets, -1 for none; they are granted if the arena is then above
-/// the bytes alive at any moment by at most two thousandths of them and `slack`
-/// bytes.
+/// The search ends within a thousandth of the bound. Deterministic. `wishes`
+/// are preferred offsets, -1 for none; they are granted if the arena is then
+/// above the bytes alive at any moment by at most two thousandths of them and
+/// `slack` bytes.
 MemorySolution solve(const MemoryProblem &problem,
                      const std::vector<int64_t> &wishes = {},
                      int64_t slack = 0);

@@ -212,11 +212,14 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
         }
       memory::MemorySolution solution =
           memory::solve(share.problem, wishes, slack);
+      // What a device takes for the sake of others is no reason for the next
+      // one to take more.
+      if (!solution.isWished)
+        slack = solution.arena - solution.bound;
       for (auto [buffer, offset] :
            llvm::zip_equal(share.buffers, solution.offsets)) {
         buffer.setOffset(end[device] + offset);
-        placed.try_emplace(counterparts.nameOf(buffer),
-                           Placed{offset, solution.arena - solution.bound});
+        placed.try_emplace(counterparts.nameOf(buffer), Placed{offset, slack});
       }
       arena[device] = std::max(arena[device], end[device] + solution.arena);
     }

@@ -68,13 +68,14 @@ def lwcc(model, batch, gpus, costs, *more):
         check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
-def profile(model, batch, gpus, folder):
-    """A new file of costs."""
+def profile(model, batch, gpus, folder, micro_batches=()):
+    """A new file of costs; also of calls on one of so many micro-batches."""
     costs = os.path.join(tempfile.mkdtemp(dir=folder), "costs.json")
-    subprocess.run(
-        ["lwcc", "profile", model, TARGET, f"--batch={batch}",
-         f"--gpus={gpus}", "-o", costs],
-        check=True, stderr=subprocess.DEVNULL)
+    for samples in [batch, *(batch // count for count in micro_batches)]:
+        subprocess.run(
+            ["lwcc", "profile", model, TARGET, f"--batch={samples}",
+             f"--gpus={gpus}", "-o", costs],
+            check=True, stderr=subprocess.DEVNULL)
     return costs
 
 
@@ -120,7 +121,9 @@ def compare(what, gpus, args, folder, strategies=STRATEGIES):
     """[(strategies, predicted ms, measured ms, error, measured of each round)]
     of a model's plans."""
     model, batch = what
-    costs = profile(model, batch, gpus, folder)
+    micro_batches = sorted({int(count) for strategy in strategies for count in
+                            re.findall(r"--micro-batches=(\d+)", strategy)})
+    costs = profile(model, batch, gpus, folder, micro_batches)
     plans = {}  # file: the strategies that come to it
     for strategy in strategies if gpus > 1 else ["single"]:
         plan = plan_of(strategy, model, batch, gpus, costs, folder)
@@ -145,7 +148,7 @@ def compare(what, gpus, args, folder, strategies=STRATEGIES):
             times[plan].append(step_of(plan.removesuffix(".json"), steps))
         for plan in plans:
             took[plan].append(statistics.median(times[plan]))
-        costs = profile(model, batch, gpus, folder)
+        costs = profile(model, batch, gpus, folder, micro_batches)
         tell()
     for plan in plans:  # of both sides of each round
         told[plan] = [(a + b) / 2 for a, b in zip(told[plan], told[plan][1:])]

@@ -67,8 +67,7 @@ struct LayerCollector {
   llvm::MapVector<StringRef, plan::LayerGraph::Layer> layers = {};
   llvm::StringMap<StringRef> producers = {}; ///< forward
   llvm::StringMap<StringRef> gradients = {}; ///< who makes what it reads
-
-  llvm::SmallDenseSet<StringRef> noted = {};
+  llvm::SmallDenseSet<StringRef> noted = {}; ///< it is known how they are cut
 
   /// Notes the layers of some ops, unless others have shown them already.
   void collect(ArrayRef<Operation *> ops) {
