@@ -47,5 +47,6 @@ TEST(Corpus, Npy) { runAll("npy", fuzz::readNumpy); }
 TEST(Corpus, Idx) { runAll("idx", fuzz::readIdxFile); }
 TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }
 TEST(Corpus, Tokens) { runAll("tokens", fuzz::readTokens); }
+TEST(Corpus, Cifar) { runAll("cifar", fuzz::readCifar); }
 TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

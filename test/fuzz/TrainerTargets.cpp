@@ -36,7 +36,9 @@ public:
     if (file < 0 || !mkdtemp(pattern.data()))
       std::abort();
     folder = pattern;
-    for (const char *name : {"state.json", "array.gz", "tokens.bin"})
+    for (const char *name :
+         {"state.json", "array.gz", "tokens.bin", "data_batch_1.bin",
+          "train.bin", "batches.meta.txt"})
       std::filesystem::create_symlink(path(), folder / name);
   }
   ~BytesAsFile() {
@@ -136,6 +138,21 @@ int lwcc::fuzz::readTokens(const uint8_t *data, size_t size) {
       source->labels(i, labels);
     }
   });
+}
+
+int lwcc::fuzz::readCifar(const uint8_t *data, size_t size) {
+  for (const char *name : {"data_batch_1.bin", "train.bin"})
+    run(data, size, [name](const BytesAsFile &bytes) {
+      ModelInput input{{3, 32, 32}, 256};
+      auto source =
+          openCifar(bytes.folder.string(), {name}, DataRole::training, input);
+      Sample sample;
+      for (int64_t i = 0; i < source->size(); ++i) {
+        source->read(i, sample);
+        touch(sample.data, sample.format.bytes());
+      }
+    });
+  return 0;
 }
 
 int lwcc::fuzz::readPicture(const uint8_t *data, size_t size) {

@@ -16,7 +16,8 @@ const std::vector<FlagSection> &flagTable() {
             "training images: a folder with a folder of pictures (JPEG, PNG, "
             "WebP, BMP) for each class, or with images.npy (uint8 or float; "
             "[n,h,w,c], [n,c,h,w], [n,h,w] or [n,features]) and labels.npy, or "
-            "with MNIST's IDX files; or \"synthetic\""},
+            "with MNIST's IDX files, or with CIFAR's binary files; or "
+            "\"synthetic\""},
            {"val-data", "DIR", &O::valData,
             "images to validate on after each epoch"},
            {"val-split", "X", &O::valSplit,
@@ -280,8 +281,8 @@ const std::vector<Command> &commandTable() {
        {
            {"data",
             "images: a folder with pictures (JPEG, PNG, WebP, BMP), at any "
-            "depth, or with images.npy, or with MNIST's IDX file; classes are "
-            "not needed, and not read",
+            "depth, or with images.npy, or with MNIST's IDX file or CIFAR's "
+            "binary one; classes are not needed, and not read",
             "--data is missing: --data=DIR names a folder of images"},
            {"mean"},
            {"std"},

@@ -165,11 +165,14 @@ namespace {
 class ArraySource : public DataSource {
 public:
   ArraySource(Array array, std::vector<int32_t> classOf,
-              std::vector<float> targetsOf, SampleFormat format)
+              std::vector<float> targetsOf, SampleFormat format,
+              std::vector<std::string> classNames)
       : images(std::move(array)), classes(std::move(classOf)),
-        numbers(std::move(targetsOf)), shape(format) {}
+        numbers(std::move(targetsOf)), shape(format),
+        names(std::move(classNames)) {}
 
   int64_t size() const override { return images.dims[0]; }
+  std::vector<std::string> classNames() const override { return names; }
   SampleFormat format() const override { return shape; }
   int32_t label(int64_t index) const override {
     return classes.empty() ? -1 : classes[index * perSample()];
@@ -205,6 +208,7 @@ private:
   std::vector<int32_t> classes; ///< of all samples, or none
   std::vector<float> numbers;   ///< of all samples, or none
   SampleFormat shape;
+  std::vector<std::string> names; ///< of the classes, or none
 };
 } // namespace
 
@@ -242,9 +246,9 @@ static SampleFormat formatOfImages(const Array &images,
   return format;
 }
 
-std::unique_ptr<DataSource> makeArraySource(Array images,
-                                            std::optional<Array> labels,
-                                            const ModelInput &input) {
+std::unique_ptr<DataSource>
+makeArraySource(Array images, std::optional<Array> labels,
+                const ModelInput &input, std::vector<std::string> classNames) {
   SampleFormat format = input.tokens ? formatOfTokens(images, input)
                                      : formatOfImages(images, input);
   std::vector<int32_t> classes;
@@ -254,7 +258,8 @@ std::unique_ptr<DataSource> makeArraySource(Array images,
   else if (labels)
     targets = readTargets(*labels, images.dims[0], images.path, input);
   auto source = std::make_unique<ArraySource>(
-      std::move(images), std::move(classes), std::move(targets), format);
+      std::move(images), std::move(classes), std::move(targets), format,
+      std::move(classNames));
   source->isOwnTarget = !labels && input.reconstructs();
   return source;
 }

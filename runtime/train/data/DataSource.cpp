@@ -166,6 +166,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                 "  a text, NAME.txt, whose bytes are the tokens (train.txt and "
                 "val.txt, if there are two)");
   }
+  if (auto cifar = openCifar(folder, names, role, input))
+    return cifar;
   if (labelled && input.reconstructs())
     if (auto pictures = openUnlabelled(folder, input)) {
       pictures->isOwnTarget = true;
@@ -187,14 +189,18 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                 "folder to predict holds either\n"
                 "  pictures (JPEG, PNG, WebP, BMP), at any depth, or\n"
                 "  images.npy (NumPy), or\n"
-                "  t10k-images-idx3-ubyte(.gz) (MNIST)");
+                "  t10k-images-idx3-ubyte(.gz) (MNIST), or\n"
+                "  test_batch.bin or test.bin (CIFAR)");
   throw Error(nothing +
               "data folder holds either\n"
               "  a folder of pictures (JPEG, PNG, WebP, BMP) for each class, "
               "or\n"
               "  images.npy and labels.npy (NumPy), or\n"
               "  train-images-idx3-ubyte(.gz) and "
-              "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation)");
+              "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation), "
+              "or\n"
+              "  data_batch_1.bin ... or train.bin (CIFAR-10, CIFAR-100; "
+              "test_batch.bin or test.bin for validation)");
 }
 
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,

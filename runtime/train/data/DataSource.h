@@ -16,6 +16,9 @@
 //   *images-idx3-ubyte(.gz) + labels    MNIST's IDX; with several sets in one
 //                                       folder, "train" is for training and
 //                                       "t10k" or "test" for validation
+//   data_batch_*.bin, test_batch.bin    CIFAR-10
+//   train.bin, test.bin                 CIFAR-100: classes, or superclasses for
+//                                       a model of 20
 //
 //   a folder for each class, with     any size; the classes' numbers follow
 //   JPEG, PNG, WebP or BMP files      the order of their names
@@ -122,10 +125,18 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
 
 /// Images, and labels or targets, that lie in arrays; throws Error where they
 /// do not fit. Without labels, images of a model that reconstructs them are
-/// targets of their own, and others have none.
-std::unique_ptr<DataSource> makeArraySource(Array images,
-                                            std::optional<Array> labels,
-                                            const ModelInput &input);
+/// targets of their own, and others have none. `classNames` by number, if they
+/// are known.
+std::unique_ptr<DataSource>
+makeArraySource(Array images, std::optional<Array> labels,
+                const ModelInput &input,
+                std::vector<std::string> classNames = {});
+
+/// The binary files of CIFAR-10 or CIFAR-100; null if the folder, whose files
+/// are `names`, holds none. Throws Error.
+std::unique_ptr<DataSource> openCifar(const std::string &folder,
+                                      const std::vector<std::string> &names,
+                                      DataRole role, const ModelInput &input);
 
 /// A stream of tokens, cut into samples that do not overlap; null if the folder
 /// holds none that serves the role. `names` are its files. Throws Error.

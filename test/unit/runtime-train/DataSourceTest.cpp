@@ -203,3 +203,87 @@ TEST_F(DataSourceTest, SyntheticIsTheSameEveryTime) {
   EXPECT_THAT(
       x, testing::Each(testing::AllOf(testing::Ge(0.0f), testing::Le(1.0f))));
 }
+
+//===----------------------------------------------------------------------===//
+// CIFAR
+//===----------------------------------------------------------------------===//
+
+namespace {
+class CifarTest : public testing::Test {
+protected:
+  /// Images whose pixels are all equal; `labels` stand before each.
+  void file(const char *name, const std::vector<std::string> &labels,
+            char pixel) {
+    std::string bytes;
+    for (const std::string &label : labels) {
+      bytes += label + std::string(1023, pixel) + '\x01';
+      bytes += std::string(2047, pixel) + '\x02';
+    }
+    writeFile(folder / name, bytes);
+  }
+  std::unique_ptr<DataSource> open(DataRole role = DataRole::training) {
+    return openData(folder.path(), role, input, 0);
+  }
+
+  TempFolder folder;
+  ModelInput input{{3, 32, 32}, 10};
+};
+} // namespace
+
+TEST_F(CifarTest, BatchesOfTrainingAreOneSet) {
+  file("data_batch_1.bin", {"\x03", "\x09"}, 'a');
+  file("data_batch_2.bin", {"\x05"}, 'b');
+  file("test_batch.bin", {"\x07"}, 'c');
+  auto source = open();
+  ASSERT_EQ(source->size(), 3);
+  EXPECT_EQ(source->label(0), 3);
+  EXPECT_EQ(source->label(1), 9);
+  EXPECT_EQ(source->label(2), 5);
+  std::vector<float> planes = planesOf(*source, 2);
+  ASSERT_EQ(planes.size(), 3072u);
+  EXPECT_FLOAT_EQ(planes[0], 'b' / 255.0f);
+  EXPECT_FLOAT_EQ(planes[1023], 1 / 255.0f); // the end of the first plane
+  EXPECT_FLOAT_EQ(planes[3071], 2 / 255.0f);
+  EXPECT_THAT(source->describe(), HasSubstr("3 images"));
+  EXPECT_THAT(source->describe(),
+              HasSubstr("data_batch_1.bin..data_batch_2.bin"));
+  EXPECT_THAT(source->classNames(), testing::IsEmpty());
+
+  auto validation = open(DataRole::validation);
+  ASSERT_EQ(validation->size(), 1);
+  EXPECT_EQ(validation->label(0), 7);
+  EXPECT_EQ(open(DataRole::prediction)->label(0), -1);
+}
+
+TEST_F(CifarTest, TheOnlyFilesServeAnyRole) {
+  file("data_batch_1.bin", {"\x03", "\x09"}, 'a');
+  EXPECT_EQ(open(DataRole::validation)->size(), 2);
+}
+
+TEST_F(CifarTest, ClassesHaveTheNamesOfTheList) {
+  file("data_batch_1.bin", {"\x03"}, 'a');
+  writeFile(folder / "batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n");
+  EXPECT_THAT(open()->classNames(), testing::SizeIs(10));
+  EXPECT_EQ(open()->classNames()[9], "j");
+  input.classes = 12; // a model of other classes
+  EXPECT_THAT(open()->classNames(), testing::IsEmpty());
+}
+
+TEST_F(CifarTest, TheModelsClassesSayWhichLabelOfAHundred) {
+  file("train.bin", {"\x13\x63"}, 'a');
+  writeFile(folder / "coarse_label_names.txt", "fish\n");
+  input.classes = 100;
+  EXPECT_EQ(open()->label(0), 99);
+  input.classes = 20;
+  EXPECT_EQ(open()->label(0), 19);
+}
+
+TEST_F(CifarTest, PartsOfImagesAreNamed) {
+  writeFile(folder / "data_batch_1.bin", std::string(5000, 'x'));
+  EXPECT_THAT(errorOf([&] { open(); }),
+              HasSubstr("data_batch_1.bin: holds 5,000 bytes, which are no "
+                        "whole images of CIFAR-10, 3,073 bytes each"));
+  file("data_batch_1.bin", {"\x0a"}, 'a');
+  EXPECT_THAT(errorOf([&] { open(); }),
+              HasSubstr("1 label out of range; the first is 10, of image 0"));
+}
