@@ -9,7 +9,6 @@
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 using testing::ElementsAre;
-using testing::FloatEq;
 using testing::HasSubstr;
 
 static std::vector<float> planesOf(const DataSource &source, int64_t index) {
