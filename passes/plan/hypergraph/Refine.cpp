@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -36,6 +37,8 @@ private:
            std::max<int64_t>(0, size - problem.mostSize);
   }
   int64_t change(int vertex, int to) const;
+  /// The least that change() can be, whatever part the vertex moves to.
+  int64_t leastChange(int vertex) const;
   bool select(llvm::ArrayRef<int> order, const std::vector<char> &moved,
               Move &best);
   void apply(int vertex, int to);
@@ -48,6 +51,8 @@ private:
   std::vector<int> counts;              ///< pins, [net][part]
   std::vector<int64_t> benefits;  ///< of each vertex: what its leaving saves
   std::vector<int64_t> penalties; ///< [vertex][part]: what its coming costs
+  /// Of each vertex: no part that it is not in has a smaller penalty.
+  std::vector<int64_t> leastPenalty;
   std::vector<int64_t> weights, sizes; ///< of each part
   Value value;
 };
@@ -57,8 +62,8 @@ Mover::Mover(const PartitionProblem &problem, Partition &partition)
     : problem(problem), graph(problem.graph), parts(problem.parts),
       partition(partition), netsOf(partition.size()),
       counts(graph.nets.size() * parts, 0), benefits(partition.size(), 0),
-      penalties(partition.size() * parts, 0), weights(parts, 0),
-      sizes(parts, 0),
+      penalties(partition.size() * parts, 0), leastPenalty(partition.size(), 0),
+      weights(parts, 0), sizes(parts, 0),
       value{overload(problem, partition), km1(graph, partition)} {
   for (auto [v, part] : llvm::enumerate(partition)) {
     weights[part] += graph.weights[v];
@@ -89,6 +94,13 @@ int64_t Mover::change(int vertex, int to) const {
          over(weights[to], sizes[to]);
 }
 
+int64_t Mover::leastChange(int vertex) const {
+  const int from = partition[vertex];
+  return over(weights[from] - graph.weights[vertex],
+              sizes[from] - graph.sizes[vertex]) -
+         over(weights[from], sizes[from]);
+}
+
 void Mover::apply(int vertex, int to) {
   const int from = partition[vertex];
   value.first += change(vertex, to);
@@ -103,8 +115,10 @@ void Mover::apply(int vertex, int to) {
           benefits[pin] += cost;
     };
     auto absent = [&](int part, int64_t cost) {
-      for (int pin : net.pins)
+      for (int pin : net.pins) {
         penalty(pin, part) += cost;
+        leastPenalty[pin] = std::min(leastPenalty[pin], penalty(pin, part));
+      }
     };
     if (left == 1)
       benefits[vertex] -= net.cost;
@@ -124,6 +138,7 @@ void Mover::apply(int vertex, int to) {
     partition[vertex] = from; // for the next net
   }
   partition[vertex] = to;
+  leastPenalty[vertex] = std::min(leastPenalty[vertex], penalty(vertex, from));
   weights[from] -= graph.weights[vertex];
   sizes[from] -= graph.sizes[vertex];
   weights[to] += graph.weights[vertex];
@@ -139,16 +154,27 @@ bool Mover::select(llvm::ArrayRef<int> order, const std::vector<char> &moved,
   for (int v : order) {
     if (moved[v])
       continue;
+    // Most moves could not be the best whatever they mean for the loads.
+    const int64_t saved = value.first > 0 ? leastChange(v) : 0;
+    auto isWorse = [&](int64_t loss) {
+      return found && std::pair(saved, loss) >= least;
+    };
+    if (isWorse(leastPenalty[v] - benefits[v]))
+      continue;
+    leastPenalty[v] = std::numeric_limits<int64_t>::max();
     for (int to = 0; to < parts; ++to) {
       if (to == partition[v])
+        continue;
+      leastPenalty[v] = std::min(leastPenalty[v], penalty(v, to));
+      const int64_t loss = penalty(v, to) - benefits[v];
+      if (isWorse(loss))
         continue;
       int64_t change = this->change(v, to);
       // Above the limit by less than this vertex.
       if (change > 0 && (value.first > 0 || change > graph.weights[v]))
         continue;
       std::pair<int64_t, int64_t> each = {
-          value.first > 0 ? std::min<int64_t>(change, 0) : 0,
-          penalty(v, to) - benefits[v]};
+          value.first > 0 ? std::min<int64_t>(change, 0) : 0, loss};
       if (value.first == 0 && change > 0)
         each.first = 1; // only if nothing else is left
       if (found && each >= least)
