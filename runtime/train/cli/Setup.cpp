@@ -106,11 +106,14 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
   if (options.valSplit > 0) {
     const int64_t images = source->size();
     const int64_t held = heldBack(images, options.valSplit);
-    if (images - held < program.batch && options.lastBatch == "drop")
-      throw Error(options.data + ": holds " + plural(images, "image") +
-                  "; without the " + countText(held) +
-                  " of --val-split they are fewer than a batch of " +
-                  countText(program.batch));
+    const bool keeps = options.lastBatch == "keep";
+    if (images - held < (keeps ? 1 : program.batch))
+      throw Error(
+          options.data + ": holds " + plural(images, sampleNoun(program)) +
+          "; without the " + countText(held) + " of --val-split " +
+          (keeps
+               ? "none is left to train on"
+               : "they are fewer than a batch of " + countText(program.batch)));
     DataSplit parts =
         splitData(std::move(source), options.valSplit, options.seed);
     return {dataSetOf(std::move(parts.training), DataRole::training, program,
