@@ -180,6 +180,7 @@ const NaNGradients nanGradients[] = {
     {"cos", {"n"}},
     {"detach", {"-"}},
     {"rsqrt_eps", {"n"}},
+    {"batch_norm_apply", {"--nn-", "--nn-", "nn-n-", "nnn--", "-----"}},
     {"floor", {"-"}},
     {"ceil", {"-"}},
     {"round", {"-"}},
