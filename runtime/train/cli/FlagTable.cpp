@@ -55,8 +55,8 @@ const std::vector<FlagSection> &flagTable() {
            {"hflip", "P", &O::hflip,
             "training sees an image mirrored with probability P", true, 0, 1},
            {"ignore-index", "N", &O::ignoreIndex,
-            "labels of this number do not count (default: -100, and that only "
-            "where a sample has several)",
+            "labels of this number do not count; -100 is one where a sample "
+            "has several labels",
             true, std::numeric_limits<int32_t>::min(),
             std::numeric_limits<int32_t>::max()},
            {"on-bad-image",

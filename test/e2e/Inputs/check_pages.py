@@ -15,7 +15,8 @@ with open(os.path.join(prefix, "share/zsh/site-functions/_lwcc")) as file:
 def flags_of(*command):
     text = subprocess.run([os.path.join(folder, command[0]), *command[1:]],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = set(re.findall(r"^ +(--?[a-zA-Z][\w-]*)", text, re.MULTILINE))
+    # What is further to the right is text that goes on.
+    found = set(re.findall(r"^ {1,6}(--?[a-zA-Z][\w-]*)", text, re.MULTILINE))
     assert len(found) > 5, text
     return found
 
