@@ -96,8 +96,9 @@ int runEvaluate(const Program &program, Flags &flags) {
   Inference::Sink count;
   if (classes)
     count = [&](int64_t image, std::span<const float> scores) {
-      if (!scores.empty())
-        classes->add(data.source->label(image), predictionOf(scores).top);
+      const int32_t label = data.source->label(image);
+      if (!scores.empty() && label >= 0) // others do not count
+        classes->add(label, predictionOf(scores).top);
     };
   Evaluation result =
       inference.run([&] { return signals.received() != 0; }, count);

@@ -214,6 +214,8 @@ openClasses(const std::string &folder, const std::vector<std::string> &names,
     if (content.others)
       others.push_back(content.firstOther);
     auto label = static_cast<int32_t>(known - classes.begin());
+    if (label == input.ignoredLabel)
+      label = -1;
     for (std::string &path : content.pictures)
       files.push_back({std::move(path), label});
   }

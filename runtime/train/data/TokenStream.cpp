@@ -25,8 +25,9 @@ namespace lwcc::rt::train {
 namespace {
 class TokenStream : public DataSource {
 public:
-  TokenStream(Array tokens, int64_t length, int64_t samples)
-      : stream(std::move(tokens)), samples(samples) {
+  /// The token `ignored` is a label that does not count.
+  TokenStream(Array tokens, int64_t length, int64_t samples, int64_t ignored)
+      : stream(std::move(tokens)), samples(samples), ignored(ignored) {
     shape.channels = length;
     shape.image = false;
     shape.tokens = true;
@@ -37,13 +38,13 @@ public:
   SampleFormat format() const override { return shape; }
   /// The token behind the sample.
   int32_t label(int64_t index) const override {
-    return tokenAt((index + 1) * shape.channels);
+    return labelAt((index + 1) * shape.channels);
   }
   void labels(int64_t index, std::span<int32_t> out) const override {
     // One is that of the last token.
     const int64_t end = (index + 1) * shape.channels + 1;
     for (size_t i = 0; i < out.size(); ++i)
-      out[i] = tokenAt(end - static_cast<int64_t>(out.size() - i));
+      out[i] = labelAt(end - static_cast<int64_t>(out.size() - i));
   }
   void read(int64_t index, Sample &sample) const override {
     sample.format = shape;
@@ -55,12 +56,13 @@ public:
   }
 
 private:
-  int32_t tokenAt(int64_t index) const {
-    return static_cast<int32_t>(integerAt(stream.type, stream.data, index));
+  int32_t labelAt(int64_t index) const {
+    const int64_t token = integerAt(stream.type, stream.data, index);
+    return token == ignored ? -1 : static_cast<int32_t>(token);
   }
 
   Array stream;
-  int64_t samples;
+  int64_t samples, ignored;
   SampleFormat shape;
 };
 } // namespace
@@ -160,7 +162,8 @@ std::unique_ptr<DataSource> openTokens(const std::string &folder,
                        path.c_str(), static_cast<long long>(outside.firstValue),
                        static_cast<long long>(outside.firstAt),
                        static_cast<long long>(end - 1)));
-  return std::make_unique<TokenStream>(std::move(stream), length, samples);
+  return std::make_unique<TokenStream>(std::move(stream), length, samples,
+                                       input.ignoredLabel);
 }
 
 } // namespace lwcc::rt::train

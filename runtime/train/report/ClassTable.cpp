@@ -6,6 +6,7 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/report/PredictionTable.h"
 
+#include <cassert>
 #include <utility>
 
 namespace lwcc::rt::train {
@@ -24,6 +25,7 @@ ClassTable::ClassTable(int64_t classes, std::vector<std::string> names)
 }
 
 void ClassTable::add(int64_t label, int64_t predicted) {
+  assert(label >= 0 && label < classes && "no class");
   ++counts[label * classes + predicted];
   ++ofLabel[label];
   ++ofPredicted[predicted];

@@ -60,6 +60,18 @@ TEST_F(DataSourceTest, PredictionNeedsNoLabels) {
   EXPECT_THAT(error(), HasSubstr("has 1 label, but"));
 }
 
+TEST_F(DataSourceTest, AFolderOfPicturesMayNotCount) {
+  std::filesystem::create_directories(folder / "cat");
+  std::filesystem::create_directories(folder / "void");
+  writeFile(folder / "cat/1.png", "");
+  writeFile(folder / "void/1.png", "");
+  input.ignoredLabel = 1;
+  auto source = open();
+  ASSERT_EQ(source->size(), 2);
+  EXPECT_EQ(source->label(0), 0);
+  EXPECT_EQ(source->label(1), -1);
+}
+
 TEST_F(DataSourceTest, PicturesToPredictMayLieAnywhere) {
   for (const char *name : {"b.png", "cat/2.jpg", "cat/more/1.bmp", "a.jpg"})
     writeFile(folder / name, "any bytes");

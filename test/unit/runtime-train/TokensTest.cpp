@@ -60,6 +60,13 @@ TEST_F(TokensTest, ATextIsCutIntoSequencesWithTheNextBytesAsLabels) {
   EXPECT_EQ(open()->label(1), '6');
 }
 
+TEST_F(TokensTest, AnIgnoredTokenIsNoLabelButIsRead) {
+  writeFile(folder / "text.txt", "0123456789");
+  input.ignoredLabel = '4';
+  EXPECT_THAT(tokensOf(*open(), 1), ElementsAre('3', '4', '5'));
+  EXPECT_THAT(labelsOf(*open(), 1), ElementsAre(-1, '5', '6'));
+}
+
 TEST_F(TokensTest, TheLastTokenOfAStreamIsALabelOnly) {
   for (auto [text, samples] : {std::pair("0123", 1), std::pair("012345", 1),
                                std::pair("0123456", 2)}) {
