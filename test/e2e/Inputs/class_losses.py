@@ -5,7 +5,6 @@ for each pixel, with labels that do not count and weights of classes, on one dev
 several, and in micro-batches. The losses and what was learned are PyTorch's.
 """
 
-import json
 import os
 import sys
 
@@ -13,14 +12,9 @@ import numpy as np
 import torch
 from onnx import TensorProto, helper, numpy_helper, save
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "../../parity"))
-from trainer import Settings, train  # noqa: E402
+from losses import BATCH, STEPS, check_plans, trained
 
-INPUTS, WIDTH, CLASSES, SIDE, BATCH, STEPS = 3, 8, 5, 4, 6, 8
-SETTINGS = Settings(BATCH, STEPS, 0.05, 0.9, 1e-3)
-PLANS = [[], ["--gpus=3", "--strategy=data"], ["--gpus=2", "--strategy=model"],
-         ["--gpus=2", "--strategy=pipeline", "--micro-batches=2", "--stages=2"]]
+INPUTS, WIDTH, CLASSES, SIDE = 3, 8, 5, 4
 WEIGHT = np.linspace(0.5, 2, CLASSES).astype(np.float32)
 
 
@@ -86,23 +80,14 @@ def write_data(folder, per_pixel):
 
 
 def expected(per_pixel, own_loss, smoothing, x, labels):
-    w = {name: torch.from_numpy(a).double().requires_grad_()
-         for name, a in weights(per_pixel).items()}
-    optimizer = torch.optim.SGD(w.values(), SETTINGS.lr, SETTINGS.momentum,
-                                weight_decay=SETTINGS.weight_decay)
     layer = torch.conv2d if per_pixel else torch.nn.functional.linear
-    losses = []
-    for step in range(STEPS):
-        part = slice(step * BATCH, (step + 1) * BATCH)
+    weight = torch.from_numpy(WEIGHT).double() if own_loss else None
+
+    def loss_of(w, part):
         out = layer(torch.relu(layer(x[part], w["w1"], w["b1"])), w["w2"], w["b2"])
-        value = torch.nn.functional.cross_entropy(
-            out, labels[part], torch.from_numpy(WEIGHT).double() if own_loss else None,
-            label_smoothing=smoothing)
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-        losses.append(value.item())
-    return losses, {name: a.detach().numpy() for name, a in w.items()}
+        return torch.nn.functional.cross_entropy(out, labels[part], weight,
+                                                 label_smoothing=smoothing)
+    return trained(weights(per_pixel), loss_of)
 
 
 def main():
@@ -116,19 +101,9 @@ def main():
             write_model(path, per_pixel, own_loss)
             x, labels = write_data(data, per_pixel)
             for smoothing in 0.1, 0.6:
-                wanted, learnt = expected(per_pixel, own_loss, smoothing, x, labels)
-                for plan in PLANS:
-                    found, state = train(
-                        ["lwcc-run", path, f"--batch={BATCH}",
-                         f"--label-smoothing={smoothing}", *plan, "--"], data, SETTINGS)
-                    worst = max(abs(a - b) / abs(b) for a, b in zip(found, wanted))
-                    for each, w in learnt.items():
-                        worst = max(worst,
-                                    np.abs(state[each].reshape(w.shape) - w).max())
-                    if not worst < 1e-5:
-                        sys.exit(f"{name} {smoothing} {plan}: off by {worst}\n"
-                                 + json.dumps([found, wanted]))
-                    compared += 1
+                compared += check_plans(
+                    f"{name} {smoothing}", path, [f"--label-smoothing={smoothing}"], data,
+                    expected(per_pixel, own_loss, smoothing, x, labels))
     print(compared, "trainings as PyTorch's")
 
 

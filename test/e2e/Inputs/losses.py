@@ -64,22 +64,43 @@ def write_data(folder, outputs, bce):
     return torch.from_numpy(x).double(), torch.from_numpy(y).double()
 
 
-def expected(loss, outputs, x, y):
+def trained(initial, loss_of):
+    """The losses of the steps in double precision, and the weights behind them;
+    `loss_of(weights, samples)` is that of one step."""
     w = {name: torch.from_numpy(a).double().requires_grad_()
-         for name, a in weights(outputs).items()}
+         for name, a in initial.items()}
     optimizer = torch.optim.SGD(w.values(), SETTINGS.lr, SETTINGS.momentum,
                                 weight_decay=SETTINGS.weight_decay)
     losses = []
     for step in range(STEPS):
-        part = slice(step * BATCH, (step + 1) * BATCH)
-        out = torch.relu(x[part] @ w["w1"].T + w["b1"]) @ w["w2"].T + w["b2"]
-        given = ~torch.isnan(y[part])
-        value = LOSSES[loss](out[given], y[part][given])
+        value = loss_of(w, slice(step * BATCH, (step + 1) * BATCH))
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
         losses.append(value.item())
     return losses, {name: a.detach().numpy() for name, a in w.items()}
+
+
+def check_plans(what, path, flags, data, expected):
+    """Trains under each plan, and ends if one is not as expected; how many."""
+    wanted, learnt = expected
+    for plan in PLANS:
+        found, state = train(["lwcc-run", path, f"--batch={BATCH}", *flags, *plan, "--"],
+                             data, SETTINGS)
+        worst = max(abs(a - b) / abs(b) for a, b in zip(found, wanted))
+        for name, w in learnt.items():
+            worst = max(worst, np.abs(state[name].reshape(w.shape) - w).max())
+        if not worst < 1e-5:
+            sys.exit(f"{what} {plan}: off by {worst}\n" + json.dumps([found, wanted]))
+    return len(PLANS)
+
+
+def expected(loss, outputs, x, y):
+    def loss_of(w, part):
+        out = torch.relu(x[part] @ w["w1"].T + w["b1"]) @ w["w2"].T + w["b2"]
+        given = ~torch.isnan(y[part])
+        return LOSSES[loss](out[given], y[part][given])
+    return trained(weights(outputs), loss_of)
 
 
 def main():
@@ -92,18 +113,9 @@ def main():
             sigmoid = loss == "bce" and outputs == 3
             write_model(path, outputs, sigmoid)
             x, y = write_data(data, outputs, loss == "bce")
-            wanted, learnt = expected(loss, outputs, x, y)
-            for plan in PLANS:
-                flags = [] if sigmoid else [f"--loss={loss}"]
-                found, state = train(["lwcc-run", path, f"--batch={BATCH}", *flags,
-                                      *plan, "--"], data, SETTINGS)
-                worst = max(abs(a - b) / abs(b) for a, b in zip(found, wanted))
-                for name, w in learnt.items():
-                    worst = max(worst, np.abs(state[name].reshape(w.shape) - w).max())
-                if not worst < 1e-5:
-                    sys.exit(f"{loss} of {outputs} {plan}: off by {worst}\n"
-                             + json.dumps([found, wanted]))
-                compared += 1
+            compared += check_plans(f"{loss} of {outputs}", path,
+                                    [] if sigmoid else [f"--loss={loss}"], data,
+                                    expected(loss, outputs, x, y))
     print(compared, "trainings as PyTorch's")
 
 
