@@ -31,9 +31,8 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
       sampleLabels(elementsOf(program.labels) / program.batch),
       ofNumbers(!program.lossName.empty()) {
   int64_t images = source.size();
-  perEpoch = settings.evaluation || settings.keepLast
-                 ? (images + batchSize - 1) / batchSize
-                 : images / batchSize;
+  perEpoch =
+      batchesOf(images, batchSize, settings.evaluation || settings.keepLast);
   assert(perEpoch > 0 && "fewer images than a batch");
   toPrepare = toDeliver = settings.firstEpoch * perEpoch + settings.firstBatch;
   // Memory is allocated here, on one thread, and never again.

@@ -52,6 +52,12 @@ inline std::vector<uint32_t> dataOrder(int64_t images, bool shuffle,
                  : imageNumbers(images);
 }
 
+/// How many batches an epoch has. A last one that is not full counts if it is
+/// kept.
+inline int64_t batchesOf(int64_t images, int64_t batch, bool keepsLast) {
+  return (images + (keepsLast ? batch - 1 : 0)) / batch;
+}
+
 } // namespace lwcc::rt::train
 
 #endif // LWCC_RUNTIME_TRAIN_DATA_DATAORDER_H

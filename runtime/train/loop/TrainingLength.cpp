@@ -4,6 +4,7 @@
 
 #include "runtime/core/CheckedMath.h"
 #include "runtime/core/Error.h"
+#include "runtime/train/data/DataOrder.h"
 #include "runtime/train/files/Text.h"
 
 #include <algorithm>
@@ -14,8 +15,7 @@ namespace lwcc::rt::train {
 
 TrainingLength::TrainingLength(const Options &options, const TrainState &start,
                                int64_t images, int64_t batch)
-    : perEpoch(options.lastBatch == "keep" ? (images + batch - 1) / batch
-                                           : images / batch) {
+    : perEpoch(batchesOf(images, batch, options.lastBatch == "keep")) {
   assert(perEpoch > 0 && "fewer images than a batch");
   epochs = options.epochs;
   if (epochs < 0)
