@@ -15,8 +15,8 @@
 // (the plan). An order of the plan that contradicts data flow is reported here,
 // with the reason.
 //
-// One class makes all of it, since every source of dependences numbers the same
-// ops and lanes.
+// Long because one class makes all of it: every source of dependences numbers
+// the same ops and lanes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,7 +17,7 @@ static constexpr size_t rowLengths[] = {1, 2, 4, 8};
 /// one makes, by a layer that follows its leader from afar: such an edge is
 /// turned round, since all that matters here is what belongs together.
 static std::vector<std::pair<int, int>>
-edgesOf(const LayerGraph &graph, llvm::ArrayRef<LayerGroup> groups) {
+groupEdges(const LayerGraph &graph, llvm::ArrayRef<LayerGroup> groups) {
   std::vector<int> groupOf(graph.layers.size());
   for (auto [number, layers] : llvm::enumerate(groups))
     for (int layer : layers)
@@ -64,8 +64,9 @@ std::vector<GroupSet> lwcc::plan::groupSets(const LayerGraph &graph,
       sets.emplace_back(length);
       std::iota(sets.back().begin(), sets.back().end(), first);
     }
-  addBranches(seriesOf(static_cast<int>(groups.size()), edgesOf(graph, groups)),
-              sets);
+  addBranches(
+      seriesOf(static_cast<int>(groups.size()), groupEdges(graph, groups)),
+      sets);
   std::set<GroupSet> known;
   std::erase_if(sets,
                 [&](const GroupSet &set) { return !known.insert(set).second; });

@@ -1,8 +1,9 @@
 //===- FlagTable.h - One row per flag ---------------------------*- C++ -*-===//
 //
 // Name, type, range and help of every flag of Options, and which of them each
-// command takes. A new flag is a field there and a row here; how rows are
-// parsed and printed is Flags.cpp's.
+// command takes. A new flag is a field there and a row here; how its
+// value is read and printed is FlagValues.cpp's, how a command line is,
+// Flags.cpp's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_CLI_FLAGTABLE_H
