@@ -127,8 +127,9 @@ LogicalResult lwcc::importBatchNorm(NodeImporter &node) {
     node.setFreshConstant(operands[i], i == 1 || i == 4);
   }
   Type type = operands[0].getType(), channels = node.tensorOf({x[1]});
+  Type statistics = train::statisticsType(operands[0], /*groups=*/0);
   auto norm = node.create<train::BatchNormOp>(
-      TypeRange{type, channels, channels, channels, channels}, operands[0],
+      TypeRange{type, statistics, statistics, channels, channels}, operands[0],
       operands[1], operands[2], operands[3], operands[4],
       APFloat(node.real("epsilon", 1e-5f)),
       APFloat(node.real("momentum", 0.9f)));

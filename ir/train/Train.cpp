@@ -159,6 +159,16 @@ RankedTensorType lwcc::train::tensorOf(MLIRContext *context,
   return RankedTensorType::get(shape, Float32Type::get(context));
 }
 
+RankedTensorType lwcc::train::statisticsType(Value images, int64_t groups) {
+  SmallVector<int64_t> shape(
+      cast<RankedTensorType>(images.getType()).getShape());
+  shape[0] = groups;
+  std::fill(shape.begin() + 2, shape.end(), 1);
+  if (groups == 0)
+    shape.erase(shape.begin());
+  return tensorOf(images.getContext(), shape);
+}
+
 uint32_t lwcc::train::streamOf(StringRef name) {
   uint32_t hash = 2166136261u;
   for (unsigned char c : name)

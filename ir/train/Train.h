@@ -134,6 +134,10 @@ int64_t elementBytes(mlir::Type tensor);
 mlir::RankedTensorType tensorOf(mlir::MLIRContext *context,
                                 llvm::ArrayRef<int64_t> shape);
 
+/// The type of statistics of images [n, c, ...]: [c, 1, ...], which broadcasts
+/// over them; with groups of samples, [groups, c, 1, ...].
+mlir::RankedTensorType statisticsType(mlir::Value images, int64_t groups);
+
 /// Elementwise row applied to inputs (Elementwise.h): result type is the
 /// broadcast of the inputs' types. `params` holds a float for each of the
 /// row's params.

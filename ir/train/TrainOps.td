@@ -352,9 +352,10 @@ def BatchNormOp : PureOp<"batch_norm", [Differentiable]> {
     only y is used and the op stands for either mode. Decomposes into
     batch_norm_stats and maps after differentiation.
 
-    With a `group`, so many consecutive samples have statistics of their own:
-    mean and invstd are [groups, c], and the running statistics take the mean
-    over the groups. train-split-modes sets it.
+    mean and invstd are [c, 1, ...], which broadcast over the images. With a
+    `group`, so many consecutive samples have statistics of their own: mean and
+    invstd are [groups, c, 1, ...], and the running statistics take the mean over
+    the groups. train-split-modes sets it.
   }];
   let arguments = (ins FloatTensor:$x, FloatTensor:$scale, FloatTensor:$bias,
                        FloatTensor:$running_mean, FloatTensor:$running_variance,
@@ -373,8 +374,8 @@ def BatchNormGradOp : PureOp<"batch_norm_grad", [Gradient]> {
 def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable, Following]> {
   let summary = "mean, biased variance and 1/sqrt(variance + epsilon) per channel";
   let description = [{
-    Each is [c], of all samples; with a `group`, [groups, c], of so many
-    consecutive samples each. A tile has the groups that its samples meet; `skip`
+    Each is [c, 1, ...], of all samples; with a `group`, [groups, c, 1, ...], of
+    so many consecutive samples each. A tile has the groups that its samples meet; `skip`
     samples of the first of them lie before it.
   }];
   let arguments = (ins FloatTensor:$x, F32Attr:$epsilon, Group:$group, Skip:$skip);

@@ -31,21 +31,15 @@ static Value onceFrom(OpBuilder &builder, Value value, RankedTensorType type,
 
 Value lwcc::train::perChannel(OpBuilder &builder, Value value, Value images,
                               int64_t group, Operation *layer) {
-  SmallVector<int64_t> shape(typeOf(value).getShape());
-  if (shape.size() == 2) {
-    shape[0] = typeOf(images).getDimSize(0);
-    value = onceFrom<RepeatOp>(
-        builder, value, tensorOf(builder.getContext(), shape), ".per_sample",
-        layer, builder.getI64IntegerAttr(group), builder.getI64IntegerAttr(0));
-  }
-  // Trailing axes of extent 1, so that it broadcasts over the images.
-  size_t trailing = typeOf(images).getRank() - 2;
-  if (trailing == 0)
+  RankedTensorType whole = statisticsType(images, 0);
+  if (typeOf(value) == whole)
     return value;
-  shape.append(trailing, 1);
-  return onceFrom<ReshapeOp>(builder, value,
-                             tensorOf(builder.getContext(), shape),
-                             ".per_channel", layer);
+  if (typeOf(value).getRank() == 1)
+    return onceFrom<ReshapeOp>(builder, value, whole, ".per_channel", layer);
+  return onceFrom<RepeatOp>(
+      builder, value, statisticsType(images, typeOf(images).getDimSize(0)),
+      ".per_sample", layer, builder.getI64IntegerAttr(group),
+      builder.getI64IntegerAttr(0));
 }
 
 MapOp lwcc::train::applyBatchNorm(OpBuilder &builder, BatchNormOp op,

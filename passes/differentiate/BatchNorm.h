@@ -11,15 +11,15 @@
 
 namespace lwcc::train {
 
-/// A tensor [c], or [groups, c] of statistics of groups of so many samples,
-/// such that it broadcasts over images [n, c, ...]: [c, 1, ...], or the group's
-/// row for each sample, [n, c, 1, ...]. The ops that make it stand behind the
-/// definition of `value`; later calls return the same ones.
+/// A parameter [c], or statistics (statisticsType) of the batch or of groups of
+/// so many samples, such that it broadcasts over images [n, c, ...]: [c, 1,
+/// ...], or the group's row for each sample, [n, c, 1, ...]. The ops that make
+/// it stand behind the definition of `value`; later calls return the same ones.
 mlir::Value perChannel(mlir::OpBuilder &builder, mlir::Value value,
                        mlir::Value images, int64_t group,
                        mlir::Operation *layerOf);
 
-/// y of `op` from the given statistics [c], with the op's layer and name.
+/// y of `op` from the given statistics, with the op's layer and name.
 MapOp applyBatchNorm(mlir::OpBuilder &builder, BatchNormOp op, mlir::Value mean,
                      mlir::Value invstd);
 

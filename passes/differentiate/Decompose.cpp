@@ -38,21 +38,29 @@ int64_t countOf(Value x, int64_t group) {
          samples;
 }
 
-/// The sum over the groups of what each has per channel; the value itself if
-/// there are no groups.
-Value sumOfGroups(OpBuilder &builder, Value value, StringRef name,
-                  Operation *layer) {
+/// What statistics have per channel, as [c]: summed over the groups, if there
+/// are any.
+Value sumOfGroups(OpBuilder &builder, Value value, int64_t group,
+                  StringRef name, Operation *layer) {
   RankedTensorType type = typeOf(value);
   if (type.getRank() == 1)
     return value;
-  auto sum =
-      ReduceOp::create(builder, layer->getLoc(),
-                       tensorOf(builder.getContext(), {type.getDimSize(1)}),
-                       value, ArrayRef<int64_t>{0}, /*mean=*/false);
-  inheritWork(sum, layer, phaseOf(layer));
+  RankedTensorType perChannel =
+      tensorOf(builder.getContext(), {type.getDimSize(group ? 1 : 0)});
+  Operation *made;
+  if (group) {
+    SmallVector<int64_t> axes{0};
+    for (int64_t axis = 2; axis < type.getRank(); ++axis)
+      axes.push_back(axis);
+    made = ReduceOp::create(builder, layer->getLoc(), perChannel, value, axes,
+                            /*mean=*/false);
+  } else {
+    made = ReshapeOp::create(builder, layer->getLoc(), perChannel, value);
+  }
+  inheritWork(made, layer, phaseOf(layer));
   if (!name.empty())
-    setNames(sum, {name});
-  return sum;
+    setNames(made, {name});
+  return made->getResult(0);
 }
 
 /// The decimal number that a float was written as: 0.9 for the float next to
@@ -71,9 +79,10 @@ void replaceAverage(OpBuilder &builder, BatchNormOp op, Value updated,
   double momentum = decimalOf(op.getMomentum());
   if (op.getGroup())
     unbiased /= static_cast<double>(typeOf(batch).getDimSize(0));
-  StringRef batchName = nameOf(batch);
-  batch = sumOfGroups(builder, batch,
-                      batchName.empty() ? "" : (batchName + ".sum").str(), op);
+  StringRef batchName = nameOf(batch),
+            suffix = op.getGroup() ? ".sum" : ".flat";
+  batch = sumOfGroups(builder, batch, op.getGroup(),
+                      batchName.empty() ? "" : (batchName + suffix).str(), op);
   MapOp map = buildMap(
       builder, op.getLoc(), "running_average", {running, batch},
       floatParams(op.getContext(),
@@ -125,7 +134,7 @@ LogicalResult decompose(BatchNormGradOp op) {
       op.getInvstd(), op.getGroupAttr(), builder.getI64IntegerAttr(0));
   inheritWork(stats, op, phaseOf(op));
   std::string dscale(nameOf(op.getDscale())), dbias(nameOf(op.getDbias()));
-  std::string suffix = op.getGroup() ? ".groups" : "";
+  std::string suffix = op.getGroup() ? ".groups" : ".per_channel";
   setNames(stats, {dscale.empty() ? "" : dscale + suffix,
                    dbias.empty() ? "" : dbias + suffix});
   if (!op.getDx().use_empty()) {
@@ -149,7 +158,7 @@ LogicalResult decompose(BatchNormGradOp op) {
   for (auto [gradient, groups] : parameters)
     if (!gradient.use_empty())
       gradient.replaceAllUsesWith(
-          sumOfGroups(builder, groups, nameOf(gradient), op));
+          sumOfGroups(builder, groups, op.getGroup(), nameOf(gradient), op));
   op.erase();
   return success();
 }

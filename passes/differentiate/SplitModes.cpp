@@ -64,8 +64,7 @@ LogicalResult normalizeGroups(func::FuncOp func, int64_t group) {
       continue;
     }
     op.setGroup(group);
-    RankedTensorType type = tensorOf(
-        func.getContext(), {samples / group, typeOf(op.getX()).getDimSize(1)});
+    RankedTensorType type = statisticsType(op.getX(), samples / group);
     op.getMean().setType(type);
     op.getInvstd().setType(type);
   }

@@ -3,8 +3,11 @@
 // Combines results of an op's tiles that are not contributions to a sum: maxima
 // along a cut axis, and batch statistics (mean, variance, inverse deviation) of
 // a cut batch or a group of samples that is cut. The devices of the tiles take
-// turns in combining (`combined`, Sharder.h). Sums need nothing here: tiles
-// that overlap are added by Pieces.h.
+// turns in combining (`combined`, Sharder.h).
+//
+// Sums mostly need nothing here: tiles that overlap are added by Pieces.h, by
+// each reader for itself. Those that every tile of a layer reads whole are
+// added here, once.
 //
 // Does not decide what is cut.
 //
@@ -42,17 +45,37 @@ void FunctionSharder::combineMaxima(ReduceMaxOp op, Tiles &tiles) {
   }
 }
 
-/// The statistics [c] of all samples, or [groups, c]. Where several tiles hold
-/// a part of them, these are combined.
+/// The sums that the gradient of each tile reads. Groups of samples have their
+/// own, of few tiles.
+void FunctionSharder::combineSums(BatchNormGradStatsOp op, Tiles &tiles) {
+  std::map<Box, SmallVector<PlaceAttr>> regions;
+  for (auto &[made, tile] : tiles) {
+    addPieces(op, made, tile);
+    regions[*tile.results[0]].push_back(placeOf(made->getResult(0)));
+  }
+  if (op.getGroup())
+    return;
+  for (auto &[region, places] : regions)
+    if (PlaceAttr place = places[combined++ % places.size()]; places.size() > 1)
+      for (Value sum : op->getResults())
+        pieces.replace(sum, region,
+                       pieces.get(sum, region, place, purposeOf(op)));
+}
+
+/// The statistics of all samples, or of each group. Where several tiles hold a
+/// part of them, these are combined.
 void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
+  const size_t channelAxis = op.getGroup() == 0 ? 0 : 1;
   std::map<Interval, std::vector<StatisticsPart>> channels;
-  for (auto &[made, tile] : tiles)
-    channels[tile.results[0]->back()].push_back({cast<BatchNormStatsOp>(made),
-                                                 *tile.results[0],
-                                                 (*tile.operands[0])[0]});
+  for (auto &[made, tile] : tiles) {
+    const Box &region = *tile.results[0];
+    channels[region[channelAxis]].push_back(
+        {cast<BatchNormStatsOp>(made), region, (*tile.operands[0])[0]});
+  }
   for (auto &[range, parts] : channels) {
+    Box region = parts.front().region;
     if (op.getGroup() == 0) {
-      combineStatistics(op, {range}, parts);
+      combineStatistics(op, region, parts);
       continue;
     }
     // Between these rows, all groups have the same tiles.
@@ -68,7 +91,8 @@ void FunctionSharder::combineStatistics(BatchNormStatsOp op, Tiles &tiles) {
                     [&](const StatisticsPart &part) {
                       return part.region[0].contains(run);
                     });
-      combineStatistics(op, {run, range}, meeting);
+      region[0] = run;
+      combineStatistics(op, region, meeting);
     }
   }
 }

@@ -93,6 +93,8 @@ void FunctionSharder::tileOp(Operation *op) {
   Tiles tiles = makeTiles(op);
   if (auto stats = dyn_cast<BatchNormStatsOp>(op))
     return combineStatistics(stats, tiles);
+  if (auto sums = dyn_cast<BatchNormGradStatsOp>(op))
+    return combineSums(sums, tiles);
   if (auto largest = dyn_cast<ReduceMaxOp>(op))
     return combineMaxima(largest, tiles);
   if (phaseOf(op) == Phase::weight)

@@ -49,6 +49,16 @@ void Pieces::add(Value original, const Box &region, Value tile,
   sources[original].pieces.push_back(piece);
 }
 
+void Pieces::replace(Value original, const Box &region, Value tile) {
+  std::vector<Part> &known = sources[original].pieces;
+  llvm::erase_if(known, [&](const Part &piece) {
+    assert((contains(region, piece.region) || !overlap(region, piece.region)) &&
+           "a piece is replaced whole");
+    return contains(region, piece.region);
+  });
+  known.push_back({region, numberOf(tile)});
+}
+
 void Pieces::setCopies(Value original, MakeCopy make) {
   sources[original].copies = true;
   sources[original].make = std::move(make);

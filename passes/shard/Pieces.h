@@ -79,6 +79,10 @@ public:
   void add(mlir::Value original, const Box &region, mlir::Value tile,
            const std::optional<Box> &kept = std::nullopt);
 
+  /// Makes `tile`, which holds `region` of `original`, the only piece that has
+  /// anything of the region: what others have of it is in there.
+  void replace(mlir::Value original, const Box &region, mlir::Value tile);
+
   /// Declares the pieces of `original` to be copies. `make` creates one more
   /// copy; `get` calls it when no piece on the device holds the region. If
   /// `make` is absent or returns null, the region is assembled from the copies

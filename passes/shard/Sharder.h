@@ -86,6 +86,7 @@ private:
   void combineMaxima(train::ReduceMaxOp op, Tiles &tiles);
   void accumulate(mlir::Operation *op, Tiles &tiles);
   void combineStatistics(train::BatchNormStatsOp op, Tiles &tiles);
+  void combineSums(train::BatchNormGradStatsOp op, Tiles &tiles);
   /// A tile of a statistics op, and what it holds of the statistics.
   struct StatisticsPart {
     train::BatchNormStatsOp op;

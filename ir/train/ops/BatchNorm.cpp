@@ -5,9 +5,10 @@
 // The reductions are kernels and are cut here; combining statistics of tiles is
 // passes/shard/Combine.cpp.
 //
-// Statistics of groups of samples are tensors [groups, c], cut like the
-// samples: a tile has the groups that its samples meet. Where tiles meet in a
-// group, both have a contribution to it.
+// Statistics of images [n, c, h, w] are tensors [c, 1, 1], which broadcast over
+// them. Those of groups of samples are [groups, c, 1, 1], cut like the samples:
+// a tile has the groups that its samples meet. Where tiles meet in a group,
+// both have a contribution to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +37,8 @@ static LogicalResult expectGroups(Operation *op, int64_t samples, int64_t group,
   return success();
 }
 
-/// Checks tensors of statistics of images `x`: [c], or [groups, c] where there
-/// are groups. Absent ones have no shape to check.
+/// Checks tensors of statistics of images `x`: [c, 1, ...], or
+/// [groups, c, 1, ...] where there are groups.
 static LogicalResult expectStatistics(Operation *op, Value x, int64_t group,
                                       int64_t skip, ValueRange statistics) {
   ArrayRef<int64_t> images = shapeOf(x);
@@ -46,12 +47,10 @@ static LogicalResult expectStatistics(Operation *op, Value x, int64_t group,
            << "input has rank " << images.size() << "; expected at least 2";
   if (failed(expectGroups(op, images[0], group, skip)))
     return failure();
-  Dims expected{images[1]};
-  if (group > 0)
-    expected.insert(expected.begin(),
-                    groupsOf(0, images[0], group, skip).size());
+  RankedTensorType expected = statisticsType(
+      x, group > 0 ? groupsOf(0, images[0], group, skip).size() : 0);
   for (Value value : statistics)
-    if (failed(expectShape(op, "statistic", value, expected)))
+    if (failed(expectShape(op, "statistic", value, Dims(expected.getShape()))))
       return failure();
   return success();
 }
@@ -146,7 +145,8 @@ static Tile statisticsTile(OpT op, unsigned images, const Cuts &cuts,
   assert(op.getSkip() == 0 && "only whole ops are cut");
   Value first = op->getOperand(0);
   Box box = cut(channelAxes(shapeOf(first).size()), first, cuts, index);
-  Box statistics{box[1]};
+  Box statistics(box.begin() + 1, box.end());
+  std::fill(statistics.begin() + 1, statistics.end(), Interval{0, 1});
   Tile tile;
   if (int64_t group = op.getGroup()) {
     statistics.insert(statistics.begin(),

@@ -6,11 +6,10 @@
 
 // CHECK-LABEL: func.func @train_step
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<6x3x2x2xf32>
-// CHECK:         %[[MEAN:.*]], %[[VARIANCE:.*]], %[[INVSTD:.*]] = train.batch_norm_stats(%[[X]]) {{.*}}group = 2 : i64{{.*}} -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
-// CHECK-DAG:     %[[M:.*]] = train.repeat(%[[MEAN]]) {group = 2 : i64{{.*}} : (tensor<3x3xf32>) -> tensor<6x3xf32>
-// CHECK-DAG:     %[[M4:.*]] = train.reshape(%[[M]]) {{.*}} -> tensor<6x3x1x1xf32>
+// CHECK:         %[[MEAN:.*]], %[[VARIANCE:.*]], %[[INVSTD:.*]] = train.batch_norm_stats(%[[X]]) {{.*}}group = 2 : i64{{.*}} -> (tensor<3x3x1x1xf32>, tensor<3x3x1x1xf32>, tensor<3x3x1x1xf32>)
+// CHECK-DAG:     %[[M4:.*]] = train.repeat(%[[MEAN]]) {group = 2 : i64{{.*}} : (tensor<3x3x1x1xf32>) -> tensor<6x3x1x1xf32>
 // CHECK:         train.map "(x0 - x1) * (x2 * x3) + x4"(%[[X]], %[[M4]],
-// CHECK:         %[[MEANS:.*]] = train.reduce(%[[MEAN]]) {{.*}} : (tensor<3x3xf32>) -> tensor<3xf32>
+// CHECK:         %[[MEANS:.*]] = train.reduce(%[[MEAN]]) {axes = array<i64: 0, 2, 3>{{.*}} : (tensor<3x3x1x1xf32>) -> tensor<3xf32>
 // CHECK:         train.map "x0 * 0.9f + x1 * 0.033333335f"(%{{.*}}, %[[MEANS]])
 // CHECK:         %[[VARIANCES:.*]] = train.reduce(%[[VARIANCE]])
 // CHECK:         train.map "x0 * 0.9f + x1 * 0.03809524f"(%{{.*}}, %[[VARIANCES]])
@@ -27,6 +26,6 @@ func.func @model(%x: tensor<6x3x2x2xf32>) -> tensor<6x3x2x2xf32> {
   %c = train.read @c : tensor<3xf32>
   %m = train.read @mean : tensor<3xf32>
   %v = train.read @variance : tensor<3xf32>
-  %n:5 = train.batch_norm(%x, %c, %c, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>} : (tensor<6x3x2x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<6x3x2x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+  %n:5 = train.batch_norm(%x, %c, %c, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>} : (tensor<6x3x2x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<6x3x2x2xf32>, tensor<3x1x1xf32>, tensor<3x1x1xf32>, tensor<3xf32>, tensor<3xf32>)
   return %n#0 : tensor<6x3x2x2xf32>
 }

@@ -62,7 +62,7 @@ module attributes {train.batch = 2 : i64, train.model = "small.onnx"} {
     %fw = train.read @fc.weight : tensor<10x64xf32>
     %fb = train.read @fc.bias : tensor<10xf32>
     %c = train.conv(%x, %w) {dilation = array<i64: 1, 1>, group = 1 : i64, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, train.work = #train.work<"conv" forward>, train.names = ["conv_out"]} : (tensor<2x1x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x8x8xf32>
-    %n:5 = train.batch_norm(%c, %s, %b, %m, %v) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["bn_out", "", "", "", ""]} : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    %n:5 = train.batch_norm(%c, %s, %b, %m, %v) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["bn_out", "", "", "", ""]} : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x8x8xf32>, tensor<4x1x1xf32>, tensor<4x1x1xf32>, tensor<4xf32>, tensor<4xf32>)
     %r = train.map "max(x0, 0.0f)" (%n#0) {fn = "relu", train.work = #train.work<"relu" forward>, train.names = ["relu_out"]} : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
     %p:2 = train.max_pool(%r) {dilation = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>, train.work = #train.work<"pool" forward>, train.names = ["pool_out", "pool_index"]} : (tensor<2x4x8x8xf32>) -> (tensor<2x4x4x4xf32>, tensor<2x4x4x4xui8>)
     %f = train.reshape(%p#0) {train.work = #train.work<"flatten" forward>, train.names = ["flat"]} : (tensor<2x4x4x4xf32>) -> tensor<2x64xf32>

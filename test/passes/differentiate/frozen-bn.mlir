@@ -16,6 +16,6 @@ func.func @model(%x: tensor<2x4x3x3xf32> {train.name = "x"}, %scalars: tensor<64
   %b = train.read @bias : tensor<4xf32>
   %m = train.read @mean : tensor<4xf32>
   %v = train.read @variance : tensor<4xf32>
-  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %n:5 = train.batch_norm(%x, %s, %b, %m, %v) {epsilon = 1.0e-3 : f32, momentum = 0.9 : f32, train.work = #train.work<"bn" forward>, train.names = ["y", "", "", "", ""]} : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3x3xf32>, tensor<4x1x1xf32>, tensor<4x1x1xf32>, tensor<4xf32>, tensor<4xf32>)
   return %n#0 : tensor<2x4x3x3xf32>
 }

@@ -11,8 +11,9 @@ module attributes {train.model = "m.onnx", train.batch = 4 : i64} {
   func.func @train_step(%x: tensor<4x6x3x3xf32> {train.name = "x"}, %f: tensor<4x6xf32> {train.name = "f"}) -> tensor<4x8xf32> {
     %scale = train.read @scale : tensor<6xf32>
     // CHECK: train.batch_norm_stats{{.*}}train.tiling = [[SAMPLES]]
-    %mean, %variance, %invstd = train.batch_norm_stats(%x) {epsilon = 1.0e-5 : f32, train.work = #train.work<"bn" forward>} : (tensor<4x6x3x3xf32>) -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
-    %a = train.map "x0 * x1"(%invstd, %scale) {train.work = #train.work<"bn" forward>} : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+    %mean, %variance, %invstd = train.batch_norm_stats(%x) {epsilon = 1.0e-5 : f32, train.work = #train.work<"bn" forward>} : (tensor<4x6x3x3xf32>) -> (tensor<6x1x1xf32>, tensor<6x1x1xf32>, tensor<6x1x1xf32>)
+    %s = train.reshape(%scale) {train.work = #train.work<"bn" forward>} : (tensor<6xf32>) -> tensor<6x1x1xf32>
+    %a = train.map "x0 * x1"(%invstd, %s) {train.work = #train.work<"bn" forward>} : (tensor<6x1x1xf32>, tensor<6x1x1xf32>) -> tensor<6x1x1xf32>
     %w = train.read @w : tensor<8x6xf32>
     // CHECK: train.matmul{{.*}}train.tiling = [[CHANNELS]]
     %y = train.matmul(%f, %w) {transpose_b = true, train.work = #train.work<"fc" forward>} : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<4x8xf32>

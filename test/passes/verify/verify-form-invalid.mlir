@@ -23,7 +23,7 @@ func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>, 
   // CHECK: [[@LINE+3]]:{{.*}} error: breaks rule (I3): the op has no train.work
   // CHECK: [[@LINE+2]]:{{.*}} error: breaks rule (I3): the results have no train.names
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I4): more than y of batch_norm is used
-  %0:5 = train.batch_norm(%x, %y, %y, %y, %y) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32} : (tensor<2x4x1x1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x1x1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %0:5 = train.batch_norm(%x, %y, %y, %y, %y) {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32} : (tensor<2x4x1x1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x1x1xf32>, tensor<4x1x1xf32>, tensor<4x1x1xf32>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I3): 'train.write' is no forward op
   train.write @w, %0#3 {train.work = #train.work<"a" forward>} : tensor<4xf32>
   // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I3): 'train.map' is no forward op
