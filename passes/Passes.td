@@ -65,12 +65,15 @@ def Autodiff : LwccPass<"train-autodiff"> {
   let description = [{
     Only gradients that lead to a trainable parameter are made. Gradients of
     several uses are summed by explicit maps as they come. A parameter is
-    updated as soon as its gradient is complete. Gives `differentiated` but for
+    updated as soon as its gradient is complete, or, where gradients are clipped,
+    when all are. Gives `differentiated` but for
     the ops that train-decompose replaces (D4).
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
-           "a row of the table of optimizers">
+           "a row of the table of optimizers">,
+    Option<"clipNorm", "clip-norm", "double", "0",
+           "the largest norm of all gradients together, 0: any">
   ];
 }
 

@@ -618,6 +618,20 @@ def FillOp : Kernel<"fill", [Following]> {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
+def ClipGradientsOp : PureOp<"clip_gradients", [Gradient]> {
+  let summary = "all gradients of a step, made smaller where they are large together";
+  let description = [{
+    All are multiplied by `factor`, min(1, max_norm / (norm + 1e-6)), where norm
+    is that of all their elements together and `squares` its square: PyTorch's
+    clip_grad_norm_. It stands before all updates. Sharding makes maps of it,
+    where the parts of the parameters are updated (passes/shard/ClipGradients.cpp).
+  }];
+  let arguments = (ins Variadic<FloatTensor>:$gs, F32Attr:$max_norm);
+  let results = (outs ScalarTensor:$squares, ScalarTensor:$factor,
+                      Variadic<FloatTensor>:$clipped);
+  let hasVerifier = 1;
+}
+
 /// What an update makes of the step's learning rate and weight decay (form
 /// imported: of its parameter).
 defvar Scale = DefaultValuedAttr<F32Attr, "1.0f">;

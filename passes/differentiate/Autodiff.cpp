@@ -2,11 +2,11 @@
 //
 // Reverse-mode automatic differentiation of @train_step. Decides three things:
 // - which gradients are computed: only those that lead to a trainable
-// parameter;
+//   parameter;
 // - when the gradients of several uses are added: as soon as there are two;
 // - when a parameter is updated: as soon as its gradient is complete, so that
-// no
-//   gradient lives longer than it must.
+//   no gradient lives longer than it must; or, where gradients are clipped,
+//   behind all of them.
 // How an op is differentiated, the op says: DifferentiableOpInterface.
 //
 //===----------------------------------------------------------------------===//
@@ -52,8 +52,8 @@ bool isDifferentiable(Operation *op) {
 class Differentiator {
 public:
   Differentiator(func::FuncOp func, SymbolTable &symbols,
-                 const Optimizer &optimizer)
-      : func(func), symbols(symbols), optimizer(optimizer),
+                 const Optimizer &optimizer, double clipNorm)
+      : func(func), symbols(symbols), optimizer(optimizer), clipNorm(clipNorm),
         builder(func.getContext(), &recorder) {}
 
   LogicalResult run() {
@@ -81,8 +81,9 @@ public:
       for (Value operand : op->getOperands())
         if (auto read = operand.getDefiningOp<ReadOp>())
           if (firstUser.lookup(operand) == op)
-            update(read, op);
+            finish(read, op);
     }
+    clipAndUpdate();
     warnAboutUnused();
     return success();
   }
@@ -91,6 +92,7 @@ private:
   func::FuncOp func;
   SymbolTable &symbols;
   const Optimizer &optimizer;
+  const double clipNorm; ///< 0: any
   Recorder recorder;
   OpBuilder builder;
   Value loss;
@@ -100,6 +102,8 @@ private:
   /// For each trainable parameter, the op that is differentiated last.
   llvm::MapVector<Value, Operation *> firstUser;
   DenseSet<Value> updated;
+  /// What is updated behind all gradients, and the layer that uses it first.
+  SmallVector<std::pair<ReadOp, Operation *>> waiting;
 
   void findNeeded(Operation *op) {
     if (auto read = dyn_cast<ReadOp>(op)) {
@@ -208,10 +212,38 @@ private:
     return op;
   }
 
-  void update(ReadOp read, Operation *layer) {
+  /// The gradient of a parameter is complete, if it has any.
+  void finish(ReadOp read, Operation *layer) {
     Value gradient = gradients.lookup(read.getValue());
     if (!gradient || !updated.insert(read.getValue()).second)
       return;
+    if (clipNorm > 0)
+      waiting.push_back({read, layer});
+    else
+      update(read, gradient, layer);
+  }
+
+  void clipAndUpdate() {
+    if (waiting.empty())
+      return;
+    SmallVector<Value> complete;
+    SmallVector<Type> types(2, loss.getType());
+    SmallVector<std::string> names = {"gradient.squares", "gradient.factor"};
+    for (auto [read, layer] : waiting) {
+      complete.push_back(gradients.lookup(read.getValue()));
+      types.push_back(complete.back().getType());
+      names.push_back(gradientName(read.getValue()) + ".clipped");
+    }
+    auto clip = ClipGradientsOp::create(builder, loss.getLoc(), types, complete,
+                                        APFloat(static_cast<float>(clipNorm)));
+    recorder.created.clear();
+    inheritWork(clip, loss.getDefiningOp(), Phase::update);
+    setNames(clip, llvm::to_vector_of<StringRef>(names));
+    for (auto [each, gradient] : llvm::zip_equal(waiting, clip.getClipped()))
+      update(each.first, gradient, each.second);
+  }
+
+  void update(ReadOp read, Value gradient, Operation *layer) {
     auto parameter = symbols.lookup<ParameterOp>(read.getParameter());
     Location loc = parameter.getLoc();
     SmallVector<ParameterOp> written{parameter};
@@ -279,7 +311,7 @@ struct Autodiff : lwcc::impl::AutodiffBase<Autodiff> {
       diag.report();
       return signalPassFailure();
     }
-    if (failed(Differentiator(func, symbols, *row).run()))
+    if (failed(Differentiator(func, symbols, *row, clipNorm).run()))
       return signalPassFailure();
     for (auto any : module.getOps<func::FuncOp>())
       eraseDeadCode(any);

@@ -202,6 +202,7 @@ LogicalResult FunctionSharder::run() {
   addArguments();
 
   llvm::MapVector<Operation *, SmallVector<WriteOp>> updates;
+  ClipGradientsOp clip;
   for (Operation &op : old.without_terminator()) {
     auto tiling = op.getAttrOfType<TilingAttr>(tilingAttr);
     if (!tiling || tiling.getPlaces().empty())
@@ -212,12 +213,22 @@ LogicalResult FunctionSharder::run() {
       updates[write.getValue().getDefiningOp()].push_back(write);
     else if (partedUpdate(&op))
       updates.try_emplace(&op);
+    else if (isa<ClipGradientsOp>(op))
+      clip = cast<ClipGradientsOp>(op);
     else
       tileOp(&op);
   }
+  Updates clipped;
+  if (clip) {
+    for (auto &[producer, writes] : updates)
+      if (UpdateOpInterface step = partedUpdate(producer))
+        clipped.push_back({step, partsOfUpdate(step)});
+    clipGradients(clip, clipped);
+  }
+  size_t next = 0;
   for (auto &[producer, writes] : updates)
     if (UpdateOpInterface step = partedUpdate(producer))
-      update(step, writes);
+      update(step, clip ? clipped[next++].second : partsOfUpdate(step), writes);
     else
       for (WriteOp each : writes)
         write(each, {UpdatedPart{wholeOf(shapeOf(each.getValue())), {}, {}}});

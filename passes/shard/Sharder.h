@@ -5,7 +5,7 @@
 // FunctionSharder makes one function: tiles and their operands
 // (FunctionSharder.cpp), results that are not sums (Combine.cpp), gradients of
 // several tiles on one lane (Accumulate.cpp), updates of parameters
-// (Updates.cpp).
+// (Updates.cpp) by gradients that may be clipped (ClipGradients.cpp).
 //
 // Does not decide cuts (TileRules.h), nor how a region gets to a device
 // (Pieces.h).
@@ -60,6 +60,7 @@ struct UpdatedPart {
   Box region;
   train::PlaceAttr place;
   Pieces::Rails rails;
+  bool isFirst = true; ///< false: an earlier part is the same, elsewhere
 };
 
 /// Makes the sharded body of one function.
@@ -97,9 +98,15 @@ private:
                          llvm::ArrayRef<StatisticsPart> parts);
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
-  void update(train::UpdateOpInterface op,
+  std::vector<UpdatedPart> partsOfUpdate(train::UpdateOpInterface op);
+  void update(train::UpdateOpInterface op, llvm::ArrayRef<UpdatedPart> parts,
               llvm::ArrayRef<train::WriteOp> writes);
   void updatePart(train::UpdateOpInterface op, const UpdatedPart &part);
+  llvm::SmallVector<mlir::Value>
+  gradientTerms(mlir::Value gradient, const UpdatedPart &part, Purpose purpose);
+  using Updates = std::vector<
+      std::pair<train::UpdateOpInterface, std::vector<UpdatedPart>>>;
+  void clipGradients(train::ClipGradientsOp op, const Updates &updates);
   Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
   void write(train::WriteOp write, llvm::ArrayRef<UpdatedPart> made);
   Purpose purposeOf(mlir::Operation *op) {
@@ -117,6 +124,10 @@ private:
   /// Round-robin counter: which device performs the next combine.
   size_t combined = 0;
 };
+
+/// Where the terms of a gradient are used by an op on the device of `place`.
+train::PlaceAttr placeForTerms(llvm::ArrayRef<mlir::Value> terms,
+                               train::PlaceAttr place);
 
 /// Replaces ops whose tiles are not independent as they are cut: a ReLU on
 /// partial sums, the mean of losses, what reads all classes (TakeApart.cpp).

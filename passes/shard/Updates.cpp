@@ -142,26 +142,37 @@ static Pieces::Rails railsOf(PlaceAttr owner, ArrayRef<PlaceAttr> holders) {
   return rails;
 }
 
-/// Makes the update op of one part of a parameter, at one place.
-void FunctionSharder::updatePart(UpdateOpInterface op,
-                                 const UpdatedPart &updated) {
-  const auto &[part, owner, rails] = updated;
-  PlaceAttr place = owner;
-  assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
-  Value gradient = op.getGradientTerms()[0].get();
+/// The terms of the gradient of one part, for the device that updates it.
+SmallVector<Value> FunctionSharder::gradientTerms(Value gradient,
+                                                  const UpdatedPart &part,
+                                                  Purpose purpose) {
   SmallVector<Value> terms =
-      pieces.terms(gradient, part, place, purposeOf(op), rails);
+      pieces.terms(gradient, part.region, part.place, purpose, part.rails);
   // A kernel takes at most `maxTerms` gradients (Ops.h); more are summed before
   // it.
   if (terms.size() > maxTerms)
-    terms = {pieces.get(gradient, part, place, purposeOf(op))};
+    terms = {pieces.get(gradient, part.region, part.place, purpose)};
+  return terms;
+}
+
+PlaceAttr shard::placeForTerms(ArrayRef<Value> terms, PlaceAttr place) {
   bool exchanges = llvm::any_of(
       terms, [](Value term) { return term.getDefiningOp<TransferOp>(); });
   if (exchanges)
-    place = PlaceAttr::get(op.getContext(),
-                           place.getValue().on(Lane::of(LaneKind::sync)));
-  else if (terms.size() == 1 && !placeOf(terms[0]).getValue().lane.isCopy())
-    place = placeOf(terms[0]); // the lane that made it, off other lanes' ways
+    return PlaceAttr::get(place.getContext(),
+                          place.getValue().on(Lane::of(LaneKind::sync)));
+  if (terms.size() == 1 && !shard::placeOf(terms[0]).getValue().lane.isCopy())
+    return shard::placeOf(terms[0]); // the lane that made it, off others' ways
+  return place;
+}
+
+/// Makes the update op of one part of a parameter, at one place.
+void FunctionSharder::updatePart(UpdateOpInterface op,
+                                 const UpdatedPart &updated) {
+  const Box &part = updated.region;
+  assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
+  SmallVector<Value> terms =
+      gradientTerms(op.getGradientTerms()[0].get(), updated, purposeOf(op));
   Tile tile;
   for (Value operand : op->getOperands())
     tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)
@@ -170,13 +181,14 @@ void FunctionSharder::updatePart(UpdateOpInterface op,
   // The gradient's terms are assigned to the new op below.
   tile.operands[op.getGradientTerms()[0].getOperandNumber()] = std::nullopt;
   tile.results.assign(op->getNumResults(), part);
-  Operation *made = makeTile(op, tile, place, /*position=*/{});
+  Operation *made =
+      makeTile(op, tile, placeForTerms(terms, updated.place), /*position=*/{});
   cast<UpdateOpInterface>(made).getGradientTerms().assign(terms);
   addPieces(op, made, tile);
 }
 
-/// Makes the update ops of a parameter: one per part and owner.
-void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
+/// Which parts of a parameter are updated where.
+std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
   auto parameterOf = [](Value value) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
   };
@@ -185,8 +197,6 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
     pieces.get(op.getWeight(), wholeOf(shapeOf(op.getWeight())),
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
-  for (Value result : op->getResults())
-    pieces.setCopies(result);
   std::vector<UpdatedPart> updated;
   const bool isWhole = op.needsWhole();
   for (const Box &region :
@@ -203,8 +213,7 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
         isAllReduced(bytesOf(region, op.getWeight().getType()),
                      holders.size())) {
       for (PlaceAttr place : holders)
-        updatePart(op, {region, place, {}});
-      updated.push_back({region, holders.front(), {}});
+        updated.push_back({region, place, {}, place == holders.front()});
       continue;
     }
     const int64_t bytes = bytesOf(region, op.getWeight().getType());
@@ -221,11 +230,20 @@ void FunctionSharder::update(UpdateOpInterface op, ArrayRef<WriteOp> writes) {
           everybody ? holders[i] : ownerOf(weight, region, part).place;
       updated.push_back(
           {part, owner, twoLevel ? railsOf(owner, holders) : Pieces::Rails()});
-      updatePart(op, updated.back());
     }
   }
+  return updated;
+}
+
+/// Makes the update ops of a parameter: one per part and owner.
+void FunctionSharder::update(UpdateOpInterface op, ArrayRef<UpdatedPart> parts,
+                             ArrayRef<WriteOp> writes) {
+  for (Value result : op->getResults())
+    pieces.setCopies(result);
+  for (const UpdatedPart &part : parts)
+    updatePart(op, part);
   for (WriteOp each : writes)
-    write(each, updated);
+    write(each, parts);
 }
 
 /// Writes the new values to every copy, one write per updated part that the
@@ -245,7 +263,7 @@ void FunctionSharder::write(WriteOp write, ArrayRef<UpdatedPart> made) {
   for (const Part &copy : copies)
     for (const UpdatedPart &part : made) {
       Box region = intersect(copy.region, part.region);
-      if (empty(region))
+      if (!part.isFirst || empty(region))
         continue;
       Value value =
           pieces.get(write.getValue(), region, copy.place, purposeOf(write));

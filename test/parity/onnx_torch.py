@@ -160,7 +160,8 @@ class Oracle:
         result = self.run(images, labels)
         return result if self.own_loss else cross_entropy(result, labels)
 
-    def train_step(self, images, labels, make_optimizer, clip_value=None):
+    def train_step(self, images, labels, make_optimizer, clip_value=None,
+                   clip_norm=None):
         """One step; returns the loss. `make_optimizer` gets the parameters by name once,
         and returns the optimizer of torch.optim that updates them."""
         self.training = True
@@ -174,6 +175,8 @@ class Oracle:
             w.grad = g
         if self.optimizer is None:
             self.optimizer = make_optimizer(self.parameters)
+        if clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters.values(), clip_norm)
         if clip_value is not None:
             torch.nn.utils.clip_grad_value_(self.parameters.values(), clip_value)
         self.optimizer.step()

@@ -40,15 +40,17 @@ PLANS = [[], DATA, ["--gpus=4", "--strategy=model"]]
 
 class Case:
     def __init__(self, optimizer, lr, steady, compile_flags=(), groups=(),
-                 clip_value=None, **options):
+                 clip_value=None, clip_norm=None, **options):
         self.optimizer, self.lr, self.steady = optimizer, lr, steady
         self.compile_flags, self.groups = list(compile_flags), tuple(groups)
-        self.clip_value, self.options = clip_value, options
+        self.clip_value, self.clip_norm, self.options = clip_value, clip_norm, options
+        if clip_norm is not None:
+            self.compile_flags.append(f"--clip-norm={clip_norm}")
 
     def settings(self, steps):
         return Settings(16, steps, self.lr, optimizer=self.optimizer,
                         options=self.options, groups=self.groups,
-                        clip_value=self.clip_value)
+                        clip_value=self.clip_value, clip_norm=self.clip_norm)
 
     def __str__(self):
         return " ".join([self.optimizer, *trainer_flags(self.options),
@@ -58,6 +60,7 @@ class Case:
 CASES = [
     Case("sgd", 1e-3, True, momentum=0.9, nesterov=True, weight_decay=1e-3),
     Case("sgd", 1e-3, True, clip_value=0.01, momentum=0.5, weight_decay=0.0),
+    Case("sgd", 1e-2, True, clip_norm=0.5, momentum=0.9, weight_decay=1e-3),
     Case("adam", 1e-3, False, weight_decay=0.0),
     Case("adam", 1e-3, True, betas=(0.8, 0.99), eps=1e-2, weight_decay=0.01),
     Case("adamw", 1e-3, False, weight_decay=0.01),
@@ -72,7 +75,7 @@ CASES = [
          weight_decay=0.01),
     Case("lars", 0.01, True, ["--no-decay=bias"], [("bias$", 1.0, 0.0)], momentum=0.5,
          weight_decay=0.01),
-    Case("lamb", 1e-3, True, eps=1e-2, weight_decay=0.01),
+    Case("lamb", 1e-3, True, clip_norm=1.0, eps=1e-2, weight_decay=0.01),
     Case("lamb", 1e-3, False, weight_decay=0.01),
     Case("sgd", 1e-3, True, ["--freeze=conv1", "--no-decay=bias"],
          [("conv1", 0.0, 0.0), ("bias$", 1.0, 0.0)], momentum=0.9, weight_decay=0.1),

@@ -243,6 +243,8 @@ def check(seed, args, emitted):
             groups, flags = batch, [*flags, "--frozen-bn"]
         elif groups > 1:
             flags.append(f"--bn=group:{batch // groups}")
+    if random.Random(f"clip {seed}").random() < 0.25:
+        flags = [*flags, "--clip-norm=0.3"]
     try:
         whole = train(["lwcc-run", *flags, "--"], own, folder, "whole")
         alone = list(flags)

@@ -34,6 +34,7 @@ class Settings:
     options: dict = None  # by PyTorch's names; None: the fields above, of SGD
     groups: tuple = ()    # of parameters, as make_optimizer has them
     clip_value: float = None
+    clip_norm: float = None  # compiled in: train() does not say it
 
     def hyper_parameters(self):
         """As torch.optim's keyword arguments."""
@@ -151,5 +152,5 @@ def run_oracle(oracle, data, settings):
                               settings.hyper_parameters(), settings.groups)
 
     return [oracle.train_step(*data.batch(step, settings.batch), make,
-                              settings.clip_value)
+                              settings.clip_value, settings.clip_norm)
             for step in range(settings.steps)]

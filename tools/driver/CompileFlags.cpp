@@ -22,6 +22,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include <unistd.h>
@@ -183,6 +184,9 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && !train::findLoss(loss))
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
+  if (clipNorm.getNumOccurrences() &&
+      !(clipNorm > 0 && std::isfinite(clipNorm)))
+    fail("--clip-norm: expected a number above 0");
   if (!(labelSmoothing >= 0 && labelSmoothing < 1))
     fail("--label-smoothing: expected a part from 0 up to but not 1");
   if (!llvm::is_contained(pipelineForms(), stopAfter))

@@ -208,6 +208,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   PipelineOptions options;
   options.stopAfter = flags.stopAfter;
   options.optimizer = flags.optimizer;
+  options.clipNorm = flags.clipNorm;
   options.freeze.assign(flags.freeze.begin(), flags.freeze.end());
   options.groups.assign(flags.groups.begin(), flags.groups.end());
   options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());

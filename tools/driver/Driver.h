@@ -55,6 +55,11 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "lars or lamb (default: sgd); --lr and its other "
                      "hyper-parameters are flags of the trainer"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<double> clipNorm{
+      "clip-norm", llvm::cl::init(0), llvm::cl::value_desc("X"),
+      llvm::cl::desc("Before each update, multiplies all gradients by one "
+                     "number so that their norm together is at most X"),
+      llvm::cl::cat(category)};
   llvm::cl::list<std::string> freeze{
       "freeze", llvm::cl::value_desc("REGEX"),
       llvm::cl::desc(

@@ -1,8 +1,8 @@
 //===- Sgd.cpp - Sums of gradients, and updates ---------------------------===//
 //
-// sum, and matmul_sgd (SGD's update of a fully connected layer with both
-// products of its backward pass, made by train-fuse-updates). Of the other
-// optimizers TrainOps.td says all. Which device updates which part of a
+// sum, clip_gradients, and matmul_sgd (SGD's update of a fully connected layer
+// with both products of its backward pass, made by train-fuse-updates). Of the
+// other optimizers TrainOps.td says all. Which device updates which part of a
 // parameter is decided in passes/shard/Updates.h.
 //
 //===----------------------------------------------------------------------===//
@@ -22,6 +22,16 @@ LogicalResult SumOp::verify() {
     if (failed(expectShape(*this, "operand " + std::to_string(i), x,
                            shapeOf(getY()))))
       return failure();
+  return success();
+}
+
+LogicalResult ClipGradientsOp::verify() {
+  if (!(getMaxNorm().convertToFloat() > 0))
+    return emitOpError() << "clips to a norm of "
+                         << getMaxNorm().convertToFloat()
+                         << "; expected more than 0";
+  if (getGs().getTypes() != getClipped().getTypes())
+    return emitOpError("has results of other types than its gradients");
   return success();
 }
 

@@ -101,7 +101,17 @@ flagsOfOthers(const Program &program) {
   std::string batch = compiled(countText(program.batch), "--batch=N");
   std::string devices = plural(program.machine.devices.size(), "device");
   std::string plan = program.plan.empty() ? devices : program.plan;
+  // What programs do not know of themselves.
+  auto ofCompiler = [](const std::string &flag) {
+    return "is a flag of the compiler: lwcc MODEL --" + flag;
+  };
   return {
+      {"clip-norm", ofCompiler("clip-norm=X")},
+      {"freeze", ofCompiler("freeze=REGEX")},
+      {"frozen-bn", ofCompiler("frozen-bn")},
+      {"group", ofCompiler("group=REGEX:lr-scale=X")},
+      {"label-smoothing", ofCompiler("label-smoothing=X")},
+      {"no-decay", ofCompiler("no-decay=bias,norm")},
       {"batch", batch},
       {"batch-size", batch},
       {"gpus", compiled(devices, "--gpus=N")},

@@ -385,3 +385,19 @@ func.func @embedding_grad_numbers(%dy: tensor<2x5x3xf32>, %at: tensor<10xf32>) {
   %d = train.embedding_grad(%dy, %at) : (tensor<2x5x3xf32>, tensor<10xf32>) -> tensor<4x3xf32>
   return
 }
+
+// -----
+
+func.func @clip_to_nothing(%g: tensor<2xf32>) {
+  // expected-error @below {{clips to a norm of 0.000000e+00; expected more than 0}}
+  %s, %f, %c = train.clip_gradients(%g) {max_norm = 0.0 : f32} : (tensor<2xf32>) -> (tensor<f32>, tensor<f32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+func.func @clip_others(%g: tensor<2xf32>) {
+  // expected-error @below {{has results of other types than its gradients}}
+  %s, %f, %c = train.clip_gradients(%g) {max_norm = 1.0 : f32} : (tensor<2xf32>) -> (tensor<f32>, tensor<f32>, tensor<3xf32>)
+  return
+}

@@ -208,7 +208,8 @@ TEST_F(TrainerTest, RefusesBeforeAnythingIsWritten) {
 
 TEST_F(TrainerTest, FlagsOfTheCompilerSayWhatWasFixed) {
   TrainerRun run = runTrainer({"--batch=64", "--optimizer=adam", "--gpus=2",
-                               "--precision=fp16", "--loss=mse", "--plan=x"});
+                               "--precision=fp16", "--loss=mse", "--plan=x",
+                               "--clip-norm=1"});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.err, HasSubstr("--batch: was fixed when the program was "
                                  "compiled (8); lwcc MODEL --batch=N"));
@@ -217,6 +218,8 @@ TEST_F(TrainerTest, FlagsOfTheCompilerSayWhatWasFixed) {
                         "compiled (sgd); lwcc MODEL --optimizer=NAME"));
   for (const char *flag : {"--gpus: ", "--precision: ", "--loss: ", "--plan: "})
     EXPECT_THAT(run.err, HasSubstr(flag + std::string("was fixed when")));
+  EXPECT_THAT(run.err, HasSubstr("--clip-norm: is a flag of the compiler: lwcc "
+                                 "MODEL --clip-norm=X"));
   EXPECT_THAT(run.err, Not(HasSubstr("unknown flag")));
 }
 
