@@ -48,5 +48,6 @@ TEST(Corpus, Idx) { runAll("idx", fuzz::readIdxFile); }
 TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }
 TEST(Corpus, Tokens) { runAll("tokens", fuzz::readTokens); }
 TEST(Corpus, Cifar) { runAll("cifar", fuzz::readCifar); }
+TEST(Corpus, Csv) { runAll("csv", fuzz::readCsv); }
 TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

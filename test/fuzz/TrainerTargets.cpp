@@ -155,6 +155,28 @@ int lwcc::fuzz::readCifar(const uint8_t *data, size_t size) {
   return 0;
 }
 
+int lwcc::fuzz::readCsv(const uint8_t *data, size_t size) {
+  for (const char *loss : {"", "mse"})
+    run(data, size, [loss](const BytesAsFile &bytes) {
+      ModelInput input{{3},
+                       5,
+                       0,
+                       loss[0] ? std::vector<int64_t>{1}
+                               : std::vector<int64_t>{},
+                       loss};
+      auto source = openCsv(bytes.path(), DataRole::training, input);
+      Sample sample;
+      std::vector<float> targets(1);
+      for (int64_t i = 0; i < source->size(); ++i) {
+        source->read(i, sample);
+        touch(sample.data, sample.format.bytes());
+        source->label(i);
+        source->targets(i, targets);
+      }
+    });
+  return 0;
+}
+
 int lwcc::fuzz::readPicture(const uint8_t *data, size_t size) {
   for (int64_t channels : {1, 3})
     try {

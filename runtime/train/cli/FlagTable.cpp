@@ -16,8 +16,8 @@ const std::vector<FlagSection> &flagTable() {
             "training images: a folder with a folder of pictures (JPEG, PNG, "
             "WebP, BMP) for each class, or with images.npy (uint8 or float; "
             "[n,h,w,c], [n,c,h,w], [n,h,w] or [n,features]) and labels.npy, or "
-            "with MNIST's IDX files, or with CIFAR's binary files; or "
-            "\"synthetic\""},
+            "with MNIST's IDX files, or with CIFAR's binary files; or a table, "
+            "FILE.csv; or \"synthetic\""},
            {"val-data", "DIR", &O::valData,
             "images to validate on after each epoch"},
            {"val-split", "X", &O::valSplit,
@@ -59,6 +59,14 @@ const std::vector<FlagSection> &flagTable() {
             "has several labels",
             true, std::numeric_limits<int32_t>::min(),
             std::numeric_limits<int32_t>::max()},
+           {"columns", "A[,B..]", &O::columns,
+            "of a table: the columns that the model sees, in this order "
+            "(without it: all but the targets)",
+            true},
+           {"target-columns", "C[,D..]", &O::targetColumns,
+            "of a table: the columns of labels or targets (without it: the "
+            "last ones)",
+            true},
            {"on-bad-image",
             "skip|stop",
             &O::onBadImage,
@@ -245,8 +253,8 @@ const std::vector<FlagSection> &flagTable() {
 
 static constexpr char weightsHelp[] =
     "take the weights of this checkpoint, or of the latest in this folder, and "
-    "what its training was told of --mean, --std, --crop-pct and "
-    "--ignore-index; without it the weights are the model file's";
+    "what its training was told of --mean, --std, --crop-pct, --ignore-index "
+    "and --columns; without it the weights are the model file's";
 static constexpr char badImageHelp[] =
     "a picture that cannot be read is named and passed over, or ends it";
 
@@ -265,6 +273,8 @@ const std::vector<Command> &commandTable() {
            {"std"},
            {"crop-pct"},
            {"ignore-index"},
+           {"columns"},
+           {"target-columns"},
            {"on-bad-image", badImageHelp},
            {"workers"},
            {"resume", weightsHelp, nullptr, "PATH"},
@@ -282,11 +292,15 @@ const std::vector<Command> &commandTable() {
            {"data",
             "images: a folder with pictures (JPEG, PNG, WebP, BMP), at any "
             "depth, or with images.npy, or with MNIST's IDX file or CIFAR's "
-            "binary one; classes are not needed, and not read",
+            "binary one, or a table, FILE.csv; classes are not needed, and not "
+            "read",
             "--data is missing: --data=DIR names a folder of images"},
            {"mean"},
            {"std"},
            {"crop-pct"},
+           {"columns"},
+           {"target-columns", "of a table: columns that are passed over, if "
+                              "it has them"},
            {"on-bad-image",
             "a picture that cannot be read is named and its row is left empty, "
             "or it ends the prediction"},

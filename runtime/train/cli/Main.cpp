@@ -174,8 +174,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   auto [data, validation] = openTrainingData(program, options);
   if (!checkpoint.empty() && state.images != data.source->size())
     std::printf("note: the checkpoint's training had %s, this one has %s; "
-                "the order of the images differs\n",
-                plural(state.images, "image").c_str(),
+                "their order differs\n",
+                plural(state.images, sampleNoun(program)).c_str(),
                 countText(data.source->size()).c_str());
 
   if (!classes.empty() && classes != data.source->classNames())

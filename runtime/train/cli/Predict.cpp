@@ -111,13 +111,14 @@ int runPredict(const Program &program, Flags &flags) {
     std::fprintf(out, "skipped %s\n", sample.reason.c_str());
   if (odd)
     std::fprintf(stderr, "warning: %s %s scores that are not all numbers\n",
-                 plural(odd, "image").c_str(), odd == 1 ? "has" : "have");
+                 plural(odd, sampleNoun(program)).c_str(),
+                 odd == 1 ? "has" : "have");
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   std::fprintf(out, "predicted %s to %s in %s\n",
-               plural(result.images, "image").c_str(), options.output.c_str(),
-               durationText(seconds).c_str());
+               plural(result.images, sampleNoun(program)).c_str(),
+               options.output.c_str(), durationText(seconds).c_str());
   return 0;
 }
 

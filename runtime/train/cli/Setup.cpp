@@ -54,6 +54,8 @@ openSource(const std::string &place, DataRole role, const Program &program,
   ModelInput input = inputOf(program);
   input.classNames = std::move(classes);
   input.ignoredLabel = options.ignoreIndex;
+  input.columns = splitAtCommas(options.columns);
+  input.targetColumns = splitAtCommas(options.targetColumns);
   auto source = openData(place, role, input, synthetic);
   if (role == DataRole::training && source->size() < program.batch &&
       options.lastBatch == "drop")

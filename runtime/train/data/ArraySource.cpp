@@ -197,8 +197,11 @@ public:
     sample.data = images.data + index * shape.bytes();
   }
   std::string describe() const override {
-    return plural(size(), shape.tokens ? "sequence" : "image") + ", " +
-           shape.text() + ", " + images.type.name() + " (" + images.path + ")";
+    const char *noun = shape.tokens  ? "sequence"
+                       : shape.image ? "image"
+                                     : "row";
+    return plural(size(), noun) + ", " + shape.text() + ", " +
+           images.type.name() + " (" + images.path + ")";
   }
 
 private:

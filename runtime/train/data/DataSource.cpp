@@ -107,13 +107,41 @@ static IdxPair choosePair(const std::string &folder,
 // Folders
 //===----------------------------------------------------------------------===//
 
+static bool isTable(const std::string &name) {
+  return name.ends_with(".csv") || name.ends_with(".tsv");
+}
+
+/// The table of a folder that serves a role; null if there is none.
+static std::unique_ptr<DataSource>
+openTable(const std::string &folder, const std::vector<std::string> &names,
+          DataRole role, const ModelInput &input) {
+  std::vector<std::string> tables, fitting;
+  for (const std::string &name : names) {
+    if (!isTable(name))
+      continue;
+    tables.push_back(name);
+    const bool isTraining = name.find("train") != std::string::npos;
+    if (isTraining == (role == DataRole::training))
+      fitting.push_back(name);
+  }
+  if (tables.empty())
+    return nullptr;
+  if (tables.size() == 1)
+    fitting = tables;
+  if (fitting.size() != 1)
+    throw Error(folder + ": holds several tables (" + listOf(tables) +
+                "); name the one to take, such as " + folder + "/" +
+                tables.front());
+  return openCsv(folder + "/" + fitting.front(), role, input);
+}
+
 static std::unique_ptr<DataSource>
 openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   std::error_code error;
   if (!fs::exists(folder, error))
     throw Error(folder + ": no such folder");
   if (!fs::is_directory(folder, error))
-    throw Error(folder + ": not a folder");
+    throw Error(folder + ": not a folder, nor a table (.csv, .tsv)");
   std::vector<std::string> names;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
     names.push_back(entry.path().filename().string());
@@ -158,6 +186,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   if (input.tokens) {
     if (auto tokens = openTokens(folder, names, role, input))
       return tokens;
+    if (auto table = openTable(folder, names, role, input))
+      return table;
     throw Error(folder +
                 ": nothing readable here; a data folder for a model of tokens "
                 "holds either\n"
@@ -174,15 +204,21 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
       return pictures;
     }
   if (labelled && ofNumbers &&
-      !(input.loss == "bce" && input.labelsPerSample() == 1))
+      !(input.loss == "bce" && input.labelsPerSample() == 1)) {
+    if (auto table = openTable(folder, names, role, input))
+      return table;
     throw Error(
         folder + ": the model's loss is of numbers (" + input.loss +
-        "), of which a data folder holds images.npy (or tokens.npy) and "
-        "targets.npy, " +
+        "), of which a data folder holds a table (.csv), or images.npy (or "
+        "tokens.npy) and targets.npy, " +
         countText(input.labelsPerSample()) + " per sample");
+  }
   if (auto pictures = labelled ? openPictures(folder, input)
                                : openUnlabelled(folder, input))
     return pictures;
+  // Last: beside pictures a table is a list of them.
+  if (auto table = openTable(folder, names, role, input))
+    return table;
   const std::string nothing = folder + ": nothing readable here; a ";
   if (!labelled)
     throw Error(nothing +
@@ -190,7 +226,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                 "  pictures (JPEG, PNG, WebP, BMP), at any depth, or\n"
                 "  images.npy (NumPy), or\n"
                 "  t10k-images-idx3-ubyte(.gz) (MNIST), or\n"
-                "  test_batch.bin or test.bin (CIFAR)");
+                "  test_batch.bin or test.bin (CIFAR), or\n"
+                "  a table of numbers (.csv)");
   throw Error(nothing +
               "data folder holds either\n"
               "  a folder of pictures (JPEG, PNG, WebP, BMP) for each class, "
@@ -200,7 +237,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
               "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation), "
               "or\n"
               "  data_batch_1.bin ... or train.bin (CIFAR-10, CIFAR-100; "
-              "test_batch.bin or test.bin for validation)");
+              "test_batch.bin or test.bin for validation), or\n"
+              "  train.csv (a table; any other name for validation)");
 }
 
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
@@ -211,6 +249,9 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
     source->isOwnTarget = input.reconstructs();
     return source;
   }
+  std::error_code error;
+  if (isTable(place) && fs::is_regular_file(place, error))
+    return openCsv(place, role, input);
   return openFolder(place, role, input);
 }
 

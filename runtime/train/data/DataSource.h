@@ -20,6 +20,9 @@
 //   train.bin, test.bin                 CIFAR-100: classes, or superclasses for
 //                                       a model of 20
 //
+//   *.csv, itself or in a folder        a row for each sample: columns of
+//                                       numbers, and of labels or targets
+//
 //   a folder for each class, with     any size; the classes' numbers follow
 //   JPEG, PNG, WebP or BMP files      the order of their names
 //
@@ -109,6 +112,9 @@ struct ModelInput {
   /// The training's, where a set's classes have names; else empty.
   std::vector<std::string> classNames = {};
   int64_t ignoredLabel = usuallyIgnored; ///< which does not count
+  /// Of tables, by their names: what is input, all others if empty; and what is
+  /// label or target, the last ones if empty.
+  std::vector<std::string> columns = {}, targetColumns = {};
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;
@@ -117,8 +123,8 @@ struct ModelInput {
 
 ModelInput inputOf(const Program &program);
 
-/// `place` is a folder, or "synthetic". Checks everything that can be checked
-/// before the first batch; throws Error.
+/// `place` is a folder, a table (.csv or .tsv), or "synthetic". Checks
+/// everything that can be checked before the first batch; throws Error.
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      const ModelInput &input,
                                      int64_t syntheticImages);
@@ -137,6 +143,10 @@ makeArraySource(Array images, std::optional<Array> labels,
 std::unique_ptr<DataSource> openCifar(const std::string &folder,
                                       const std::vector<std::string> &names,
                                       DataRole role, const ModelInput &input);
+
+/// A table of numbers. Throws Error.
+std::unique_ptr<DataSource> openCsv(const std::string &path, DataRole role,
+                                    const ModelInput &input);
 
 /// A stream of tokens, cut into samples that do not overlap; null if the folder
 /// holds none that serves the role. `names` are its files. Throws Error.

@@ -173,17 +173,6 @@ static int64_t channelsOf(const std::string &folder, const ModelInput &input) {
               "]");
 }
 
-/// "a, b, c and 7 more"
-static std::string listOf(const std::vector<std::string> &names) {
-  constexpr size_t most = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(most, names.size()); ++i)
-    text += (i ? ", " : "") + names[i];
-  if (names.size() > most)
-    text += " and " + std::to_string(names.size() - most) + " more";
-  return text;
-}
-
 /// On files that are no pictures, "" if there are none. `examples` are some.
 static std::string remarkOnOthers(int64_t count,
                                   const std::vector<std::string> &examples) {

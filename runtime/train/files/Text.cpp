@@ -56,6 +56,26 @@ std::string numberText(double value) {
   return std::isnan(value) ? "nan" : format("%g", value);
 }
 
+std::string listOf(const std::vector<std::string> &names) {
+  constexpr size_t most = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(most, names.size()); ++i)
+    text += (i ? ", " : "") + names[i];
+  if (names.size() > most)
+    text += " and " + std::to_string(names.size() - most) + " more";
+  return text;
+}
+
+std::vector<std::string> splitAtCommas(std::string_view text) {
+  std::vector<std::string> items;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    items.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return items;
+}
+
 std::string dimsText(const std::vector<int64_t> &dims) {
   std::string text;
   for (int64_t dim : dims)

@@ -27,6 +27,10 @@ std::string bytesText(int64_t bytes);
 std::string durationText(double seconds);
 /// "nan" without a sign, "inf", "-inf", "0.25"
 std::string numberText(double value);
+/// "a, b, c, d, e and 7 more"
+std::string listOf(const std::vector<std::string> &names);
+/// "a,b" as two; nothing as none.
+std::vector<std::string> splitAtCommas(std::string_view text);
 /// "3x224x224"
 std::string dimsText(const std::vector<int64_t> &dims);
 /// "1 image", "3 images", "2 classes"

@@ -45,8 +45,9 @@ struct Options {
   std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
   double hflip = 0;
   std::string onBadImage = "skip";
-  int64_t ignoreIndex = -100; ///< the label that does not count
-  int64_t workers = 0;        ///< 0: as the data needs
+  int64_t ignoreIndex = -100;         ///< the label that does not count
+  std::string columns, targetColumns; ///< of tables, separated by commas
+  int64_t workers = 0;                ///< 0: as the data needs
   // Training
   int64_t epochs = -1; ///< -1: as many as `steps` takes, or 1
   int64_t steps = -1;  ///< -1: no limit

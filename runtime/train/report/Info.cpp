@@ -33,7 +33,8 @@ auto only(Role role) {
 } // namespace
 
 const char *sampleNoun(const Program &program) {
-  return program.tokens ? "sequence" : "image";
+  const bool isTable = program.input.dims.size() == 2;
+  return program.tokens ? "sequence" : isTable ? "row" : "image";
 }
 
 std::string describeHeader(const Program &program) {
