@@ -200,6 +200,10 @@ const std::vector<FlagSection> &flagTable() {
            {"log-csv", "FILE", &O::logCsv,
             "write a line of CSV for each epoch: its number, learning rate, "
             "and loss and accuracy of training and validation"},
+           {"tensorboard", "DIR", &O::tensorboard,
+            "write events that TensorBoard shows: loss, accuracy, learning "
+            "rate and speed of each step, loss and accuracy of each "
+            "validation"},
            {"log-interval", "N", &O::logInterval,
             "steps between lines of progress where there is no terminal; after "
             "10 seconds without one a line appears as well",

@@ -32,12 +32,12 @@ bool LineFile::isEmpty() const {
   return ::fstat(descriptor, &info) != 0 || info.st_size == 0;
 }
 
-void LineFile::append(std::string line) {
+void LineFile::appendBytes(std::string_view bytes) {
   if (descriptor < 0)
     return;
-  line += "\n";
-  for (size_t done = 0; done < line.size();) {
-    ssize_t count = ::write(descriptor, line.data() + done, line.size() - done);
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t count =
+        ::write(descriptor, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0) {

@@ -9,6 +9,7 @@
 #define LWCC_RUNTIME_TRAIN_FILES_LINEFILE_H
 
 #include <string>
+#include <string_view>
 
 namespace lwcc::rt::train {
 
@@ -25,7 +26,9 @@ public:
   /// Whether it is a file that has nothing in it yet, or none that has a size.
   bool isEmpty() const;
   /// `line` is without its end. Throws Error.
-  void append(std::string line);
+  void append(const std::string &line) { appendBytes(line + "\n"); }
+  /// The same of a record that has no lines.
+  void appendBytes(std::string_view bytes);
 
 private:
   std::string path;

@@ -86,6 +86,7 @@ struct Options {
   std::string exportOnnx;
   std::string log;
   std::string logCsv;
+  std::string tensorboard;
   int64_t logInterval = 50;
   // Machine
   int64_t threads = 0;

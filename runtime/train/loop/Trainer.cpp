@@ -45,6 +45,7 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
             traceLength),
       log(options.log, !task.checkpoint.empty()),
       epochTable(options.logCsv, !task.checkpoint.empty(), metricOf(program)),
+      events(options.tensorboard, task.start.step + 1),
       progress(stdout, ::isatty(STDOUT_FILENO),
                {length.epochs, length.steps, program.batch, options.logInterval,
                 sampleNoun(program), metricOf(program)}),
@@ -203,6 +204,11 @@ void Trainer::writeLog(const JsonObject &record) {
     attempt([&] { log.write(record); });
 }
 
+void Trainer::writeEvents(int64_t step, const std::vector<Scalar> &scalars) {
+  if (failure.empty())
+    attempt([&] { events.add(step, scalars); });
+}
+
 void Trainer::drain() {
   while (!queue.empty())
     finishStep(queue.retire());
@@ -213,15 +219,20 @@ void Trainer::finishStep(const StepResult &result) {
   lastRate = result.scalars.lr;
   double speed = progress.step(result.scalars.step, epoch, result.loss,
                                result.first, result.batch->labelCount);
+  const double first =
+      result.first / std::max<double>(double(result.batch->labelCount), 1);
+  const std::string key = metricOf(program).key;
   writeLog(JsonObject()
                .add("step", int64_t(result.scalars.step))
                .add("epoch", epoch)
                .add("loss", result.loss)
-               .add(metricOf(program).key,
-                    result.first /
-                        std::max<double>(double(result.batch->labelCount), 1))
+               .add(key, first)
                .add("lr", result.scalars.lr)
                .add("images_per_s", speed));
+  writeEvents(result.scalars.step, {{"loss/train", result.loss},
+                                    {key + "/train", float(first)},
+                                    {"lr", result.scalars.lr},
+                                    {"images_per_s", float(speed)}});
   noteSkipped(result.batch->skipped);
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
@@ -327,8 +338,16 @@ std::optional<ValidationMeans> Trainer::validate() {
   record.add("step", state.step).add("epoch", epoch);
   result.addTo(record, program);
   writeLog(record);
-  return ValidationMeans{result.loss, result.firstMean(),
-                         metricOf(program).secondValue(result.secondMean())};
+  const Metric metric = metricOf(program);
+  const ValidationMeans means{result.loss, result.firstMean(),
+                              metric.secondValue(result.secondMean())};
+  std::vector<Scalar> scalars = {
+      {"loss/validation", float(means.loss)},
+      {metric.key + "/validation", float(means.first)}};
+  if (!metric.second.empty())
+    scalars.push_back({metric.second + "/validation", float(means.second)});
+  writeEvents(state.step, scalars);
+  return means;
 }
 
 } // namespace lwcc::rt::train

@@ -36,6 +36,7 @@
 #include "runtime/train/loop/StepQueue.h"
 #include "runtime/train/loop/TrainingLength.h"
 #include "runtime/train/report/EpochTable.h"
+#include "runtime/train/report/EventFile.h"
 #include "runtime/train/report/Log.h"
 #include "runtime/train/report/Progress.h"
 #include "runtime/train/report/Trace.h"
@@ -80,6 +81,7 @@ private:
   bool stopping();
   std::string stopText();
   void attempt(const std::function<void()> &output);
+  void writeEvents(int64_t step, const std::vector<Scalar> &scalars);
   void writeLog(const JsonObject &record);
   void trainEpochs();
   void finishStep(const StepResult &result);
@@ -111,6 +113,7 @@ private:
   StopSignals signals;
   Log log;
   EpochTable epochTable;
+  EventFile events;
   double lastRate = 0; ///< of the last step that is over
   Progress progress;
   TrainState state; ///< after the last step that was started

@@ -34,7 +34,7 @@ void EpochTable::add(const EpochRow &row) {
               : ",,";
   if (hasSecond)
     line += row.validation ? numbers({row.validation->second}) : ",";
-  file.append(std::move(line));
+  file.append(line);
 }
 
 } // namespace lwcc::rt::train
