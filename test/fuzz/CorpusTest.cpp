@@ -49,5 +49,6 @@ TEST(Corpus, IdxGz) { runAll("idx-gz", fuzz::readIdxGz); }
 TEST(Corpus, Tokens) { runAll("tokens", fuzz::readTokens); }
 TEST(Corpus, Cifar) { runAll("cifar", fuzz::readCifar); }
 TEST(Corpus, Csv) { runAll("csv", fuzz::readCsv); }
+TEST(Corpus, Npz) { runAll("npz", fuzz::readNpz); }
 TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

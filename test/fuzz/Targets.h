@@ -43,6 +43,7 @@ int readTokens(const uint8_t *data, size_t size);
 /// CIFAR's binary files, of 10 and of 100 classes, and a list of classes.
 int readCifar(const uint8_t *data, size_t size);
 int readCsv(const uint8_t *data, size_t size);
+int readNpz(const uint8_t *data, size_t size);
 /// A picture, in colour and in grey.
 int readPicture(const uint8_t *data, size_t size);
 

@@ -177,6 +177,18 @@ int lwcc::fuzz::readCsv(const uint8_t *data, size_t size) {
   return 0;
 }
 
+int lwcc::fuzz::readNpz(const uint8_t *data, size_t size) {
+  return run(data, size, [](const BytesAsFile &bytes) {
+    auto source = openNpz(bytes.path(), DataRole::training, {{3}, 3});
+    Sample sample;
+    for (int64_t i = 0; i < source->size(); ++i) {
+      source->read(i, sample);
+      touch(sample.data, sample.format.bytes());
+      source->label(i);
+    }
+  });
+}
+
 int lwcc::fuzz::readPicture(const uint8_t *data, size_t size) {
   for (int64_t channels : {1, 3})
     try {

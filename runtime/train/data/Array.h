@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lwcc::rt::train {
@@ -61,6 +62,9 @@ Outside findOutside(const Array &array, int64_t end,
 /// NumPy's .npy, format 1 to 3, memory-mapped. Throws Error: what was found,
 /// what was expected.
 Array readNpy(const std::string &path);
+/// The same of a text that lies in memory; `path` is for messages.
+Array parseNpy(const std::string &path, std::string_view text,
+               std::shared_ptr<const void> owner);
 
 /// MNIST's IDX, unsigned bytes, memory-mapped; unpacked if the name ends in
 /// .gz.

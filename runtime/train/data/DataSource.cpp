@@ -107,32 +107,36 @@ static IdxPair choosePair(const std::string &folder,
 // Folders
 //===----------------------------------------------------------------------===//
 
-static bool isTable(const std::string &name) {
-  return name.ends_with(".csv") || name.ends_with(".tsv");
+/// Who reads a file that holds all of a data set; null: nobody does.
+static auto *readerOf(const std::string &name) {
+  return name.ends_with(".npz")   ? &openNpz
+         : name.ends_with(".csv") ? &openCsv
+         : name.ends_with(".tsv") ? &openCsv
+                                  : nullptr;
 }
 
-/// The table of a folder that serves a role; null if there is none.
+/// The one file of a folder that serves a role; null if there is none.
 static std::unique_ptr<DataSource>
-openTable(const std::string &folder, const std::vector<std::string> &names,
-          DataRole role, const ModelInput &input) {
-  std::vector<std::string> tables, fitting;
+openOneFile(const std::string &folder, const std::vector<std::string> &names,
+            DataRole role, const ModelInput &input) {
+  std::vector<std::string> files, fitting;
   for (const std::string &name : names) {
-    if (!isTable(name))
+    if (!readerOf(name))
       continue;
-    tables.push_back(name);
+    files.push_back(name);
     const bool isTraining = name.find("train") != std::string::npos;
     if (isTraining == (role == DataRole::training))
       fitting.push_back(name);
   }
-  if (tables.empty())
+  if (files.empty())
     return nullptr;
-  if (tables.size() == 1)
-    fitting = tables;
+  if (files.size() == 1)
+    fitting = files;
   if (fitting.size() != 1)
-    throw Error(folder + ": holds several tables (" + listOf(tables) +
+    throw Error(folder + ": holds several data sets (" + listOf(files) +
                 "); name the one to take, such as " + folder + "/" +
-                tables.front());
-  return openCsv(folder + "/" + fitting.front(), role, input);
+                files.front());
+  return readerOf(fitting.front())(folder + "/" + fitting.front(), role, input);
 }
 
 static std::unique_ptr<DataSource>
@@ -141,7 +145,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   if (!fs::exists(folder, error))
     throw Error(folder + ": no such folder");
   if (!fs::is_directory(folder, error))
-    throw Error(folder + ": not a folder, nor a table (.csv, .tsv)");
+    throw Error(folder +
+                ": not a folder, nor a file of data (.npz, .csv, .tsv)");
   std::vector<std::string> names;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
     names.push_back(entry.path().filename().string());
@@ -186,8 +191,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   if (input.tokens) {
     if (auto tokens = openTokens(folder, names, role, input))
       return tokens;
-    if (auto table = openTable(folder, names, role, input))
-      return table;
+    if (auto file = openOneFile(folder, names, role, input))
+      return file;
     throw Error(folder +
                 ": nothing readable here; a data folder for a model of tokens "
                 "holds either\n"
@@ -205,8 +210,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
     }
   if (labelled && ofNumbers &&
       !(input.loss == "bce" && input.labelsPerSample() == 1)) {
-    if (auto table = openTable(folder, names, role, input))
-      return table;
+    if (auto file = openOneFile(folder, names, role, input))
+      return file;
     throw Error(
         folder + ": the model's loss is of numbers (" + input.loss +
         "), of which a data folder holds a table (.csv), or images.npy (or "
@@ -217,8 +222,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                                : openUnlabelled(folder, input))
     return pictures;
   // Last: beside pictures a table is a list of them.
-  if (auto table = openTable(folder, names, role, input))
-    return table;
+  if (auto file = openOneFile(folder, names, role, input))
+    return file;
   const std::string nothing = folder + ": nothing readable here; a ";
   if (!labelled)
     throw Error(nothing +
@@ -238,7 +243,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
               "or\n"
               "  data_batch_1.bin ... or train.bin (CIFAR-10, CIFAR-100; "
               "test_batch.bin or test.bin for validation), or\n"
-              "  train.csv (a table; any other name for validation)");
+              "  train.csv (a table; any other name for validation), or\n"
+              "  data.npz (NumPy: images and labels, or x_train and y_train)");
 }
 
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
@@ -250,8 +256,9 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
     return source;
   }
   std::error_code error;
-  if (isTable(place) && fs::is_regular_file(place, error))
-    return openCsv(place, role, input);
+  if (auto *reader = readerOf(place);
+      reader && fs::is_regular_file(place, error))
+    return reader(place, role, input);
   return openFolder(place, role, input);
 }
 

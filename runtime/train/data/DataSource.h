@@ -20,6 +20,7 @@
 //   train.bin, test.bin                 CIFAR-100: classes, or superclasses for
 //                                       a model of 20
 //
+//   *.npz, itself or in a folder        arrays in one file (NpzSource.cpp)
 //   *.csv, itself or in a folder        a row for each sample: columns of
 //                                       numbers, and of labels or targets
 //
@@ -123,7 +124,7 @@ struct ModelInput {
 
 ModelInput inputOf(const Program &program);
 
-/// `place` is a folder, a table (.csv or .tsv), or "synthetic". Checks
+/// `place` is a folder, a file (.npz, .csv, .tsv), or "synthetic". Checks
 /// everything that can be checked before the first batch; throws Error.
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      const ModelInput &input,
@@ -143,6 +144,10 @@ makeArraySource(Array images, std::optional<Array> labels,
 std::unique_ptr<DataSource> openCifar(const std::string &folder,
                                       const std::vector<std::string> &names,
                                       DataRole role, const ModelInput &input);
+
+/// Arrays in an archive of NumPy. Throws Error.
+std::unique_ptr<DataSource> openNpz(const std::string &path, DataRole role,
+                                    const ModelInput &input);
 
 /// A table of numbers. Throws Error.
 std::unique_ptr<DataSource> openCsv(const std::string &path, DataRole role,

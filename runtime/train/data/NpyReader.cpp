@@ -157,9 +157,13 @@ private:
 
 Array readNpy(const std::string &path) {
   auto file = std::make_shared<MappedFile>(path);
+  return parseNpy(path, file->text(), file);
+}
+
+Array parseNpy(const std::string &path, std::string_view text,
+               std::shared_ptr<const void> owner) {
   Array array;
   array.path = path;
-  std::string_view text = file->text();
   if (text.substr(0, 6) != "\x93NUMPY" || text.size() < 10)
     throw Error(path + ": not a .npy file: it does not start with \\x93NUMPY");
   // The header's length has 2 bytes in version 1, 4 bytes since.
@@ -179,15 +183,15 @@ Array readNpy(const std::string &path) {
   auto bytes = checkedProduct(array.type.bytes, array.dims);
   if (!bytes)
     throw Error(path + ": damaged .npy header: an impossible shape");
-  int64_t found = file->size() - int64_t(start + length);
+  int64_t found = int64_t(text.size() - start - length);
   if (found < *bytes)
     throw Error(format(
         "%s: cut short: %s of %s need %lld bytes, the file "
         "holds %lld",
         path.c_str(), dimsText(array.dims).c_str(), array.type.name().c_str(),
         static_cast<long long>(*bytes), static_cast<long long>(found)));
-  array.data = file->data() + start + length;
-  array.owner = file;
+  array.data = text.data() + start + length;
+  array.owner = std::move(owner);
   return array;
 }
 
