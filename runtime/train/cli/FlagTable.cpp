@@ -54,6 +54,15 @@ const std::vector<FlagSection> &flagTable() {
             std::numeric_limits<double>::min()},
            {"hflip", "P", &O::hflip,
             "training sees an image mirrored with probability P", true, 0, 1},
+           {"color-jitter", "B[,C,S,H]", &O::colorJitter,
+            "training sees brightness, contrast, saturation and hue changed by "
+            "up to so much, as torchvision's ColorJitter; one number is for "
+            "the first three",
+            true},
+           {"erase", "P", &O::erase,
+            "training sees an image with a rectangle erased with probability "
+            "P, as torchvision's RandomErasing",
+            true, 0, 1},
            {"ignore-index", "N", &O::ignoreIndex,
             "labels of this number do not count; -100 is one where a sample "
             "has several labels",

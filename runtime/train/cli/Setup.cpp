@@ -88,7 +88,8 @@ static DataSet dataSetOf(std::unique_ptr<DataSource> source, DataRole role,
                          const Program &program, const Options &options) {
   Augmentation augmentation;
   if (role == DataRole::training)
-    augmentation = {options.scale, options.ratio, options.hflip};
+    augmentation = {options.scale, options.ratio, options.hflip,
+                    options.colorJitter, options.erase};
   Transform transform(source->format(), inputOf(program).dims, options.mean,
                       options.std, options.cropPct, std::move(augmentation));
   return {std::move(source), std::move(transform)};

@@ -9,14 +9,29 @@
 
 namespace lwcc::rt::train {
 
-/// One number for the mirror, and four for each of ten tries.
-static double draw(const SampleKey &key, int number) {
+static constexpr int tries = 10;
+/// Of the stream "augmentation": the mirror, four for each try, the order of
+/// the colours' steps, what each does.
+static constexpr int firstOfTries = 4, firstOfOrder = firstOfTries + 4 * tries,
+                     firstOfColours = firstOfOrder + 4;
+
+static double draw(const SampleKey &key, int number,
+                   const char *stream = "augmentation") {
   constexpr int blocksOfOne = 16;
+  static_assert(firstOfColours + 4 <= 4 * blocksOfOne);
   const auto block = static_cast<uint64_t>(key.index) * blocksOfOne +
                      static_cast<uint64_t>(number / 4);
-  const Philox4 bits = philox(key.seed, block, streamOf("augmentation"),
+  const Philox4 bits = philox(key.seed, block, streamOf(stream),
                               static_cast<uint32_t>(key.epoch));
   return uniformOf(bits.v[number % 4]);
+}
+
+static double between(double low, double high, double part) {
+  return low + part * (high - low);
+}
+
+static int64_t below(int64_t count, double part) {
+  return static_cast<int64_t>(part * double(count));
 }
 
 bool Augmentation::flips(const SampleKey &key) const {
@@ -30,13 +45,9 @@ static int64_t rounded(double value) {
 
 Crop Augmentation::crop(const SampleKey &key, int64_t height,
                         int64_t width) const {
-  constexpr int tries = 10;
-  const auto between = [](double low, double high, double part) {
-    return low + part * (high - low);
-  };
   const double area = double(height) * double(width);
   for (int i = 0; i < tries; ++i) {
-    const int first = 4 + 4 * i;
+    const int first = firstOfTries + 4 * i;
     const double wanted = area * between(scale[0], scale[1], draw(key, first));
     const double shape = std::exp(
         between(std::log(ratio[0]), std::log(ratio[1]), draw(key, first + 1)));
@@ -44,9 +55,6 @@ Crop Augmentation::crop(const SampleKey &key, int64_t height,
                   tall = rounded(std::sqrt(wanted / shape));
     if (wide <= 0 || tall <= 0 || wide > width || tall > height)
       continue;
-    const auto below = [](int64_t count, double part) {
-      return static_cast<int64_t>(part * double(count));
-    };
     return {below(height - tall + 1, draw(key, first + 2)),
             below(width - wide + 1, draw(key, first + 3)), tall, wide};
   }
@@ -57,6 +65,55 @@ Crop Augmentation::crop(const SampleKey &key, int64_t height,
   else if (shape > ratio[1])
     wide = std::max<int64_t>(1, rounded(double(height) * ratio[1]));
   return {(height - tall) / 2, (width - wide) / 2, tall, wide};
+}
+
+ColourChange Augmentation::colours(const SampleKey &key) const {
+  ColourChange change;
+  std::array<double, colourSteps> places{};
+  for (size_t i = 0; i < colourSteps; ++i) {
+    change.order[i] = static_cast<ColourStep>(i);
+    places[i] = draw(key, firstOfOrder + int(i));
+  }
+  std::stable_sort(change.order.begin(), change.order.end(),
+                   [&](ColourStep a, ColourStep b) {
+                     return places[size_t(a)] < places[size_t(b)];
+                   });
+  const auto most = [&](size_t step) {
+    const bool isHue = step == size_t(ColourStep::hue);
+    if (colour.size() == 1)
+      return isHue ? 0.0 : colour[0];
+    return step < colour.size() ? colour[step] : 0.0;
+  };
+  for (size_t i = 0; i < colourSteps; ++i) {
+    const double part = draw(key, firstOfColours + int(i)), range = most(i);
+    change.amount[i] = static_cast<float>(
+        i == size_t(ColourStep::hue)
+            ? between(-range, range, part)
+            : between(std::max(0.0, 1 - range), 1 + range, part));
+  }
+  return change;
+}
+
+std::optional<Crop> Augmentation::erased(const SampleKey &key, int64_t height,
+                                         int64_t width) const {
+  const auto drawn = [&](int number) { return draw(key, number, "erasing"); };
+  if (erase == 0 || drawn(0) >= erase)
+    return std::nullopt;
+  constexpr double least = 0.02, most = 0.33, flat = 0.3, steep = 3.3;
+  const double area = double(height) * double(width);
+  for (int i = 0; i < tries; ++i) {
+    const int first = 4 + 4 * i;
+    const double wanted = area * between(least, most, drawn(first));
+    const double shape =
+        std::exp(between(std::log(flat), std::log(steep), drawn(first + 1)));
+    const int64_t tall = rounded(std::sqrt(wanted * shape)),
+                  wide = rounded(std::sqrt(wanted / shape));
+    if (tall >= height || wide >= width)
+      continue;
+    return Crop{below(height - tall + 1, drawn(first + 2)),
+                below(width - wide + 1, drawn(first + 3)), tall, wide};
+  }
+  return std::nullopt;
 }
 
 } // namespace lwcc::rt::train

@@ -1,19 +1,24 @@
 //===- Augment.h - What differs each time a picture is seen -----*- C++ -*-===//
 //
-// Decides which part of a picture a training sees, and whether it is mirrored:
-// torchvision's RandomResizedCrop and RandomHorizontalFlip. Carried out by
+// Decides which part of a picture a training sees, whether it is mirrored, how
+// its colours change and what is erased of it: torchvision's RandomResizedCrop,
+// RandomHorizontalFlip, ColorJitter and RandomErasing. Carried out by
 // Transform; validation never draws.
 //
 // A decision is a function of seed, epoch and the picture's number. Its numbers
 // are those of Philox (core/Philox.h) with stream "augmentation", step = epoch,
-// and blocks from index * 16 on: the first for the mirror, then four for each
-// try of a crop, uniform in [0, 1) with 24 bits.
+// and blocks from index * 16 on: the first for the mirror, then one for each
+// try of a crop, then two for the colours; uniform in [0, 1) with 24 bits. What
+// is erased has the stream "erasing": whether, then a block for each try.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_AUGMENT_H
 #define LWCC_RUNTIME_TRAIN_DATA_AUGMENT_H
 
+#include "runtime/train/data/Colour.h"
+
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace lwcc::rt::train {
@@ -38,6 +43,11 @@ struct Augmentation {
   /// Least and greatest width of a crop, divided by its height.
   std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
   double flip = 0; ///< how probable a mirror is
+  /// Brightness, contrast, saturation and hue: how far each is changed at most;
+  /// the first stands for the first three if it is alone, and those that are
+  /// missing are 0. Empty: colours stay.
+  std::vector<double> colour = {};
+  double erase = 0; ///< how probable it is that a rectangle is erased
 
   bool crops() const { return !scale.empty(); }
 
@@ -45,6 +55,13 @@ struct Augmentation {
   /// RandomResizedCrop.get_params: ten tries to draw a crop of the wanted area
   /// and ratio that lies within the picture, else the greatest in its middle.
   Crop crop(const SampleKey &key, int64_t height, int64_t width) const;
+  /// ColorJitter.make_params: the steps in any order; factors from 1 - x to
+  /// 1 + x, not below 0, and hues from -x to x.
+  ColourChange colours(const SampleKey &key) const;
+  /// RandomErasing.get_params with its own scale and ratio, 0.02 to 0.33 and
+  /// 0.3 to 3.3; nothing where ten tries find no place.
+  std::optional<Crop> erased(const SampleKey &key, int64_t height,
+                             int64_t width) const;
 };
 
 } // namespace lwcc::rt::train

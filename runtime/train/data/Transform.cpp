@@ -54,6 +54,14 @@ static void checkAugmentation(const Augmentation &augmentation) {
   if (augmentation.crops())
     check("--scale", augmentation.scale, "0.08,1");
   check("--ratio", augmentation.ratio, "0.75,1.33");
+  const std::vector<double> &colour = augmentation.colour;
+  if (colour.size() > colourSteps ||
+      (colour.size() == colourSteps && colour.back() > 0.5))
+    mistakes += (mistakes.empty() ? "" : "\n") +
+                std::string("--color-jitter: expected brightness, contrast, "
+                            "saturation and hue, at most 0.5, such as "
+                            "--color-jitter=0.4,0.4,0.4,0.1; or one number for "
+                            "the first three");
   if (!mistakes.empty())
     throw Error(mistakes);
 }
@@ -68,9 +76,17 @@ Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
   if (from.tokens && !(mean.empty() && std.empty()))
     throw Error("--mean and --std are for images and features; the model takes "
                 "integers, which are no amounts");
-  if (!seen && (augmentation.crops() || augmentation.flip > 0))
-    throw Error("--scale and --hflip are for images, and the data (" +
+  const bool changesColours = !augmentation.colour.empty();
+  if (!seen && (augmentation.crops() || augmentation.flip > 0 ||
+                changesColours || augmentation.erase > 0))
+    throw Error("--scale, --hflip, --color-jitter and --erase are for images, "
+                "and the data (" +
                 from.text() + ") becomes an input of " + dimsText(dims));
+  if (changesColours && (from.type != ElementType{'u', 1} ||
+                         (from.channels != 1 && from.channels != 3)))
+    throw Error("--color-jitter is for images of bytes, grey or red, green and "
+                "blue; the data has " +
+                plural(from.channels, "channel") + " of " + from.type.name());
   if (seen && from.hasSize()) {
     View view = centreOf(from.height, from.width);
     if (!isWhole(view, from)) {
@@ -142,9 +158,20 @@ void Transform::apply(const Sample &sample, const SampleKey &key,
   if (seen && augmentation.flips(key))
     for (int64_t row = 0; row < from.channels * to.height; ++row)
       std::reverse(out + row * to.width, out + (row + 1) * to.width);
+  if (!augmentation.colour.empty())
+    changeColours(augmentation.colours(key), out, from.channels, plane);
   if (repeats())
     for (int64_t c = 1; c < to.channels; ++c)
       std::copy_n(out, plane, out + c * plane);
+  normalize(out);
+  if (auto hole = augmentation.erased(key, to.height, to.width))
+    for (int64_t c = 0; c < to.channels; ++c)
+      for (int64_t row = hole->top; row < hole->top + hole->height; ++row)
+        std::fill_n(out + c * plane + row * to.width + hole->left, hole->width,
+                    0.0f);
+}
+
+void Transform::normalize(float *out) const {
   if (mean.empty())
     return;
   int64_t channels = static_cast<int64_t>(mean.size());
@@ -178,6 +205,12 @@ std::string Transform::describe() const {
   if (augmentation.flip > 0)
     text += (text.empty() ? "" : ", ") +
             format("mirrored with probability %g", augmentation.flip);
+  if (!augmentation.colour.empty())
+    text += (text.empty() ? "" : ", ") + std::string("colours changed");
+  if (augmentation.erase > 0)
+    text +=
+        (text.empty() ? "" : ", ") +
+        format("a rectangle erased with probability %g", augmentation.erase);
   if (repeats())
     text += (text.empty() ? "" : ", ") + std::string("repeated to ") +
             plural(to.channels, "channel");

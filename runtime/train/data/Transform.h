@@ -13,7 +13,8 @@
 // A model whose input is not [n, c, h, w] takes an image or a row of features
 // with exactly as many numbers, in their order.
 //
-// A training may see another part each time, and mirrored (Augment.h).
+// A training may see another part each time, mirrored, in other colours, and
+// with a rectangle of zeros in it, of what is normalized (Augment.h).
 //
 // A transform is a function of the sample and its key. What it draws at random
 // depends on the key alone, never on the thread, the batch or the time, so that
@@ -53,6 +54,7 @@ private:
   struct View {
     AxisView rows, columns;
   };
+  void normalize(float *out) const;
   View centreOf(int64_t height, int64_t width) const;
   View viewOf(const Crop &crop) const;
   static bool isWhole(const View &view, const SampleFormat &image);

@@ -42,6 +42,10 @@ std::string explainNonFinite(Machine &machine, const Program &program,
                     source.nameOf(batch.images[i]).c_str());
   }
 
+  if (batch.labelCount == 0)
+    return "no label of the batch counts, and the mean of no losses is no "
+           "number (--ignore-index says which labels do not count)";
+
   machine.synchronize();
   auto *scalars =
       new (machine.hostAlloc(sizeof(StepScalars))) StepScalars(result.scalars);

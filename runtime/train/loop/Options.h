@@ -44,6 +44,8 @@ struct Options {
   std::vector<double> scale;
   std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
   double hflip = 0;
+  std::vector<double> colorJitter;
+  double erase = 0;
   std::string onBadImage = "skip";
   int64_t ignoreIndex = -100;         ///< the label that does not count
   std::string columns, targetColumns; ///< of tables, separated by commas

@@ -6,6 +6,10 @@ of them.
       compares the trainer's inputs with those of Resize and CenterCrop, in the
       order of ImageFolder; with EPOCH, with those of RandomResizedCrop and
       RandomHorizontalFlip, whose draws are those of seed 7
+  pictures.py many FOLDER             writes pictures of 32 x 32, in colour and grey
+  pictures.py colours FOLDER OUT EPOCH
+      compares the trainer's inputs of these with those of ColorJitter and
+      RandomErasing
 """
 import math
 import pathlib
@@ -84,9 +88,9 @@ class Draws:
     """The numbers that the trainer draws for a picture (runtime/train/data/Augment.h),
     in place of torch's."""
 
-    def __init__(self, index, epoch):
+    def __init__(self, index, epoch, stream="augmentation"):
         blocks = np.arange(index * 16, index * 16 + 16, dtype=np.uint64)
-        words = philox.philox(7, blocks, philox.stream_of("augmentation"), epoch)
+        words = philox.philox(7, blocks, philox.stream_of(stream), epoch)
         self.numbers = (words.reshape(-1) >> np.uint64(8)).astype(np.float64) * 2.0 ** -24
         self.next = 4
 
@@ -134,9 +138,64 @@ def check(folder, listing, out, channels, height, width, part, epoch=None):
     print(f"{len(ours)} pictures as torchvision has them")
 
 
+def many(folder):
+    random = np.random.RandomState(9)
+    for kind, channels in ("colour", 3), ("grey", 1):
+        (folder / kind).mkdir(parents=True)
+        for number in range(60):
+            picture = scene(random, 32, 32, channels)
+            if number % 3 == 0:  # few values, so that channels are equal here and there
+                picture = picture // 64 * 64
+            if number == 1:
+                picture[:] = 0
+            Image.fromarray(picture.squeeze()).save(folder / kind / f"{number:03}.png")
+
+
+def recoloured(picture, index, epoch):
+    """By torchvision's functions, in an order and with factors that it would draw."""
+    numbers = Draws(index, epoch).numbers[44:52]
+    change = v2.functional
+    brightness, contrast, saturation, hue = numbers[4:]
+    steps = [lambda x: change.adjust_brightness(x, 0.6 + 0.8 * brightness),
+             lambda x: change.adjust_contrast(x, 0.5 + contrast),
+             lambda x: change.adjust_saturation(x, 2.25 * saturation),
+             lambda x: change.adjust_hue(x, -0.3 + 0.6 * hue)]
+    for step in np.argsort(numbers[:4], kind="stable"):
+        picture = steps[step](picture)
+    return picture
+
+
+def erased(picture, index, epoch):
+    draws = Draws(index, epoch, "erasing")
+    if draws.numbers[0] >= 0.5:
+        return picture
+    with mock.patch.object(torch.Tensor, "uniform_", lambda *given: draws.uniform(*given)), \
+            mock.patch("torch.randint", draws.randint), \
+            mock.patch("torch.rand", lambda *given: torch.zeros(1)):
+        return v2.RandomErasing(p=1)(picture)
+
+
+def colours(folder, out, epoch):
+    files = datasets.ImageFolder(folder).samples
+    ours = torch.from_numpy(np.fromfile(out, np.float32).reshape(len(files), 3, 32, 32))
+    holes = 0
+    for index, ((path, _), values) in enumerate(zip(files, ours)):
+        picture = v2.functional.pil_to_tensor(Image.open(path).convert("RGB")).float() / 255
+        expected = erased(recoloured(picture, index, epoch), index, epoch)
+        holes += int((expected == 0).sum() > 60)
+        difference = (values - expected).abs().max()
+        assert difference < 2e-5, f"{path}: differs by {difference}"
+    assert holes > 20, "nothing was erased"
+    print(f"{len(files)} pictures in torchvision's colours")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(pathlib.Path(sys.argv[2]))
+    elif sys.argv[1] == "many":
+        many(pathlib.Path(sys.argv[2]))
+    elif sys.argv[1] == "colours":
+        colours(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         check(sys.argv[2], sys.argv[3], sys.argv[4], *map(int, sys.argv[5:8]), float(sys.argv[8]),
               *map(int, sys.argv[9:]))

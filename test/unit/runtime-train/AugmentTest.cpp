@@ -75,5 +75,88 @@ TEST(Augment, AllThatIsWrongIsSaid) {
   EXPECT_THAT(errorOf([] {
                 Transform({4, 1, 1, false}, {4}, {}, {}, 1, {{}, {1, 1}, 0.5});
               }),
-              HasSubstr("--scale and --hflip are for images"));
+              HasSubstr("--scale, --hflip, --color-jitter and --erase are "
+                        "for images"));
+}
+
+TEST(Augment, ColoursStayBetweenBlackAndWhite) {
+  Augmentation augmentation;
+  augmentation.colour = {3, 3, 3, 0.5};
+  const SampleFormat format{3, 1, 4, true, {'u', 1}};
+  Transform transform(format, {3, 1, 4}, {}, {}, 1, augmentation);
+  const uint8_t pixels[] = {0, 255, 10, 200, 0, 255, 10, 100, 0, 255, 10, 50};
+  Sample sample;
+  sample.format = format;
+  sample.data = reinterpret_cast<const char *>(pixels);
+  std::vector<float> first(12), out(12);
+  bool differs = false;
+  for (int64_t index = 0; index < 200; ++index) {
+    transform.apply(sample, {1, 2, index}, out.data());
+    for (float x : out) {
+      EXPECT_GE(x, 0);
+      EXPECT_LE(x, 1);
+    }
+    differs |= index > 0 && out != first;
+    first = out;
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST(Augment, OneNumberLeavesHueAndNoneLeavesAll) {
+  Augmentation augmentation;
+  augmentation.colour = {0.4};
+  for (int64_t index = 0; index < 50; ++index) {
+    ColourChange change = augmentation.colours({1, 2, index});
+    for (size_t step : {0, 1, 2}) {
+      EXPECT_GE(change.amount[step], 0.6f);
+      EXPECT_LE(change.amount[step], 1.4f);
+    }
+    EXPECT_EQ(change.amount[3], 0);
+    std::sort(change.order.begin(), change.order.end());
+    EXPECT_EQ(change.order,
+              (std::array{ColourStep::brightness, ColourStep::contrast,
+                          ColourStep::saturation, ColourStep::hue}));
+  }
+  augmentation.colour = {0, 0, 0.5};
+  EXPECT_EQ(augmentation.colours({1, 2, 3}).amount[0], 1);
+  EXPECT_NE(augmentation.colours({1, 2, 3}).amount[2], 1);
+}
+
+TEST(Augment, WhatIsErasedLiesWithinTheImage) {
+  Augmentation augmentation;
+  augmentation.erase = 0.75;
+  int64_t holes = 0;
+  for (int64_t index = 0; index < 1000; ++index)
+    if (auto hole = augmentation.erased({1, 2, index}, 30, 20)) {
+      ++holes;
+      EXPECT_LE(hole->top + hole->height, 30);
+      EXPECT_LE(hole->left + hole->width, 20);
+      EXPECT_LT(double(hole->height * hole->width) / 600, 0.33 * 1.1);
+    }
+  EXPECT_NEAR(double(holes), 750, 60);
+  // Of a pixel nothing can be erased but nothing.
+  for (int64_t index = 0; index < 50; ++index)
+    if (auto hole = augmentation.erased({1, 2, index}, 1, 1))
+      EXPECT_EQ(hole->height * hole->width, 0);
+}
+
+TEST(Augment, ColoursAreOfBytes) {
+  const SampleFormat bytes{3, 4, 4, true, {'u', 1}};
+  Augmentation augmentation;
+  auto error = [&](const SampleFormat &from, const std::vector<int64_t> &dims) {
+    return errorOf([&] { Transform(from, dims, {}, {}, 1, augmentation); });
+  };
+  augmentation.colour = {0.4};
+  EXPECT_EQ(error(bytes, {3, 4, 4}), "");
+  EXPECT_THAT(error({3, 4, 4, true}, {3, 4, 4}),
+              HasSubstr("--color-jitter is for images of bytes, grey or red, "
+                        "green and blue; the data has 3 channels of float32"));
+  EXPECT_THAT(error({2, 4, 4, true, {'u', 1}}, {2, 4, 4}),
+              HasSubstr("2 channels of uint8"));
+  augmentation.colour = {0.1, 0.1, 0.1, 0.6};
+  EXPECT_THAT(error(bytes, {3, 4, 4}), HasSubstr("hue, at most 0.5"));
+  augmentation.colour = {};
+  augmentation.erase = 0.5;
+  EXPECT_THAT(error({8, 1, 1, false}, {8}),
+              HasSubstr("--erase are for images"));
 }

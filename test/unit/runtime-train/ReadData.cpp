@@ -1,9 +1,10 @@
 //===- ReadData.cpp - What a data folder becomes --------------------------===//
 //
-// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT [EPOCH]: the inputs
-// of all samples as floats in OUT, and a line "NAME LABEL" for each. With EPOCH
-// they are augmented as torchvision's RandomResizedCrop and a mirror with
-// probability 0.5 have it, under seed 7.
+// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT [EPOCH [colours]]:
+// the inputs of all samples as floats in OUT, and a line "NAME LABEL" for each.
+// With EPOCH they are augmented as torchvision's RandomResizedCrop and a mirror
+// with probability 0.5 have it, under seed 7; with `colours`, as ColorJitter
+// and RandomErasing with probability 0.5 do instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,18 @@ using namespace lwcc::rt;
 using namespace lwcc::rt::train;
 
 int main(int argc, char **argv) {
-  if (argc < 7 || argc > 8)
+  if (argc < 7 || argc > 9)
     return 2;
   Augmentation augmentation;
   int64_t epoch = 0;
+  if (argc >= 8)
+    epoch = std::atoll(argv[7]);
   if (argc == 8) {
     augmentation.scale = {0.08, 1};
     augmentation.flip = 0.5;
-    epoch = std::atoll(argv[7]);
+  } else if (argc == 9) {
+    augmentation.colour = {0.4, 0.5, 1.25, 0.3};
+    augmentation.erase = 0.5;
   }
   ModelInput input{
       {std::atoll(argv[2]), std::atoll(argv[3]), std::atoll(argv[4])},
