@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeMachine.h"
-#include "RunTrainer.h"
+#include "TrainerTest.h"
 #include "runtime/train/files/Text.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::Not;
 using testing::SizeIs;
 
 namespace {
-class CommandsTest : public testing::Test {
+class CommandsTest : public TrainerTest {
 protected:
   CommandsTest() {
     images("train", 32, true);
@@ -31,21 +31,10 @@ protected:
                     "--checkpoint-dir", folder / "checkpoints"});
     EXPECT_EQ(run.code, 0) << run.err;
   }
-  /// A folder of `count` images of 4x4 in four classes.
   void images(const std::string &name, int count, bool labelled) {
-    std::vector<float> pixels(count * 16);
-    std::vector<uint8_t> labels(count);
-    for (int i = 0; i < count; ++i) {
-      labels[i] = i % 4;
-      for (int p = 0; p < 16; ++p)
-        pixels[i * 16 + p] = (p / 4 == i % 4 ? 1.0f : 0.0f) + 0.01f * (i % 7);
-    }
-    std::string n = std::to_string(count);
-    writeFile(folder / (name + "/images.npy"),
-              npyBytes("<f4", "(" + n + ", 4, 4)", bytesOfValues(pixels)));
-    if (labelled)
-      writeFile(folder / (name + "/labels.npy"),
-                npyBytes("|u1", "(" + n + ",)", bytesOfValues(labels)));
+    const std::string made = dataFolder(name, count);
+    if (!labelled)
+      std::filesystem::remove(made + "/labels.npy");
   }
   /// Runs a command with the trained weights, compiled for a batch.
   TrainerRun run(const std::string &command, const std::string &data,
@@ -68,8 +57,6 @@ protected:
     std::sort(names.begin(), names.end());
     return names;
   }
-
-  TempFolder folder;
 };
 } // namespace
 

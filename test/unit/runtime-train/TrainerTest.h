@@ -15,7 +15,7 @@ namespace lwcc::rt {
 
 class TrainerTest : public testing::Test {
 protected:
-  /// `count` float images of 4x4.
+  /// A folder of `count` float images of 4x4 in four classes.
   std::string dataFolder(const std::string &name, int count,
                          int brokenImage = -1) {
     std::vector<float> pixels(count * 16);
