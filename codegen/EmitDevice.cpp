@@ -26,6 +26,8 @@ static StringRef titleOf(Role role) {
     return "Parameters.";
   case Role::statistic:
     return "Running statistics.";
+  case Role::average:
+    return "Averages of the parameters, for inference.";
   case Role::optimizer:
     return "Optimizer state.";
   case Role::constant:

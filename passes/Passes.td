@@ -73,7 +73,9 @@ def Autodiff : LwccPass<"train-autodiff"> {
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
            "a row of the table of optimizers">,
     Option<"clipNorm", "clip-norm", "double", "0",
-           "the largest norm of all gradients together, 0: any">
+           "the largest norm of all gradients together, 0: any">,
+    Option<"averageDecay", "average-decay", "double", "0",
+           "evaluation uses moving averages of the parameters; 0: it does not">
   ];
 }
 

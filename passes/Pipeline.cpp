@@ -123,7 +123,8 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createSplitModes({options.group, options.frozenBn}),
           // Gradients of whole layers, before they are taken apart: a layer's
           // gradient is cheaper than that of its pieces.
-          createAutodiff({options.optimizer, options.clipNorm}),
+          createAutodiff(
+              {options.optimizer, options.clipNorm, options.averageDecay}),
           // Reductions become kernels, everything else expressions ...
           createDecompose(),
           // ... so that fusion sees nothing but expressions. Twins (the same

@@ -16,7 +16,8 @@ namespace lwcc {
 struct PipelineOptions {
   std::string stopAfter = "exec"; ///< a form (ir/train/README.md)
   std::string optimizer = "sgd";
-  double clipNorm = 0;                    ///< of all gradients together, 0: any
+  double averageDecay = 0; ///< of parameters' averages, 0: there are none
+  double clipNorm = 0;     ///< of all gradients together, 0: any
   llvm::SmallVector<std::string> freeze;  ///< regular expressions of parameters
   llvm::SmallVector<std::string> groups;  ///< as parseGroup reads them
   llvm::SmallVector<std::string> noDecay; ///< kinds of parameters

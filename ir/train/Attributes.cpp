@@ -147,6 +147,8 @@ StringRef lwcc::train::roleName(Role role) {
     return "frozen";
   case Role::statistic:
     return "statistic";
+  case Role::average:
+    return "average";
   case Role::optimizer:
     return "optimizer";
   case Role::constant:

@@ -632,6 +632,17 @@ def ClipGradientsOp : PureOp<"clip_gradients", [Gradient]> {
   let hasVerifier = 1;
 }
 
+def AverageOp : PureOp<"average", [Gradient]> {
+  let summary = "the moving average of a parameter over the steps";
+  let description = [{
+    updated = decay * average + (1 - decay) * value, behind the parameter's
+    update. Sharding makes maps of it, where the parts of the parameter are
+    updated (passes/shard/Updates.cpp).
+  }];
+  let arguments = (ins FloatTensor:$average, FloatTensor:$value, F32Attr:$decay);
+  let results = (outs FloatTensor:$updated);
+}
+
 /// What an update makes of the step's learning rate and weight decay (form
 /// imported: of its parameter).
 defvar Scale = DefaultValuedAttr<F32Attr, "1.0f">;

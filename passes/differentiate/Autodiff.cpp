@@ -6,7 +6,7 @@
 // - when the gradients of several uses are added: as soon as there are two;
 // - when a parameter is updated: as soon as its gradient is complete, so that
 //   no gradient lives longer than it must; or, where gradients are clipped,
-//   behind all of them.
+//   behind all of them. Evaluation may read averages of parameters instead.
 // How an op is differentiated, the op says: DifferentiableOpInterface.
 //
 //===----------------------------------------------------------------------===//
@@ -52,9 +52,10 @@ bool isDifferentiable(Operation *op) {
 class Differentiator {
 public:
   Differentiator(func::FuncOp func, SymbolTable &symbols,
-                 const Optimizer &optimizer, double clipNorm)
+                 const Optimizer &optimizer, double clipNorm,
+                 double averageDecay)
       : func(func), symbols(symbols), optimizer(optimizer), clipNorm(clipNorm),
-        builder(func.getContext(), &recorder) {}
+        averageDecay(averageDecay), builder(func.getContext(), &recorder) {}
 
   LogicalResult run() {
     Block &body = func.getBody().front();
@@ -92,7 +93,8 @@ private:
   func::FuncOp func;
   SymbolTable &symbols;
   const Optimizer &optimizer;
-  const double clipNorm; ///< 0: any
+  const double clipNorm;     ///< 0: any
+  const double averageDecay; ///< 0: there are no averages
   Recorder recorder;
   OpBuilder builder;
   Value loss;
@@ -265,9 +267,32 @@ private:
         {read.getValue(), gradient, states, scalars, loss, scales});
     for (auto [target, value] : llvm::zip_equal(written, step->getResults()))
       WriteOp::create(builder, loc, target.getSymName(), value);
+    if (averageDecay > 0)
+      average(parameter, step->getResult(0));
     for (Operation *op : recorder.created)
       inheritWork(op, layer, Phase::update);
     recorder.created.clear();
+  }
+
+  /// Keeps the average of a parameter, which evaluation reads in its place.
+  void average(ParameterOp parameter, Value updated) {
+    Location loc = parameter.getLoc();
+    OpBuilder atModule(func.getContext());
+    auto kept = ParameterOp::create(
+        atModule, loc, (parameter.getSymName() + averageSuffix).str(),
+        parameter.getType(), Role::average, parameter.getInitAttr(),
+        parameter.getFreshAttr());
+    symbols.insert(kept, std::next(parameter->getIterator()));
+    auto read =
+        ReadOp::create(builder, loc, parameter.getType(), kept.getSymName());
+    auto step =
+        AverageOp::create(builder, loc, parameter.getType(), read, updated,
+                          APFloat(static_cast<float>(averageDecay)));
+    WriteOp::create(builder, loc, kept.getSymName(), step);
+    if (auto evaluate = symbols.lookup<func::FuncOp>(evaluateFunc))
+      for (auto other : evaluate.getOps<ReadOp>())
+        if (other.getParameter() == parameter.getSymName())
+          other.setParameter(kept.getSymName());
   }
 
   void warnAboutUnused() {
@@ -311,7 +336,8 @@ struct Autodiff : lwcc::impl::AutodiffBase<Autodiff> {
       diag.report();
       return signalPassFailure();
     }
-    if (failed(Differentiator(func, symbols, *row, clipNorm).run()))
+    if (failed(
+            Differentiator(func, symbols, *row, clipNorm, averageDecay).run()))
       return signalPassFailure();
     for (auto any : module.getOps<func::FuncOp>())
       eraseDeadCode(any);

@@ -215,7 +215,7 @@ LogicalResult FunctionSharder::run() {
       updates.try_emplace(&op);
     else if (isa<ClipGradientsOp>(op))
       clip = cast<ClipGradientsOp>(op);
-    else
+    else if (!isa<AverageOp>(op)) // comes with its write, behind the updates
       tileOp(&op);
   }
   Updates clipped;
@@ -226,12 +226,22 @@ LogicalResult FunctionSharder::run() {
     clipGradients(clip, clipped);
   }
   size_t next = 0;
-  for (auto &[producer, writes] : updates)
-    if (UpdateOpInterface step = partedUpdate(producer))
-      update(step, clip ? clipped[next++].second : partsOfUpdate(step), writes);
-    else
-      for (WriteOp each : writes)
-        write(each, {UpdatedPart{wholeOf(shapeOf(each.getValue())), {}, {}}});
+  llvm::DenseMap<Operation *, std::vector<UpdatedPart>> made;
+  for (auto &[producer, writes] : updates) {
+    std::vector<UpdatedPart> parts;
+    if (UpdateOpInterface step = partedUpdate(producer)) {
+      parts = clip ? clipped[next++].second : partsOfUpdate(step);
+      update(step, parts);
+    } else if (auto mean = dyn_cast_or_null<AverageOp>(producer)) {
+      parts = made.lookup(mean.getValue().getDefiningOp());
+      average(mean, parts);
+    } else {
+      parts.push_back({wholeOf(shapeOf(writes.front().getValue())), {}, {}});
+    }
+    for (WriteOp each : writes)
+      write(each, parts);
+    made[producer] = std::move(parts);
+  }
 
   SmallVector<Value> results;
   auto first = PlaceAttr::get(func.getContext(), Place());

@@ -99,14 +99,14 @@ private:
   void readParameter(train::ReadOp read);
   mlir::Value readPart(train::ReadOp read, const Part &part);
   std::vector<UpdatedPart> partsOfUpdate(train::UpdateOpInterface op);
-  void update(train::UpdateOpInterface op, llvm::ArrayRef<UpdatedPart> parts,
-              llvm::ArrayRef<train::WriteOp> writes);
+  void update(train::UpdateOpInterface op, llvm::ArrayRef<UpdatedPart> parts);
   void updatePart(train::UpdateOpInterface op, const UpdatedPart &part);
   llvm::SmallVector<mlir::Value>
   gradientTerms(mlir::Value gradient, const UpdatedPart &part, Purpose purpose);
   using Updates = std::vector<
       std::pair<train::UpdateOpInterface, std::vector<UpdatedPart>>>;
   void clipGradients(train::ClipGradientsOp op, const Updates &updates);
+  void average(train::AverageOp op, llvm::ArrayRef<UpdatedPart> parts);
   Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
   void write(train::WriteOp write, llvm::ArrayRef<UpdatedPart> made);
   Purpose purposeOf(mlir::Operation *op) {

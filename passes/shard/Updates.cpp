@@ -236,14 +236,31 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
 }
 
 /// Makes the update ops of a parameter: one per part and owner.
-void FunctionSharder::update(UpdateOpInterface op, ArrayRef<UpdatedPart> parts,
-                             ArrayRef<WriteOp> writes) {
+void FunctionSharder::update(UpdateOpInterface op,
+                             ArrayRef<UpdatedPart> parts) {
   for (Value result : op->getResults())
     pieces.setCopies(result);
   for (const UpdatedPart &part : parts)
     updatePart(op, part);
-  for (WriteOp each : writes)
-    write(each, parts);
+}
+
+/// Each part where the parameter's part is updated: nothing is sent for it.
+void FunctionSharder::average(AverageOp op, ArrayRef<UpdatedPart> parts) {
+  const double decay = op.getDecay().convertToDouble();
+  const std::string text =
+      floatLiteral(static_cast<float>(decay)) + " * x0 + " +
+      floatLiteral(static_cast<float>(1 - decay)) + " * x1";
+  pieces.setCopies(op.getUpdated());
+  for (const auto &[region, place, rails, isFirst] : parts) {
+    SmallVector<Value> inputs;
+    for (Value operand : op.getOperands())
+      inputs.push_back(pieces.get(operand, region, place, purposeOf(op)));
+    MapOp made = buildMap(builder, op.getLoc(),
+                          typeAt(op.getUpdated().getType(), region, place),
+                          llvm::cantFail(Expression::parse(text)), inputs);
+    describe(made, place, purposeOf(op), nameOf(op.getAverage()));
+    pieces.add(op.getUpdated(), region, made.getY());
+  }
 }
 
 /// Writes the new values to every copy, one write per updated part that the

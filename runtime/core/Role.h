@@ -15,6 +15,7 @@ enum class Role {
   trainable,
   frozen,    ///< a weight that is not trained, but saved like the others
   statistic, ///< running mean or variance
+  average,   ///< of a trainable's values over the steps, for inference
   optimizer, ///< momentum, ...; not exported
   constant,  ///< a buffer of the model: neither trained nor saved
   // The trainer writes them before a step, or reads them after it.
@@ -30,10 +31,10 @@ enum class Role {
 };
 
 inline constexpr Role allRoles[] = {
-    Role::trainable, Role::frozen, Role::statistic, Role::optimizer,
-    Role::constant,  Role::input,  Role::labels,    Role::scalars,
-    Role::loss,      Role::metric, Role::scores,    Role::activation,
-    Role::gradient};
+    Role::trainable,  Role::frozen,   Role::statistic, Role::average,
+    Role::optimizer,  Role::constant, Role::input,     Role::labels,
+    Role::scalars,    Role::loss,     Role::metric,    Role::scores,
+    Role::activation, Role::gradient};
 
 constexpr bool isState(Role role) { return role <= Role::constant; }
 /// Whether a state tensor is one of the model's weights.
@@ -48,6 +49,9 @@ constexpr bool isGiven(Role role) {
 constexpr bool isResult(Role role) {
   return role >= Role::loss && role <= Role::scores;
 }
+
+/// The average of a trainable tensor has this name behind its own.
+inline constexpr char averageSuffix[] = ".average";
 
 } // namespace lwcc
 

@@ -245,6 +245,8 @@ def check(seed, args, emitted):
             flags.append(f"--bn=group:{batch // groups}")
     if random.Random(f"clip {seed}").random() < 0.25:
         flags = [*flags, "--clip-norm=0.3"]
+    if random.Random(f"average {seed}").random() < 0.25:
+        flags = [*flags, "--ema=0.5"]
     try:
         whole = train(["lwcc-run", *flags, "--"], own, folder, "whole")
         alone = list(flags)

@@ -184,6 +184,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && !train::findLoss(loss))
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
+  if (ema.getNumOccurrences() && !(ema > 0 && ema < 1))
+    fail("--ema: expected a number above 0 and below 1, such as 0.999");
   if (clipNorm.getNumOccurrences() &&
       !(clipNorm > 0 && std::isfinite(clipNorm)))
     fail("--clip-norm: expected a number above 0");

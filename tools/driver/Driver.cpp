@@ -100,7 +100,8 @@ static void describe(exec::ProgramOp program, StringRef planner,
                      const std::vector<ExportPiece> &pieces) {
   Builder b(program.getContext());
   int64_t parameters = 0;
-  llvm::DenseSet<Attribute> counted; // copies on other devices are not
+  llvm::DenseSet<Attribute> counted;  // copies on other devices are not
+  llvm::DenseSet<Attribute> averages; // which are exported in place of weights
   int64_t arena = 0;
   unsigned devices = 0, lanes = 0;
   for (Operation &op : program.getBody().front()) {
@@ -109,6 +110,9 @@ static void describe(exec::ProgramOp program, StringRef planner,
           counted.insert(buffer.getTensorName()).second)
         parameters += ShapedType::getNumElements(
             buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));
+    if (auto buffer = dyn_cast<exec::BufferOp>(op);
+        buffer && buffer.getRole() == Role::average)
+      averages.insert(buffer.getTensorName());
     if (auto device = dyn_cast<exec::DeviceOp>(op)) {
       ++devices;
       arena = std::max<int64_t>(arena, device.getArena());
@@ -135,11 +139,14 @@ static void describe(exec::ProgramOp program, StringRef planner,
                          " per device, and the workspaces that the libraries "
                          "ask for at start");
   SmallVector<Attribute> list;
-  for (const ExportPiece &piece : pieces)
+  for (const ExportPiece &piece : pieces) {
+    auto average = b.getStringAttr(piece.state + averageSuffix);
     list.push_back(
         piece.state.empty()
             ? Attribute(b.getDenseI64ArrayAttr({piece.offset, piece.bytes}))
-            : Attribute(b.getStringAttr(piece.state)));
+        : averages.contains(average) ? Attribute(average)
+                                     : Attribute(b.getStringAttr(piece.state)));
+  }
   program->setAttr("exec.export", b.getArrayAttr(list));
 }
 
@@ -209,6 +216,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.stopAfter = flags.stopAfter;
   options.optimizer = flags.optimizer;
   options.clipNorm = flags.clipNorm;
+  options.averageDecay = flags.ema;
   options.freeze.assign(flags.freeze.begin(), flags.freeze.end());
   options.groups.assign(flags.groups.begin(), flags.groups.end());
   options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());

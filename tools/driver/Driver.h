@@ -55,6 +55,12 @@ struct CompileFlags : private ForgetLibraryOptions {
                      "lars or lamb (default: sgd); --lr and its other "
                      "hyper-parameters are flags of the trainer"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<double> ema{
+      "ema", llvm::cl::init(0), llvm::cl::value_desc("D"),
+      llvm::cl::desc("Validation, predictions and exports use a moving average "
+                     "of the weights: after each step, D times the average "
+                     "plus (1 - D) times the weights"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<double> clipNorm{
       "clip-norm", llvm::cl::init(0), llvm::cl::value_desc("X"),
       llvm::cl::desc("Before each update, multiplies all gradients by one "

@@ -107,7 +107,7 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
     llvm::SmallDenseSet<Value> data(func.getArguments().begin(),
                                     func.getArguments().end());
     for (Operation &op : func.getBody().front().without_terminator()) {
-      if (isa<ClipGradientsOp>(op))
+      if (isa<ClipGradientsOp, AverageOp>(op))
         continue; // of no layer's tiles
       const bool ofData = llvm::any_of(op.getOperands(), [&](Value operand) {
         return data.contains(operand);

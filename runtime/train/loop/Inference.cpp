@@ -30,6 +30,8 @@ Inference::Inference(Machine &machine, const InferenceTask &task, bool scores)
                   });
   if (loads)
     loadCheckpoint(task.checkpoint, program, machine, CheckpointPart::model);
+  else
+    startAverages(machine, program);
 }
 
 void Inference::deliver(const StepResult &result, const Sink &sink) const {

@@ -88,6 +88,8 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
     task.weights->write(machine);
   if (resumed)
     loadCheckpoint(task.checkpoint, program, machine);
+  else
+    startAverages(machine, program);
 }
 
 bool Trainer::stopping() {

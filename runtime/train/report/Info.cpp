@@ -68,6 +68,8 @@ std::string describeProgram(const Program &program) {
     row("targets", dimsText(program.labels.dims));
   row("parameters", Tally(program, isWeight).text());
   row("statistics", Tally(program, only(Role::statistic)).text());
+  if (Tally averages(program, only(Role::average)); averages.tensors)
+    row("averages", averages.text());
   row("optim. state", Tally(program, only(Role::optimizer)).text());
   row("constants", Tally(program, only(Role::constant)).text());
   text += "memory\n";
@@ -108,6 +110,7 @@ flagsOfOthers(const Program &program) {
   };
   return {
       {"clip-norm", ofCompiler("clip-norm=X")},
+      {"ema", ofCompiler("ema=D")},
       {"freeze", ofCompiler("freeze=REGEX")},
       {"frozen-bn", ofCompiler("frozen-bn")},
       {"group", ofCompiler("group=REGEX:lr-scale=X")},

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <system_error>
 #include <thread>
 
@@ -110,6 +111,23 @@ void initializeState(Machine &machine, const Program &program, uint64_t seed,
       break;
     }
     writeGlobal(machine, tensor, host.data());
+  }
+}
+
+void startAverages(Machine &machine, const Program &program) {
+  std::map<std::string, const GlobalTensor *> averages;
+  for (const StateTensor &state : program.state)
+    if (state.role == Role::average)
+      averages[state.tensor.name] = &state.tensor;
+  std::vector<char> host;
+  for (const StateTensor &state : program.state) {
+    auto average =
+        averages.find(std::string(state.tensor.name) + averageSuffix);
+    if (average == averages.end())
+      continue;
+    host.resize(std::max<size_t>(host.size(), bytesOf(state.tensor)));
+    readGlobal(machine, state.tensor, host.data());
+    writeGlobal(machine, *average->second, host.data());
   }
 }
 

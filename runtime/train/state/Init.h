@@ -33,6 +33,9 @@ void initializeState(Machine &machine, const Program &program, uint64_t seed,
                      bool fresh,
                      const std::function<bool(const StateTensor &)> &wanted);
 
+/// Lets the averages of parameters begin with these.
+void startAverages(Machine &machine, const Program &program);
+
 } // namespace lwcc::rt::train
 
 #endif // LWCC_RUNTIME_TRAIN_STATE_INIT_H
