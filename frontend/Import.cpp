@@ -162,6 +162,30 @@ static void writeWeights(const OnnxFile &file, const GraphImporter &imported,
   }
 }
 
+/// Stores what users say of classes as a parameter that nobody trains, for the
+/// loss that is added later (passes/differentiate/AddLoss.cpp).
+static void addClassWeights(ModuleOp module, ArrayRef<float> weights,
+                            std::vector<char> &blob) {
+  if (weights.empty())
+    return;
+  constexpr size_t alignment = 64; // as the importer's
+  const size_t offset = alignTo(blob.size(), alignment);
+  blob.resize(offset + weights.size() * sizeof(float));
+  std::memcpy(blob.data() + offset, weights.data(),
+              weights.size() * sizeof(float));
+  MLIRContext *context = module.getContext();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto parameter = train::ParameterOp::create(
+      builder, module.getLoc(), "class_weights",
+      train::tensorOf(context, {int64_t(weights.size())}), Role::constant,
+      train::InitAttr::get(context, "blob", int64_t(offset), APFloat(0.0),
+                           APFloat(0.0)),
+      train::InitAttr());
+  SymbolTable(module).insert(parameter); // makes the name unique
+  module->setAttr(train::classWeightsAttr,
+                  FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+}
+
 /// How many integers the model's input may be: the rows of the smallest table
 /// that it names rows of, as it is.
 static int64_t tokensOf(ModuleOp module) {
@@ -225,6 +249,7 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
 
   ImportedModel model;
   writeWeights(*file, importer, model.blob);
+  addClassWeights(module, options.classWeights, model.blob);
   model.onnxExport =
       exportRecipe(*file, leaves, importer, model.blob, reporter);
   model.module = std::move(importer.module);

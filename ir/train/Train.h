@@ -70,6 +70,9 @@ int64_t classAxis(llvm::ArrayRef<int64_t> scores);
 /// Of a module: the loss that was asked for (Losses.h); from the form
 /// differentiated on, the one that it has, if that is of numbers.
 inline constexpr llvm::StringLiteral lossNameAttr = "train.loss_name";
+/// Of a module in the form imported: the parameter that holds what each class
+/// counts in a loss that is added.
+inline constexpr llvm::StringLiteral classWeightsAttr = "train.class_weights";
 /// Of a loss of the file, in the form imported: the label smoothing that it had
 /// where it was exported, and has no more.
 inline constexpr llvm::StringLiteral exportedSmoothingAttr =

@@ -235,10 +235,13 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     if (failed(labels))
       return failure();
     Value loss = ret.getOperand(0);
+    FailureOr<Value> weights = classWeights(builder, loc, type, hasLoss);
+    if (failed(weights))
+      return failure();
     if (!hasLoss) {
       auto entropy =
           CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}),
-                                 type, logits, *labels, Value());
+                                 type, logits, *labels, *weights);
       setWork(entropy, lossLayer, Phase::forward);
       setNames(entropy, {lossName, "probs"});
       loss = entropy.getLoss();
@@ -264,6 +267,31 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     return success();
   }
 
+  /// What --class-weights says of each class; null if nothing.
+  FailureOr<Value> classWeights(OpBuilder &builder, Location loc,
+                                RankedTensorType scores, bool hasLoss) {
+    auto name = dyn_cast_or_null<FlatSymbolRefAttr>(
+        getOperation()->removeAttr(classWeightsAttr));
+    if (!name)
+      return Value();
+    if (hasLoss)
+      return mlir::emitError(loc)
+             << "--class-weights is of a loss that is added, and the file has "
+                "one of its own: give that the weights, or export the model "
+                "without it";
+    auto parameter = getOperation().lookupSymbol<ParameterOp>(name);
+    const int64_t given =
+        cast<RankedTensorType>(parameter.getType()).getDimSize(0);
+    if (given != scores.getDimSize(1))
+      return mlir::emitError(loc)
+             << "--class-weights gives " << given << " of them; the model has "
+             << scores.getDimSize(1) << " classes";
+    auto read = ReadOp::create(builder, loc, parameter.getType(), name);
+    setWork(read, lossLayer, Phase::forward);
+    setNames(read, {name.getValue()});
+    return read.getValue();
+  }
+
   /// Says what the export took from the loss, unless a flag gives it back.
   void noticeSmoothing(Operation *loss) {
     auto lost = loss ? dyn_cast_or_null<FloatAttr>(
@@ -283,6 +311,11 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     OpBuilder builder(ret);
     Value output = ret.getOperand(0);
     Location loc = output.getLoc();
+    if (getOperation()->hasAttr(classWeightsAttr))
+      return mlir::emitError(loc)
+             << "--class-weights is of labels of classes, for cross entropy; "
+                "this one is the "
+             << loss.title;
     if (labelSmoothing != 0)
       return mlir::emitError(loc)
              << noClassesToSmooth << "; this one is the " << loss.title;

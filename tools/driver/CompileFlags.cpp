@@ -184,6 +184,17 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && !train::findLoss(loss))
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
+  llvm::SmallVector<StringRef> weights;
+  StringRef(classWeights)
+      .split(weights, ',', /*MaxSplit=*/-1,
+             /*KeepEmpty=*/!classWeights.empty());
+  for (StringRef text : weights) {
+    double weight = 0;
+    if (text.getAsDouble(weight) || !(weight >= 0) || !std::isfinite(weight))
+      fail("--class-weights=" + classWeights + ": '" + text +
+           "' is no number of at least 0");
+    weightOfClass.push_back(static_cast<float>(weight));
+  }
   if (ema.getNumOccurrences() && !(ema > 0 && ema < 1))
     fail("--ema: expected a number above 0 and below 1, such as 0.999");
   if (clipNorm.getNumOccurrences() &&

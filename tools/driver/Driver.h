@@ -43,6 +43,11 @@ struct CompileFlags : private ForgetLibraryOptions {
           "numbers; auto (default): the file's, else what its "
           "output is made for"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> classWeights{
+      "class-weights", llvm::cl::value_desc("W,W.."),
+      llvm::cl::desc("With a loss of class labels that is added: how much each "
+                     "class counts, in the order of their numbers"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<double> labelSmoothing{
       "label-smoothing", llvm::cl::init(0), llvm::cl::value_desc("X"),
       llvm::cl::desc("With a loss of class labels: this part of each label is "
@@ -213,7 +218,8 @@ struct CompileFlags : private ForgetLibraryOptions {
   int64_t memoryBytes = 0;
   /// The G of `bn` if that is group:G, else 0.
   int64_t group = 0;
-  int64_t laneCount = -1; ///< of --lanes; 0: auto, -1: not said
+  std::vector<float> weightOfClass; ///< of --class-weights
+  int64_t laneCount = -1;           ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 

@@ -109,6 +109,7 @@ flagsOfOthers(const Program &program) {
     return "is a flag of the compiler: lwcc MODEL --" + flag;
   };
   return {
+      {"class-weights", ofCompiler("class-weights=W,W..")},
       {"clip-norm", ofCompiler("clip-norm=X")},
       {"ema", ofCompiler("ema=D")},
       {"freeze", ofCompiler("freeze=REGEX")},

@@ -1,8 +1,8 @@
 """Losses of class labels against PyTorch: class_losses.py FOLDER.
 
 A small network is trained for some steps with smoothed labels, one for each sample or
-for each pixel, with labels that do not count and weights of classes, on one device, on
-several, and in micro-batches. The losses and what was learned are PyTorch's.
+for each pixel, with labels that do not count and weights of classes (of the file's loss,
+or by a flag), on one device, on several, and in micro-batches. The losses and what was learned are PyTorch's.
 """
 
 import os
@@ -79,9 +79,9 @@ def write_data(folder, per_pixel):
     return torch.from_numpy(x).double(), torch.from_numpy(labels)
 
 
-def expected(per_pixel, own_loss, smoothing, x, labels):
+def expected(per_pixel, weighted, smoothing, x, labels):
     layer = torch.conv2d if per_pixel else torch.nn.functional.linear
-    weight = torch.from_numpy(WEIGHT).double() if own_loss else None
+    weight = torch.from_numpy(WEIGHT).double() if weighted else None
 
     def loss_of(w, part):
         out = layer(torch.relu(layer(x[part], w["w1"], w["b1"])), w["w2"], w["b2"])
@@ -104,6 +104,15 @@ def main():
                 compared += check_plans(
                     f"{name} {smoothing}", path, [f"--label-smoothing={smoothing}"], data,
                     expected(per_pixel, own_loss, smoothing, x, labels))
+            if own_loss:
+                continue
+            flag = "--class-weights=" + ",".join(map(repr, WEIGHT.tolist()))
+            compared += check_plans(
+                f"{name} weighted", path, [flag], data,
+                expected(per_pixel, True, 0, x, labels))
+            compared += check_plans(
+                f"{name} weighted and smoothed", path, [flag, "--label-smoothing=0.1"], data,
+                expected(per_pixel, True, 0.1, x, labels))
     print(compared, "trainings as PyTorch's")
 
 
