@@ -239,6 +239,10 @@ private:
     }
     if (graph.output_size() == 0) {
       reporter.error() << "has no output to train";
+    } else if (lossNode && !options.output.empty()) {
+      reporter.error(*lossNode)
+          << "is a loss, which says what is trained; --output is for files "
+             "without one";
     } else if (lossNode) {
       result.logits = lossNode->input(0);
       const NodeProto *log = producer(result.logits);
@@ -250,17 +254,40 @@ private:
         result.loss.clear();
       else
         result.lossNode = lossNode;
-    } else if (plain.size() > 1) {
-      auto diagnostic = reporter.error();
-      diagnostic << "has " << plain.size() << " outputs (";
-      interleaveComma(plain, diagnostic, [&](StringRef name) {
+    } else {
+      chooseOutput(plain);
+    }
+  }
+
+  /// Of outputs without a loss.
+  void chooseOutput(ArrayRef<StringRef> outputs) {
+    auto list = [&](auto &diagnostic) {
+      interleaveComma(outputs, diagnostic, [&](StringRef name) {
         diagnostic << "'" << name << "'";
       });
-      diagnostic << ") and no loss; lwcc trains one. Export the model without "
-                    "auxiliary outputs, or with its loss in forward()";
-    } else {
-      result.logits = plain.front().str();
+    };
+    StringRef chosen = options.output;
+    if (chosen.empty() && outputs.size() == 1)
+      chosen = outputs.front();
+    if (is_contained(outputs, chosen)) {
+      result.logits = chosen.str();
+      if (outputs.size() > 1)
+        reporter.note() << "output '" << chosen << "' of " << outputs.size()
+                        << " is trained; what only the others need is left "
+                           "as it is";
+      return;
     }
+    auto diagnostic = reporter.error();
+    if (!chosen.empty()) {
+      diagnostic << "has no output '" << chosen << "' (--output); it has ";
+      list(diagnostic);
+      diagnostic << ". -o names the file that is written";
+      return;
+    }
+    diagnostic << "has " << outputs.size() << " outputs (";
+    list(diagnostic);
+    diagnostic << ") and no loss; lwcc trains one: --output=NAME says which. "
+                  "Or export the model with its loss in forward()";
   }
 
   /// The graph input that a value is a cast or reshape of; null if none.

@@ -26,6 +26,8 @@ struct ImportOptions {
   int64_t batch = 0;         ///< 0: the file's, or defaultBatch
   std::string loss = "auto"; ///< the file's, else what its output is made
                              ///< for; or a name (ir/train/Losses.h)
+  std::string output;        ///< the one of several that is trained; "": if
+                             ///< there is only one
   /// Of the loss of labels that is added; empty: all classes count alike.
   std::vector<float> classWeights = {};
 };

@@ -206,6 +206,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   ImportOptions importOptions;
   importOptions.batch = flags.batch;
   importOptions.loss = flags.loss;
+  importOptions.output = flags.trainedOutput;
   importOptions.classWeights = flags.weightOfClass;
   FailureOr<ImportedModel> imported =
       importOnnx(flags.input, importOptions, &context);

@@ -43,6 +43,11 @@ struct CompileFlags : private ForgetLibraryOptions {
           "numbers; auto (default): the file's, else what its "
           "output is made for"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> trainedOutput{
+      "output", llvm::cl::value_desc("NAME"),
+      llvm::cl::desc("Which output of several is trained; what only the others "
+                     "need is left as it is"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> classWeights{
       "class-weights", llvm::cl::value_desc("W,W.."),
       llvm::cl::desc("With a loss of class labels that is added: how much each "
