@@ -135,7 +135,8 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
       strategy != "pipeline")
     fail("--schedule and --stages are of pipelines: add --strategy=pipeline");
   const plan::Solver *solver = plan::findSolver(strategy);
-  if (microBatches.getNumOccurrences() && solver && !solver->inMicroBatches) {
+  if (microBatches.getNumOccurrences() && gpus > 1 && solver &&
+      !solver->inMicroBatches) {
     std::string names;
     for (const plan::Solver &row : plan::solvers())
       if (row.inMicroBatches)
@@ -176,6 +177,9 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     if (!plan.empty())
       fail("--lanes and --plan: a plan file says itself on which lanes layers "
            "run");
+    if (gpus == 1 && microBatches > 1)
+      fail("--lanes and --micro-batches: on one device these follow each other "
+           "on one lane");
     if (gpus > 1 && solver && solver->inMicroBatches)
       fail("--lanes: the order of --strategy=" + strategy +
            " names the lanes that it has; take another strategy");

@@ -226,8 +226,14 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.gpus = flags.gpus;
   options.group = flags.group;
   options.frozenBn = flags.frozenBn;
-  if (flags.gpus > 1)
+  if (flags.gpus > 1) {
     options.strategy = flags.strategy;
+  } else if (flags.microBatches > 1) {
+    // Accumulation of gradients is a pipeline of one stage, of which 1F1B holds
+    // one micro-batch at a time.
+    options.strategy = "pipeline";
+    options.schedule = "1f1b";
+  }
   options.plan = flags.plan;
   options.machine = flags.machine;
   options.memory = flags.memoryBytes;
@@ -239,7 +245,8 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.keep.assign(flags.keep.begin(), flags.keep.end());
   options.microBatches = flags.microBatches;
   options.stages = flags.stages;
-  options.schedule = flags.schedule;
+  if (!flags.schedule.empty())
+    options.schedule = flags.schedule;
   options.lanes = flags.laneCount;
   options.precision = flags.precision;
   if (goal != Goal::program && goal != Goal::report)

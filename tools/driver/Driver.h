@@ -125,9 +125,11 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<int64_t> microBatches{
       "micro-batches", llvm::cl::init(0), llvm::cl::value_desc("N"),
       llvm::cl::desc(
-          "With --strategy=pipeline, owt-b, owt-c or hypergraph: into how many "
-          "parts the samples of a step are cut (default: what should be "
-          "quickest, or a pass for each device)"),
+          "Into how many parts the samples of a step are cut. On one device "
+          "they follow each other, and gradients are accumulated: the same "
+          "step in less memory. On several with --strategy=pipeline, owt-b, "
+          "owt-c or hypergraph (default: what should be quickest, or a pass "
+          "for each device)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> stages{
       "stages", llvm::cl::init(0), llvm::cl::value_desc("N"),
