@@ -50,5 +50,6 @@ TEST(Corpus, Tokens) { runAll("tokens", fuzz::readTokens); }
 TEST(Corpus, Cifar) { runAll("cifar", fuzz::readCifar); }
 TEST(Corpus, Csv) { runAll("csv", fuzz::readCsv); }
 TEST(Corpus, Npz) { runAll("npz", fuzz::readNpz); }
+TEST(Corpus, Tar) { runAll("tar", fuzz::readTar); }
 TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

@@ -44,6 +44,7 @@ int readTokens(const uint8_t *data, size_t size);
 int readCifar(const uint8_t *data, size_t size);
 int readCsv(const uint8_t *data, size_t size);
 int readNpz(const uint8_t *data, size_t size);
+int readTar(const uint8_t *data, size_t size);
 /// A picture, in colour and in grey.
 int readPicture(const uint8_t *data, size_t size);
 

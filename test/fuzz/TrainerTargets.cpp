@@ -189,6 +189,22 @@ int lwcc::fuzz::readNpz(const uint8_t *data, size_t size) {
   });
 }
 
+int lwcc::fuzz::readTar(const uint8_t *data, size_t size) {
+  for (DataRole role : {DataRole::training, DataRole::prediction})
+    run(data, size, [role](const BytesAsFile &bytes) {
+      auto source = openTar("bytes", {bytes.path()}, role, {{3, 8, 8}, 9});
+      Sample sample;
+      for (int64_t i = 0; i < source->size(); ++i) {
+        source->label(i);
+        try {
+          source->read(i, sample);
+        } catch (const BadSample &) {
+        }
+      }
+    });
+  return 0;
+}
+
 int lwcc::fuzz::readPicture(const uint8_t *data, size_t size) {
   for (int64_t channels : {1, 3})
     try {

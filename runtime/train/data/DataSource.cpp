@@ -139,6 +139,25 @@ openOneFile(const std::string &folder, const std::vector<std::string> &names,
   return readerOf(fitting.front())(folder + "/" + fitting.front(), role, input);
 }
 
+/// Archives of pictures: those of the role, if their names tell, else all. Null
+/// if there are none.
+static std::unique_ptr<DataSource>
+openShards(const std::string &folder, const std::vector<std::string> &names,
+           DataRole role, const ModelInput &input) {
+  std::vector<std::string> all, fitting;
+  for (const std::string &name : names) {
+    if (!name.ends_with(".tar"))
+      continue;
+    all.push_back(folder + "/" + name);
+    const bool isTraining = name.find("train") != std::string::npos;
+    if (isTraining == (role == DataRole::training))
+      fitting.push_back(all.back());
+  }
+  if (all.empty())
+    return nullptr;
+  return openTar(folder, fitting.empty() ? all : fitting, role, input);
+}
+
 static std::unique_ptr<DataSource>
 openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   std::error_code error;
@@ -146,7 +165,7 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
     throw Error(folder + ": no such folder");
   if (!fs::is_directory(folder, error))
     throw Error(folder +
-                ": not a folder, nor a file of data (.npz, .csv, .tsv)");
+                ": not a folder, nor a file of data (.npz, .tar, .csv, .tsv)");
   std::vector<std::string> names;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
     names.push_back(entry.path().filename().string());
@@ -218,6 +237,8 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
         "tokens.npy) and targets.npy, " +
         countText(input.labelsPerSample()) + " per sample");
   }
+  if (auto shards = openShards(folder, names, role, input))
+    return shards;
   if (auto pictures = labelled ? openPictures(folder, input)
                                : openUnlabelled(folder, input))
     return pictures;
@@ -233,18 +254,20 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                 "  t10k-images-idx3-ubyte(.gz) (MNIST), or\n"
                 "  test_batch.bin or test.bin (CIFAR), or\n"
                 "  a table of numbers (.csv)");
-  throw Error(nothing +
-              "data folder holds either\n"
-              "  a folder of pictures (JPEG, PNG, WebP, BMP) for each class, "
-              "or\n"
-              "  images.npy and labels.npy (NumPy), or\n"
-              "  train-images-idx3-ubyte(.gz) and "
-              "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation), "
-              "or\n"
-              "  data_batch_1.bin ... or train.bin (CIFAR-10, CIFAR-100; "
-              "test_batch.bin or test.bin for validation), or\n"
-              "  train.csv (a table; any other name for validation), or\n"
-              "  data.npz (NumPy: images and labels, or x_train and y_train)");
+  throw Error(
+      nothing +
+      "data folder holds either\n"
+      "  a folder of pictures (JPEG, PNG, WebP, BMP) for each class, "
+      "or\n"
+      "  images.npy and labels.npy (NumPy), or\n"
+      "  train-images-idx3-ubyte(.gz) and "
+      "train-labels-idx1-ubyte(.gz) (MNIST; t10k-... for validation), "
+      "or\n"
+      "  data_batch_1.bin ... or train.bin (CIFAR-10, CIFAR-100; "
+      "test_batch.bin or test.bin for validation), or\n"
+      "  train.csv (a table; any other name for validation), or\n"
+      "  data.npz (NumPy: images and labels, or x_train and y_train), or\n"
+      "  train-000.tar ... (WebDataset: pictures and .cls)");
 }
 
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
@@ -256,6 +279,8 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
     return source;
   }
   std::error_code error;
+  if (place.ends_with(".tar") && fs::is_regular_file(place, error))
+    return openTar(place, {place}, role, input);
   if (auto *reader = readerOf(place);
       reader && fs::is_regular_file(place, error))
     return reader(place, role, input);

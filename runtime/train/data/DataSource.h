@@ -20,6 +20,7 @@
 //   train.bin, test.bin                 CIFAR-100: classes, or superclasses for
 //                                       a model of 20
 //
+//   *.tar, itself or in a folder        WebDataset: pictures with .cls
 //   *.npz, itself or in a folder        arrays in one file (NpzSource.cpp)
 //   *.csv, itself or in a folder        a row for each sample: columns of
 //                                       numbers, and of labels or targets
@@ -124,7 +125,7 @@ struct ModelInput {
 
 ModelInput inputOf(const Program &program);
 
-/// `place` is a folder, a file (.npz, .csv, .tsv), or "synthetic". Checks
+/// `place` is a folder, a file (.npz, .tar, .csv, .tsv), or "synthetic". Checks
 /// everything that can be checked before the first batch; throws Error.
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      const ModelInput &input,
@@ -163,6 +164,16 @@ std::unique_ptr<DataSource> openTokens(const std::string &folder,
 /// none. Throws Error.
 std::unique_ptr<DataSource> openPictures(const std::string &folder,
                                          const ModelInput &input);
+
+/// Pictures with the numbers of their classes, in these archives; `place` is
+/// for messages. Throws Error.
+std::unique_ptr<DataSource> openTar(const std::string &place,
+                                    const std::vector<std::string> &paths,
+                                    DataRole role, const ModelInput &input);
+
+/// As how many channels pictures are decoded, 1 or 3, as the model's input has.
+/// Throws Error if it is none of pictures.
+int64_t pictureChannels(const std::string &place, const ModelInput &input);
 
 /// All pictures in a folder and below it, in the order of their paths, without
 /// labels; null if there are none. Throws Error.

@@ -157,7 +157,7 @@ private:
 };
 } // namespace
 
-static int64_t channelsOf(const std::string &folder, const ModelInput &input) {
+int64_t pictureChannels(const std::string &folder, const ModelInput &input) {
   const std::vector<int64_t> &dims = input.dims;
   if (dims.size() == 3 && (dims[0] == 1 || dims[0] == 3))
     return dims[0];
@@ -230,7 +230,7 @@ openClasses(const std::string &folder, const std::vector<std::string> &names,
     throw Error(folder + ": holds " + text);
   }
   auto source = std::make_unique<PictureSource>(
-      folder, std::move(files), classes, channelsOf(folder, input));
+      folder, std::move(files), classes, pictureChannels(folder, input));
   source->remark = remarkOnOthers(otherFiles, others);
   return source;
 }
@@ -246,7 +246,7 @@ std::unique_ptr<DataSource> openUnlabelled(const std::string &folder,
     files.push_back({std::move(path), -1});
   auto source = std::make_unique<PictureSource>(folder, std::move(files),
                                                 std::vector<std::string>(),
-                                                channelsOf(folder, input));
+                                                pictureChannels(folder, input));
   source->remark = remarkOnOthers(content.others, {content.firstOther});
   return source;
 }
