@@ -3,6 +3,7 @@
 #include "codegen/Expressions.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
 
 #include <algorithm>
 #include <optional>

@@ -632,7 +632,7 @@ def ClipGradientsOp : PureOp<"clip_gradients", [Gradient]> {
   let hasVerifier = 1;
 }
 
-def AverageOp : PureOp<"average", [Gradient]> {
+def AverageOp : PureOp<"average"> {
   let summary = "the moving average of a parameter over the steps";
   let description = [{
     updated = decay * average + (1 - decay) * value, behind the parameter's

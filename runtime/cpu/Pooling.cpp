@@ -77,8 +77,9 @@ static inline void forEachPixel(const Windows &windows, int64_t begin,
     for (int ow = 0; ow < g.w.out; ++ow, at += g.outColumn) {
       TapRange w = windows.columns[ow];
       auto constant = [&](auto group) {
-        constexpr int K = decltype(group)::size;
-        body(image, TapRange{0, K, h.start, K}, TapRange{0, K, w.start, K}, at);
+        constexpr int taps = decltype(group)::size;
+        body(image, TapRange{0, taps, h.start, taps},
+             TapRange{0, taps, w.start, taps}, at);
       };
       bool square = g.h.kernel == g.w.kernel && whole(h, g.h.kernel) &&
                     whole(w, g.w.kernel);
@@ -99,11 +100,12 @@ static inline void maxPoolRows(const Windows &windows, float *y, Index *index,
   forEachPixel(windows, begin, end,
                [&](int64_t image, TapRange h, TapRange w, int64_t at) {
                  forEachGroup(g.channels, [&](auto group, int c) {
-                   constexpr int V = decltype(group)::size;
-                   float best[V];
-                   int tap[V];
-                   maxPoolAt<V>(g, x + image * g.inImage + c, h, w, best, tap);
-                   for (int v = 0; v < V; ++v) {
+                   constexpr int size = decltype(group)::size;
+                   float best[size];
+                   int tap[size];
+                   maxPoolAt<size>(g, x + image * g.inImage + c, h, w, best,
+                                   tap);
+                   for (int v = 0; v < size; ++v) {
                      y[at + c + v] = best[v];
                      if (index)
                        index[at + c + v] = static_cast<Index>(tap[v]);
@@ -119,10 +121,10 @@ LWCC_CLONES static void avgPoolRows(const Windows &windows, float *y,
   forEachPixel(windows, begin, end,
                [&](int64_t image, TapRange h, TapRange w, int64_t at) {
                  forEachGroup(g.channels, [&](auto group, int c) {
-                   constexpr int V = decltype(group)::size;
-                   float mean[V];
-                   avgPoolAt<V>(g, x + image * g.inImage + c, h, w, mean);
-                   for (int v = 0; v < V; ++v)
+                   constexpr int size = decltype(group)::size;
+                   float mean[size];
+                   avgPoolAt<size>(g, x + image * g.inImage + c, h, w, mean);
+                   for (int v = 0; v < size; ++v)
                      y[at + c + v] = mean[v];
                  });
                });

@@ -115,8 +115,8 @@ LWCC_CLONES static double sumRun(const float *x, int64_t n, int64_t stride) {
     for (; i + lanes <= end; i += lanes)
       for (int l = 0; l < lanes; ++l)
         sum[l] += x[i + l];
-    for (int l = 0; l < lanes; ++l)
-      total += sum[l];
+    for (float part : sum)
+      total += part;
   }
   for (; i < n; ++i)
     total += x[i * stride];

@@ -132,7 +132,7 @@ std::vector<int> cuda::physicalDevices(const char *text, int logical,
 
 bool cuda::isSet(const char *name, const char *text) {
   std::string value = text ? text : "";
-  if (value != "" && value != "0" && value != "1")
+  if (!value.empty() && value != "0" && value != "1")
     throw Error(std::string(name) + " is \"" + value + "\"; it must be 0 or 1");
   return value == "1";
 }

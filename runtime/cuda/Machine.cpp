@@ -74,10 +74,10 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
       physicalDevices(std::getenv("LWCC_DEVICES"),
                       static_cast<int>(spec.devices.size()), present);
   std::map<int, Gpu *> byId;
-  for (size_t d = 0; d < physical.size(); ++d) {
-    Gpu *&gpu = byId[physical[d]];
+  for (int number : physical) {
+    Gpu *&gpu = byId[number];
     if (!gpu)
-      gpu = gpus.emplace_back(std::make_unique<Gpu>(physical[d])).get();
+      gpu = gpus.emplace_back(std::make_unique<Gpu>(number)).get();
     devices.emplace_back();
     devices.back().gpu = gpu;
   }

@@ -42,7 +42,8 @@ TEST(CppWriter, CommentsWrapAtEightyColumns) {
 }
 
 TEST(CppWriter, NothingEndsAComment) {
-  for (auto [text, printed] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto &[text, printed] :
+       std::vector<std::pair<std::string, std::string>>{
            {"a\nint b;", "a\\x0aint b;"},
            {"a\r\v\f\t\x1b\x7f", "a\\x0d\\x0b\\x0c\\x09\\x1b\\x7f"},
            {std::string("a\0b", 3), "a\\x00b"},
@@ -50,6 +51,7 @@ TEST(CppWriter, NothingEndsAComment) {
            {"trigraph ?\?/", "trigraph \\x3f?/"},
            {"U+2028 \xe2\x80\xa8", "U+2028 \\xe2\\x80\\xa8"},
            {"U+0085 \xc2\x85", "U+0085 \\xc2\\x85"},
+           // NOLINTNEXTLINE(misc-misleading-bidirectional): that is tested
            {"turned around \xe2\x80\xae", "turned around \\xe2\\x80\\xae"},
            {"no UTF-8 \xff\xc3", "no UTF-8 \\xff\\xc3"},
            {"Gr\xc3\xbc\xc3\x9f"

@@ -13,35 +13,36 @@ using namespace lwcc::schedule;
 
 namespace {
 
-constexpr Phase F = Phase::forward, B = Phase::backward, U = Phase::update;
+constexpr Phase fwd = Phase::forward, bwd = Phase::backward,
+                upd = Phase::update;
 
 TEST(Schedule, keepsProgramOrderWhereNothingSpeaksAgainstIt) {
   ScheduleProblem problem;
-  problem.ops = {{"a", 0, F, 0, {}, {}},
-                 {"b", 0, F, 0, {0}, {}},
-                 {"c", 1, F, 0, {}, {}},
-                 {"dgrad", 0, B, 0, {1, 2}, {}},
-                 {"wgrad", 0, B, 0, {1, 2}, {}}};
+  problem.ops = {{"a", 0, fwd, 0, {}, {}},
+                 {"b", 0, fwd, 0, {0}, {}},
+                 {"c", 1, fwd, 0, {}, {}},
+                 {"dgrad", 0, bwd, 0, {1, 2}, {}},
+                 {"wgrad", 0, bwd, 0, {1, 2}, {}}};
   EXPECT_EQ(solve(problem), (Order{0, 1, 2, 3, 4}));
 }
 
 TEST(Schedule, anUpdateRunsAsSoonAsItsGradientExistsAndTheOldValueWasRead) {
   ScheduleProblem problem;
-  problem.ops = {{"loss", 0, F, 0, {}, {}},
-                 {"wgrad 2", 0, B, 0, {0}, {}},
-                 {"dgrad 2 reads w2", 0, B, 0, {0}, {}},
-                 {"wgrad 1", 0, B, 0, {2}, {}},
-                 {"update 1", 0, U, 0, {3}, {}},
-                 {"update 2", 0, U, 0, {1, 2}, {}}};
+  problem.ops = {{"loss", 0, fwd, 0, {}, {}},
+                 {"wgrad 2", 0, bwd, 0, {0}, {}},
+                 {"dgrad 2 reads w2", 0, bwd, 0, {0}, {}},
+                 {"wgrad 1", 0, bwd, 0, {2}, {}},
+                 {"update 1", 0, upd, 0, {3}, {}},
+                 {"update 2", 0, upd, 0, {1, 2}, {}}};
   EXPECT_EQ(solve(problem), (Order{0, 1, 2, 5, 3, 4}));
 }
 
 TEST(Schedule, ofUpdatesThatCouldRunTheNextStepsFirstNeedGoesFirst) {
   ScheduleProblem problem;
-  problem.ops = {{"loss", 0, F, 0, {}, {}},
-                 {"update 2", 0, U, 2, {0}, {}},
-                 {"update 3", 0, U, 3, {0}, {}},
-                 {"update 1", 0, U, 1, {0}, {}}};
+  problem.ops = {{"loss", 0, fwd, 0, {}, {}},
+                 {"update 2", 0, upd, 2, {0}, {}},
+                 {"update 3", 0, upd, 3, {0}, {}},
+                 {"update 1", 0, upd, 1, {0}, {}}};
   EXPECT_EQ(solve(problem), (Order{0, 3, 1, 2}));
 }
 
@@ -50,10 +51,10 @@ TEST(Schedule, drawsAFreeingOpForwardWhereThatLowersThePeak) {
   // any, and could run before.
   ScheduleProblem problem;
   problem.storages = {100, 100, 1};
-  problem.ops = {{"make", 0, F, 0, {}, {0}},
-                 {"grow", 0, B, 0, {}, {1}},
-                 {"free", 0, B, 0, {0}, {0, 2}},
-                 {"end", 0, B, 0, {1, 2}, {1, 2}}};
+  problem.ops = {{"make", 0, fwd, 0, {}, {0}},
+                 {"grow", 0, bwd, 0, {}, {1}},
+                 {"free", 0, bwd, 0, {0}, {0, 2}},
+                 {"end", 0, bwd, 0, {1, 2}, {1, 2}}};
   EXPECT_EQ(solve(problem), (Order{0, 2, 1, 3}));
   EXPECT_EQ(peakOf(problem, {0, 1, 2, 3}), 201);
   EXPECT_EQ(peakOf(problem, {0, 2, 1, 3}), 101);
@@ -111,7 +112,7 @@ TEST(Schedule, whatFreesMostIsKnownWithoutAskingAll) {
     for (int s = 0; s < ops; ++s)
       problem.storages.push_back(random() % 4 * 10);
     for (int i = 0; i < ops; ++i) {
-      Op op{"op", 0, B, 0, {}, {i}};
+      Op op{"op", 0, bwd, 0, {}, {i}};
       for (int reads = static_cast<int>(random() % 4); i > 0 && reads > 0;
            --reads) {
         int read = static_cast<int>(random() % i);
@@ -139,8 +140,8 @@ TEST(Schedule, whatALaneCanBeginFirstGoesFirstIfThatSavesTime) {
   // one, for which the last op waits.
   ScheduleProblem problem;
   problem.lanes = 2;
-  problem.ops = {{.name = "early", .lane = 0, .phase = F, .ticks = 10},
-                 {.name = "late", .lane = 0, .phase = F, .ticks = 100},
+  problem.ops = {{.name = "early", .lane = 0, .phase = fwd, .ticks = 10},
+                 {.name = "late", .lane = 0, .phase = fwd, .ticks = 100},
                  {.name = "copy late", .lane = 1, .after = {1}, .ticks = 10},
                  {.name = "copy early", .lane = 1, .after = {0}, .ticks = 10},
                  {.name = "use early", .lane = 0, .after = {3}, .ticks = 50},
@@ -161,15 +162,19 @@ TEST(Schedule,
   problem.storages = {100, 100, 1};
   problem.ops = {
       {.name = "make", .storages = {0}, .ticks = 10},
-      {.name = "grow", .phase = B, .after = {0}, .storages = {1}, .ticks = 10},
+      {.name = "grow",
+       .phase = bwd,
+       .after = {0},
+       .storages = {1},
+       .ticks = 10},
       {.name = "free",
-       .phase = B,
+       .phase = bwd,
        .after = {0},
        .storages = {0, 2},
        .ticks = 1},
-      {.name = "copy", .lane = 1, .phase = B, .after = {1}, .ticks = 100},
+      {.name = "copy", .lane = 1, .phase = bwd, .after = {1}, .ticks = 100},
       {.name = "end",
-       .phase = B,
+       .phase = bwd,
        .after = {1, 2, 3},
        .storages = {1, 2},
        .ticks = 10}};
@@ -191,25 +196,25 @@ TEST(Schedule, whatAnotherLaneWaitsForGoesBeforeGradientsOfParameters) {
   problem.ops = {
       {.name = "loss", .ticks = 1},
       {.name = "wgrad", .phase = Phase::weight, .after = {0}, .ticks = 10},
-      {.name = "dgrad", .phase = B, .after = {0}, .ticks = 10},
+      {.name = "dgrad", .phase = bwd, .after = {0}, .ticks = 10},
       {.name = "end of the task", .after = {1, 2}, .isBarrier = true},
-      {.name = "next", .phase = B, .after = {3}, .ticks = 41},
-      {.name = "dgrad", .lane = 1, .phase = B, .after = {2}, .ticks = 20},
-      {.name = "dgrad", .lane = 1, .phase = B, .after = {5}, .ticks = 20},
-      {.name = "dgrad", .lane = 1, .phase = B, .after = {5}, .ticks = 20}};
+      {.name = "next", .phase = bwd, .after = {3}, .ticks = 41},
+      {.name = "dgrad", .lane = 1, .phase = bwd, .after = {2}, .ticks = 20},
+      {.name = "dgrad", .lane = 1, .phase = bwd, .after = {5}, .ticks = 20},
+      {.name = "dgrad", .lane = 1, .phase = bwd, .after = {5}, .ticks = 20}};
   EXPECT_EQ(makespanOf(problem, {0, 1, 2, 3, 4, 5, 6, 7}), 81);
   EXPECT_EQ(makespanOf(problem, solve(problem)), 71);
 }
 
 TEST(Schedule, aCycleHasNoOrder) {
   ScheduleProblem problem;
-  problem.ops = {{"a", 0, F, 0, {1}, {}}, {"b", 0, F, 0, {0}, {}}};
+  problem.ops = {{"a", 0, fwd, 0, {1}, {}}, {"b", 0, fwd, 0, {0}, {}}};
   EXPECT_TRUE(solve(problem).empty());
 }
 
 TEST(Schedule, checkerObjectsToEveryKindOfMistake) {
   ScheduleProblem problem;
-  problem.ops = {{"a", 0, F, 0, {}, {}}, {"b", 0, F, 0, {0}, {}}};
+  problem.ops = {{"a", 0, fwd, 0, {}, {}}, {"b", 0, fwd, 0, {0}, {}}};
   EXPECT_EQ(verify(problem, {0, 1}), "");
   EXPECT_EQ(verify(problem, {1, 0}), "b runs before a");
   EXPECT_EQ(verify(problem, {0, 0}), "a runs twice");
@@ -225,7 +230,12 @@ TEST(Schedule, randomProblemsGetValidOrdersThatAreNoWorseThanProgramOrder) {
     for (int s = 0; s < n; ++s)
       problem.storages.push_back(below(1000));
     for (int i = 0; i < n; ++i) {
-      Op op{"op" + std::to_string(i), below(2), i < n / 2 ? F : B, 0, {}, {i}};
+      Op op{"op" + std::to_string(i),
+            below(2),
+            i < n / 2 ? fwd : bwd,
+            0,
+            {},
+            {i}};
       for (int k = 0; i > 0 && k < below(4); ++k) {
         op.after.push_back(below(i));
         op.storages.push_back(op.after.back());

@@ -38,7 +38,9 @@ static ConvShape shapeOf(Quad x, Quad w, Quad pad, Pair stride = {1, 1},
   return shape;
 }
 
+namespace {
 class ConvPlans : public testing::TestWithParam<const char *> {};
+} // namespace
 
 TEST_P(ConvPlans, EveryKindIsAccepted) {
   PlanTarget target = targetOf(GetParam());

@@ -114,7 +114,7 @@ TEST(MapLoops, AChannelOperandKeepsFourAtATime) {
 }
 
 TEST(MapLoops, BroadcastsOfEveryKind) {
-  for (auto dims : {std::vector<int64_t>{2, 8, 3, 4}, {2, 3, 4, 5}})
+  for (const auto &dims : {std::vector<int64_t>{2, 8, 3, 4}, {2, 3, 4, 5}})
     for (int mask = 0; mask < 16; ++mask) {
       auto small = dims;
       for (int d = 0; d < 4; ++d)

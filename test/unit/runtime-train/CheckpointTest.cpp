@@ -202,7 +202,8 @@ TEST_F(CheckpointTest, APipeAsStateIsRefused) {
   std::filesystem::create_directories(folder / "ckpt/step-000003");
   ASSERT_EQ(::mkfifo((folder / "ckpt/step-000003/state.json").c_str(), 0600),
             0);
-  for (std::string path : {folder / "ckpt", folder / "ckpt/step-000003"}) {
+  for (const std::string &path :
+       {folder / "ckpt", folder / "ckpt/step-000003"}) {
     TrainerRun run = train({"--resume=" + path});
     EXPECT_EQ(run.code, 1);
     EXPECT_THAT(run.err, HasSubstr("state.json: not a regular file"));

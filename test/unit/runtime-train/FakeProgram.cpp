@@ -144,9 +144,9 @@ static void addBackward(FakeMachine &machine, const Refs &r,
                     {mean},
                     [&machine, r, mean] {
                       float sum = 0;
-                      for (int e = 0; e < 2; ++e)
+                      for (const auto &x : r.x)
                         for (int64_t i = 0; i < r.batch * r.features; ++i)
-                          sum += r.x[e].on(machine).as<float>()[i];
+                          sum += x.on(machine).as<float>()[i];
                       float &value = *mean.as<float>();
                       value = 0.9f * value +
                               0.1f * sum / (2 * r.batch * r.features);

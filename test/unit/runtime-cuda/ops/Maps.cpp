@@ -14,6 +14,8 @@
 namespace lwcc::rt::kernels {
 namespace {
 
+// Named as programs name theirs: after the functions of layers.
+// NOLINTBEGIN(readability-identifier-naming)
 struct relu {
   static constexpr int inputs = 1;
   static constexpr bool indexed = false;
@@ -59,6 +61,7 @@ struct functions {
            (x0 < x1 && x0 > -2.0f ? 1.0f : 0.0f);
   }
 };
+// NOLINTEND(readability-identifier-naming)
 
 } // namespace
 } // namespace lwcc::rt::kernels
