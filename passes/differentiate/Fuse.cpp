@@ -22,6 +22,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_FUSE
@@ -313,26 +314,30 @@ Operation *lastReader(Value value, Operation *except) {
   return last;
 }
 
-/// Puts the op that computes a parameter's new value, and its writes, behind
-/// all readers of the old one.
+/// Puts the op that computes a parameter's new value, and all that follows from
+/// it (its writes, the average of the values), behind all readers of the old
+/// one.
 void delayUpdate(ReadOp read) {
   for (Operation *user : read->getUsers()) {
-    auto writes = llvm::to_vector_of<Operation *>(
-        llvm::make_filter_range(user->getUsers(), llvm::IsaPred<WriteOp>));
-    bool updates = llvm::any_of(writes, [&](Operation *write) {
-      return cast<WriteOp>(write).getParameter() == read.getParameter();
+    bool updates = llvm::any_of(user->getUsers(), [&](Operation *follower) {
+      auto write = dyn_cast<WriteOp>(follower);
+      return write && write.getParameter() == read.getParameter();
     });
     if (!updates)
       continue;
     Operation *last = lastReader(read.getValue(), user);
     if (last->isBeforeInBlock(user))
       return;
-    llvm::sort(writes, [](Operation *a, Operation *b) {
+    llvm::SetVector<Operation *> followers;
+    followers.insert(user);
+    for (size_t i = 0; i < followers.size(); ++i)
+      followers.insert_range(followers[i]->getUsers());
+    auto inOrder = followers.takeVector();
+    llvm::sort(inOrder, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
-    user->moveAfter(last);
-    for (Operation *write : llvm::reverse(writes))
-      write->moveAfter(user);
+    for (Operation *follower : llvm::reverse(inOrder))
+      follower->moveAfter(last);
     return;
   }
 }
