@@ -375,8 +375,8 @@ def BatchNormStatsOp : Kernel<"batch_norm_stats", [Tileable, Following]> {
   let summary = "mean, biased variance and 1/sqrt(variance + epsilon) per channel";
   let description = [{
     Each is [c, 1, ...], of all samples; with a `group`, [groups, c, 1, ...], of
-    so many consecutive samples each. A tile has the groups that its samples meet; `skip`
-    samples of the first of them lie before it.
+    so many consecutive samples each. A tile has the groups that its samples
+    meet; `skip` samples of the first of them lie before it.
   }];
   let arguments = (ins FloatTensor:$x, F32Attr:$epsilon, Group:$group, Skip:$skip);
   let results = (outs FloatTensor:$mean, FloatTensor:$variance, FloatTensor:$invstd);

@@ -20,7 +20,7 @@ using namespace lwcc::shard;
 using namespace lwcc::train;
 
 void FunctionSharder::clipGradients(ClipGradientsOp clip,
-                                    const Updates &updates) {
+                                    const PartsOfUpdates &updates) {
   const Purpose purpose = purposeOf(clip);
   auto map = [&](const std::string &text, Value whole, const Box &region,
                  PlaceAttr place, ValueRange inputs, Purpose wanted,
@@ -33,19 +33,19 @@ void FunctionSharder::clipGradients(ClipGradientsOp clip,
   };
 
   struct Sum {
-    UpdateOpInterface update;
-    Value clipped; ///< what the update reads, in the unsharded function
+    Purpose purpose; ///< the update's
+    Value clipped;   ///< what the update reads, in the unsharded function
     Box region;
     Value sum;
   };
   std::vector<Sum> sums;
   for (const auto &[update, parts] : updates) {
-    Value clipped = UpdateOpInterface(update).getGradientTerms()[0].get();
+    const Purpose own = purposeOf(update);
+    Value clipped = cast<UpdateOpInterface>(update).getGradientTerms()[0].get();
     const unsigned number = cast<OpResult>(clipped).getResultNumber();
     Value gradient = clip.getGs()[number - 2];
     pieces.setCopies(clipped);
     for (const UpdatedPart &part : parts) {
-      const Purpose own = purposeOf(update);
       SmallVector<Value> terms = gradientTerms(gradient, part, own);
       PlaceAttr place = placeForTerms(terms, part.place);
       Value sum = terms.front();
@@ -56,7 +56,7 @@ void FunctionSharder::clipGradients(ClipGradientsOp clip,
         describe(made, place, own, nameOf(gradient));
         sum = made.getY();
       }
-      sums.push_back({update, clipped, part.region, sum});
+      sums.push_back({own, clipped, part.region, sum});
       if (!part.isFirst)
         continue;
       Value squares = map("x0 * x0", gradient, part.region, place, {sum},
@@ -79,11 +79,10 @@ void FunctionSharder::clipGradients(ClipGradientsOp clip,
                      floatLiteral(clip.getMaxNorm().convertToFloat()) +
                      " / (sqrt(x0) + 1e-6f))",
                  clip.getFactor(), {}, first, {squares}, purpose));
-  for (const auto &[update, clipped, region, sum] : sums) {
+  for (const auto &[own, clipped, region, sum] : sums) {
     PlaceAttr place = shard::placeOf(sum);
     Value factor = pieces.get(clip.getFactor(), {}, place, purpose);
     pieces.add(clipped, region,
-               map("x0 * x1", clipped, region, place, {sum, factor},
-                   purposeOf(update)));
+               map("x0 * x1", clipped, region, place, {sum, factor}, own));
   }
 }

@@ -218,29 +218,28 @@ LogicalResult FunctionSharder::run() {
     else if (!isa<AverageOp>(op)) // comes with its write, behind the updates
       tileOp(&op);
   }
-  Updates clipped;
+  PartsOfUpdates known;
   if (clip) {
     for (auto &[producer, writes] : updates)
       if (UpdateOpInterface step = partedUpdate(producer))
-        clipped.push_back({step, partsOfUpdate(step)});
-    clipGradients(clip, clipped);
+        known[step] = partsOfUpdate(step);
+    clipGradients(clip, known);
   }
-  size_t next = 0;
-  llvm::DenseMap<Operation *, std::vector<UpdatedPart>> made;
   for (auto &[producer, writes] : updates) {
     std::vector<UpdatedPart> parts;
     if (UpdateOpInterface step = partedUpdate(producer)) {
-      parts = clip ? clipped[next++].second : partsOfUpdate(step);
+      if (!clip)
+        known[step] = partsOfUpdate(step);
+      parts = known[step];
       update(step, parts);
     } else if (auto mean = dyn_cast_or_null<AverageOp>(producer)) {
-      parts = made.lookup(mean.getValue().getDefiningOp());
+      parts = known.lookup(mean.getValue().getDefiningOp());
       average(mean, parts);
     } else {
       parts.push_back({wholeOf(shapeOf(writes.front().getValue())), {}, {}});
     }
     for (WriteOp each : writes)
       write(each, parts);
-    made[producer] = std::move(parts);
   }
 
   SmallVector<Value> results;

@@ -103,9 +103,10 @@ private:
   void updatePart(train::UpdateOpInterface op, const UpdatedPart &part);
   llvm::SmallVector<mlir::Value>
   gradientTerms(mlir::Value gradient, const UpdatedPart &part, Purpose purpose);
-  using Updates = std::vector<
-      std::pair<train::UpdateOpInterface, std::vector<UpdatedPart>>>;
-  void clipGradients(train::ClipGradientsOp op, const Updates &updates);
+  /// Of update ops, in their order.
+  using PartsOfUpdates =
+      llvm::MapVector<mlir::Operation *, std::vector<UpdatedPart>>;
+  void clipGradients(train::ClipGradientsOp op, const PartsOfUpdates &updates);
   void average(train::AverageOp op, llvm::ArrayRef<UpdatedPart> parts);
   Part &ownerOf(llvm::StringRef parameter, const Box &region, const Box &part);
   void write(train::WriteOp write, llvm::ArrayRef<UpdatedPart> made);

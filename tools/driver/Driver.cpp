@@ -105,14 +105,14 @@ static void describe(exec::ProgramOp program, StringRef planner,
   int64_t arena = 0;
   unsigned devices = 0, lanes = 0;
   for (Operation &op : program.getBody().front()) {
-    if (auto buffer = dyn_cast<exec::BufferOp>(op))
+    if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
       if (isWeight(buffer.getRole()) &&
           counted.insert(buffer.getTensorName()).second)
         parameters += ShapedType::getNumElements(
             buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims"));
-    if (auto buffer = dyn_cast<exec::BufferOp>(op);
-        buffer && buffer.getRole() == Role::average)
-      averages.insert(buffer.getTensorName());
+      if (buffer.getRole() == Role::average)
+        averages.insert(buffer.getTensorName());
+    }
     if (auto device = dyn_cast<exec::DeviceOp>(op)) {
       ++devices;
       arena = std::max<int64_t>(arena, device.getArena());

@@ -2,19 +2,14 @@
 
 #include "runtime/train/cli/FlagValues.h"
 
+#include "runtime/train/files/Text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 namespace lwcc::rt::train {
-
-template <typename T>
-static bool parseNumber(std::string_view text, T &value) {
-  const char *end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, value);
-  return !text.empty() && error == std::errc() && stop == end;
-}
 
 static std::string exactText(double value) {
   char buffer[64];

@@ -17,10 +17,11 @@
 #include "runtime/train/files/Text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace lwcc::rt::train {
 
@@ -69,16 +70,12 @@ private:
 
 } // namespace
 
-/// The number that a text is as a whole.
-static std::optional<double> parseNumber(std::string_view text) {
-  double value = 0;
+/// With the sign that spreadsheets may write.
+static std::optional<double> numberOf(std::string_view text) {
   if (!text.empty() && text.front() == '+')
     text.remove_prefix(1);
-  auto [stop, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || text.empty())
-    return std::nullopt;
-  return value;
+  double value = 0;
+  return parseNumber(text, value) ? std::optional(value) : std::nullopt;
 }
 
 /// What spreadsheets and pandas write where there is nothing.
@@ -93,7 +90,7 @@ void CsvTable::readNames() {
   if (!reader.next(cells))
     throw Error(path + ": holds no row");
   hasRow = std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
-    return parseNumber(cell) || isMissing(cell);
+    return numberOf(cell) || isMissing(cell);
   });
   for (size_t i = 0; i < cells.size(); ++i)
     names.push_back(hasRow ? std::to_string(i) : std::string(cells[i]));
@@ -182,7 +179,7 @@ void CsvTable::mistake(size_t column, const std::string &what) {
 
 float CsvTable::numberIn(size_t column, bool mayBeMissing) {
   const std::string_view cell = cells[column];
-  if (std::optional<double> value = parseNumber(cell);
+  if (std::optional<double> value = numberOf(cell);
       value && std::isfinite(*value))
     return static_cast<float>(*value);
   if (!mayBeMissing || !isMissing(cell))
@@ -221,30 +218,32 @@ Array CsvTable::arrayOf(std::vector<T> values, ElementType type,
 Array CsvTable::labels(std::vector<std::string> &classNames) const {
   std::vector<int64_t> numbers;
   for (const std::string &text : labelTexts)
-    if (auto value = parseNumber(text);
+    if (auto value = numberOf(text);
         value && *value == std::trunc(*value) && std::fabs(*value) < (1 << 30))
       numbers.push_back(static_cast<int64_t>(*value));
   if (numbers.size() < labelTexts.size() || !input.classNames.empty()) {
     classNames = input.classNames;
     if (classNames.empty()) {
-      classNames = labelTexts;
-      std::sort(classNames.begin(), classNames.end());
-      classNames.erase(std::unique(classNames.begin(), classNames.end()),
-                       classNames.end());
+      const std::set<std::string> distinct(labelTexts.begin(),
+                                           labelTexts.end());
+      classNames.assign(distinct.begin(), distinct.end());
     }
     if (int64_t(classNames.size()) > input.classes)
       throw Error(path + ": has " +
                   plural(int64_t(classNames.size()), "label") + " (" +
                   listOf(classNames) + "); the model has " +
                   plural(input.classes, "output"));
+    std::map<std::string_view, int64_t> numberOfClass;
+    for (const std::string &name : classNames)
+      numberOfClass.try_emplace(name, int64_t(numberOfClass.size()));
     numbers.clear();
     for (const std::string &text : labelTexts) {
-      auto known = std::find(classNames.begin(), classNames.end(), text);
-      if (known == classNames.end())
+      auto known = numberOfClass.find(text);
+      if (known == numberOfClass.end())
         throw Error(path + ": has the label '" + text +
                     "', which the training lacks; it has " +
                     listOf(classNames));
-      numbers.push_back(known - classNames.begin());
+      numbers.push_back(known->second);
     }
   }
   std::vector<int64_t> dims{rows};

@@ -107,6 +107,17 @@ static IdxPair choosePair(const std::string &folder,
 // Folders
 //===----------------------------------------------------------------------===//
 
+/// Of several files, those whose names say that they serve a role.
+static std::vector<std::string>
+servingRole(const std::vector<std::string> &names, DataRole role) {
+  std::vector<std::string> fitting;
+  for (const std::string &name : names)
+    if ((name.find("train") != std::string::npos) ==
+        (role == DataRole::training))
+      fitting.push_back(name);
+  return fitting;
+}
+
 /// Who reads a file that holds all of a data set; null: nobody does.
 static auto *readerOf(const std::string &name) {
   return name.ends_with(".npz")   ? &openNpz
@@ -119,19 +130,14 @@ static auto *readerOf(const std::string &name) {
 static std::unique_ptr<DataSource>
 openOneFile(const std::string &folder, const std::vector<std::string> &names,
             DataRole role, const ModelInput &input) {
-  std::vector<std::string> files, fitting;
-  for (const std::string &name : names) {
-    if (!readerOf(name))
-      continue;
-    files.push_back(name);
-    const bool isTraining = name.find("train") != std::string::npos;
-    if (isTraining == (role == DataRole::training))
-      fitting.push_back(name);
-  }
+  std::vector<std::string> files;
+  for (const std::string &name : names)
+    if (readerOf(name))
+      files.push_back(name);
   if (files.empty())
     return nullptr;
-  if (files.size() == 1)
-    fitting = files;
+  const std::vector<std::string> fitting =
+      files.size() == 1 ? files : servingRole(files, role);
   if (fitting.size() != 1)
     throw Error(folder + ": holds several data sets (" + listOf(files) +
                 "); name the one to take, such as " + folder + "/" +
@@ -144,18 +150,18 @@ openOneFile(const std::string &folder, const std::vector<std::string> &names,
 static std::unique_ptr<DataSource>
 openShards(const std::string &folder, const std::vector<std::string> &names,
            DataRole role, const ModelInput &input) {
-  std::vector<std::string> all, fitting;
-  for (const std::string &name : names) {
-    if (!name.ends_with(".tar"))
-      continue;
-    all.push_back(folder + "/" + name);
-    const bool isTraining = name.find("train") != std::string::npos;
-    if (isTraining == (role == DataRole::training))
-      fitting.push_back(all.back());
-  }
+  std::vector<std::string> all;
+  for (const std::string &name : names)
+    if (name.ends_with(".tar"))
+      all.push_back(name);
   if (all.empty())
     return nullptr;
-  return openTar(folder, fitting.empty() ? all : fitting, role, input);
+  std::vector<std::string> paths = servingRole(all, role);
+  if (paths.empty())
+    paths = all;
+  for (std::string &path : paths)
+    path.insert(0, folder + "/");
+  return openTar(folder, paths, role, input);
 }
 
 static std::unique_ptr<DataSource>

@@ -16,7 +16,6 @@
 #include "runtime/train/files/Text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 namespace lwcc::rt::train {
@@ -99,9 +98,8 @@ static int64_t classIn(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
     text.remove_suffix(1);
   int64_t value = -1;
-  auto [stop, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() ? value : -1;
+  parseNumber(text, value);
+  return value;
 }
 
 /// Throws Error with the number of labels that are none, and the first.

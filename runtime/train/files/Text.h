@@ -7,9 +7,11 @@
 #ifndef LWCC_RUNTIME_TRAIN_FILES_TEXT_H
 #define LWCC_RUNTIME_TRAIN_FILES_TEXT_H
 
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace lwcc::rt::train {
@@ -29,6 +31,17 @@ std::string durationText(double seconds);
 std::string numberText(double value);
 /// "a, b, c, d, e and 7 more"
 std::string listOf(const std::vector<std::string> &names);
+/// Whether all of a text is a number of the type, which is stored then.
+template <typename T>
+bool parseNumber(std::string_view text, T &value) {
+  const char *end = text.data() + text.size();
+  T number{};
+  auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc() || stop != end)
+    return false;
+  value = number;
+  return true;
+}
 /// "a,b" as two; nothing as none.
 std::vector<std::string> splitAtCommas(std::string_view text);
 /// "3x224x224"

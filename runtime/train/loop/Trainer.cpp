@@ -231,10 +231,11 @@ void Trainer::finishStep(const StepResult &result) {
                .add(key, first)
                .add("lr", result.scalars.lr)
                .add("images_per_s", speed));
-  writeEvents(result.scalars.step, {{"loss/train", result.loss},
-                                    {key + "/train", float(first)},
-                                    {"lr", result.scalars.lr},
-                                    {"images_per_s", float(speed)}});
+  if (events.isOpen())
+    writeEvents(result.scalars.step, {{"loss/train", result.loss},
+                                      {key + "/train", float(first)},
+                                      {"lr", result.scalars.lr},
+                                      {"images_per_s", float(speed)}});
   noteSkipped(result.batch->skipped);
   if (!std::isfinite(result.loss))
     stopAtBadLoss(result);
