@@ -94,15 +94,18 @@ static StringRef nameOf(Section section) {
   llvm_unreachable("all sections covered");
 }
 
-static StringRef commentOf(Section section, bool isTraining) {
+/// What a section computes. The update of a parameter is in the backward
+/// section unless several devices share it (\p hasUpdates: a section of their
+/// own).
+static StringRef commentOf(Section section, bool isTraining, bool hasUpdates) {
   switch (section) {
   case Section::forward:
     return isTraining ? "Batch statistics, dropout; saves what the backward "
                         "pass reads."
                       : "Running statistics, no dropout.";
   case Section::backward:
-    return "Gradients; each parameter is updated as soon as its gradient "
-           "exists.";
+    return hasUpdates ? "Gradients."
+                      : "Gradients, and each update behind those it needs.";
   case Section::update:
     return "Updates, from the gradients of all devices, and the exchange of "
            "new values.";
@@ -234,7 +237,9 @@ LogicalResult SequenceEmitter::run(StringRef cppName) {
     auto [first, last] = layersOf(group);
     std::string comment =
         begun.insert(group.section).second
-            ? commentOf(group.section, isTraining).str()
+            ? commentOf(group.section, isTraining,
+                        counts.count(Section::update))
+                  .str()
             : (first + (first == last ? "" : " to " + last) + ".").str();
     emitFunction(functionNames.back(), comment, group, usesMachine, names,
                  tables, out);

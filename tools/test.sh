@@ -22,7 +22,8 @@
 #               and what is carried run on emulated GPUs (test/cuda-emulation; with
 #               nvcc; no GPU is needed)
 #
-# Sections that take hours, only if they are named (tools/nightly.sh names all):
+# Sections that take long, only if they are named (tools/nightly.sh names all):
+#   tidy        clang-tidy over all files
 #   emulation   on emulated GPUs: operators with ten seeds, every model's programs,
 #               100 random networks under random plans
 #   mutants     the CUDA runtime broken in 80 ways: does the emulation notice?
@@ -53,7 +54,7 @@ for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
     style | unit | lit | oracle | operators | plans | parity | emitted | cuda | \
-      emulation | mutants | more-plans | faults | sanitizers) sections+=("$argument") ;;
+      tidy | emulation | mutants | more-plans | faults | sanitizers) sections+=("$argument") ;;
     -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
@@ -260,6 +261,7 @@ for section in "${sections[@]}"; do
         table+=("  cuda         skipped: no nvcc")
       fi
       ;;
+    tidy) counted tidy "$root/tools/style.py" --all ;;
     emulation)
       counted more-emulation cuda_emulation "$models/lenet5.dynamo.onnx" \
         --seeds=1,2,3,4,5,6,7,8,9,10 --rounds=200

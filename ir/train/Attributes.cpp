@@ -52,17 +52,17 @@ void PlaceAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What work and tasks say alike.
-struct Parts {
+/// The fields that work and tasks have in common.
+struct Fields {
   std::string layer;
   Phase phase = Phase::forward;
   std::optional<int64_t> tile;
 };
 } // namespace
 
-static ParseResult parseParts(AsmParser &parser, Parts &parts) {
+static ParseResult parseFields(AsmParser &parser, Fields &fields) {
   StringRef word;
-  if (parser.parseString(&parts.layer))
+  if (parser.parseString(&fields.layer))
     return failure();
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&word))
@@ -72,19 +72,19 @@ static ParseResult parseParts(AsmParser &parser, Parts &parts) {
     return parser.emitError(loc, "expected a phase (forward, backward, weight "
                                  "or update), found '")
            << word << "'";
-  parts.phase = *phase;
+  fields.phase = *phase;
   if (succeeded(parser.parseOptionalKeyword("tile"))) {
     loc = parser.getCurrentLocation();
-    if (parser.parseInteger(parts.tile.emplace()))
+    if (parser.parseInteger(fields.tile.emplace()))
       return failure();
-    if (*parts.tile < 0)
-      return parser.emitError(loc, "no layer has a tile ") << *parts.tile;
+    if (*fields.tile < 0)
+      return parser.emitError(loc, "no layer has a tile ") << *fields.tile;
   }
   return success();
 }
 
 template <typename AttrT>
-static void printParts(AsmPrinter &printer, AttrT attr) {
+static void printFields(AsmPrinter &printer, AttrT attr) {
   printer.printString(attr.getLayer());
   printer << ' ' << phaseName(attr.getPhase());
   if (attr.getTile())
@@ -92,15 +92,15 @@ static void printParts(AsmPrinter &printer, AttrT attr) {
 }
 
 ParseResult lwcc::train::parseWork(AsmParser &parser, WorkAttr &work) {
-  Parts parts;
-  if (parseParts(parser, parts))
+  Fields fields;
+  if (parseFields(parser, fields))
     return failure();
-  work =
-      WorkAttr::get(parser.getContext(), parts.layer, parts.phase, parts.tile);
+  work = WorkAttr::get(parser.getContext(), fields.layer, fields.phase,
+                       fields.tile);
   return success();
 }
 void lwcc::train::printWork(AsmPrinter &printer, WorkAttr work) {
-  printParts(printer, work);
+  printFields(printer, work);
 }
 
 Attribute WorkAttr::parse(AsmParser &parser, Type) {
@@ -111,23 +111,24 @@ Attribute WorkAttr::parse(AsmParser &parser, Type) {
 }
 void WorkAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  printParts(printer, *this);
+  printFields(printer, *this);
   printer << '>';
 }
 
 Attribute TaskAttr::parse(AsmParser &parser, Type) {
-  Parts parts;
+  Fields fields;
   std::string group;
-  if (parser.parseLess() || parseParts(parser, parts) ||
+  if (parser.parseLess() || parseFields(parser, fields) ||
       (succeeded(parser.parseOptionalKeyword("in")) &&
        parser.parseString(&group)) ||
       parser.parseGreater())
     return {};
-  return get(parser.getContext(), parts.layer, parts.phase, parts.tile, group);
+  return get(parser.getContext(), fields.layer, fields.phase, fields.tile,
+             group);
 }
 void TaskAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  printParts(printer, *this);
+  printFields(printer, *this);
   if (!getGroup().empty()) {
     printer << " in ";
     printer.printString(getGroup());
