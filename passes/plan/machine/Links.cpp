@@ -33,6 +33,16 @@ void Traffic::add(int64_t from, int64_t to, double bytes) {
   }
 }
 
+void Traffic::add(const Traffic &other, double times) {
+  total += times * other.total;
+  for (auto [level, more] : llvm::zip_equal(levels, other.levels)) {
+    for (auto [sum, bytes] : llvm::zip_equal(level.in, more.in))
+      sum += times * bytes;
+    for (auto [sum, bytes] : llvm::zip_equal(level.out, more.out))
+      sum += times * bytes;
+  }
+}
+
 void Traffic::addIn(int64_t device, double bytes) {
   levels[0].in[device] += bytes;
   total += bytes;
@@ -50,14 +60,18 @@ void Traffic::clear() {
   total = 0;
 }
 
-double Traffic::seconds() const {
-  if (total == 0)
-    return 0;
+Traffic::Busiest Traffic::busiest() const {
+  Busiest most = {};
+  for (auto [level, bytes] : llvm::zip_first(levels, most))
+    bytes =
+        std::max(*llvm::max_element(level.in), *llvm::max_element(level.out));
+  return most;
+}
+
+double Traffic::seconds(const Busiest &busiest, double times) const {
   double time = 0;
-  for (const Level &level : levels)
-    time = std::max(
-        time, level.links.seconds(std::max(*llvm::max_element(level.in),
-                                           *llvm::max_element(level.out))));
+  for (auto [level, bytes] : llvm::zip_first(levels, busiest))
+    time = std::max(time, level.links.seconds(bytes * times));
   return time;
 }
 

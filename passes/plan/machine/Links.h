@@ -26,6 +26,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -84,7 +85,12 @@ public:
   void clear();
 
   /// How long it takes until everything has arrived.
-  double seconds() const;
+  double seconds() const { return seconds(busiest(), 1); }
+  /// The bytes that cross the busiest link of each level.
+  using Busiest = std::array<double, Machine::mostLevels>;
+  Busiest busiest() const;
+  /// The same of so many times the bytes.
+  double seconds(const Busiest &busiest, double times) const;
   /// How long a device waits for what it gets from `sources`: until all has
   /// passed that crosses the links on the way.
   double seconds(int64_t to, const DeviceSet &sources) const;
@@ -92,6 +98,8 @@ public:
   llvm::ArrayRef<Level> all() const { return levels; }
   double received(int64_t device) const { return levels[0].in[device]; }
 
+  /// Adds other traffic on the same machine, so many times.
+  void add(const Traffic &other, double times);
   /// For callers that know sums instead of single transfers: what a device
   /// receives and sends in all. The sums of the shared levels are theirs to
   /// fill in, too.

@@ -82,6 +82,7 @@ struct Machine {
   std::vector<Place> placesInTurn(int64_t count) const;
   /// All levels of links: the devices' own first, then those that they share.
   std::vector<LinkLevel> links() const;
+  static constexpr size_t mostLevels = 3;
   int64_t deviceOf(const Place &place) const {
     return place.node * gpus + place.gpu;
   }

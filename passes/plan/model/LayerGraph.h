@@ -44,6 +44,7 @@ struct Tensor {
   std::vector<int> consumers; ///< layers, each once; may include the producer
   std::vector<Phase> needed;  ///< in which phase each consumer first needs it
   int64_t elementBytes = 4;
+  tiling::Shape shape = {}; ///< empty: of a scalar, or unknown
 };
 
 struct Parameter {

@@ -105,6 +105,7 @@ TileBuilder::TileBuilder(ModuleOp module, plan::LayerGraph &graph,
         tensor.producer = layerOf(producer);
         tensor.made = phaseOf(producer);
         tensor.elementBytes = train::elementBytes(operand.getType());
+        tensor.shape = shard::shapeOf(operand);
         graph.layers[tensor.producer].made.push_back(graph.tensors.size());
         layers[tensor.producer].made.push_back(operand);
         graph.tensors.push_back(tensor);
@@ -151,6 +152,7 @@ void TileBuilder::addSums(plan::LayerGraph &graph) {
       tensor.consumers = {tensor.producer};
       tensor.needed = {Phase::forward};
       tensor.elementBytes = train::elementBytes(op->getResult(0).getType());
+      tensor.shape = shard::shapeOf(op->getResult(0));
       graph.tensors.push_back(tensor);
     }
 }

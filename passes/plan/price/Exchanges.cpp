@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 using namespace lwcc;
@@ -18,11 +19,27 @@ static double overlap(Interval a, Interval b) {
       std::min(a.end, b.end) - std::max(a.begin, b.begin), 0));
 }
 
-int AxisOverlaps::number(const Intervals &intervals) {
-  auto [entry, isNew] = numbers.try_emplace(intervals, numbers.size());
+int AxisOverlaps::number(Axis axis) {
+  int64_t unit = axis.extent;
+  for (const Interval &part : axis.intervals)
+    unit = std::gcd(unit, std::gcd(part.begin, part.end));
+  axis.extent /= unit;
+  for (Interval &part : axis.intervals)
+    part = {part.begin / unit, part.end / unit};
+  auto [entry, isNew] = numbers.try_emplace(std::move(axis), numbers.size());
   if (isNew)
-    lists.push_back(&entry->first);
+    axes.push_back(&entry->first);
   return entry->second;
+}
+
+/// The intervals of an axis in smaller units.
+static AxisOverlaps::Intervals inUnits(const AxisOverlaps::Axis &axis,
+                                       int64_t extent) {
+  AxisOverlaps::Intervals parts = axis.intervals;
+  for (Interval &part : parts)
+    part = {part.begin * (extent / axis.extent),
+            part.end * (extent / axis.extent)};
+  return parts;
 }
 
 const AxisOverlaps::Table &AxisOverlaps::between(int readers, int makers) {
@@ -30,7 +47,10 @@ const AxisOverlaps::Table &AxisOverlaps::between(int readers, int makers) {
   if (table)
     return *table;
   table = std::make_unique<Table>();
-  const Intervals &read = *lists[readers], &made = *lists[makers];
+  const int64_t extent = std::lcm(axes[readers]->extent, axes[makers]->extent);
+  const Intervals read = inUnits(*axes[readers], extent),
+                  made = inUnits(*axes[makers], extent);
+  table->extent = static_cast<double>(extent);
   table->ofReader.resize(read.size());
   table->ofMaker.resize(made.size());
   table->met.resize(read.size());
@@ -62,8 +82,8 @@ const AxisOverlaps::Table &AxisOverlaps::between(int readers, int makers) {
 }
 
 RegionSet::RegionSet(const LayerTiles::Regions &tiles,
-                     const std::vector<int64_t> &places,
-                     AxisOverlaps &overlaps) {
+                     const std::vector<int64_t> &places, AxisOverlaps &overlaps,
+                     const tiling::Shape &shape) {
   std::vector<const tiling::Box *> regions;
   for (auto [region, device] : llvm::zip_equal(tiles, places))
     if (region) {
@@ -76,6 +96,7 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
     return;
   }
   size_t rank = regions[0]->size(), count = regions.size();
+  assert((shape.empty() || shape.size() == rank) && "regions of this tensor");
   index.assign(rank, std::vector<int>(count));
   for (size_t d = 0; d < rank; ++d) {
     AxisOverlaps::Intervals different;
@@ -86,8 +107,8 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
       if (at == different.end())
         different.push_back(part);
     }
-    axes.push_back(overlaps.number(different));
-    intervals.push_back(&overlaps.list(axes.back()));
+    axes.push_back(overlaps.number({different, shape.empty() ? 1 : shape[d]}));
+    intervals.push_back(&overlaps.axis(axes.back()).intervals);
   }
   tileOn.assign(*llvm::max_element(devices) + 1, -1);
   bool once = true; // whether no device has two
@@ -115,6 +136,14 @@ RegionSet::RegionSet(const LayerTiles::Regions &tiles,
     llvm::append_range(description, axis);
   llvm::append_range(description, devices);
   known = overlaps.numberOfSet(description);
+}
+
+double RegionSet::units(const RegionSet &makers, const RegionSet &readers,
+                        AxisOverlaps &overlaps) {
+  double units = 1;
+  for (auto [reader, maker] : llvm::zip(readers.axes, makers.axes))
+    units *= overlaps.between(reader, maker).extent;
+  return units;
 }
 
 std::vector<PlacedRegion> RegionSet::regions() const {

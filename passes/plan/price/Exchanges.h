@@ -38,6 +38,7 @@ class AxisOverlaps {
 public:
   using Intervals = std::vector<tiling::Interval>;
   struct Table {
+    double extent = 1;            ///< of the axis, in the units of the overlaps
     std::vector<double> common;   ///< [reader][maker]: how much they overlap
     std::vector<double> ofReader; ///< the sum over all makers
     std::vector<double> ofMaker;  ///< the sum over all readers
@@ -56,9 +57,19 @@ public:
              from[makers.first];
     }
   };
-  /// Numbers a list of intervals; list() finds it by its number.
-  int number(const Intervals &intervals);
-  const Intervals &list(int number) const { return *lists[number]; }
+  /// Intervals of an axis, in units of which it has `extent`.
+  struct Axis {
+    Intervals intervals;
+    int64_t extent = 1;
+    auto operator<=>(const Axis &) const = default;
+  };
+  /// Numbers an axis, in the largest units in which its intervals are whole:
+  /// axes that are cut alike have one number, however long they are. axis()
+  /// finds it by its number. With an extent of 1 the intervals stay as they
+  /// are.
+  int number(Axis axis);
+  const Axis &axis(int number) const { return *axes[number]; }
+  /// Of two ways to cut one axis, in units in which both are whole.
   const Table &between(int readers, int makers);
   /// Numbers a set of regions, given everything that tells it from others.
   int numberOfSet(const std::vector<int> &description) {
@@ -67,17 +78,23 @@ public:
 
 private:
   std::map<std::vector<int>, int> sets;
-  std::map<Intervals, int> numbers;
-  std::vector<const Intervals *> lists;
+  std::map<Axis, int> numbers;
+  std::vector<const Axis *> axes;
   llvm::DenseMap<std::pair<int, int>, std::unique_ptr<Table>> tables;
 };
 
 /// Regions of one tensor, each on a device. The AxisOverlaps that a set was
 /// made with must outlive it.
+///
+/// Given the tensor's shape, a set knows its regions as parts of the tensor:
+/// sets of tensors that are cut alike are equal. Volumes of two sets are then
+/// in units of which the tensor has units(). Without, they are numbers of
+/// elements.
 class RegionSet {
 public:
   RegionSet(const LayerTiles::Regions &tiles,
-            const std::vector<int64_t> &places, AxisOverlaps &overlaps);
+            const std::vector<int64_t> &places, AxisOverlaps &overlaps,
+            const tiling::Shape &shape = {});
 
   /// Notes which regions lie in each group of devices that share a link. Then
   /// exchange() is fast.
@@ -107,10 +124,16 @@ public:
                                                int64_t elementBytes,
                                                AxisOverlaps &overlaps);
 
+  /// In how many units of volume two sets that know its shape divide a tensor;
+  /// else 1.
+  static double units(const RegionSet &makers, const RegionSet &readers,
+                      AxisOverlaps &overlaps);
+
   /// Whether the regions are a grid: all combinations of some intervals per
   /// axis, each equally often, with no device twice. An exchange between two
   /// grids takes equally long in both directions.
   bool isGrid() const { return multiplicity > 0; }
+  /// Of a set that does not know the tensor's shape.
   std::vector<PlacedRegion> regions() const;
   /// Equal sets on equal devices have the same number.
   int number() const { return known; }

@@ -27,15 +27,25 @@ PlacedLayer Pricer::place(int layer, const Tiling &tiling) {
   PlacedLayer placed;
   for (const Place &place : tiling.places)
     placed.devices.push_back(machine.deviceOf(place));
-  auto setsOf = [&](const std::vector<LayerTiles::Regions> &tensors) {
-    std::vector<RegionSet> sets;
-    sets.reserve(tensors.size());
-    for (const LayerTiles::Regions &regions : tensors)
-      sets.emplace_back(regions, placed.devices, overlaps).findGroups(machine);
-    return sets;
+  auto setsOf = [&](const std::vector<int> &tensors,
+                    const std::vector<LayerTiles::Regions> &tiles) {
+    std::vector<const RegionSet *> result;
+    for (auto [tensor, regions] : llvm::zip_equal(tensors, tiles)) {
+      RegionSet set(regions, placed.devices, overlaps,
+                    graph.tensors[tensor].shape);
+      const size_t number = set.number();
+      if (number >= sets.size())
+        sets.resize(number + 1);
+      if (!sets[number]) {
+        sets[number] = std::make_unique<RegionSet>(std::move(set));
+        sets[number]->findGroups(machine);
+      }
+      result.push_back(sets[number].get());
+    }
+    return result;
   };
-  placed.made = setsOf(tiles.made);
-  placed.read = setsOf(tiles.read);
+  placed.made = setsOf(graph.layers[layer].made, tiles.made);
+  placed.read = setsOf(graph.layers[layer].read, tiles.read);
   placed.work = std::move(tiles.work);
   placed.params = std::move(tiles.params);
   return placed;
@@ -45,45 +55,51 @@ static size_t indexIn(const std::vector<int> &list, int entry) {
   return llvm::find(list, entry) - list.begin();
 }
 
-void Pricer::exchange(int tensor, const RegionSet &made, const RegionSet &read,
-                      Seconds &result) {
+const Pricer::Exchanged &Pricer::exchange(const RegionSet &made,
+                                          const RegionSet &read) {
+  static constexpr Exchanged nothing = {};
   if (RegionSet::isThere(made, read))
-    return;
-  int64_t size = graph.tensors[tensor].elementBytes;
+    return nothing;
   int from = made.number(), to = read.number();
   if (made.isGrid() && read.isGrid() && from > to)
     std::swap(from, to);
-  uint64_t key = static_cast<uint64_t>(to) << 4 | static_cast<uint64_t>(size);
-  if (from != lastFrom || key != lastKey) {
-    if (static_cast<size_t>(from) >= exchanged.size())
-      exchanged.resize(from + 1);
-    auto [known, isNew] = exchanged[from].try_emplace(key);
-    if (isNew) {
-      traffic.clear();
-      RegionSet::exchange(made, read, static_cast<double>(size), overlaps,
-                          traffic);
-      known->second = {traffic.seconds(), traffic.bytes()};
-    }
-    lastFrom = from;
-    lastKey = key;
-    last = known->second;
+  if (static_cast<size_t>(from) >= exchanged.size())
+    exchanged.resize(from + 1);
+  auto [known, isNew] = exchanged[from].try_emplace(to);
+  if (isNew) {
+    traffic.clear();
+    RegionSet::exchange(made, read, /*elementBytes=*/1, overlaps, traffic);
+    answers.push_back({traffic.busiest(), traffic.bytes(),
+                       RegionSet::units(made, read, overlaps)});
+    known->second = &answers.back();
   }
-  result.transfer += last.seconds;
-  result.bytes += last.bytes;
+  return *known->second;
 }
 
-/// What devices exchange to keep the copies of a parameter equal. Other than in
-/// programs, it is a reduce-scatter and an all-gather for small ones, too: the
-/// sum has no latencies that an all-reduce would save.
-static void synchronize(const Parameter &parameter,
-                        const LayerTiles::Regions &regions,
-                        const std::vector<int64_t> &devices,
-                        const Machine &machine, Traffic &traffic) {
+double Pricer::bytesOfUnit(int tensor, const Exchanged &exchanged) const {
+  const Tensor &whole = graph.tensors[tensor];
+  double bytes = static_cast<double>(whole.elementBytes);
+  for (int64_t extent : whole.shape)
+    bytes *= static_cast<double>(extent);
+  return bytes / exchanged.units;
+}
+
+/// Adds what devices exchange to keep the copies of a parameter equal. Other
+/// than in programs, it is a reduce-scatter and an all-gather for small ones,
+/// too: the sum has no latencies that an all-reduce would save.
+void Pricer::synchronize(const Parameter &parameter,
+                         const LayerTiles::Regions &regions,
+                         const std::vector<int64_t> &devices) {
   for (ParameterCopies &copies : parameterCopies(parameter, regions, devices)) {
-    copies.update = {false,
-                     copies.bytes / static_cast<double>(copies.devices.size())};
-    for (const SyncHop &hop : hopsOf(copies, machine))
-      traffic.add(hop.from, hop.to, hop.bytes);
+    const bool twoLevel = shard::isTwoLevel(static_cast<int64_t>(copies.bytes));
+    auto [known, isNew] =
+        synchronized.try_emplace({copies.devices, twoLevel}, machine);
+    copies.update = {/*allReduced=*/false, /*owned=*/1};
+    if (isNew)
+      for (const SyncHop &hop : hopsOf(copies, machine))
+        known->second.add(hop.from, hop.to, hop.bytes);
+    traffic.add(known->second,
+                copies.bytes / static_cast<double>(copies.devices.size()));
   }
 }
 
@@ -96,12 +112,15 @@ Seconds Pricer::layer(int layer, const PlacedLayer &placed) {
       busy[device] += costs.seconds(kernel);
   result.compute = *llvm::max_element(busy);
   for (auto [i, tensor] : llvm::enumerate(known.made))
-    if (llvm::is_contained(graph.tensors[tensor].consumers, layer))
-      exchange(tensor, placed.made[i], placed.read[indexIn(known.read, tensor)],
-               result);
+    if (llvm::is_contained(graph.tensors[tensor].consumers, layer)) {
+      const Exchanged &exchanged =
+          exchange(*placed.made[i], *placed.read[indexIn(known.read, tensor)]);
+      result.transfer += seconds(tensor, exchanged);
+      result.bytes += exchanged.moved * bytesOfUnit(tensor, exchanged);
+    }
   traffic.clear();
   for (auto [parameter, regions] : llvm::zip_equal(known.params, placed.params))
-    synchronize(parameter, regions, placed.devices, machine, traffic);
+    synchronize(parameter, regions, placed.devices);
   result.sync = traffic.seconds();
   result.bytes += traffic.bytes();
   return result;
@@ -113,8 +132,10 @@ Seconds Pricer::edge(const Edge &edge, const PlacedLayer &from,
   for (const Edge::Port &port : edge.ports) {
     const PlacedLayer &maker = port.forward ? from : to;
     const PlacedLayer &reader = port.forward ? to : from;
-    exchange(port.tensor, maker.made[port.made], reader.read[port.read],
-             result);
+    const Exchanged &exchanged =
+        exchange(*maker.made[port.made], *reader.read[port.read]);
+    result.transfer += seconds(port.tensor, exchanged);
+    result.bytes += exchanged.moved * bytesOfUnit(port.tensor, exchanged);
   }
   return result;
 }

@@ -18,6 +18,9 @@
 #include "passes/plan/price/CostModel.h"
 #include "passes/plan/price/Exchanges.h"
 
+#include <deque>
+#include <memory>
+
 namespace lwcc::plan {
 
 struct Seconds {
@@ -31,7 +34,9 @@ struct Seconds {
 struct PlacedLayer {
   std::vector<int64_t> devices;        ///< of each tile
   std::vector<std::vector<Work>> work; ///< of each tile
-  std::vector<RegionSet> made, read;   ///< of each tensor, as in LayerTiles
+  /// Of each tensor, as in LayerTiles. They are the pricer's; equal sets are
+  /// one.
+  std::vector<const RegionSet *> made, read;
   std::vector<LayerTiles::Regions> params;
 };
 /// Everything that goes between two layers, in either direction.
@@ -64,27 +69,39 @@ public:
   Seconds edge(const Edge &edge, const PlacedLayer &from,
                const PlacedLayer &to);
 
+  /// What goes between two sets of regions of a tensor, in the sets' units of
+  /// volume (RegionSet).
+  struct Exchanged {
+    Traffic::Busiest busiest = {};
+    double moved = 0; ///< in all
+    double units = 1; ///< that the tensor has
+  };
+  const Exchanged &exchange(const RegionSet &made, const RegionSet &read);
+  /// How long that takes.
+  double seconds(int tensor, const Exchanged &exchanged) const {
+    return traffic.seconds(exchanged.busiest, bytesOfUnit(tensor, exchanged));
+  }
+
 private:
-  void exchange(int tensor, const RegionSet &made, const RegionSet &read,
-                Seconds &result);
+  double bytesOfUnit(int tensor, const Exchanged &exchanged) const;
+  void synchronize(const Parameter &parameter,
+                   const LayerTiles::Regions &regions,
+                   const std::vector<int64_t> &devices);
 
   const LayerGraph &graph;
   const Machine &machine;
   const CostModel &costs;
   AxisOverlaps overlaps;
-  Traffic traffic; ///< scratch
-  struct Exchanged {
-    double seconds, bytes;
-  };
+  std::vector<std::unique_ptr<RegionSet>> sets; ///< by number
+  Traffic traffic;                              ///< scratch
   /// Answers that are known: for the number of one set of regions a map, keyed
-  /// by the number of the other set (60 bits) and the bytes of an element. The
-  /// table of an edge asks for one set again and again, so that its map stays
-  /// in the processor's cache.
-  std::vector<llvm::DenseMap<uint64_t, Exchanged>> exchanged;
-  /// The last answer. A tensor and its gradient mostly go the same way.
-  int lastFrom = -1;
-  uint64_t lastKey = 0;
-  Exchanged last = {};
+  /// by the number of the other set. A table of costs asks for one set again
+  /// and again, so that its map stays in the processor's cache.
+  std::vector<llvm::DenseMap<int, const Exchanged *>> exchanged;
+  std::deque<Exchanged> answers; ///< a deque: they stay in place
+  /// What some devices send each other to keep copies equal, on one level of
+  /// links or on two, where each owns a byte.
+  std::map<std::pair<std::set<int64_t>, bool>, Traffic> synchronized;
 };
 
 /// The terms of equation 1, per layer. A transfer counts for the later layer of

@@ -3,6 +3,7 @@
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/price/Price.h"
 #include "passes/plan/solve/DescribePipeline.h"
+#include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -121,9 +122,12 @@ Comparison lwcc::plan::compareStrategies(const Problem &problem,
              solver.name == "hypergraph") &&
             problem.search.seconds > 0);
   };
+  // (b) and (c) of One Weird Trick cut only what is fully connected.
+  const bool mayHaveMicroBatches = mostMicroBatches(problem.graph) > 1;
   for (const Solver &solver : solvers()) {
     if (solver.name == name || !isQuick(solver) ||
-        (solver.inMicroBatches && !problem.search.kept.empty()))
+        (solver.inMicroBatches && !problem.search.kept.empty()) ||
+        (solver.inMicroBatches && solver.searches && !mayHaveMicroBatches))
       continue;
     auto start = std::chrono::steady_clock::now();
     lwcc::plan::Plan made = solver.solve(problem);

@@ -89,6 +89,57 @@ void CostTables::fill(const Group &group, Kind &kind) {
   }
 }
 
+const CostTables::Exchanges &CostTables::exchangesOf(const Sets &made,
+                                                     const Sets &read) {
+  auto numbersOf = [](const Sets &sets) {
+    std::vector<int> numbers;
+    for (const RegionSet *set : sets)
+      numbers.push_back(set->number());
+    return numbers;
+  };
+  auto [known, isNew] =
+      exchanges.try_emplace({numbersOf(made), numbersOf(read)});
+  Exchanges &all = known->second;
+  if (!isNew)
+    return all;
+  all.reserve(made.size() * read.size());
+  for (const RegionSet *maker : made)
+    for (const RegionSet *reader : read)
+      all.push_back(&pricer.exchange(*maker, *reader));
+  return all;
+}
+
+/// What all edges between two groups cost, [tiling of the first][of the
+/// second].
+std::vector<double> CostTables::tableOf(int first, int second,
+                                        llvm::ArrayRef<const Edge *> all) {
+  const size_t rows = kindOf[first]->placed.size(),
+               columns = kindOf[second]->placed.size();
+  std::vector<double> table(rows * columns, 0);
+  auto setsOf = [&](int layer, auto PlacedLayer::*list, size_t number) {
+    auto [group, place] = position[layer];
+    Sets sets;
+    for (const auto &placed : kindOf[group]->placed)
+      sets.push_back((placed[place]->*list)[number]);
+    return sets;
+  };
+  for (const Edge *edge : all)
+    for (const Edge::Port &port : edge->ports) {
+      const int maker = port.forward ? edge->from : edge->to,
+                reader = port.forward ? edge->to : edge->from;
+      const Exchanges &exchanged =
+          exchangesOf(setsOf(maker, &PlacedLayer::made, port.made),
+                      setsOf(reader, &PlacedLayer::read, port.read));
+      const bool byRows = position[maker].first == first;
+      for (size_t row = 0; row < rows; ++row)
+        for (size_t column = 0; column < columns; ++column)
+          table[row * columns + column] += pricer.seconds(
+              port.tensor, *exchanged[byRows ? row * columns + column
+                                             : column * rows + row]);
+    }
+  return table;
+}
+
 /// Adds the factors of two groups. Equal groups with equal edges share a table.
 void CostTables::addEdges() {
   std::map<std::string, std::vector<double>> known;
@@ -102,20 +153,10 @@ void CostTables::addEdges() {
       signature += signatureOf(*edge);
     std::vector<double> &table = known[signature];
     if (table.empty())
-      for (const auto &one : kindOf[first]->placed)
-        for (const auto &other : kindOf[second]->placed) {
-          auto placed = [&, first = first](int layer) -> const PlacedLayer & {
-            auto [group, place] = position[layer];
-            return *(group == first ? one : other)[place];
-          };
-          double seconds = 0;
-          for (const Edge *edge : all)
-            seconds += pricer.edge(*edge, placed(edge->from), placed(edge->to))
-                           .total();
-          table.push_back(seconds);
-        }
+      table = tableOf(first, second, all);
     tables.factors.push_back({{first, second}, table});
   }
+  exchanges.clear();
 }
 
 CostTables::CostTables(const Problem &given)

@@ -6,6 +6,8 @@
 // between them (../price/Price.h).
 //
 // Equal groups share their tables, and equal layers what is known of them.
+// Edges share what goes between sets of regions that are equal parts of their
+// tensors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_SOLVE_COSTTABLES_H
@@ -54,6 +56,13 @@ private:
   void fill(const Group &group, Kind &kind);
   std::string signatureOf(const Edge &edge) const;
   std::string signatureOf(const Group &group) const;
+  /// What goes from each of some sets of regions to each of others, [maker]
+  /// [reader].
+  using Exchanges = std::vector<const Pricer::Exchanged *>;
+  using Sets = std::vector<const RegionSet *>;
+  const Exchanges &exchangesOf(const Sets &made, const Sets &read);
+  std::vector<double> tableOf(int first, int second,
+                              llvm::ArrayRef<const Edge *> all);
   void addEdges();
 
   const Problem problem;
@@ -68,6 +77,8 @@ private:
   /// within one group.
   std::map<std::pair<int, int>, std::vector<const Edge *>> between;
   std::map<std::string, Kind> kinds;
+  /// By the numbers of the sets.
+  std::map<std::pair<std::vector<int>, std::vector<int>>, Exchanges> exchanges;
   std::vector<const Kind *> kindOf; ///< of each group
   MinSum tables;
 };

@@ -25,15 +25,6 @@
 using namespace lwcc;
 using namespace lwcc::plan;
 
-/// How many micro-batches there may be.
-static int64_t mostBatches(const LayerGraph &graph) {
-  int64_t most = std::max<int64_t>(1, graph.batch);
-  for (const LayerGraph::Layer &layer : graph.layers)
-    if (layer.extents[alongSamples] > 1)
-      most = std::min(most, layer.extents[alongSamples]);
-  return most;
-}
-
 /// Whether all that a device reads is made by itself or by one before it.
 static bool goesForward(const Problem &problem, const Tilings &tilings) {
   auto devices = [&](int layer) {
@@ -111,21 +102,16 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
   Blocks blocks(problem);
   PartitionSolution found = partition(blocks.partitionProblem());
   Partition parts = blocks.inOrder(found.partition);
-  const int64_t most = mostBatches(problem.graph);
+  const int64_t most = mostMicroBatches(problem.graph);
   std::vector<int64_t> counts;
   if (problem.search.microBatches > 0)
     counts.push_back(std::min(most, problem.search.microBatches));
   else if (problem.timesPrograms())
-    for (int64_t count = 1; count <= std::min<int64_t>(most, 32); count *= 2)
-      counts.push_back(count);
+    counts = microBatchCounts(problem.graph);
   else
     counts.push_back(std::min(most, 4 * problem.machine.devices()));
-  // A micro-batch has whole groups of samples that are normalized together.
   llvm::erase_if(counts, [&](int64_t count) {
-    return llvm::any_of(problem.graph.layers,
-                        [&](const LayerGraph::Layer &layer) {
-                          return layer.sampleGroups % count != 0;
-                        });
+    return !haveWholeGroups(problem.graph, count);
   });
   if (counts.empty())
     counts.push_back(1);

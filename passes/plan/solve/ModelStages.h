@@ -40,36 +40,6 @@ public:
 
   /// How many stages there may be at most.
   int64_t mostStages() const { return static_cast<int64_t>(blocks); }
-  /// How many micro-batches there may be at most.
-  int64_t most() const {
-    int64_t most = samples();
-    for (const LayerGraph::Layer &layer : layers)
-      if (layer.sampleGroups > 0)
-        most = std::min(most, layer.sampleGroups);
-    return most;
-  }
-  /// Whether so many micro-batches have whole groups of samples.
-  bool haveWholeGroups(int64_t batches) const {
-    return llvm::all_of(layers, [&](const LayerGraph::Layer &layer) {
-      return layer.sampleGroups % batches == 0;
-    });
-  }
-  /// The numbers of micro-batches that are worth a try: powers of two up to 32,
-  /// and one group each.
-  std::vector<int64_t> counts() const {
-    constexpr int64_t limit = 32;
-    std::vector<int64_t> counts;
-    for (int64_t count = 1; count <= std::min(most(), limit); count *= 2)
-      counts.push_back(count);
-    const bool grouped = llvm::any_of(
-        layers, [](const auto &layer) { return layer.sampleGroups > 0; });
-    if (grouped && most() <= limit && most() != counts.back())
-      counts.push_back(most());
-    llvm::erase_if(counts,
-                   [&](int64_t count) { return !haveWholeGroups(count); });
-    return counts;
-  }
-
   /// The model in stages, for so many micro-batches.
   struct Cut {
     Pipeline pipeline;

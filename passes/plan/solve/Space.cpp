@@ -25,6 +25,38 @@ Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
   return layer.leader < 0 ? leader : followerTiling(layer, leader);
 }
 
+int64_t lwcc::plan::mostMicroBatches(const LayerGraph &graph) {
+  int64_t most = std::max<int64_t>(1, graph.batch);
+  for (const LayerGraph::Layer &layer : graph.layers) {
+    if (layer.extents[alongSamples] > 1)
+      most = std::min(most, layer.extents[alongSamples]);
+    if (layer.sampleGroups > 0)
+      most = std::min(most, layer.sampleGroups);
+  }
+  return most;
+}
+
+bool lwcc::plan::haveWholeGroups(const LayerGraph &graph, int64_t batches) {
+  return llvm::all_of(graph.layers, [&](const LayerGraph::Layer &layer) {
+    return layer.sampleGroups % batches == 0;
+  });
+}
+
+std::vector<int64_t> lwcc::plan::microBatchCounts(const LayerGraph &graph) {
+  constexpr int64_t limit = 32;
+  const int64_t most = mostMicroBatches(graph);
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count <= std::min(most, limit); count *= 2)
+    counts.push_back(count);
+  const bool grouped = llvm::any_of(
+      graph.layers, [](const auto &layer) { return layer.sampleGroups > 0; });
+  if (grouped && most <= limit && most != counts.back())
+    counts.push_back(most);
+  llvm::erase_if(counts,
+                 [&](int64_t count) { return !haveWholeGroups(graph, count); });
+  return counts;
+}
+
 /// All degrees whose product is at most the number of devices, or divides it. A
 /// reduction is not cut together with height or width: partial sums and halos
 /// would multiply.

@@ -20,6 +20,15 @@ std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// The tiling of a layer whose group's leader has the tiling `leader`.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 
+/// The most micro-batches that a step may have: each has a sample, and a group
+/// of those that are normalized together (--bn=group:G).
+int64_t mostMicroBatches(const LayerGraph &graph);
+/// Whether so many micro-batches have whole groups of samples.
+bool haveWholeGroups(const LayerGraph &graph, int64_t batches);
+/// The numbers of micro-batches that are worth a try: powers of two up to 32,
+/// and one group each.
+std::vector<int64_t> microBatchCounts(const LayerGraph &graph);
+
 /// As many parts along one dimension as there are devices, part i on device i;
 /// fewer where the extent is smaller.
 Tiling spread(size_t dimension, const Extents &extents, const Machine &machine);

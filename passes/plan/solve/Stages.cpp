@@ -32,15 +32,15 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
                                       bool needsBatches, double memory) {
   constexpr size_t finalists = 12;
   std::vector<Plan> known; // schedules of few micro-batches may be alike
-  ModelStages stages(problem);
-  const int64_t most = stages.most();
+  const int64_t most = mostMicroBatches(problem.graph);
   if (needsBatches && most == 1)
     return std::nullopt;
+  ModelStages stages(problem);
   const PipelineSchedule *asked = findPipelineSchedule(problem.search.schedule);
   std::vector<Way> ways;
   const int64_t asks = problem.search.microBatches;
-  for (int64_t count :
-       asks > 0 ? std::vector<int64_t>{std::min(most, asks)} : stages.counts())
+  for (int64_t count : asks > 0 ? std::vector<int64_t>{std::min(most, asks)}
+                                : microBatchCounts(problem.graph))
     for (const PipelineSchedule &schedule :
          asked ? llvm::ArrayRef(*asked) : pipelineSchedules()) {
       if (std::optional<ModelStages::Cut> cut =
