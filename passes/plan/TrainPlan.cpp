@@ -118,6 +118,8 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
                           {searchSeconds, static_cast<uint64_t>(searchSeed),
                            searchDimensions, microBatches, lanes, schedule,
                            stages, kept}};
+    std::map<StringRef, plan::ExactPlan> exactPlans;
+    problem.exactPlans = &exactPlans;
     if (failed(checkPipeline(graph)))
       return;
     // Remembers answers: the table of strategies asks again for plans that a

@@ -40,6 +40,12 @@ struct SearchOptions {
   KeptDegrees kept;
 };
 
+/// The plan of an exact search, and how long that took.
+struct ExactPlan {
+  Plan plan;
+  double seconds;
+};
+
 /// What a solver is given.
 struct Problem : Setting {
   SearchOptions search = {};
@@ -54,6 +60,9 @@ struct Problem : Setting {
   bool timesPrograms() const;
   /// Whether it does for this plan. Micro-batches make programs larger.
   bool canTime(const Plan &plan) const;
+  /// By strategy: who asks for such a plan again gets it at once. Null: none is
+  /// kept.
+  std::map<llvm::StringRef, ExactPlan> *exactPlans = nullptr;
 };
 
 struct Solver {

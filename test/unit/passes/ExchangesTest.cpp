@@ -57,6 +57,31 @@ TEST(Traffic, gridsCountTheSameAsPairs) {
     RegionSet::exchangeByPairs(from, to, 4, overlaps, slow);
     EXPECT_DOUBLE_EQ(fast.bytes(), slow.bytes()) << "round " << round;
     EXPECT_DOUBLE_EQ(fast.seconds(), slow.seconds()) << "round " << round;
+
+    // The same as parts of a tensor, which may be a larger one.
+    const int64_t times = 1 + upTo(2);
+    auto partsOf = [&](LayerTiles::Regions regions, auto &devices) {
+      tiling::Shape larger = shape;
+      for (int64_t &extent : larger)
+        extent *= times;
+      for (auto &region : regions)
+        for (tiling::Interval &part : *region)
+          part = {part.begin * times, part.end * times};
+      RegionSet set(regions, devices, overlaps, larger);
+      set.findGroups(machine);
+      return set;
+    };
+    RegionSet fromParts(made, makers, overlaps, shape),
+        toParts = partsOf(read, readers);
+    fromParts.findGroups(machine);
+    EXPECT_EQ(fromParts.number(), partsOf(made, makers).number());
+    Traffic parts(machine);
+    RegionSet::exchange(fromParts, toParts, 1, overlaps, parts);
+    const double unit = 4 * tiling::volume(tiling::wholeOf(shape)) /
+                        RegionSet::units(fromParts, toParts, overlaps);
+    EXPECT_DOUBLE_EQ(parts.bytes() * unit, slow.bytes()) << "round " << round;
+    EXPECT_DOUBLE_EQ(parts.seconds(parts.busiest(), unit), slow.seconds())
+        << "round " << round;
   }
 }
 

@@ -57,6 +57,7 @@ inline LayerGraph graphOf(const std::vector<std::vector<int>> &inputs,
   auto tensor = [&](int producer, Phase made, int consumer, Phase needed) {
     int number = static_cast<int>(graph.tensors.size());
     graph.tensors.push_back({"t", producer, made, {consumer}, {needed}});
+    graph.tensors.back().shape = {samples, channels};
     graph.layers[producer].made.push_back(number);
     graph.layers[consumer].read.push_back(number);
   };

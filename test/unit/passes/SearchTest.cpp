@@ -234,6 +234,23 @@ TEST(Layerwise, isNeverBehindFixedStrategiesInItsOwnSum) {
   }
 }
 
+TEST(Layerwise, givesAnExactPlanAgainWithoutAnotherSearch) {
+  Draw below(29);
+  LayerGraph graph = randomGraph(below);
+  Machine machine = machineOf(4);
+  CostModel costs(machine, "fp32");
+  std::map<llvm::StringRef, ExactPlan> exactPlans;
+  Problem problem{graph, machine, costs};
+  problem.exactPlans = &exactPlans;
+  const Plan found = solveLayerwise(problem);
+  ASSERT_EQ(exactPlans.count("layerwise"), 1u);
+  EXPECT_GT(exactPlans["layerwise"].seconds, 0);
+  exactPlans["layerwise"].plan.warning = "this one";
+  const Plan again = solveLayerwise(problem, /*limit=*/1);
+  EXPECT_EQ(again.layers, found.layers);
+  EXPECT_EQ(again.warning, "this one");
+}
+
 TEST(Auto, leavesOutWhatCannotBeCompiled) {
   Draw below(7);
   LayerGraph graph = randomGraph(below);
