@@ -129,6 +129,14 @@ Comparison lwcc::plan::compareStrategies(const Problem &problem,
         (solver.inMicroBatches && !problem.search.kept.empty()) ||
         (solver.inMicroBatches && solver.searches && !mayHaveMicroBatches))
       continue;
+    auto leaveOut = [&] {
+      result.leftOut +=
+          (result.leftOut.empty() ? "" : ", ") + solver.name.str();
+    };
+    if (solver.inMicroBatches && solver.searches && !problem.timesPrograms()) {
+      leaveOut(); // what it found would be in any case
+      continue;
+    }
     auto start = std::chrono::steady_clock::now();
     lwcc::plan::Plan made = solver.solve(problem);
     double took =
@@ -144,8 +152,7 @@ Comparison lwcc::plan::compareStrategies(const Problem &problem,
       continue;
     // The simulator does not know such plans, nor can their programs be timed.
     if (!made.order.empty() && !problem.canTime(made)) {
-      result.leftOut +=
-          (result.leftOut.empty() ? "" : ", ") + solver.name.str();
+      leaveOut();
       continue;
     }
     rows.push_back(price(problem, simulator, solver.name, made, took));
