@@ -84,13 +84,28 @@ counted() { # SECTION COMMAND...
   count "$name" "$good" "$bad" "$code" $((SECONDS - start))
 }
 
+# Runs a program of unit tests; its output and its exit code lie in the logs.
+run_unit() { # PROGRAM
+  local log=$logs/unit-$(basename "$1").log
+  (cd "$build" && "$1" --gtest_brief=1) >"$log" 2>&1
+  echo $? >"$log.code"
+}
+
 unit() {
-  local good=0 bad=0 program log code
+  local good=0 bad=0 program log code running=0
+  local programs=()
   for program in "$build"/unit/*; do
-    [[ -f $program && -x $program ]] || continue
+    [[ -f $program && -x $program ]] && programs+=("$program")
+  done
+  rm -f "$logs"/unit-*.code
+  for program in "${programs[@]}"; do
+    ((running++ < jobs)) || wait -n
+    run_unit "$program" &
+  done
+  wait
+  for program in "${programs[@]}"; do
     log=$logs/unit-$(basename "$program").log
-    (cd "$build" && "$program" --gtest_brief=1) >"$log" 2>&1
-    code=$?
+    code=$(cat "$log.code" 2>/dev/null || echo 1)
     grep -v '^\[  PASSED  \]\|^\[==========\]' "$log"
     local ran lost
     ran=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log")
