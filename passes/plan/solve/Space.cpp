@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 using namespace lwcc;
 using namespace lwcc::plan;
 
@@ -26,7 +28,8 @@ Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
 }
 
 int64_t lwcc::plan::mostMicroBatches(const LayerGraph &graph) {
-  int64_t most = std::max<int64_t>(1, graph.batch);
+  int64_t most =
+      graph.batch > 0 ? graph.batch : std::numeric_limits<int64_t>::max();
   for (const LayerGraph::Layer &layer : graph.layers) {
     if (layer.extents[alongSamples] > 1)
       most = std::min(most, layer.extents[alongSamples]);
