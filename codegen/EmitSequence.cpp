@@ -94,18 +94,15 @@ static StringRef nameOf(Section section) {
   llvm_unreachable("all sections covered");
 }
 
-/// What a section computes. The update of a parameter is in the backward
-/// section unless several devices share it (\p hasUpdates: a section of their
-/// own).
-static StringRef commentOf(Section section, bool isTraining, bool hasUpdates) {
+static StringRef commentOf(Section section, bool isTraining) {
   switch (section) {
   case Section::forward:
     return isTraining ? "Batch statistics, dropout; saves what the backward "
                         "pass reads."
                       : "Running statistics, no dropout.";
   case Section::backward:
-    return hasUpdates ? "Gradients."
-                      : "Gradients, and each update behind those it needs.";
+    return "Gradients, and the updates of parameters that one device alone "
+           "holds.";
   case Section::update:
     return "Updates, from the gradients of all devices, and the exchange of "
            "new values.";
@@ -237,9 +234,7 @@ LogicalResult SequenceEmitter::run(StringRef cppName) {
     auto [first, last] = layersOf(group);
     std::string comment =
         begun.insert(group.section).second
-            ? commentOf(group.section, isTraining,
-                        counts.count(Section::update))
-                  .str()
+            ? commentOf(group.section, isTraining).str()
             : (first + (first == last ? "" : " to " + last) + ".").str();
     emitFunction(functionNames.back(), comment, group, usesMachine, names,
                  tables, out);

@@ -22,6 +22,14 @@ Seconds &Seconds::operator+=(const Seconds &other) {
 // Layers and edges
 //===----------------------------------------------------------------------===//
 
+Pricer::Pricer(const LayerGraph &graph, const Machine &machine,
+               const CostModel &costs)
+    : graph(graph), machine(machine), costs(costs), traffic(machine) {
+  for (const Tensor &tensor : graph.tensors)
+    tensorBytes.push_back(static_cast<double>(tensor.elementBytes) *
+                          tiling::volume(tiling::wholeOf(tensor.shape)));
+}
+
 PlacedLayer Pricer::place(int layer, const Tiling &tiling) {
   LayerTiles tiles = graph.tiles(layer, tiling);
   PlacedLayer placed;
@@ -76,12 +84,11 @@ const Pricer::Exchanged &Pricer::exchange(const RegionSet &made,
   return *known->second;
 }
 
-double Pricer::bytesOfUnit(int tensor, const Exchanged &exchanged) const {
-  const Tensor &whole = graph.tensors[tensor];
-  double bytes = static_cast<double>(whole.elementBytes);
-  for (int64_t extent : whole.shape)
-    bytes *= static_cast<double>(extent);
-  return bytes / exchanged.units;
+void Pricer::addExchange(int tensor, const RegionSet &made,
+                         const RegionSet &read, Seconds &result) {
+  const Exchanged &exchanged = exchange(made, read);
+  result.transfer += seconds(tensor, exchanged);
+  result.bytes += exchanged.moved * (tensorBytes[tensor] / exchanged.units);
 }
 
 /// Adds what devices exchange to keep the copies of a parameter equal. Other
@@ -112,12 +119,9 @@ Seconds Pricer::layer(int layer, const PlacedLayer &placed) {
       busy[device] += costs.seconds(kernel);
   result.compute = *llvm::max_element(busy);
   for (auto [i, tensor] : llvm::enumerate(known.made))
-    if (llvm::is_contained(graph.tensors[tensor].consumers, layer)) {
-      const Exchanged &exchanged =
-          exchange(*placed.made[i], *placed.read[indexIn(known.read, tensor)]);
-      result.transfer += seconds(tensor, exchanged);
-      result.bytes += exchanged.moved * bytesOfUnit(tensor, exchanged);
-    }
+    if (llvm::is_contained(graph.tensors[tensor].consumers, layer))
+      addExchange(tensor, *placed.made[i],
+                  *placed.read[indexIn(known.read, tensor)], result);
   traffic.clear();
   for (auto [parameter, regions] : llvm::zip_equal(known.params, placed.params))
     synchronize(parameter, regions, placed.devices);
@@ -132,10 +136,8 @@ Seconds Pricer::edge(const Edge &edge, const PlacedLayer &from,
   for (const Edge::Port &port : edge.ports) {
     const PlacedLayer &maker = port.forward ? from : to;
     const PlacedLayer &reader = port.forward ? to : from;
-    const Exchanged &exchanged =
-        exchange(*maker.made[port.made], *reader.read[port.read]);
-    result.transfer += seconds(port.tensor, exchanged);
-    result.bytes += exchanged.moved * bytesOfUnit(port.tensor, exchanged);
+    addExchange(port.tensor, *maker.made[port.made], *reader.read[port.read],
+                result);
   }
   return result;
 }

@@ -59,8 +59,7 @@ std::vector<Edge> edgesOf(const LayerGraph &graph);
 class Pricer {
 public:
   Pricer(const LayerGraph &graph, const Machine &machine,
-         const CostModel &costs)
-      : graph(graph), machine(machine), costs(costs), traffic(machine) {}
+         const CostModel &costs);
 
   PlacedLayer place(int layer, const Tiling &tiling);
   /// What a layer costs, whatever the tilings of other layers are.
@@ -79,11 +78,13 @@ public:
   const Exchanged &exchange(const RegionSet &made, const RegionSet &read);
   /// How long that takes.
   double seconds(int tensor, const Exchanged &exchanged) const {
-    return traffic.seconds(exchanged.busiest, bytesOfUnit(tensor, exchanged));
+    return traffic.seconds(exchanged.busiest,
+                           tensorBytes[tensor] / exchanged.units);
   }
 
 private:
-  double bytesOfUnit(int tensor, const Exchanged &exchanged) const;
+  void addExchange(int tensor, const RegionSet &made, const RegionSet &read,
+                   Seconds &result);
   void synchronize(const Parameter &parameter,
                    const LayerTiles::Regions &regions,
                    const std::vector<int64_t> &devices);
@@ -91,6 +92,8 @@ private:
   const LayerGraph &graph;
   const Machine &machine;
   const CostModel &costs;
+  /// Of each tensor; of one whose shape is unknown, those of an element.
+  std::vector<double> tensorBytes;
   AxisOverlaps overlaps;
   std::vector<std::unique_ptr<RegionSet>> sets; ///< by number
   Traffic traffic;                              ///< scratch
