@@ -1,11 +1,12 @@
 //===- CpuMachine.h - The CPU backend's machine -----------------*- C++ -*-===//
 //
 // A device is an arena, a lane is a thread. What the trainer starts (runs of a
-// sequence, copies) are items: they are numbered and queued, every lane goes
-// through the queue and does its share of each item, and no lane starts an item
-// before all lanes have finished the one before. Waiting is on condition
-// variables, never by spinning, since the cores belong to the lanes that have
-// work.
+// sequence, copies) are items: they are numbered and queued, and no item starts
+// before the one before is finished. The lanes that an item needs are handed it
+// one by one. They wait asleep, since the cores belong to lanes that have work,
+// and go on without a lock: there may be more lanes than cores, and one that
+// loses its core while it holds a lock would hold up all others until the
+// kernel sees to it.
 //
 // A failing operator ends the run in all lanes: the events of that run are
 // released, the items that follow are skipped, and synchronize throws.
@@ -21,10 +22,12 @@
 #include "runtime/cpu/Lane.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <latch>
 #include <map>
+#include <mutex>
 #include <thread>
 
 namespace lwcc::rt {
@@ -63,16 +66,25 @@ private:
   struct Item {
     Sequence *sequence = nullptr;
     std::vector<TracedCall> *calls = nullptr; ///< of a traced run
-    std::function<void()> action;
+    std::function<void()> action;             ///< if there is no sequence
     int actionLane = 0;
     bool isRead = false;
+    uint64_t number = 0;
+  };
+  /// What one lane is to do next.
+  struct Mailbox {
+    std::atomic<int> isFull = 0; ///< an int, as in CpuEvent
+    const Item *item = nullptr;  ///< null: the thread ends
   };
 
   void startLanes(const MachineSpec &spec);
   void stopLanes();
   uint64_t post(Item item);
+  void start(const Item &item);
+  void hand(int lane, const Item *item);
   void laneMain(CpuLane &lane);
-  void perform(const Item &item, CpuLane &lane, uint64_t number);
+  void finish(const Item &item);
+  void perform(const Item &item, CpuLane &lane);
   void fail(uint64_t number, std::exception_ptr exception);
   void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
   CpuLane &laneOn(int device);
@@ -90,14 +102,15 @@ private:
   int allThreads = 1;  ///< over all lanes
   int mostThreads = 1; ///< if no core were busy
 
+  std::deque<Mailbox> mailboxes;  ///< by lane
+  std::atomic<int> lanesLeft = 0; ///< that have not finished the item at hand
+
   std::mutex mutex;
-  std::condition_variable changed; ///< posted, completed or stopping
-  std::deque<Item> queue;          ///< items completed + 1 ... posted
+  std::condition_variable changed; ///< completed
+  std::deque<Item> queue; ///< items completed + 1, which is at hand, ... posted
   uint64_t posted = 0, completed = 0;
-  size_t lanesDone = 0; ///< with item completed + 1
   /// When reads were over, by ticket, until that or a later one is waited for.
   std::map<uint64_t, Clock::time_point> readAt;
-  bool stopping = false;
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
 

@@ -69,16 +69,17 @@ void CpuEvent::wait(Lane &lane) {
 }
 
 void CpuEvent::signal(uint64_t run) {
-  {
-    std::lock_guard lock(mutex);
-    lastRun = std::max(lastRun, run);
-  }
-  signalled.notify_all();
+  lastRun.store(static_cast<int>(run), std::memory_order_release);
+  lastRun.notify_all();
 }
 
 void CpuEvent::await(uint64_t run) {
-  std::unique_lock lock(mutex);
-  signalled.wait(lock, [&] { return lastRun >= run; });
+  // Runs follow each other: the last one signalled is this one or the one
+  // before, or one from a time when the event was not used.
+  const int wanted = static_cast<int>(run);
+  for (int last = lastRun.load(std::memory_order_acquire); last != wanted;
+       last = lastRun.load(std::memory_order_acquire))
+    lastRun.wait(last, std::memory_order_acquire);
 }
 
 } // namespace lwcc::rt

@@ -14,10 +14,9 @@
 #include "runtime/core/Ops.h"
 #include "runtime/cpu/Arena.h"
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -94,6 +93,8 @@ private:
 inline CpuLane &cpuLane(Lane &lane) { return static_cast<CpuLane &>(lane); }
 
 /// Counts runs: a run's `wait` returns once the same run's `record` was passed.
+/// A lane that goes on needs no lock for it: the lane that held it might have
+/// no core, until one of those that wait for it gives up its own.
 class CpuEvent final : public Event {
 public:
   void record(Lane &lane) override;
@@ -103,9 +104,8 @@ public:
   void await(uint64_t run);
 
 private:
-  std::mutex mutex;
-  std::condition_variable signalled;
-  uint64_t lastRun = 0;
+  /// An int is what the system can wait for (futex); it may wrap around.
+  std::atomic<int> lastRun = 0;
 };
 
 } // namespace lwcc::rt

@@ -73,6 +73,7 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
         i, spec.lanes[i].device, threadsOf(spec, i, allThreads),
         [this](const void *address) { return deviceOf(address); }));
     lanes.back()->received.resize(spec.devices.size());
+    mailboxes.emplace_back();
   }
   for (int i = 0; i < spec.events; ++i)
     events.push_back(std::make_unique<CpuEvent>());
@@ -107,11 +108,8 @@ void CpuMachine::startLanes(const MachineSpec &spec) {
 }
 
 void CpuMachine::stopLanes() {
-  {
-    std::lock_guard lock(mutex);
-    stopping = true;
-  }
-  changed.notify_all();
+  for (size_t i = 0; i < workers.size(); ++i)
+    hand(static_cast<int>(i), nullptr);
   for (std::thread &worker : workers)
     worker.join();
   workers.clear();

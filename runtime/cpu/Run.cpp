@@ -83,14 +83,36 @@ Sequence *CpuMachine::record(const char *name,
 }
 
 uint64_t CpuMachine::post(Item item) {
+  const Item *next = nullptr;
   uint64_t number;
   {
     std::lock_guard lock(mutex);
+    number = item.number = ++posted;
     queue.push_back(std::move(item));
-    number = ++posted;
+    if (queue.size() == 1)
+      next = &queue.front();
   }
-  changed.notify_all();
+  if (next)
+    start(*next);
   return number;
+}
+
+/// Lets the lanes that an item needs do their share of it.
+void CpuMachine::start(const Item &item) {
+  if (!item.sequence) {
+    lanesLeft = 1;
+    return hand(item.actionLane, &item);
+  }
+  lanesLeft = static_cast<int>(lanes.size());
+  for (auto &lane : lanes)
+    hand(lane->index, &item);
+}
+
+void CpuMachine::hand(int lane, const Item *item) {
+  Mailbox &mailbox = mailboxes[lane];
+  mailbox.item = item;
+  mailbox.isFull.store(1, std::memory_order_release);
+  mailbox.isFull.notify_one();
 }
 
 void CpuMachine::run(Sequence *sequence) {
@@ -111,42 +133,45 @@ const std::vector<TracedCall> &CpuMachine::runTraced(Sequence *sequence) {
 void CpuMachine::laneMain(CpuLane &lane) {
   missingThreads += lane.threads - startTeam(lane.threads);
   started.count_down();
-  for (uint64_t number = 1;; ++number) {
-    const Item *item;
-    {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] {
-        return stopping || (posted >= number && completed + 1 == number);
-      });
-      if (posted < number)
-        return;
-      item = &queue.front();
-    }
-    perform(*item, lane, number);
-    {
-      std::lock_guard lock(mutex);
-      if (++lanesDone < lanes.size())
-        continue;
-      lanesDone = 0;
-      completed = number;
-      if (queue.front().isRead)
-        readAt[number] = Clock::now();
-      queue.pop_front();
-    }
-    changed.notify_all();
+  Mailbox &mailbox = mailboxes[lane.index];
+  while (true) {
+    while (!mailbox.isFull.load(std::memory_order_acquire))
+      mailbox.isFull.wait(0, std::memory_order_acquire);
+    const Item *item = mailbox.item;
+    // The next one may be handed over as soon as this one is finished.
+    mailbox.isFull.store(0, std::memory_order_relaxed);
+    if (!item)
+      return;
+    perform(*item, lane);
+    if (lanesLeft.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      finish(*item);
   }
 }
 
-void CpuMachine::perform(const Item &item, CpuLane &lane, uint64_t number) {
+/// Ends the item at hand, whose lanes are through, and starts the next one.
+void CpuMachine::finish(const Item &item) {
+  const Item *next = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    completed = item.number;
+    if (item.isRead)
+      readAt[completed] = Clock::now();
+    queue.pop_front();
+    if (!queue.empty())
+      next = &queue.front();
+  }
+  changed.notify_all();
+  if (next)
+    start(*next);
+}
+
+void CpuMachine::perform(const Item &item, CpuLane &lane) {
   if (failed)
     return;
   const Entry *current = nullptr;
   try {
-    if (!item.sequence) {
-      if (item.actionLane == lane.index)
-        item.action();
-      return;
-    }
+    if (!item.sequence)
+      return item.action();
     for (int index : item.sequence->perLane[lane.index]) {
       const Entry &entry = item.sequence->entries[index];
       switch (entry.kind) {
@@ -160,18 +185,18 @@ void CpuMachine::perform(const Item &item, CpuLane &lane, uint64_t number) {
           lane.received[read.from] += read.bytes;
         break;
       case Entry::record:
-        entry.event->signal(number);
+        entry.event->signal(item.number);
         break;
       case Entry::wait:
-        entry.event->await(number);
+        entry.event->await(item.number);
         break;
       }
       if (failed)
         return;
     }
   } catch (...) {
-    fail(number, current ? inContext(*current, std::current_exception())
-                         : std::current_exception());
+    fail(item.number, current ? inContext(*current, std::current_exception())
+                              : std::current_exception());
   }
 }
 
