@@ -8,7 +8,10 @@
 #include "passes/Pipeline.h"
 #include "passes/Passes.h"
 #include "passes/schedule/TrainSchedule.h"
+#include "passes/verify/FormRules.h"
+#include "passes/verify/ScheduleVerifier.h"
 
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -24,6 +27,7 @@ struct Chapter {
   StringRef form;
   PassList passes;
 };
+using Check = std::function<LogicalResult(ModuleOp)>;
 } // namespace
 
 template <typename... Passes>
@@ -142,10 +146,21 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           // memory by construction (updates, views, in-place maps).
           createToExec(),
           // Offsets, by the lifetimes that lanes and events guarantee.
-          createPlanMemory(),
-          // The proof, on every compile, of all that was decided above.
-          createVerifySchedule()));
+          createPlanMemory()));
   return all;
+}
+
+/// What holds of a form on every compile: what its ops ask for, the rules of
+/// the form, and of `exec` the proof of all that the passes decided.
+static std::vector<Check> checksOf(StringRef form) {
+  std::vector<Check> checks = {
+      [](ModuleOp module) { return verify(module); },
+      [form](ModuleOp module) { return verifyForm(module, form); }};
+  if (form == "exec")
+    checks.insert(checks.begin(), [](ModuleOp module) {
+      return verifySchedule(*module.getOps<exec::ProgramOp>().begin());
+    });
+  return checks;
 }
 
 llvm::ArrayRef<StringRef> lwcc::pipelineForms() {
@@ -169,12 +184,15 @@ LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
           (hooks.onPass && failed(hooks.onPass(name))))
         return failure();
     }
-    if (failed(verify(module)) ||
-        failed(
-            runPasses(listOf(createVerifyForm({chapter.form.str()})), module)))
-      return failure();
     if (hooks.onForm)
       hooks.onForm(chapter.form);
+    // They only read: each takes a thread.
+    if (failed(failableParallelForEach(
+            module.getContext(), checksOf(chapter.form),
+            [&](Check &check) { return check(module); })))
+      return failure();
+    if (hooks.onChecked)
+      hooks.onChecked(chapter.form);
     if (chapter.form == options.stopAfter)
       return success();
   }

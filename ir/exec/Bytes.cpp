@@ -25,9 +25,9 @@ int64_t lwcc::exec::bytesOf(RankedTensorType type) {
 std::pair<BufferOp, int64_t> lwcc::exec::rootOf(BufferOp buffer,
                                                 SymbolTable &symbols) {
   int64_t distance = 0;
-  while (auto parent = buffer.getViewOf()) {
+  while (FlatSymbolRefAttr parent = buffer.getViewOfAttr()) {
     distance += buffer.getOffset();
-    buffer = symbols.lookup<BufferOp>(*parent);
+    buffer = symbols.lookup<BufferOp>(parent.getAttr());
   }
   return {buffer, distance};
 }
@@ -46,7 +46,7 @@ int64_t lwcc::exec::byteOf(RankedTensorType type, ArrayRef<int64_t> element) {
 int64_t lwcc::exec::spanOf(BufferOp buffer, SymbolTable &symbols) {
   if (!buffer.getWindow() || buffer.getBytes() == 0)
     return buffer.getBytes();
-  auto whole = symbols.lookup<BufferOp>(*buffer.getViewOf());
+  auto whole = symbols.lookup<BufferOp>(buffer.getViewOfAttr().getAttr());
   RankedTensorType type = whole.getTensorType();
   auto last = llvm::map_to_vector(buffer.getTensorType().getShape(),
                                   [](int64_t extent) { return extent - 1; });

@@ -300,7 +300,7 @@ static LogicalResult checkWindows(CallOp call, mlir::SymbolTable &symbols,
 static LogicalResult checkCall(CallOp call, mlir::SymbolTable &symbols) {
   if (failed(checkSymbol<LaneOp>(call, symbols, call.getLaneAttr(), "lane")))
     return failure();
-  auto lane = symbols.lookup<LaneOp>(call.getLane());
+  auto lane = symbols.lookup<LaneOp>(call.getLaneAttr().getAttr());
   const train::Kernel *kernel =
       train::findKernel(call.getContext(), call.getCallee());
   for (ArrayAttr list : {call.getOuts(), call.getIns()})

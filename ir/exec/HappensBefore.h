@@ -14,9 +14,10 @@
 #ifndef LWCC_IR_EXEC_HAPPENSBEFORE_H
 #define LWCC_IR_EXEC_HAPPENSBEFORE_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
 #include <vector>
 
 namespace lwcc {
@@ -31,33 +32,51 @@ struct Stamp {
 /// A vector clock: per lane, how much of its work is finished.
 using Clock = llvm::SmallVector<int, 4>;
 
+/// What is finished behind a call of a lane. Between two waits a lane learns of
+/// no work but its own, so that its calls share one clock of the others.
+struct Knowledge {
+  Stamp last; ///< the call
+  std::shared_ptr<const Clock> others;
+};
+
 /// The clocks of all lanes at one point of the walk over a sequence.
 class HappensBefore {
 public:
   HappensBefore(int lanes, int events)
-      : clocks(lanes, Clock(lanes, 0)), recorded(events) {}
+      : clocks(lanes, Clock(lanes, 0)), shared(lanes), recorded(events) {}
 
   int lanes() const { return static_cast<int>(clocks.size()); }
 
   /// Appends a call to a lane.
   Stamp append(int lane) { return {lane, ++clocks[lane][lane]}; }
 
+  /// What is finished behind all that was appended to the lane so far.
+  Knowledge knowledge(int lane) {
+    if (!shared[lane])
+      shared[lane] = std::make_shared<const Clock>(clocks[lane]);
+    return {{lane, clocks[lane][lane]}, shared[lane]};
+  }
+
   /// Records an event behind everything that was appended to the lane.
-  void record(int event, int lane) { recorded[event] = clocks[lane]; }
+  void record(int event, int lane) { recorded[event] = knowledge(lane); }
 
   /// Lets later work of the lane start only after the event. Returns false, and
   /// orders nothing, if the event is not recorded yet.
   bool wait(int event, int lane) {
-    if (recorded[event].empty())
+    if (!recorded[event].others)
       return false;
     join(lane, recorded[event]);
     return true;
   }
 
-  /// Lets later work of the lane start only after all in `clock`.
-  void join(int lane, const Clock &clock) {
-    for (int l = 0, end = lanes(); l < end; ++l)
-      clocks[lane][l] = std::max(clocks[lane][l], clock[l]);
+  /// Lets later work of the lane start only after all of that is finished.
+  void join(int lane, const Knowledge &known) {
+    Clock &mine = clocks[lane];
+    for (auto [now, then] : llvm::zip_equal(mine, *known.others))
+      now = std::max(now, then);
+    int &own = mine[known.last.lane];
+    own = std::max(own, known.last.index);
+    shared[lane].reset();
   }
 
   /// Whether `work` is finished when the next call of `lane` starts.
@@ -70,7 +89,8 @@ public:
 
 private:
   std::vector<Clock> clocks;
-  std::vector<Clock> recorded; ///< by event; empty: not recorded yet
+  std::vector<std::shared_ptr<const Clock>> shared; ///< null: out of date
+  std::vector<Knowledge> recorded; ///< by event; null clock: not recorded yet
 };
 
 } // namespace lwcc

@@ -220,6 +220,9 @@ constexpr Row rows[] = {
      "(x0 - x1) * (x2 * x3) + x4",
      {"dy * (x2 * x3)", "-dy * (x2 * x3)", "dy * ((x0 - x1) * x3)",
       "dy * ((x0 - x1) * x2)", "dy"}},
+    // x, mean, invstd * scale, bias: in evaluation, where one device makes the
+    // product for all.
+    {"batch_norm_evaluate", 4, {}, "(x0 - x1) * x2 + x3", {}},
     // Other parts of batch normalization, which train-decompose makes of
     // batch_norm_grad; they are not differentiated.
     // dy, x, mean, invstd, scale, dscale, dbias

@@ -42,18 +42,34 @@ Value lwcc::train::perChannel(OpBuilder &builder, Value value, Value images,
       builder.getI64IntegerAttr(0));
 }
 
-MapOp lwcc::train::applyBatchNorm(OpBuilder &builder, BatchNormOp op,
-                                  Value mean, Value invstd) {
+/// A row of x and of values per channel.
+static MapOp normalize(OpBuilder &builder, BatchNormOp op, StringRef row,
+                       ArrayRef<Value> channels) {
   SmallVector<Value> inputs{op.getX()};
-  const Value channels[] = {mean, invstd, op.getScale(), op.getBias()};
   for (Value value : channels)
     inputs.push_back(perChannel(builder, value, op.getX(), op.getGroup(), op));
-  MapOp map = buildMap(builder, op.getLoc(), "batch_norm_apply", inputs,
+  MapOp map = buildMap(builder, op.getLoc(), row, inputs,
                        builder.getDictionaryAttr({}));
   inheritWork(map, op, phaseOf(op));
   if (StringRef name = nameOf(op.getY()); !name.empty())
     setNames(map, {name});
   return map;
+}
+
+MapOp lwcc::train::applyBatchNorm(OpBuilder &builder, BatchNormOp op,
+                                  Value mean, Value invstd) {
+  return normalize(builder, op, "batch_norm_apply",
+                   {mean, invstd, op.getScale(), op.getBias()});
+}
+
+MapOp lwcc::train::evaluateBatchNorm(OpBuilder &builder, BatchNormOp op,
+                                     Value invstd) {
+  MapOp factor = buildMap(builder, op.getLoc(), "mul", {invstd, op.getScale()});
+  inheritWork(factor, op, phaseOf(op));
+  if (StringRef name = nameOf(op.getY()); !name.empty())
+    setNames(factor, {(name + ".factor").str()});
+  return normalize(builder, op, "batch_norm_evaluate",
+                   {op.getRunningMean(), factor, op.getBias()});
 }
 
 DictionaryAttr

@@ -23,6 +23,11 @@ mlir::Value perChannel(mlir::OpBuilder &builder, mlir::Value value,
 MapOp applyBatchNorm(mlir::OpBuilder &builder, BatchNormOp op, mlir::Value mean,
                      mlir::Value invstd);
 
+/// The same from the running statistics, without gradients. Bit by bit what
+/// applyBatchNorm gives: invstd * scale is made once for all samples.
+MapOp evaluateBatchNorm(mlir::OpBuilder &builder, BatchNormOp op,
+                        mlir::Value invstd);
+
 /// A param dictionary of an elementwise row.
 mlir::DictionaryAttr
 floatParams(mlir::MLIRContext *context,

@@ -114,7 +114,7 @@ LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
 }
 
 /// y = (x - running_mean) / sqrt(running_variance + epsilon) * scale + bias.
-void useRunningStatistics(BatchNormOp op) {
+void useRunningStatistics(BatchNormOp op, bool isTrained) {
   OpBuilder builder(op);
   MapOp invstd =
       buildMap(builder, op.getLoc(), "rsqrt_eps", {op.getRunningVariance()},
@@ -123,15 +123,17 @@ void useRunningStatistics(BatchNormOp op) {
   inheritWork(invstd, op, Phase::forward);
   if (StringRef name = nameOf(op.getY()); !name.empty())
     setNames(invstd, {(name + ".invstd").str()});
-  MapOp apply = applyBatchNorm(builder, op, op.getRunningMean(), invstd);
+  MapOp apply = isTrained
+                    ? applyBatchNorm(builder, op, op.getRunningMean(), invstd)
+                    : evaluateBatchNorm(builder, op, invstd);
   op.getY().replaceAllUsesWith(apply);
   op.erase();
 }
 
-void useRunningStatistics(func::FuncOp func) {
+void useRunningStatistics(func::FuncOp func, bool isTrained) {
   for (auto op :
        llvm::make_early_inc_range(func.getBody().getOps<BatchNormOp>()))
-    useRunningStatistics(op);
+    useRunningStatistics(op, isTrained);
 }
 
 /// What a model says of a sample: the scores of its classes, or numbers. Null
@@ -178,7 +180,7 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
       mlir::emitWarning(train.getLoc())
           << "--frozen-bn: the model has no batch normalization";
     if (frozen)
-      useRunningStatistics(train);
+      useRunningStatistics(train, /*isTrained=*/true);
     else if (failed(normalizeGroups(train, group)) ||
              failed(writeStatistics(train, symbols)))
       return signalPassFailure();
@@ -186,7 +188,7 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
     if (!train.getBody().getOps<BatchNormOp>().empty())
       module->setAttr(batchStatisticsAttr,
                       IntegerAttr::get(IntegerType::get(&getContext(), 64), 1));
-    useRunningStatistics(evaluate);
+    useRunningStatistics(evaluate, /*isTrained=*/false);
     for (auto op :
          llvm::make_early_inc_range(evaluate.getBody().getOps<DropoutOp>())) {
       op.getY().replaceAllUsesWith(op.getX());

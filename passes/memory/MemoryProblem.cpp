@@ -180,48 +180,56 @@ public:
                        llvm::ArrayRef<int64_t> wishes = {}) const {
     MemorySolution solution;
     solution.offsets.assign(order.size(), 0);
-    std::vector<int> placed; // by offset
+    std::vector<Placed> placed; // by their first bytes
+    placed.reserve(order.size());
     for (int b : order) {
-      const int64_t offset =
-          !wishes.empty() && isFree(wishes[b], b, placed, solution.offsets)
-              ? wishes[b]
-              : bestFit(b, placed, solution.offsets);
+      const int64_t offset = !wishes.empty() && isFree(wishes[b], b, placed)
+                                 ? wishes[b]
+                                 : bestFit(b, placed);
       solution.offsets[b] = offset;
       solution.arena = std::max(solution.arena, offset + costs[b]);
       placed.insert(llvm::upper_bound(placed, offset,
-                                      [&](int64_t at, int other) {
-                                        return at < solution.offsets[other];
+                                      [](int64_t at, const Placed &other) {
+                                        return at < other.begin;
                                       }),
-                    b);
+                    {offset, offset + costs[b], b});
     }
     return solution;
   }
 
 private:
+  /// The bytes of a buffer.
+  struct Placed {
+    int64_t begin, end;
+    int buffer;
+  };
+
   /// Whether no placed buffer that conflicts with `b` overlaps it at `offset`.
   /// Few overlap, so that few are asked whether they conflict.
-  bool isFree(int64_t offset, int b, llvm::ArrayRef<int> placed,
-              llvm::ArrayRef<int64_t> offsets) const {
-    return offset >= 0 && llvm::none_of(placed, [&](int other) {
-             return offsets[other] < offset + costs[b] &&
-                    offset < offsets[other] + costs[other] &&
-                    conflict(b, other);
-           });
+  bool isFree(int64_t offset, int b, llvm::ArrayRef<Placed> placed) const {
+    if (offset < 0)
+      return false;
+    for (const Placed &other : placed) {
+      if (other.begin >= offset + costs[b])
+        break;
+      if (offset < other.end && conflict(b, other.buffer))
+        return false;
+    }
+    return true;
   }
 
-  int64_t bestFit(int b, llvm::ArrayRef<int> placed,
-                  llvm::ArrayRef<int64_t> offsets) const {
+  int64_t bestFit(int b, llvm::ArrayRef<Placed> placed) const {
     int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max();
     int64_t end = 0; // of the conflicting buffers passed so far
-    for (int other : placed) {
-      if (!conflict(b, other))
+    for (const Placed &other : placed) {
+      if (!conflict(b, other.buffer))
         continue;
-      const int64_t gap = offsets[other] - end;
+      const int64_t gap = other.begin - end;
       if (gap >= costs[b] && gap < bestGap) {
         best = end;
         bestGap = gap;
       }
-      end = std::max(end, offsets[other] + costs[other]);
+      end = std::max(end, other.end);
     }
     return best >= 0 ? best : end;
   }

@@ -13,6 +13,7 @@
 #include "passes/Passes.h"
 #include "passes/memory/MemoryProblem.h"
 
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -89,8 +90,8 @@ std::vector<Share> Lifetimes::shares(SequenceOp sequence) {
     if (!call)
       continue;
     int lane = lanes.lookup(call.getLaneAttr().getAttr());
-    Clock before = order.clock(lane);
-    Stamp work = order.append(lane);
+    const Clock &before = order.clock(lane);
+    const Stamp work = {lane, before[lane] + 1};
     for (ArrayAttr list : {call.getIns(), call.getOuts()})
       for (Attribute a : list) {
         auto name = dyn_cast<FlatSymbolRefAttr>(a);
@@ -110,6 +111,7 @@ std::vector<Share> Lifetimes::shares(SequenceOp sequence) {
         share.problem.buffers[index->second].lifetime.add(work, before,
                                                           position);
       }
+    order.append(lane);
     ++position;
   }
   return shares;
@@ -174,17 +176,23 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
   if (failed(checkSum(program)))
     return failure();
   Lifetimes lifetimes(program);
-  Counterparts counterparts(program);
+  // One after the other this would take most of the pass.
+  std::vector<std::vector<Share>> perSequence(lifetimes.sequences.size());
+  std::optional<Counterparts> known;
+  parallelFor(program.getContext(), 0, perSequence.size() + 1, [&](size_t i) {
+    if (i == perSequence.size())
+      known.emplace(program);
+    else
+      perSequence[i] = lifetimes.shares(lifetimes.sequences[i]);
+  });
+  const Counterparts &counterparts = *known;
   llvm::SmallPtrSet<Operation *, 32> planned;
-  std::vector<std::vector<Share>> perSequence;
-  for (SequenceOp sequence : lifetimes.sequences) {
-    perSequence.push_back(lifetimes.shares(sequence));
-    for (Share &share : perSequence.back())
+  for (std::vector<Share> &shares : perSequence)
+    for (Share &share : shares)
       for (BufferOp buffer : share.buffers)
         if (!planned.insert(buffer).second)
           return buffer.emitOpError("is used by two sequences, but keeps no "
                                     "value between runs");
-  }
   // Persistent buffers, and those that no call uses.
   std::vector<llvm::SmallVector<BufferOp>> persistent(lifetimes.devices.size());
   for (auto buffer : program.getBody().getOps<BufferOp>())

@@ -85,19 +85,20 @@ void Declarations::createDevicesAndLanes() {
       std::string name = "gpu" + std::to_string(place.gpu);
       if (place.node > 0)
         name = "node" + std::to_string(place.node) + "." + name;
-      device->second = namer.unique(name);
-      exec::DeviceOp::create(declarations, loc, device->second, place.node,
-                             place.gpu, 0);
+      name = namer.unique(name);
+      device->second = FlatSymbolRefAttr::get(context, name);
+      exec::DeviceOp::create(declarations, loc, name, place.node, place.gpu, 0);
     }
-    laneName = namer.unique(device->second + "." +
-                            (place.lane.number == 0
-                                 ? laneKindName(place.lane.kind).str()
-                                 : "lane" + place.lane.text()));
+    laneName = FlatSymbolRefAttr::get(
+        context, namer.unique(device->second.getValue().str() + "." +
+                              (place.lane.number == 0
+                                   ? laneKindName(place.lane.kind).str()
+                                   : "lane" + place.lane.text())));
   }
   for (auto &[place, laneName] : lanes) {
     auto lane = exec::LaneOp::create(
         declarations, loc, exec::LaneKindAttr::get(context, place.lane.kind),
-        laneName, deviceOf(place));
+        laneName.getValue(), deviceOf(place).getValue());
     if (auto width = threads.find(place); width != threads.end())
       lane.setThreads(width->second);
   }
@@ -124,13 +125,14 @@ BufferOp Declarations::createBuffer(Location loc, Role role, StringRef tensor,
   if (tile)
     symbol += "." + tile.text();
   if (devices.size() > 1)
-    symbol = (deviceOf(place) + "." + symbol).str();
+    symbol = (deviceOf(place).getValue() + "." + symbol).str();
   symbol = namer.unique(symbol);
-  return BufferOp::create(declarations, loc, symbol, deviceOf(place), role,
-                          plainType(type), offset, parent, DenseI64ArrayAttr(),
-                          symbol == tensor ? StringAttr()
-                                           : declarations.getStringAttr(tensor),
-                          tile);
+  return BufferOp::create(
+      declarations, loc, declarations.getStringAttr(symbol), deviceOf(place),
+      train::RoleAttr::get(context, role), plainTypeOf(type),
+      declarations.getI64IntegerAttr(offset), parent, DenseI64ArrayAttr(),
+      symbol == tensor ? StringAttr() : declarations.getStringAttr(tensor),
+      tile);
 }
 
 BufferOp Declarations::createKnown(Location loc, Role role, StringRef name,

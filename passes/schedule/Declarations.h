@@ -44,9 +44,7 @@ public:
                               llvm::StringRef tensor, Place place,
                               mlir::FlatSymbolRefAttr parent = {},
                               int64_t offset = -1);
-  mlir::FlatSymbolRefAttr laneOf(Place place) const {
-    return mlir::FlatSymbolRefAttr::get(context, lanes.at(place));
-  }
+  mlir::FlatSymbolRefAttr laneOf(Place place) const { return lanes.at(place); }
   bool hasManyDevices() const { return devices.size() > 1; }
   /// The persistent buffer of given memory; `key` is StorageMap's identity of
   /// it.
@@ -68,8 +66,12 @@ private:
   exec::BufferOp createKnown(mlir::Location loc, Role role,
                              llvm::StringRef name, mlir::Type type, Place place,
                              mlir::DictionaryAttr attributes);
-  llvm::StringRef deviceOf(Place place) const {
+  mlir::FlatSymbolRefAttr deviceOf(Place place) const {
     return devices.at(place.device());
+  }
+  mlir::TypeAttr plainTypeOf(mlir::Type type) {
+    mlir::TypeAttr &known = plainTypes[type];
+    return known ? known : known = mlir::TypeAttr::get(plainType(type));
   }
 
   mlir::ModuleOp module;
@@ -79,8 +81,9 @@ private:
   exec::ProgramOp program;
   mlir::Operation *firstKernel = nullptr;
   Namer namer;
-  std::map<DeviceId, std::string> devices;
-  std::map<Place, std::string> lanes;
+  std::map<DeviceId, mlir::FlatSymbolRefAttr> devices;
+  std::map<Place, mlir::FlatSymbolRefAttr> lanes;
+  llvm::DenseMap<mlir::Type, mlir::TypeAttr> plainTypes;
   llvm::DenseMap<mlir::Attribute, exec::BufferOp> known;
   /// By expression, number of inputs and types of elements.
   llvm::MapVector<std::tuple<llvm::StringRef, size_t, mlir::Attribute>,

@@ -13,8 +13,8 @@
 #include "passes/schedule/MergeTransfers.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace lwcc;
@@ -22,29 +22,33 @@ using namespace lwcc::exec;
 
 namespace {
 
-/// Bytes of a root buffer: all that lie between the first and the last one that
-/// a buffer touches.
+/// What a call touches of a root buffer: all bytes between the first and the
+/// last one of a buffer in it.
 struct Range {
-  BufferOp root;
+  Operation *root = nullptr;
   int64_t begin = 0, end = 0;
+  Attribute device, tile; ///< of the buffer
 
   bool overlaps(const Range &other) const {
     return root == other.root && begin < other.end && other.begin < end;
   }
 };
-using Ranges = llvm::SmallVector<Range>;
+using Ranges = llvm::SmallVector<Range, 2>;
 
-bool anyOverlap(const Ranges &a, const Ranges &b) {
-  return llvm::any_of(a, [&](const Range &one) {
-    return llvm::any_of(
-        b, [&](const Range &other) { return one.overlaps(other); });
-  });
+bool anyOverlap(const Range &one, const Ranges &others) {
+  return llvm::any_of(others,
+                      [&](const Range &other) { return one.overlaps(other); });
 }
 
-/// The last transfer of a lane, and what it touches.
+/// The last transfer of a lane with all that was merged into it, and what it
+/// touches.
 struct Open {
-  CallOp call;
+  CallOp call; ///< null: the lane's last call is none
+  llvm::SmallVector<Attribute> ins, outs;
   Ranges reads, writes;
+  llvm::SmallDenseMap<Attribute, Attribute>
+      tileOn;                      ///< what it reads, by device
+  bool bringsOneTileOfEach = true; ///< no two tiles of one device
 };
 
 class Merger {
@@ -53,87 +57,139 @@ public:
   void run(SequenceOp sequence);
 
 private:
+  const Range &rangeOf(FlatSymbolRefAttr buffer);
   Ranges rangesOf(ArrayAttr buffers);
-  bool bringsOneTileOfEach(CallOp first, CallOp second);
-  void close(CallOp call, const Ranges &reads, const Ranges &writes);
+  bool isSmall(FlatSymbolRefAttr lane);
+  bool fits(const Open &open, CallOp call, const Ranges &reads,
+            const Ranges &writes);
+  void add(Open &open, CallOp call, const Ranges &reads, const Ranges &writes);
+  void finish(Open &open);
+  void finishConflicting(Attribute lane, const Range &range, bool write);
 
   SymbolTable symbols;
-  llvm::MapVector<Attribute, Open> lanes; ///< by the lane's name
+  llvm::DenseMap<Attribute, Range> ranges; ///< by the buffer's name
+  llvm::DenseMap<Attribute, Open> lanes;   ///< by the lane's name
+  /// The lanes whose open transfer touches a root buffer, or did so.
+  llvm::DenseMap<Operation *, llvm::SmallPtrSet<const void *, 4>> touching;
 };
 
 } // namespace
 
+const Range &Merger::rangeOf(FlatSymbolRefAttr name) {
+  auto [known, isNew] = ranges.try_emplace(name);
+  if (isNew) {
+    auto buffer = symbols.lookup<BufferOp>(name.getAttr());
+    auto [root, begin] = rootOf(buffer, symbols);
+    // The rows of a window lie apart.
+    if (buffer.getWindow())
+      begin = 0;
+    int64_t bytes = (buffer.getWindow() ? root : buffer).getBytes();
+    known->second = Range{root, begin, begin + bytes, buffer.getDeviceAttr(),
+                          buffer.getTileAttr()};
+  }
+  return known->second;
+}
+
 Ranges Merger::rangesOf(ArrayAttr buffers) {
   Ranges ranges;
   for (Attribute a : buffers)
-    if (auto name = dyn_cast<FlatSymbolRefAttr>(a)) {
-      auto buffer = symbols.lookup<BufferOp>(name.getAttr());
-      auto [root, begin] = rootOf(buffer, symbols);
-      // The rows of a window lie apart.
-      ranges.push_back(buffer.getWindow()
-                           ? Range{root, 0, root.getBytes()}
-                           : Range{root, begin, begin + buffer.getBytes()});
-    }
+    if (auto name = dyn_cast<FlatSymbolRefAttr>(a))
+      ranges.push_back(rangeOf(name));
   return ranges;
 }
 
-void Merger::close(CallOp call, const Ranges &reads, const Ranges &writes) {
-  for (auto &[lane, open] : lanes)
-    if (open.call && lane != call.getLaneAttr() &&
-        (anyOverlap(reads, open.writes) || anyOverlap(writes, open.writes) ||
-         anyOverlap(writes, open.reads)))
-      open = {};
+bool Merger::isSmall(FlatSymbolRefAttr lane) {
+  return symbols.lookup<LaneOp>(lane.getAttr()).getKind().getValue() ==
+         LaneKind::small;
 }
 
-/// Whether what two calls read has one tile on each device at most.
-bool Merger::bringsOneTileOfEach(CallOp first, CallOp second) {
-  llvm::DenseMap<Attribute, Attribute> tileOn; // by device
-  for (CallOp call : {first, second})
-    for (Attribute a : call.getIns()) {
-      auto source =
-          symbols.lookup<BufferOp>(cast<FlatSymbolRefAttr>(a).getAttr());
-      Attribute tile = source.getTileAttr();
-      auto known = tileOn.try_emplace(source.getDeviceAttr(), tile).first;
-      if (known->second != tile)
-        return false;
-    }
-  return true;
+/// Whether a transfer can be merged into the open one of its lane.
+bool Merger::fits(const Open &open, CallOp call, const Ranges &reads,
+                  const Ranges &writes) {
+  CallOp first = open.call;
+  if (!first || first.getLayer() != call.getLayer() ||
+      first.getPhase() != call.getPhase())
+    return false;
+  if (open.writes.front().root == writes.front().root)
+    return true;
+  return open.bringsOneTileOfEach && isSmall(call.getLaneAttr()) &&
+         llvm::all_of(reads, [&](const Range &source) {
+           auto known = open.tileOn.find(source.device);
+           return known == open.tileOn.end() || known->second == source.tile;
+         });
+}
+
+/// Merges a transfer into the open one, which may be empty. Its place is that
+/// of the last.
+void Merger::add(Open &open, CallOp call, const Ranges &reads,
+                 const Ranges &writes) {
+  if (open.call)
+    open.call.erase();
+  open.call = call;
+  llvm::append_range(open.ins, call.getIns());
+  llvm::append_range(open.outs, call.getOuts());
+  llvm::append_range(open.reads, reads);
+  llvm::append_range(open.writes, writes);
+  for (const Range &source : reads)
+    open.bringsOneTileOfEach &=
+        open.tileOn.try_emplace(source.device, source.tile).first->second ==
+        source.tile;
+  const void *lane = call.getLaneAttr().getAsOpaquePointer();
+  for (const Ranges &all : {reads, writes})
+    for (const Range &range : all)
+      touching[range.root].insert(lane);
+}
+
+void Merger::finish(Open &open) {
+  if (open.call && open.ins.size() != open.call.getIns().size()) {
+    MLIRContext *context = open.call.getContext();
+    open.call.setInsAttr(ArrayAttr::get(context, open.ins));
+    open.call.setOutsAttr(ArrayAttr::get(context, open.outs));
+  }
+  open = Open();
+}
+
+/// Finishes the open transfers of other lanes that conflict with an access.
+void Merger::finishConflicting(Attribute lane, const Range &range, bool write) {
+  auto found = touching.find(range.root);
+  if (found == touching.end())
+    return;
+  llvm::SmallVector<const void *, 4> others(found->second.begin(),
+                                            found->second.end());
+  for (const void *each : others) {
+    Attribute other = Attribute::getFromOpaquePointer(each);
+    if (other == lane)
+      continue;
+    Open &open = lanes[other];
+    if (anyOverlap(range, open.writes) ||
+        (write && anyOverlap(range, open.reads)))
+      finish(open);
+    auto isOfRoot = [&](const Range &one) { return one.root == range.root; };
+    if (llvm::none_of(open.reads, isOfRoot) &&
+        llvm::none_of(open.writes, isOfRoot))
+      found->second.erase(each);
+  }
 }
 
 void Merger::run(SequenceOp sequence) {
-  lanes.clear();
-  auto joined = [](ArrayAttr list, ArrayAttr more) {
-    llvm::SmallVector<Attribute> all(list.getValue());
-    llvm::append_range(all, more);
-    return ArrayAttr::get(list.getContext(), all);
-  };
   for (CallOp call :
        llvm::make_early_inc_range(sequence.getBody().getOps<CallOp>())) {
     Ranges reads = rangesOf(call.getIns()), writes = rangesOf(call.getOuts());
-    close(call, reads, writes);
+    for (const Range &range : reads)
+      finishConflicting(call.getLaneAttr(), range, /*write=*/false);
+    for (const Range &range : writes)
+      finishConflicting(call.getLaneAttr(), range, /*write=*/true);
     Open &open = lanes[call.getLaneAttr()];
-    if (call.getCallee() != "transfer") {
-      open = {};
-      continue;
-    }
-    auto isSmall = [&] {
-      return symbols.lookup<LaneOp>(call.getLane()).getKind().getValue() ==
-             LaneKind::small;
-    };
-    if (open.call && open.call.getLayer() == call.getLayer() &&
-        open.call.getPhase() == call.getPhase() &&
-        (open.writes.front().root == writes.front().root ||
-         (isSmall() && bringsOneTileOfEach(open.call, call)))) {
-      call.setOutsAttr(joined(open.call.getOuts(), call.getOuts()));
-      call.setInsAttr(joined(open.call.getIns(), call.getIns()));
-      open.call.erase();
-    } else {
-      open = {};
-    }
-    open.call = call;
-    llvm::append_range(open.writes, writes);
-    llvm::append_range(open.reads, reads);
+    const bool isTransfer = call.getCallee() == "transfer";
+    if (!isTransfer || !fits(open, call, reads, writes))
+      finish(open);
+    if (isTransfer)
+      add(open, call, reads, writes);
   }
+  for (auto &[lane, open] : lanes)
+    finish(open);
+  lanes.clear();
+  touching.clear();
 }
 
 void lwcc::mergeTransfers(ProgramOp program) {

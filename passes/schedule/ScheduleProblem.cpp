@@ -5,6 +5,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Parallel.h"
 
 #include <set>
 
@@ -118,6 +119,8 @@ public:
   ListScheduler(const ScheduleProblem &problem, Rules rules);
   /// Empty if the dependences form a cycle.
   Order run();
+  /// That of the order.
+  int64_t peak() const { return memory.peak; }
 
 private:
   /// A queue of ready ops: one per lane, or one for all.
@@ -340,12 +343,14 @@ Order schedule::solve(const ScheduleProblem &problem) {
     Order order;
     int64_t makespan, peak;
   };
-  std::vector<Candidate> candidates;
-  for (Rules rules : tried) {
-    Order order = ListScheduler(problem, rules).run();
-    candidates.push_back({order, makespanOf(problem, order), 0});
-    candidates.back().peak = peakOf(problem, order);
-  }
+  std::vector<Candidate> candidates(tried.size());
+  llvm::parallelFor(0, tried.size(), [&](size_t i) {
+    ListScheduler scheduler(problem, tried[i]);
+    candidates[i].order = scheduler.run();
+    candidates[i].makespan =
+        isTimed ? makespanOf(problem, candidates[i].order) : 0;
+    candidates[i].peak = scheduler.peak();
+  });
   auto least = llvm::min_element(candidates, [](const auto &a, const auto &b) {
     return a.makespan < b.makespan;
   });

@@ -31,12 +31,17 @@ struct Access {
   int call; ///< index of the call
 };
 
-/// A call that was appended: its stamp, and the clock of its lane behind it.
+/// A call that was appended, and what is finished behind it.
 struct Done {
   CallOp op;
-  Stamp stamp;
-  Clock clock;
+  Knowledge knowledge;
   EventOp event; ///< null until a lane waits for the call
+};
+
+/// The bytes of a root buffer in which a buffer lies.
+struct Bytes {
+  Operation *root = nullptr;
+  int64_t begin = 0, end = 0;
 };
 
 class Synchronizer {
@@ -54,23 +59,34 @@ private:
   /// it to `conflicts`.
   void touch(FlatSymbolRefAttr name, bool write, int call,
              llvm::SmallVectorImpl<int> &conflicts);
+  const Bytes &bytesOf(FlatSymbolRefAttr name);
   EventOp eventOf(Done &done);
 
   ProgramOp program;
   SymbolTable symbols;
   llvm::DenseMap<StringAttr, int> lanes;
+  llvm::DenseMap<Attribute, Bytes> known; ///< by the buffer's name
   std::vector<Done> calls;
   llvm::DenseMap<Operation *, llvm::SmallVector<Access, 4>> accesses;
 };
 
 } // namespace
 
+const Bytes &Synchronizer::bytesOf(FlatSymbolRefAttr name) {
+  auto [entry, isNew] = known.try_emplace(name);
+  if (isNew) {
+    auto buffer = symbols.lookup<BufferOp>(name.getAttr());
+    auto [root, begin] = rootOf(buffer, symbols);
+    entry->second = {root, begin, begin + spanOf(buffer, symbols)};
+  }
+  return entry->second;
+}
+
 void Synchronizer::touch(FlatSymbolRefAttr name, bool write, int call,
                          llvm::SmallVectorImpl<int> &conflicts) {
-  auto buffer = symbols.lookup<BufferOp>(name.getAttr());
-  auto [root, begin] = rootOf(buffer, symbols);
-  Access now{begin, begin + spanOf(buffer, symbols), write, call};
-  auto &past = accesses[root];
+  const Bytes &bytes = bytesOf(name);
+  Access now{bytes.begin, bytes.end, write, call};
+  auto &past = accesses[bytes.root];
   for (const Access &access : past)
     if ((write || access.write) && access.call != call &&
         access.begin < now.end && now.begin < access.end)
@@ -124,16 +140,16 @@ void Synchronizer::run(SequenceOp sequence) {
     llvm::sort(conflicts, std::greater<int>());
     for (int conflict : conflicts) {
       Done &done = calls[conflict];
-      if (order.finished(done.stamp, lane))
+      if (order.finished(done.knowledge.last, lane))
         continue;
       OpBuilder builder(op);
       WaitOp::create(builder, op.getLoc(),
                      FlatSymbolRefAttr::get(eventOf(done).getSymNameAttr()),
                      op.getLaneAttr());
-      order.join(lane, done.clock);
+      order.join(lane, done.knowledge);
     }
-    Stamp stamp = order.append(lane);
-    calls.push_back({op, stamp, order.clock(lane), {}});
+    order.append(lane);
+    calls.push_back({op, order.knowledge(lane), {}});
   }
 }
 

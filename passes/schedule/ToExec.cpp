@@ -23,6 +23,10 @@
 #include "passes/schedule/Synchronize.h"
 #include "passes/verify/Meaning.h"
 
+#include "mlir/IR/Threading.h"
+
+#include <deque>
+
 namespace lwcc {
 #define GEN_PASS_DEF_TOEXEC
 #include "passes/Passes.h.inc"
@@ -45,7 +49,9 @@ public:
 
 private:
   LogicalResult convert(Operation *op);
+  /// The name of the buffer that holds a value; the buffer is made first.
   FlatSymbolRefAttr bufferOf(Value value);
+  FlatSymbolRefAttr makeBuffer(Value value);
   BufferOp baseOf(const Storage *memory);
   std::string nameFor(Value value);
   void call(Operation *op, StringRef callee, ArrayRef<Attribute> ins,
@@ -59,7 +65,7 @@ private:
   const StorageMap &storage;
   OpBuilder calls;
   llvm::DenseMap<const Storage *, BufferOp> bases;
-  llvm::DenseMap<Value, BufferOp> views;
+  llvm::DenseMap<Value, FlatSymbolRefAttr> buffers;
 };
 
 } // namespace
@@ -96,33 +102,34 @@ BufferOp FunctionBuilder::baseOf(const Storage *memory) {
 }
 
 FlatSymbolRefAttr FunctionBuilder::bufferOf(Value value) {
+  if (FlatSymbolRefAttr known = buffers.lookup(value))
+    return known;
+  return buffers[value] = makeBuffer(value);
+}
+
+FlatSymbolRefAttr FunctionBuilder::makeBuffer(Value value) {
   // A transfer that is a view has no buffer: its readers read the source.
   auto transfer = value.getDefiningOp<train::TransferOp>();
   if (transfer && storage.isView(transfer))
     return bufferOf(transfer.getX());
   auto slice = value.getDefiningOp<train::SliceOp>();
   if (slice && storage.isView(slice) && isWindow(slice)) {
-    if (BufferOp known = views.lookup(value))
-      return FlatSymbolRefAttr::get(known.getSymNameAttr());
-    // The operand may be a window, too; its buffer is then added to `views`.
-    FlatSymbolRefAttr whole = bufferOf(slice.getX());
-    BufferOp window = views[value] =
+    BufferOp window =
         parent.createBuffer(value, transientRole(value), nameFor(value),
-                            placeOf(storage.find(value).storage->owner), whole,
-                            windowOffset(slice));
+                            placeOf(storage.find(value).storage->owner),
+                            bufferOf(slice.getX()), windowOffset(slice));
     window.setWindow(slice.getStart());
     return FlatSymbolRefAttr::get(window.getSymNameAttr());
   }
   auto [memory, offset] = storage.find(value);
   BufferOp base = baseOf(memory);
+  auto name = FlatSymbolRefAttr::get(base.getSymNameAttr());
   bool whole = offset == 0 && base.getType() == plainType(value.getType());
   if (whole && (memory->given || memory->owner == value))
-    return FlatSymbolRefAttr::get(base.getSymNameAttr());
-  BufferOp &view = views[value];
-  if (!view)
-    view = parent.createBuffer(
-        value, transientRole(value), nameFor(value), placeOf(memory->owner),
-        FlatSymbolRefAttr::get(base.getSymNameAttr()), offset);
+    return name;
+  BufferOp view =
+      parent.createBuffer(value, transientRole(value), nameFor(value),
+                          placeOf(memory->owner), name, offset);
   return FlatSymbolRefAttr::get(view.getSymNameAttr());
 }
 
@@ -151,7 +158,6 @@ void FunctionBuilder::copy(Operation *op, Value value, BufferOp target) {
 /// The fields of the runtime function's parameter struct (runtime/core/Ops.h):
 /// the op's own attributes, defaults filled in.
 static DictionaryAttr paramsOf(train::KernelOpInterface op) {
-  op->getName().populateDefaultProperties(op->getPropertiesStorage());
   NamedAttrList params;
   for (StringRef field : op.fields())
     if (std::optional<Attribute> value = op->getInherentAttr(field))
@@ -267,15 +273,29 @@ struct ToExec : lwcc::impl::ToExecBase<ToExec> {
     }
     Declarations declarations(module, funcs);
     exec::ProgramOp program = declarations.getProgram();
+    // Each of these takes a thread: they only read.
+    std::deque<StorageMap> storages;
     for (func::FuncOp func : funcs) {
-      StorageMap storage(func);
-      if (failed(storage.run()))
-        return signalPassFailure();
+      storages.emplace_back(func);
+      for (Operation &op : func.getBody().front()) // defaults are fields, too
+        op.getName().populateDefaultProperties(op.getPropertiesStorage());
+    }
+    SmallVector<SmallVector<int64_t>> meanings(funcs.size());
+    if (failed(failableParallelForEachN(
+            &getContext(), 0, 2 * funcs.size(), [&](size_t i) {
+              if (i < funcs.size())
+                return storages[i].run();
+              meanings[i - funcs.size()] = meaningOf(funcs[i - funcs.size()]);
+              return success();
+            })))
+      return signalPassFailure();
+    for (auto [func, storage, meaning] :
+         llvm::zip_equal(funcs, storages, meanings)) {
       auto sequence = cast<exec::SequenceOp>(
           SymbolTable::lookupSymbolIn(program, func.getSymName()));
       if (failed(FunctionBuilder(declarations, func, storage).run(sequence)))
         return signalPassFailure();
-      sequence.setMeaning(meaningOf(func));
+      sequence.setMeaning(meaning);
     }
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<func::FuncOp, train::ParameterOp>(op))

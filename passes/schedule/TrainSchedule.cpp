@@ -53,6 +53,7 @@ public:
         number[&op] = ops.size();
         ops.push_back(&op);
       }
+    problem.ops.reserve(ops.size());
     for (Operation *op : ops)
       add(op);
     problem.lanes = std::max<int>(1, lanesOf.size());

@@ -54,8 +54,9 @@ Value FunctionSharder::readPart(ReadOp read, const Part &part) {
       ReadOp::create(builder, read.getLoc(),
                      typeAt(read.getValue().getType(), part.region, part.place),
                      part.parameter);
-  copy->setDiscardableAttrs(read->getDiscardableAttrDictionary());
-  setPlace(copy, part.place);
+  NamedAttrList attributes(read->getDiscardableAttrDictionary());
+  attributes.set(tilingAttr, oneTileAt(part.place));
+  copy->setDiscardableAttrs(attributes.getDictionary(read->getContext()));
   return copy.getValue();
 }
 
@@ -127,20 +128,19 @@ FunctionSharder::Tiles FunctionSharder::makeTiles(Operation *op) {
       tilesOf(layer) > 1 && tilesOf(cuts) == tilesOf(layer);
   forEachTile(cuts, layer, [&](const Grid &index, int64_t number) {
     Tile tile = tileOf(op, cuts, index);
-    Operation *made = makeTile(op, tile, tiling.getPlaces()[number],
-                               positionOf(op->getContext(), cuts, index));
-    if (isATileEach)
-      setWork(made, layerOf(op), phaseOf(op), number);
+    Operation *made =
+        makeTile(op, tile, tiling.getPlaces()[number],
+                 positionOf(op->getContext(), cuts, index),
+                 isATileEach ? std::optional(number) : std::nullopt);
     tiles.push_back({made, std::move(tile)});
   });
   return tiles;
 }
 
 Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
-                                     PlaceAttr place, TileAttr position) {
+                                     PlaceAttr place, TileAttr position,
+                                     std::optional<int64_t> number) {
   OperationState state(op->getLoc(), op->getName());
-  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
-  state.propertiesAttr = op->getPropertiesAsAttribute();
   for (auto [operand, box] : llvm::zip_equal(op->getOperands(), tile.operands))
     if (box)
       state.addOperands(pieces.get(operand, *box, place, purposeOf(op)));
@@ -151,9 +151,20 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
     state.addTypes(typeAt(whole.getType(), *box, place));
     names.push_back(nameOf(whole));
   }
+  NamedAttrList attributes(op->getDiscardableAttrDictionary());
+  attributes.set(tilingAttr, oneTileAt(place));
+  attributes.erase(axesAttr);
+  if (number)
+    attributes.set(workAttr, WorkAttr::get(op->getContext(), layerOf(op),
+                                           phaseOf(op), number));
+  if (position) {
+    attributes.set(tileAttr, position);
+    if (op->hasAttr(namesAttr))
+      attributes.set(namesAttr, builder.getStrArrayAttr(names));
+  }
   Operation *made = builder.create(state);
-  setPlace(made, place);
-  made->removeAttr(axesAttr);
+  made->copyProperties(op->getPropertiesStorage());
+  made->setDiscardableAttrs(attributes.getDictionary(op->getContext()));
   for (NamedAttribute attr : tile.attributes)
     made->setAttr(attr.getName(), attr.getValue());
   // A constant's value attribute must have the shape of its result.
@@ -163,9 +174,6 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
             .reshape(cast<ShapedType>(constant.getResult().getType())));
   if (!position)
     return made;
-  made->setAttr(tileAttr, position);
-  if (op->hasAttr(namesAttr))
-    setNames(made, names);
   // Dropout draws by the element's index in the whole tensor, so that masks do
   // not depend on the tiling.
   if (auto map = dyn_cast<MapOp>(made); map && map.getScalars())

@@ -15,11 +15,6 @@ RankedTensorType shard::typeAt(Type like, const Box &region, PlaceAttr place) {
       shapeOf(region), cast<RankedTensorType>(like).getElementType(), place);
 }
 
-void shard::setPlace(Operation *op, PlaceAttr place) {
-  op->setAttr(tilingAttr,
-              TilingAttr::get(op->getContext(), 1, 1, 1, 1, 1, {place}, {}));
-}
-
 PlaceAttr shard::placeOf(Value value) {
   return cast<PlaceAttr>(cast<RankedTensorType>(value.getType()).getEncoding());
 }
@@ -31,9 +26,26 @@ SmallVector<int64_t> shard::offsetIn(const Box &outer, const Box &region) {
   return offset;
 }
 
+TilingAttr shard::oneTileAt(PlaceAttr place) {
+  return TilingAttr::get(place.getContext(), 1, 1, 1, 1, 1, {place}, {});
+}
+
+/// What `describe` sets, as one dictionary: to set one attribute after the
+/// other makes one for each.
+static DictionaryAttr description(PlaceAttr place, const Purpose &purpose,
+                                  StringRef name) {
+  Builder builder(place.getContext());
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr(namesAttr, builder.getStrArrayAttr({name})),
+       builder.getNamedAttr(tilingAttr, oneTileAt(place)),
+       builder.getNamedAttr(workAttr,
+                            WorkAttr::get(place.getContext(), purpose.layer,
+                                          purpose.phase, std::nullopt))});
+}
+
 void shard::describe(Operation *op, PlaceAttr place, Purpose purpose,
                      StringRef name) {
-  setPlace(op, place);
+  op->setAttr(tilingAttr, oneTileAt(place));
   setWork(op, purpose.layer, purpose.phase);
   setNames(op, {name});
 }
@@ -69,8 +81,12 @@ void Pieces::setCopies(Value original, MakeCopy make) {
 //===----------------------------------------------------------------------===//
 
 void Pieces::serve(Value value, Purpose wanted) {
+  StringRef called = nameOf(value);
+  if (purpose.layer != wanted.layer || purpose.phase != wanted.phase ||
+      name != called)
+    descriptions.clear();
   purpose = wanted;
-  name = nameOf(value);
+  name = called;
   like = value.getType();
   loc = value.getLoc();
 }
@@ -177,14 +193,19 @@ std::vector<Pieces::Part>
 Pieces::partsOfCopies(const Source &source, const Box &region, Place place) {
   std::vector<Box> missing = {region};
   std::vector<Part> parts;
-  auto distance = [&](const Part &piece) {
-    Place at = placeOf(piece.value);
-    return at.device() == place.device() ? 0 : at.node == place.node ? 1 : 2;
-  };
-  for (int near : {0, 1, 2})
-    for (const Part &piece : source.pieces) {
-      if (distance(piece) != near)
-        continue;
+  std::array<std::vector<Part>, 3> byDistance;
+  for (const Part &piece : source.pieces)
+    if (overlap(piece.region, region) || empty(region)) {
+      Place at = placeOf(piece.value);
+      byDistance[at.device() == place.device() ? 0
+                 : at.node == place.node       ? 1
+                                               : 2]
+          .push_back(piece);
+    }
+  for (const std::vector<Part> &pieces : byDistance)
+    for (const Part &piece : pieces) {
+      if (missing.empty())
+        break;
       for (const Box &hole : missing)
         if (Box part = intersect(hole, piece.region); !empty(part))
           parts.push_back(Assembler::cut(piece, part));
@@ -228,7 +249,11 @@ RankedTensorType Pieces::typeAt(const Box &region, Place place) const {
 template <typename OpT, typename... Args>
 int Pieces::create(Place place, Args &&...args) {
   auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
-  describe(op, PlaceAttr::get(builder.getContext(), place), purpose, name);
+  DictionaryAttr &known = descriptions[place];
+  if (!known)
+    known =
+        description(PlaceAttr::get(builder.getContext(), place), purpose, name);
+  op->setDiscardableAttrs(known);
   return numberOf(op->getResult(0));
 }
 

@@ -48,9 +48,9 @@ mlir::RankedTensorType typeAt(mlir::Type like, const Box &region,
 /// `outer`.
 llvm::SmallVector<int64_t> offsetIn(const Box &outer, const Box &region);
 
-/// Makes an op one tile that runs at `place`: sets its tiling to degree 1
+/// The tiling of an op that is one tile and runs at `place`: of degree 1
 /// everywhere.
-void setPlace(mlir::Operation *op, train::PlaceAttr place);
+train::TilingAttr oneTileAt(train::PlaceAttr place);
 
 /// On whose behalf a region is requested: the ops that the request creates
 /// carry this layer and phase.
@@ -163,6 +163,8 @@ private:
   Purpose purpose;
   llvm::StringRef name; ///< of the original that is requested
   mlir::Type like;      ///< type of that original
+  /// The attributes of what is made for that purpose and original, by place.
+  std::map<Place, mlir::DictionaryAttr> descriptions;
   mlir::Location loc = builder.getUnknownLoc();
 };
 

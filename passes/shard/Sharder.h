@@ -81,8 +81,10 @@ private:
   using Tiles = std::vector<std::pair<mlir::Operation *, Tile>>;
   void tileOp(mlir::Operation *op);
   Tiles makeTiles(mlir::Operation *op);
+  /// `number` is the tile's in its layer, if it is one of several.
   mlir::Operation *makeTile(mlir::Operation *op, const Tile &tile,
-                            train::PlaceAttr place, train::TileAttr position);
+                            train::PlaceAttr place, train::TileAttr position,
+                            std::optional<int64_t> number = std::nullopt);
   void addPieces(mlir::Operation *op, mlir::Operation *made, const Tile &tile);
   void combineMaxima(train::ReduceMaxOp op, Tiles &tiles);
   void accumulate(mlir::Operation *op, Tiles &tiles);

@@ -286,8 +286,9 @@ void FunctionSharder::write(WriteOp write, ArrayRef<UpdatedPart> made) {
           pieces.get(write.getValue(), region, copy.place, purposeOf(write));
       auto op =
           WriteOp::create(builder, write.getLoc(), copy.parameter, value, {});
-      op->setDiscardableAttrs(write->getDiscardableAttrDictionary());
-      setPlace(op, placeOf(value));
+      NamedAttrList attributes(write->getDiscardableAttrDictionary());
+      attributes.set(tilingAttr, oneTileAt(placeOf(value)));
+      op->setDiscardableAttrs(attributes.getDictionary(op->getContext()));
       if (region != copy.region)
         op.setBegin(offsetIn(copy.region, region));
     }

@@ -14,6 +14,13 @@
 
 #include "ir/train/Train.h"
 
+namespace lwcc {
+
+/// Checks the rules of a form; reports every violation. Reads only.
+mlir::LogicalResult verifyForm(mlir::ModuleOp module, llvm::StringRef form);
+
+} // namespace lwcc
+
 namespace lwcc::forms {
 
 using namespace mlir;

@@ -15,15 +15,11 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::meaning;
 
-static RankedTensorType typeOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
-}
-
-/// The parameters of an op, defaults included.
+/// The parameters of an op. Its defaults have been filled in.
 static DictionaryAttr fieldsOf(mlir::Operation *op) {
-  op->getName().populateDefaultProperties(op->getPropertiesStorage());
   NamedAttrList fields;
+  if (op->getPropertiesStorageSize() == 0)
+    return {};
   if (auto all =
           dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
     for (NamedAttribute field : all)
@@ -69,6 +65,15 @@ public:
   SmallVector<int64_t> run();
 
 private:
+  /// A type without its place.
+  RankedTensorType typeOf(Type type) {
+    RankedTensorType &plain = plainTypes[type];
+    if (!plain) {
+      auto tensor = cast<RankedTensorType>(type);
+      plain = RankedTensorType::get(tensor.getShape(), tensor.getElementType());
+    }
+    return plain;
+  }
   /// Registers a tensor that becomes a persistent buffer.
   void addTensor(Role role, StringRef name, Type type,
                  DictionaryAttr attributes, ArrayRef<Attribute> more = {});
@@ -87,6 +92,7 @@ private:
   SmallVector<RankedTensorType> types;
   SmallVector<Content> before, after;
   llvm::DenseMap<Value, Content> contents;
+  llvm::DenseMap<Type, RankedTensorType> plainTypes;
 };
 
 } // namespace

@@ -2,7 +2,7 @@
 //
 // Layout first (Layout.h), then each sequence in the order of appending: its
 // events (rule E5 of ir/exec/README.md), its accesses (Accesses.h), then what
-// it left behind (Copies.h, Meaning.h).
+// it left behind (Copies.h); and beside that, what it means (Meaning.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "passes/verify/Layout.h"
 #include "passes/verify/Meaning.h"
 
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -33,26 +34,23 @@ public:
 
   LogicalResult run() {
     number();
-    ok &= succeeded(layout.find());
-    ok &= succeeded(verifyParts(program));
-    if (ok)
-      for (auto sequence : program.getBody().getOps<SequenceOp>())
-        checkSequence(sequence);
-    return success(ok);
+    const bool fits = succeeded(layout.find());
+    if (failed(verifyParts(program)) || !fits)
+      return failure();
+    SmallVector<SequenceOp> sequences(program.getBody().getOps<SequenceOp>());
+    return failableParallelForEachN(
+        program.getContext(), 0, 2 * sequences.size(), [&](size_t i) {
+          return i % 2 == 0 ? checkSequence(sequences[i / 2])
+                            : verifyMeaning(sequences[i / 2]);
+        });
   }
 
 private:
   void number();
-  void checkSequence(SequenceOp sequence);
-
-  InFlightDiagnostic error(Operation *op) {
-    ok = false;
-    return op->emitOpError();
-  }
+  LogicalResult checkSequence(SequenceOp sequence);
 
   ProgramOp program;
   Layout layout;
-  bool ok = true;
   llvm::DenseMap<StringAttr, int> lanes, events;
 };
 } // namespace
@@ -64,7 +62,12 @@ void Verifier::number() {
     events.try_emplace(event.getSymNameAttr(), events.size());
 }
 
-void Verifier::checkSequence(SequenceOp sequence) {
+LogicalResult Verifier::checkSequence(SequenceOp sequence) {
+  bool ok = true;
+  auto error = [&](Operation *op) {
+    ok = false;
+    return op->emitOpError();
+  };
   HappensBefore order(lanes.size(), events.size());
   Accesses accesses(program, layout);
 
@@ -105,7 +108,7 @@ void Verifier::checkSequence(SequenceOp sequence) {
     if (!buffer.getViewOf() && buffer.isPersistent())
       written.push_back({buffer, accesses.written(buffer)});
   ok &= succeeded(verifyCopies(sequence, written));
-  ok &= succeeded(verifyMeaning(sequence));
+  return success(ok);
 }
 
 LogicalResult lwcc::verifySchedule(ProgramOp program) {

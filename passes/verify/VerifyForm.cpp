@@ -42,34 +42,37 @@ void FormRules::exec() {
                            << " has no place in memory";
 }
 
+LogicalResult lwcc::verifyForm(ModuleOp module, StringRef form) {
+  FormRules rules(module);
+  using Check = void (FormRules::*)();
+  auto checks =
+      llvm::StringSwitch<std::vector<Check>>(form)
+          .Case("imported", {&FormRules::imported})
+          .Case("differentiated", {&FormRules::differentiated})
+          .Case("planned", {&FormRules::differentiated, &FormRules::planned})
+          .Case("sharded", {&FormRules::differentiated, &FormRules::planned,
+                            &FormRules::sharded})
+          .Case("scheduled", {&FormRules::differentiated, &FormRules::planned,
+                              &FormRules::sharded, &FormRules::scheduled})
+          .Case("exec", {&FormRules::exec})
+          .Default({});
+  if (checks.empty())
+    return module.emitError("unknown form '")
+           << form
+           << "'; known: imported differentiated planned sharded scheduled "
+              "exec";
+  rules.sizes();
+  for (Check check : checks)
+    (rules.*check)();
+  return success(rules.ok);
+}
+
 namespace {
 struct VerifyForm : lwcc::impl::VerifyFormBase<VerifyForm> {
   using VerifyFormBase::VerifyFormBase;
 
   void runOnOperation() override {
-    FormRules rules(getOperation());
-    using Check = void (FormRules::*)();
-    auto checks =
-        llvm::StringSwitch<std::vector<Check>>(form)
-            .Case("imported", {&FormRules::imported})
-            .Case("differentiated", {&FormRules::differentiated})
-            .Case("planned", {&FormRules::differentiated, &FormRules::planned})
-            .Case("sharded", {&FormRules::differentiated, &FormRules::planned,
-                              &FormRules::sharded})
-            .Case("scheduled", {&FormRules::differentiated, &FormRules::planned,
-                                &FormRules::sharded, &FormRules::scheduled})
-            .Case("exec", {&FormRules::exec})
-            .Default({});
-    if (checks.empty()) {
-      getOperation().emitError("unknown form '")
-          << form
-          << "'; known: imported differentiated planned sharded scheduled exec";
-      return signalPassFailure();
-    }
-    rules.sizes();
-    for (Check check : checks)
-      (rules.*check)();
-    if (!rules.ok)
+    if (failed(verifyForm(getOperation(), form)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

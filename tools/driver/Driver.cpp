@@ -60,8 +60,7 @@ static std::string onOneLine(StringRef text) {
 std::unique_ptr<MLIRContext> lwcc::makeContext() {
   DialectRegistry registry;
   registry.insert<train::TrainDialect, exec::ExecDialect, func::FuncDialect>();
-  auto context =
-      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  auto context = std::make_unique<MLIRContext>(registry);
   context->loadAllAvailableDialects();
   // A user's mistake is not answered with a page of IR.
   context->printOpOnDiagnostic(false);
@@ -258,6 +257,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
     if (form != "imported")
       watch.lap(form);
   };
+  hooks.onChecked = [&](StringRef) { watch.lap("  checked"); };
   if (!flags.dumpDir.empty())
     hooks.onPass = [&](StringRef pass) {
       return dump(*imported->module, flags.dumpDir, number++, pass);

@@ -13,9 +13,11 @@
 // CHECK-DAG:     %[[V:.*]] = train.read @variance
 // CHECK-DAG:     %[[M:.*]] = train.read @mean
 // CHECK-DAG:     %[[INVSTD:.*]] = train.map "1.0f / sqrt(x0 + 0.001f)"(%[[V]]) {{.*}}train.names = ["y.invstd"]
+// CHECK-DAG:     %[[S:.*]] = train.read @scale
+// CHECK-DAG:     %[[FACTOR:.*]] = train.map "x0 * x1"(%[[INVSTD]], %[[S]]) {{.*}}train.names = ["y.factor"]
 // CHECK-DAG:     %[[M4:.*]] = train.reshape(%[[M]]) {{.*}} -> tensor<4x1x1xf32>
-// CHECK-DAG:     %[[I4:.*]] = train.reshape(%[[INVSTD]]) {{.*}} -> tensor<4x1x1xf32>
-// CHECK:         %[[Y:.*]] = train.map "(x0 - x1) * (x2 * x3) + x4"(%[[X]], %[[M4]], %[[I4]], {{.*}}train.names = ["y"]
+// CHECK-DAG:     %[[F4:.*]] = train.reshape(%[[FACTOR]]) {{.*}} -> tensor<4x1x1xf32>
+// CHECK:         %[[Y:.*]] = train.map "(x0 - x1) * x2 + x3"(%[[X]], %[[M4]], %[[F4]], {{.*}}train.names = ["y"]
 // CHECK-NOT:     train.write
 // CHECK-NOT:     train.dropout
 // CHECK:         return %[[Y]]
