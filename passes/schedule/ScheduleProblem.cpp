@@ -2,12 +2,12 @@
 
 #include "passes/schedule/ScheduleProblem.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Parallel.h"
 
-#include <set>
+#include <functional>
+#include <queue>
 
 using namespace lwcc;
 using namespace lwcc::schedule;
@@ -97,6 +97,28 @@ int64_t schedule::makespanOf(const ScheduleProblem &problem,
 
 namespace {
 
+/// Ops by a key, the least first. Nothing is taken out from the middle: what is
+/// out of date is dropped when it comes up.
+class Heap {
+public:
+  using Entry = std::pair<int64_t, int>; ///< (key, op)
+
+  void insert(Entry entry) { entries.push(entry); }
+  /// Whether nothing is left that is not out of date.
+  template <typename IsOld>
+  bool isEmpty(IsOld isOld) {
+    while (!entries.empty() && isOld(entries.top()))
+      entries.pop();
+    return entries.empty();
+  }
+  /// Of a heap that is not empty.
+  const Entry &first() const { return entries.top(); }
+  void pop() { entries.pop(); }
+
+private:
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries;
+};
+
 /// What a list schedule prefers.
 struct Rules {
   /// Of all lanes, that goes next which can go on first.
@@ -125,19 +147,21 @@ public:
 private:
   /// A queue of ready ops: one per lane, or one for all.
   struct Queue {
-    std::set<std::pair<int64_t, int>> ready;   ///< (key, op)
-    std::set<std::pair<int64_t, int>> updates; ///< (need, op)
-    /// Ready backward ops by (change, op). Of thousands that are ready, an op
-    /// alters the change of few: `touching` finds those by storage.
-    std::set<std::pair<int64_t, int>> freeing;
-    /// (time, op): what the lane can begin only when that time has come.
-    std::set<std::pair<int64_t, int>> coming;
+    Heap ready;
+    Heap updates; ///< by need
+    /// Ready backward ops by change. Of thousands that are ready, an op alters
+    /// the change of few: `touching` finds those by storage.
+    Heap freeing;
+    Heap coming;      ///< by when the lane can begin it
     int64_t free = 0; ///< when the lane is
-
-    bool isEmpty() const { return ready.empty() && updates.empty(); }
   };
 
   void findTails();
+  /// Whether an op takes no lane.
+  bool isImmediate(int op) const {
+    const Op &entry = problem.ops[op];
+    return entry.isBarrier || (rules.byStart && entry.ticks == 0);
+  }
   Queue &queueOf(int op) {
     return queues[rules.byStart ? problem.ops[op].lane : 0];
   }
@@ -150,6 +174,13 @@ private:
       return -tails[op];
     return rules.weightLast && problem.ops[op].phase == Phase::weight;
   }
+  bool hasNone(Heap &heap) {
+    return heap.isEmpty(
+        [&](const Heap::Entry &entry) { return hasRun[entry.second]; });
+  }
+  bool isEmpty(Queue &queue) {
+    return hasNone(queue.ready) && hasNone(queue.updates);
+  }
   void noteChange(int op);
   void release(int op);
   void enqueue(int op);
@@ -160,12 +191,17 @@ private:
   const ScheduleProblem &problem;
   const Rules rules;
   Memory memory;
-  std::vector<std::vector<int>> successors;
+  llvm::ArrayRef<int> successorsOf(int op) const {
+    return llvm::ArrayRef(successors)
+        .slice(firstSuccessor[op], firstSuccessor[op + 1] - firstSuccessor[op]);
+  }
+  std::vector<int> successors, firstSuccessor; ///< by op, one behind the other
   std::vector<int> waiting; ///< of each op: dependences that have not run
+  std::vector<bool> hasRun;
   std::vector<int64_t> ends, tails; ///< of each op, in ticks
-  std::set<int> immediate;          ///< ready, and take no lane
+  Heap immediate;                   ///< ready, and take no lane; by number
   std::vector<Queue> queues;
-  llvm::DenseMap<int, int64_t> changeOf;
+  std::vector<std::optional<int64_t>> changeOf; ///< of ready backward ops
   std::vector<std::vector<int>> touching;
   Order order;
 };
@@ -174,14 +210,22 @@ private:
 
 ListScheduler::ListScheduler(const ScheduleProblem &problem, Rules rules)
     : problem(problem), rules(rules), memory(problem),
-      successors(problem.ops.size()), waiting(problem.ops.size(), 0),
-      ends(problem.ops.size(), 0), queues(rules.byStart ? problem.lanes : 1),
+      firstSuccessor(problem.ops.size() + 1, 0), waiting(problem.ops.size(), 0),
+      hasRun(problem.ops.size(), false), ends(problem.ops.size(), 0),
+      queues(rules.byStart ? problem.lanes : 1), changeOf(problem.ops.size()),
       touching(problem.storages.size()) {
+  for (auto [i, op] : llvm::enumerate(problem.ops)) {
+    waiting[i] = static_cast<int>(op.after.size());
+    for (int before : op.after)
+      ++firstSuccessor[before + 1];
+  }
+  std::partial_sum(firstSuccessor.begin(), firstSuccessor.end(),
+                   firstSuccessor.begin());
+  successors.resize(firstSuccessor.back());
+  std::vector<int> next(firstSuccessor.begin(), firstSuccessor.end() - 1);
   for (auto [i, op] : llvm::enumerate(problem.ops))
-    for (int before : op.after) {
-      successors[before].push_back(static_cast<int>(i));
-      ++waiting[i];
-    }
+    for (int before : op.after)
+      successors[next[before]++] = static_cast<int>(i);
   if (rules.urgency)
     findTails();
 }
@@ -191,15 +235,15 @@ ListScheduler::ListScheduler(const ScheduleProblem &problem, Rules rules)
 void ListScheduler::findTails() {
   tails.assign(problem.ops.size(), 0);
   std::vector<int> left(problem.ops.size()), open;
-  for (auto [i, next] : llvm::enumerate(successors)) {
-    left[i] = static_cast<int>(next.size());
-    if (next.empty())
+  for (size_t i = 0; i < left.size(); ++i) {
+    left[i] = static_cast<int>(successorsOf(i).size());
+    if (left[i] == 0)
       open.push_back(static_cast<int>(i));
   }
   while (!open.empty()) {
     int op = open.back();
     open.pop_back();
-    for (int next : successors[op])
+    for (int next : successorsOf(op))
       tails[op] = std::max(tails[op], tails[next]);
     tails[op] += problem.ops[op].ticks;
     for (int before : problem.ops[op].after)
@@ -209,11 +253,11 @@ void ListScheduler::findTails() {
 }
 
 void ListScheduler::noteChange(int op) {
-  Queue &queue = queueOf(op);
-  if (auto known = changeOf.find(op); known != changeOf.end())
-    queue.freeing.erase({known->second, op});
-  changeOf[op] = memory.change(problem.ops[op]);
-  queue.freeing.insert({changeOf[op], op});
+  const int64_t change = memory.change(problem.ops[op]);
+  if (changeOf[op] == change)
+    return;
+  changeOf[op] = change;
+  queueOf(op).freeing.insert({change, op});
 }
 
 /// An op all of whose dependences have run.
@@ -221,8 +265,8 @@ void ListScheduler::release(int op) {
   const Op &entry = problem.ops[op];
   for (int before : entry.after)
     ends[op] = std::max(ends[op], ends[before]);
-  if (entry.isBarrier || (rules.byStart && entry.ticks == 0))
-    immediate.insert(op);
+  if (isImmediate(op))
+    immediate.insert({op, op});
   else if (rules.byStart)
     queueOf(op).coming.insert({ends[op], op});
   else
@@ -249,33 +293,36 @@ ListScheduler::Queue *ListScheduler::nextQueue() {
   Queue *best = nullptr;
   int64_t least = 0;
   for (Queue &queue : queues) {
-    if (queue.isEmpty() && queue.coming.empty())
+    const bool isIdle = isEmpty(queue);
+    if (isIdle && hasNone(queue.coming))
       continue;
     int64_t start = queue.free;
-    if (queue.isEmpty())
-      start = std::max(start, queue.coming.begin()->first);
+    if (isIdle)
+      start = std::max(start, queue.coming.first().first);
     if (best && start >= least)
       continue;
     best = &queue;
     least = start;
   }
-  while (best && !best->coming.empty() &&
-         best->coming.begin()->first <= least) {
-    int op = best->coming.begin()->second;
-    best->coming.erase(best->coming.begin());
+  while (best && !hasNone(best->coming) &&
+         best->coming.first().first <= least) {
+    int op = best->coming.first().second;
+    best->coming.pop();
     enqueue(op);
   }
   return best;
 }
 
 int ListScheduler::choose(Queue &queue) {
-  if (!queue.updates.empty())
-    return queue.updates.begin()->second;
-  int first = queue.ready.begin()->second;
+  if (!hasNone(queue.updates))
+    return queue.updates.first().second;
+  int first = queue.ready.first().second;
   if (!rules.drawFreeing || problem.ops[first].phase == Phase::forward ||
-      queue.freeing.empty())
+      queue.freeing.isEmpty([&](const Heap::Entry &entry) {
+        return changeOf[entry.second] != entry.first;
+      }))
     return first;
-  auto [change, op] = *queue.freeing.begin();
+  auto [change, op] = queue.freeing.first();
   return change < std::min<int64_t>(0, memory.change(problem.ops[first]))
              ? op
              : first;
@@ -283,24 +330,20 @@ int ListScheduler::choose(Queue &queue) {
 
 void ListScheduler::runOp(int op) {
   const Op &entry = problem.ops[op];
-  if (!immediate.erase(op)) {
+  hasRun[op] = true;
+  changeOf[op].reset();
+  if (!isImmediate(op)) {
     Queue &queue = queueOf(op);
-    queue.ready.erase({keyOf(op), op});
-    queue.updates.erase({entry.need, op});
-    if (auto known = changeOf.find(op); known != changeOf.end()) {
-      queue.freeing.erase({known->second, op});
-      changeOf.erase(known);
-    }
     ends[op] = queue.free = std::max(ends[op], queue.free) + entry.ticks;
   }
   order.push_back(op);
   memory.run(entry, [&](int storage) {
     llvm::erase_if(touching[storage],
-                   [&](int other) { return !changeOf.contains(other); });
+                   [&](int other) { return !changeOf[other].has_value(); });
     for (int other : touching[storage])
       noteChange(other);
   });
-  for (int next : successors[op])
+  for (int next : successorsOf(op))
     if (--waiting[next] == 0)
       release(next);
 }
@@ -310,8 +353,8 @@ Order ListScheduler::run() {
     if (waiting[i] == 0)
       release(i);
   while (true) {
-    if (!immediate.empty())
-      runOp(*immediate.begin());
+    if (!hasNone(immediate))
+      runOp(immediate.first().second);
     else if (Queue *queue = nextQueue())
       runOp(choose(*queue));
     else

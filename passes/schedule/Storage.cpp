@@ -99,6 +99,10 @@ bool StorageMap::isFresh(Value value) {
 
 LogicalResult StorageMap::run() {
   Block &body = func.getBody().front();
+  const size_t ops = body.getOperations().size();
+  position.reserve(ops);
+  nodeOfValue.reserve(ops);
+  nodes.reserve(ops);
   for (auto [number, argument] : llvm::enumerate(body.getArguments()))
     nodes[nodeOf(argument)].storage.given =
         argumentKey(func.getContext(), number);

@@ -54,6 +54,7 @@ public:
         ops.push_back(&op);
       }
     problem.ops.reserve(ops.size());
+    storageOf.reserve(ops.size());
     for (Operation *op : ops)
       add(op);
     problem.lanes = std::max<int>(1, lanesOf.size());
