@@ -8,10 +8,10 @@
 #include "passes/Pipeline.h"
 #include "passes/Passes.h"
 #include "passes/schedule/TrainSchedule.h"
+#include "passes/verify/AllInParallel.h"
 #include "passes/verify/FormRules.h"
 #include "passes/verify/ScheduleVerifier.h"
 
-#include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -187,9 +187,9 @@ LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
     if (hooks.onForm)
       hooks.onForm(chapter.form);
     // They only read: each takes a thread.
-    if (failed(failableParallelForEach(
-            module.getContext(), checksOf(chapter.form),
-            [&](Check &check) { return check(module); })))
+    const std::vector<Check> checks = checksOf(chapter.form);
+    if (failed(allInParallel(module.getContext(), checks.size(),
+                             [&](size_t i) { return checks[i](module); })))
       return failure();
     if (hooks.onChecked)
       hooks.onChecked(chapter.form);

@@ -8,12 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/PlanMemory.h"
+#include "ir/Parallel.h"
 #include "ir/Size.h"
 #include "ir/exec/Counterparts.h"
 #include "passes/Passes.h"
 #include "passes/memory/MemoryProblem.h"
 
-#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -179,7 +179,7 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
   // One after the other this would take most of the pass.
   std::vector<std::vector<Share>> perSequence(lifetimes.sequences.size());
   std::optional<Counterparts> known;
-  parallelFor(program.getContext(), 0, perSequence.size() + 1, [&](size_t i) {
+  inParallel(perSequence.size() + 1, [&](size_t i) {
     if (i == perSequence.size())
       known.emplace(program);
     else

@@ -1,10 +1,10 @@
 //===- ScheduleProblem.cpp - The order of the ops of a step ---------------===//
 
 #include "passes/schedule/ScheduleProblem.h"
+#include "ir/Parallel.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Parallel.h"
 
 #include <functional>
 #include <queue>
@@ -387,7 +387,7 @@ Order schedule::solve(const ScheduleProblem &problem) {
     int64_t makespan, peak;
   };
   std::vector<Candidate> candidates(tried.size());
-  llvm::parallelFor(0, tried.size(), [&](size_t i) {
+  inParallel(tried.size(), [&](size_t i) {
     ListScheduler scheduler(problem, tried[i]);
     candidates[i].order = scheduler.run();
     candidates[i].makespan =

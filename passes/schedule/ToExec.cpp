@@ -21,9 +21,8 @@
 #include "passes/schedule/MergeTransfers.h"
 #include "passes/schedule/Storage.h"
 #include "passes/schedule/Synchronize.h"
+#include "passes/verify/AllInParallel.h"
 #include "passes/verify/Meaning.h"
-
-#include "mlir/IR/Threading.h"
 
 #include <deque>
 
@@ -281,13 +280,12 @@ struct ToExec : lwcc::impl::ToExecBase<ToExec> {
         op.getName().populateDefaultProperties(op.getPropertiesStorage());
     }
     SmallVector<SmallVector<int64_t>> meanings(funcs.size());
-    if (failed(failableParallelForEachN(
-            &getContext(), 0, 2 * funcs.size(), [&](size_t i) {
-              if (i < funcs.size())
-                return storages[i].run();
-              meanings[i - funcs.size()] = meaningOf(funcs[i - funcs.size()]);
-              return success();
-            })))
+    if (failed(allInParallel(&getContext(), 2 * funcs.size(), [&](size_t i) {
+          if (i < funcs.size())
+            return storages[i].run();
+          meanings[i - funcs.size()] = meaningOf(funcs[i - funcs.size()]);
+          return success();
+        })))
       return signalPassFailure();
     for (auto [func, storage, meaning] :
          llvm::zip_equal(funcs, storages, meanings)) {

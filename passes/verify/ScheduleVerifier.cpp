@@ -10,11 +10,11 @@
 #include "ir/exec/HappensBefore.h"
 #include "passes/Passes.h"
 #include "passes/verify/Accesses.h"
+#include "passes/verify/AllInParallel.h"
 #include "passes/verify/Copies.h"
 #include "passes/verify/Layout.h"
 #include "passes/verify/Meaning.h"
 
-#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -38,11 +38,11 @@ public:
     if (failed(verifyParts(program)) || !fits)
       return failure();
     SmallVector<SequenceOp> sequences(program.getBody().getOps<SequenceOp>());
-    return failableParallelForEachN(
-        program.getContext(), 0, 2 * sequences.size(), [&](size_t i) {
-          return i % 2 == 0 ? checkSequence(sequences[i / 2])
-                            : verifyMeaning(sequences[i / 2]);
-        });
+    return allInParallel(program.getContext(), 2 * sequences.size(),
+                         [&](size_t i) {
+                           return i % 2 == 0 ? checkSequence(sequences[i / 2])
+                                             : verifyMeaning(sequences[i / 2]);
+                         });
   }
 
 private:

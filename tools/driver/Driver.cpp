@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -60,7 +61,12 @@ static std::string onOneLine(StringRef text) {
 std::unique_ptr<MLIRContext> lwcc::makeContext() {
   DialectRegistry registry;
   registry.insert<train::TrainDialect, exec::ExecDialect, func::FuncDialect>();
-  auto context = std::make_unique<MLIRContext>(registry);
+  auto context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  // Our own threads (ir/Parallel.h) share the context. MLIR starts none: its
+  // pool ends a process that may have no more of them.
+  static llvm::SingleThreadExecutor inCaller(llvm::hardware_concurrency(1));
+  context->setThreadPool(inCaller);
   context->loadAllAvailableDialects();
   // A user's mistake is not answered with a page of IR.
   context->printOpOnDiagnostic(false);

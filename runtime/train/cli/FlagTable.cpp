@@ -54,6 +54,14 @@ const std::vector<FlagSection> &flagTable() {
             std::numeric_limits<double>::min()},
            {"hflip", "P", &O::hflip,
             "training sees an image mirrored with probability P", true, 0, 1},
+           {"rotate", "DEGREES", &O::rotate,
+            "training sees an image turned by up to so many degrees, either "
+            "way, as torchvision's RandomRotation",
+            true, 0, 180},
+           {"rand-augment", "N[,M]", &O::randAugment,
+            "training sees an image changed N times, with strength M of 30 "
+            "(without it 9), as torchvision's RandAugment",
+            true, 0},
            {"color-jitter", "B[,C,S,H]", &O::colorJitter,
             "training sees brightness, contrast, saturation and hue changed by "
             "up to so much, as torchvision's ColorJitter; one number is for "

@@ -88,8 +88,9 @@ static DataSet dataSetOf(std::unique_ptr<DataSource> source, DataRole role,
                          const Program &program, const Options &options) {
   Augmentation augmentation;
   if (role == DataRole::training)
-    augmentation = {options.scale, options.ratio, options.hflip,
-                    options.colorJitter, options.erase};
+    augmentation = {options.scale,       options.ratio, options.hflip,
+                    options.colorJitter, options.erase, options.rotate,
+                    options.randAugment};
   Transform transform(source->format(), inputOf(program).dims, options.mean,
                       options.std, options.cropPct, std::move(augmentation));
   return {std::move(source), std::move(transform)};

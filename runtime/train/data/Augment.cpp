@@ -18,7 +18,8 @@ static constexpr int firstOfTries = 4, firstOfOrder = firstOfTries + 4 * tries,
 static double draw(const SampleKey &key, int number,
                    const char *stream = "augmentation") {
   constexpr int blocksOfOne = 16;
-  static_assert(firstOfColours + 4 <= 4 * blocksOfOne);
+  static_assert(firstOfColours + 4 <= 4 * blocksOfOne &&
+                mostChanges <= blocksOfOne);
   const auto block = static_cast<uint64_t>(key.index) * blocksOfOne +
                      static_cast<uint64_t>(number / 4);
   const Philox4 bits = philox(key.seed, block, streamOf(stream),
@@ -92,6 +93,20 @@ ColourChange Augmentation::colours(const SampleKey &key) const {
             : between(std::max(0.0, 1 - range), 1 + range, part));
   }
   return change;
+}
+
+double Augmentation::angle(const SampleKey &key) const {
+  return between(-rotate, rotate, draw(key, 0, "rotation"));
+}
+
+std::vector<DrawnChange> Augmentation::changes(const SampleKey &key) const {
+  std::vector<DrawnChange> drawn;
+  const int count = randAugment.empty() ? 0 : static_cast<int>(randAugment[0]);
+  for (int i = 0; i < count; ++i)
+    drawn.push_back({static_cast<PictureChange>(below(
+                         pictureChanges, draw(key, 4 * i, "rand-augment"))),
+                     draw(key, 4 * i + 1, "rand-augment") <= 0.5});
+  return drawn;
 }
 
 std::optional<Crop> Augmentation::erased(const SampleKey &key, int64_t height,

@@ -1,27 +1,34 @@
 //===- Augment.h - What differs each time a picture is seen -----*- C++ -*-===//
 //
 // Decides which part of a picture a training sees, whether it is mirrored, how
-// its colours change and what is erased of it: torchvision's RandomResizedCrop,
-// RandomHorizontalFlip, ColorJitter and RandomErasing. Carried out by
-// Transform; validation never draws.
+// it is turned, how its colours change and what is erased of it: torchvision's
+// RandomResizedCrop, RandomHorizontalFlip, RandomRotation, RandAugment,
+// ColorJitter and RandomErasing. Carried out by Transform; validation never
+// draws.
 //
 // A decision is a function of seed, epoch and the picture's number. Its numbers
 // are those of Philox (core/Philox.h) with stream "augmentation", step = epoch,
 // and blocks from index * 16 on: the first for the mirror, then one for each
 // try of a crop, then two for the colours; uniform in [0, 1) with 24 bits. What
-// is erased has the stream "erasing": whether, then a block for each try.
+// is erased has the stream "erasing": whether, then a block for each try. The
+// angle has the stream "rotation"; RandAugment's changes have "rand-augment", a
+// block each: which, and which way.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_DATA_AUGMENT_H
 #define LWCC_RUNTIME_TRAIN_DATA_AUGMENT_H
 
 #include "runtime/train/data/Colour.h"
+#include "runtime/train/data/RandAugment.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace lwcc::rt::train {
+
+/// Of RandAugment.
+inline constexpr int64_t mostChanges = 16;
 
 /// Which sample of a training: its number in the source, and when it comes.
 struct SampleKey {
@@ -47,7 +54,11 @@ struct Augmentation {
   /// the first stands for the first three if it is alone, and those that are
   /// missing are 0. Empty: colours stay.
   std::vector<double> colour = {};
-  double erase = 0; ///< how probable it is that a rectangle is erased
+  double erase = 0;  ///< how probable it is that a rectangle is erased
+  double rotate = 0; ///< degrees by which it is turned at most, either way
+  /// How many changes of RandAugment, and their strength, 9 if that is missing;
+  /// empty: none.
+  std::vector<double> randAugment = {};
 
   bool crops() const { return !scale.empty(); }
 
@@ -62,6 +73,13 @@ struct Augmentation {
   /// 0.3 to 3.3; nothing where ten tries find no place.
   std::optional<Crop> erased(const SampleKey &key, int64_t height,
                              int64_t width) const;
+  /// RandomRotation.make_params: degrees, counter-clockwise.
+  double angle(const SampleKey &key) const;
+  /// RandAugment.forward: any change as often as any other.
+  std::vector<DrawnChange> changes(const SampleKey &key) const;
+  int64_t strength() const {
+    return randAugment.size() > 1 ? static_cast<int64_t>(randAugment[1]) : 9;
+  }
 };
 
 } // namespace lwcc::rt::train

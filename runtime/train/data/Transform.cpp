@@ -3,6 +3,7 @@
 #include "runtime/train/data/Transform.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/train/data/Distort.h"
 #include "runtime/train/files/Text.h"
 
 #include <algorithm>
@@ -62,8 +63,36 @@ static void checkAugmentation(const Augmentation &augmentation) {
                             "saturation and hue, at most 0.5, such as "
                             "--color-jitter=0.4,0.4,0.4,0.1; or one number for "
                             "the first three");
+  const std::vector<double> &changes = augmentation.randAugment;
+  const auto isWholeTo = [](double value, int64_t most) {
+    return value == std::floor(value) && value >= 0 && value <= double(most);
+  };
+  if (!changes.empty() &&
+      (changes.size() > 2 || !isWholeTo(changes[0], mostChanges) ||
+       (changes.size() == 2 && !isWholeTo(changes[1], mostStrength))))
+    mistakes += (mistakes.empty() ? "" : "\n") +
+                format("--rand-augment: expected how many changes, at most %d, "
+                       "and their strength, 0 to %d, such as "
+                       "--rand-augment=2,9",
+                       int(mostChanges), int(mostStrength));
   if (!mistakes.empty())
     throw Error(mistakes);
+}
+
+/// --flag for each that is given, of those that change what a training sees.
+static std::string flagsOf(const Augmentation &augmentation) {
+  std::string flags;
+  const std::pair<bool, const char *> given[] = {
+      {augmentation.crops(), "--scale"},
+      {augmentation.flip > 0, "--hflip"},
+      {augmentation.rotate > 0, "--rotate"},
+      {!augmentation.randAugment.empty(), "--rand-augment"},
+      {!augmentation.colour.empty(), "--color-jitter"},
+      {augmentation.erase > 0, "--erase"}};
+  for (auto [isGiven, flag] : given)
+    if (isGiven)
+      flags += (flags.empty() ? "" : ", ") + std::string(flag);
+  return flags;
 }
 
 Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
@@ -76,16 +105,17 @@ Transform::Transform(const SampleFormat &from, const std::vector<int64_t> &dims,
   if (from.tokens && !(mean.empty() && std.empty()))
     throw Error("--mean and --std are for images and features; the model takes "
                 "integers, which are no amounts");
-  const bool changesColours = !augmentation.colour.empty();
-  if (!seen && (augmentation.crops() || augmentation.flip > 0 ||
-                changesColours || augmentation.erase > 0))
-    throw Error("--scale, --hflip, --color-jitter and --erase are for images, "
-                "and the data (" +
-                from.text() + ") becomes an input of " + dimsText(dims));
-  if (changesColours && (from.type != ElementType{'u', 1} ||
-                         (from.channels != 1 && from.channels != 3)))
-    throw Error("--color-jitter is for images of bytes, grey or red, green and "
-                "blue; the data has " +
+  if (const std::string flags = flagsOf(augmentation); !seen && !flags.empty())
+    throw Error(flags + ": for images only, and the data (" + from.text() +
+                ") becomes an input of " + dimsText(dims));
+  const char *ofBytes = !augmentation.colour.empty()        ? "--color-jitter"
+                        : !augmentation.randAugment.empty() ? "--rand-augment"
+                                                            : nullptr;
+  if (ofBytes && (from.type != ElementType{'u', 1} ||
+                  (from.channels != 1 && from.channels != 3)))
+    throw Error(std::string(ofBytes) +
+                " is for images of bytes, grey or red, green and blue; the "
+                "data has " +
                 plural(from.channels, "channel") + " of " + from.type.name());
   if (seen && from.hasSize()) {
     View view = centreOf(from.height, from.width);
@@ -158,6 +188,11 @@ void Transform::apply(const Sample &sample, const SampleKey &key,
   if (seen && augmentation.flips(key))
     for (int64_t row = 0; row < from.channels * to.height; ++row)
       std::reverse(out + row * to.width, out + (row + 1) * to.width);
+  if (augmentation.rotate > 0)
+    distort(Affine::rotation(augmentation.angle(key)), out, from.channels,
+            to.height, to.width);
+  if (!augmentation.randAugment.empty())
+    changeAsBytes(key, out);
   if (!augmentation.colour.empty())
     changeColours(augmentation.colours(key), out, from.channels, plane);
   if (repeats())
@@ -169,6 +204,19 @@ void Transform::apply(const Sample &sample, const SampleKey &key,
       for (int64_t row = hole->top; row < hole->top + hole->height; ++row)
         std::fill_n(out + c * plane + row * to.width + hole->left, hole->width,
                     0.0f);
+}
+
+/// RandAugment is defined on bytes.
+void Transform::changeAsBytes(const SampleKey &key, float *out) const {
+  const int64_t count = from.channels * to.height * to.width;
+  std::vector<uint8_t> bytes(count);
+  for (int64_t i = 0; i < count; ++i)
+    bytes[i] = static_cast<uint8_t>(
+        std::nearbyint(std::clamp(out[i], 0.0f, 1.0f) * 255));
+  changePicture(augmentation.changes(key), augmentation.strength(),
+                bytes.data(), from.channels, to.height, to.width);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = float(bytes[i]) / 255;
 }
 
 void Transform::normalize(float *out) const {
@@ -205,6 +253,13 @@ std::string Transform::describe() const {
   if (augmentation.flip > 0)
     text += (text.empty() ? "" : ", ") +
             format("mirrored with probability %g", augmentation.flip);
+  if (augmentation.rotate > 0)
+    text += (text.empty() ? "" : ", ") +
+            format("turned by up to %g degrees", augmentation.rotate);
+  if (!augmentation.randAugment.empty())
+    text += (text.empty() ? "" : ", ") + format("%g changes of strength %d",
+                                                augmentation.randAugment[0],
+                                                int(augmentation.strength()));
   if (!augmentation.colour.empty())
     text += (text.empty() ? "" : ", ") + std::string("colours changed");
   if (augmentation.erase > 0)

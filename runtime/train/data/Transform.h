@@ -13,8 +13,9 @@
 // A model whose input is not [n, c, h, w] takes an image or a row of features
 // with exactly as many numbers, in their order.
 //
-// A training may see another part each time, mirrored, in other colours, and
-// with a rectangle of zeros in it, of what is normalized (Augment.h).
+// A training may see another part each time, mirrored, turned, changed in
+// several ways (RandAugment.h), in other colours, and with a rectangle of zeros
+// in it, of what is normalized (Augment.h).
 //
 // A transform is a function of the sample and its key. What it draws at random
 // depends on the key alone, never on the thread, the batch or the time, so that
@@ -54,6 +55,7 @@ private:
   struct View {
     AxisView rows, columns;
   };
+  void changeAsBytes(const SampleKey &key, float *out) const;
   void normalize(float *out) const;
   View centreOf(int64_t height, int64_t width) const;
   View viewOf(const Crop &crop) const;

@@ -45,6 +45,8 @@ struct Options {
   std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
   double hflip = 0;
   std::vector<double> colorJitter;
+  std::vector<double> randAugment;
+  double rotate = 0;
   double erase = 0;
   std::string onBadImage = "skip";
   int64_t ignoreIndex = -100;         ///< the label that does not count

@@ -10,6 +10,10 @@ of them.
   pictures.py colours FOLDER OUT EPOCH
       compares the trainer's inputs of these with those of ColorJitter and
       RandomErasing
+  pictures.py rotation FOLDER OUT EPOCH
+      the same of RandomRotation(60)
+  pictures.py changes FOLDER OUT EPOCH STRENGTH...
+      the same of RandAugment, OUT.STRENGTH for each strength
 """
 import math
 import pathlib
@@ -189,11 +193,62 @@ def colours(folder, out, epoch):
     print(f"{len(files)} pictures in torchvision's colours")
 
 
+def inputs(folder, out):
+    files = datasets.ImageFolder(folder).samples
+    ours = np.fromfile(out, np.float32).reshape(len(files), 3, 32, 32)
+    for index, ((path, _), values) in enumerate(zip(files, ours)):
+        picture = v2.functional.pil_to_tensor(Image.open(path).convert("RGB"))
+        yield index, path, picture, torch.from_numpy(np.rint(values * 255).astype(np.int16))
+
+
+def rotation(folder, out, epoch):
+    other = total = 0
+    for index, path, picture, values in inputs(folder, out):
+        angle = -60 + 120 * Draws(index, epoch, "rotation").numbers[0]
+        expected = v2.functional.rotate(picture, angle)
+        # Where a pixel comes from a place between two, either may be taken.
+        other += int((values != expected).any(0).sum())
+        total += values[0].numel()
+    assert other <= total / 1000, f"{other} of {total} pixels are others"
+    print("pictures turned as torchvision turns them")
+
+
+def changes(folder, out, epoch, strengths):
+    met, other, total = set(), 0, 0
+    for strength in strengths:
+        change = v2.RandAugment(2, int(strength))
+        names = list(change._AUGMENTATION_SPACE)
+        for index, path, picture, values in inputs(folder, f"{out}.{strength}"):
+            numbers = Draws(index, epoch, "rand-augment").numbers
+            drawn = [int(number * len(names)) for number in numbers[[0, 4]]]
+            signs = [number for number, which in zip(numbers[[1, 5]], drawn)
+                     if change._AUGMENTATION_SPACE[names[which]][1]]
+            which, ways = iter(drawn), iter(signs)
+            met.update(names[number] for number in drawn)
+            with mock.patch("torch.randint", lambda *given: torch.tensor(next(which))), \
+                    mock.patch("torch.rand", lambda *given: torch.tensor(next(ways))):
+                expected = change(picture)
+            difference = (values - expected).abs()
+            other += int((difference > 0).any(0).sum())
+            total += values[0].numel()
+            # A sum whose order differs may be cut to the next whole number.
+            if not set(names[number] for number in drawn) & {"ShearX", "ShearY", "Rotate", "Equalize",
+                                                             "Posterize", "Solarize", "AutoContrast"}:
+                assert difference.max() <= 3, f"{path}: differs by {difference.max()}"
+    assert len(met) == len(names), f"not drawn: {set(names) - met}"
+    assert other <= total / 500, f"{other} of {total} pixels are others"
+    print(f"pictures changed as RandAugment changes them, {len(met)} ways")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(pathlib.Path(sys.argv[2]))
     elif sys.argv[1] == "many":
         many(pathlib.Path(sys.argv[2]))
+    elif sys.argv[1] == "rotation":
+        rotation(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    elif sys.argv[1] == "changes":
+        changes(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:])
     elif sys.argv[1] == "colours":
         colours(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:

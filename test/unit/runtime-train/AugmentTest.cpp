@@ -75,8 +75,7 @@ TEST(Augment, AllThatIsWrongIsSaid) {
   EXPECT_THAT(errorOf([] {
                 Transform({4, 1, 1, false}, {4}, {}, {}, 1, {{}, {1, 1}, 0.5});
               }),
-              HasSubstr("--scale, --hflip, --color-jitter and --erase are "
-                        "for images"));
+              HasSubstr("--hflip: for images only"));
 }
 
 TEST(Augment, ColoursStayBetweenBlackAndWhite) {
@@ -157,6 +156,56 @@ TEST(Augment, ColoursAreOfBytes) {
   EXPECT_THAT(error(bytes, {3, 4, 4}), HasSubstr("hue, at most 0.5"));
   augmentation.colour = {};
   augmentation.erase = 0.5;
+  augmentation.rotate = 5;
   EXPECT_THAT(error({8, 1, 1, false}, {8}),
-              HasSubstr("--erase are for images"));
+              HasSubstr("--rotate, --erase: for images only"));
+  augmentation = {};
+  augmentation.randAugment = {2};
+  EXPECT_EQ(error(bytes, {3, 4, 4}), "");
+  EXPECT_THAT(error({3, 4, 4, true}, {3, 4, 4}),
+              HasSubstr("--rand-augment is for images of bytes"));
+}
+
+TEST(Augment, ChangesAreAWholeNumberOfAStrength) {
+  const SampleFormat bytes{3, 4, 4, true, {'u', 1}};
+  for (const std::vector<double> &wrong :
+       {std::vector<double>{17}, {1.5}, {2, 31}, {2, 9.5}, {2, 9, 1}, {-1}}) {
+    Augmentation augmentation;
+    augmentation.randAugment = wrong;
+    EXPECT_THAT(
+        errorOf([&] { Transform(bytes, {3, 4, 4}, {}, {}, 1, augmentation); }),
+        HasSubstr("at most 16, and their strength, 0 to 30"));
+  }
+  Augmentation augmentation;
+  augmentation.randAugment = {3, 30};
+  augmentation.rotate = 15;
+  EXPECT_EQ(Transform(bytes, {3, 4, 4}, {}, {}, 1, augmentation).describe(),
+            "turned by up to 15 degrees, 3 changes of strength 30");
+}
+
+/// Any picture of any size keeps its bytes where nothing is to be done, and
+/// stays in its memory whatever is (the address sanitizer looks on).
+TEST(Augment, ChangesStayWithinThePicture) {
+  for (int64_t width : {1, 2, 3, 17})
+    for (int64_t height : {1, 2, 5})
+      for (int64_t channels : {1, 3})
+        for (size_t which = 0; which < pictureChanges; ++which)
+          for (bool negative : {false, true})
+            for (int64_t strength : {int64_t(0), int64_t(9), mostStrength}) {
+              std::vector<uint8_t> pixels(channels * height * width);
+              for (size_t i = 0; i < pixels.size(); ++i)
+                pixels[i] = static_cast<uint8_t>(i * 37);
+              const std::vector<uint8_t> before = pixels;
+              const auto change = static_cast<PictureChange>(which);
+              changePicture({{change, negative}}, strength, pixels.data(),
+                            channels, height, width);
+              const bool changesAlways =
+                  change == PictureChange::autoContrast ||
+                  change == PictureChange::equalize;
+              if (change == PictureChange::identity ||
+                  (strength == 0 && !changesAlways &&
+                   change != PictureChange::solarize)) {
+                EXPECT_EQ(pixels, before) << which;
+              }
+            }
 }

@@ -1,10 +1,12 @@
 //===- ReadData.cpp - What a data folder becomes --------------------------===//
 //
-// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT [EPOCH [colours]]:
+// lwcc-read-data FOLDER CHANNELS HEIGHT WIDTH CROP-PART OUT [EPOCH [HOW]]:
 // the inputs of all samples as floats in OUT, and a line "NAME LABEL" for each.
 // With EPOCH they are augmented as torchvision's RandomResizedCrop and a mirror
-// with probability 0.5 have it, under seed 7; with `colours`, as ColorJitter
-// and RandomErasing with probability 0.5 do instead.
+// with probability 0.5 have it, under seed 7. HOW is what they are augmented by
+// instead: `colours`, ColorJitter and RandomErasing with probability 0.5;
+// `rotation`, RandomRotation(60); a number, two changes of RandAugment with
+// that strength.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 using namespace lwcc::rt;
 using namespace lwcc::rt::train;
@@ -27,6 +30,10 @@ int main(int argc, char **argv) {
   if (argc == 8) {
     augmentation.scale = {0.08, 1};
     augmentation.flip = 0.5;
+  } else if (argc == 9 && std::string_view(argv[8]) == "rotation") {
+    augmentation.rotate = 60;
+  } else if (argc == 9 && std::string_view(argv[8]) != "colours") {
+    augmentation.randAugment = {2, std::atof(argv[8])};
   } else if (argc == 9) {
     augmentation.colour = {0.4, 0.5, 1.25, 0.3};
     augmentation.erase = 0.5;
