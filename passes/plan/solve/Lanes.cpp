@@ -20,6 +20,9 @@ static constexpr std::array<Phase, 3> computedPhases = {
 /// and on a lane is measured in different programs, and a host's speed moves
 /// by as much meanwhile.
 static constexpr double leastGain = 1.08;
+/// Nor are a few times of waking up: a lane that sleeps takes none of them or
+/// several until it goes on.
+static constexpr double leastWakings = 4;
 
 namespace {
 /// Which layers are cut into fragments, one for each lane.
@@ -261,7 +264,8 @@ static std::string textOf(const LaneBound &bound) {
 Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
   struct Candidate {
     Plan plan;
-    double step; ///< seconds, as LaneProblem.h has it
+    double step;   ///< seconds, as LaneProblem.h has it
+    double waking; ///< seconds that a lane takes to wake up
   };
   std::vector<Candidate> candidates;
   Plan declined = plan;
@@ -307,7 +311,8 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
       if (mayDecline && (own.gain() < leastGain || !isPriced))
         continue;
       LaneChoice choice = solve(lanes.lanes);
-      candidates.push_back({lanes.planOf(choice), stepOf(lanes.lanes, choice)});
+      candidates.push_back({lanes.planOf(choice), stepOf(lanes.lanes, choice),
+                            lanes.lanes.waking});
     }
   }
   auto decline = [&](const std::string &why) {
@@ -320,7 +325,9 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
                                  2 * devices.size())
                        .str());
   if (mayDecline && bound.gain() < leastGain)
-    return decline("the bound leaves less than 3 %");
+    return decline(llvm::formatv("the bound leaves less than {0:f0} %",
+                                 100 * (leastGain - 1))
+                       .str());
   if (!anyPriced)
     return decline("no costs say how much of a GPU calls use");
   // Programs take time to make: only of what looks best.
@@ -339,9 +346,13 @@ Plan lwcc::plan::addLanes(const Problem &problem, const Plan &plan) {
         return a.step < b.step;
       });
   const double gain = before / best->step;
-  if (mayDecline && gain < leastGain)
+  const bool isEnough =
+      gain >= leastGain && before - best->step >= leastWakings * best->waking;
+  if (mayDecline && !isEnough)
     return decline(
-        llvm::formatv("the quickest is predicted to be {0:f2}x", gain).str());
+        llvm::formatv("the quickest is predicted to be {0:f2}x{1}", gain,
+                      gain < leastGain ? "" : ", less than waiting may cost")
+            .str());
   std::set<int64_t> used;
   for (const LayerPlan &layer : best->plan.layers)
     for (int64_t tile = 0; tile < layer.tiling.tiles(); ++tile)
