@@ -138,12 +138,12 @@ def measure(name, batch, args):
 
 
 def profile(name, batch, args):
-    """Measures the model's calls with all threads, and with half of them."""
+    """Measures the model's calls with all threads, and with half of them; so
+    many steps of each program as lwcc takes by itself."""
     costs = os.path.join(args.work, "lanes-costs.json")
     subprocess.run(["lwcc", "profile", model_file(name, args.work),
                     "--target=cpu", f"--batch={batch}", "--gpus=2",
-                    f"--rounds={min(3, args.rounds)}",
-                    f"--steps={min(8, args.steps)}", "-o", costs],
+                    f"--rounds={min(3, args.rounds)}", "-o", costs],
                    check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     return costs
