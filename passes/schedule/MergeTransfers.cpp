@@ -135,8 +135,8 @@ void Merger::add(Open &open, CallOp call, const Ranges &reads,
         open.tileOn.try_emplace(source.device, source.tile).first->second ==
         source.tile;
   const void *lane = call.getLaneAttr().getAsOpaquePointer();
-  for (const Ranges &all : {reads, writes})
-    for (const Range &range : all)
+  for (const Ranges *all : {&reads, &writes})
+    for (const Range &range : *all)
       touching[range.root].insert(lane);
 }
 

@@ -45,9 +45,8 @@ static DictionaryAttr description(PlaceAttr place, const Purpose &purpose,
 
 void shard::describe(Operation *op, PlaceAttr place, Purpose purpose,
                      StringRef name) {
-  op->setAttr(tilingAttr, oneTileAt(place));
-  setWork(op, purpose.layer, purpose.phase);
-  setNames(op, {name});
+  for (NamedAttribute attr : description(place, purpose, name))
+    op->setAttr(attr.getName(), attr.getValue());
 }
 
 void Pieces::add(Value original, const Box &region, Value tile,

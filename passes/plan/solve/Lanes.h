@@ -7,10 +7,10 @@
 // n, one on each lane, and all layers so. LaneProblem.h chooses the lanes of
 // what stays whole. Programs are made of the best, and the quickest is taken.
 //
-// Lanes are declined where even the bound says that less than 3 % can be won,
-// or where less is predicted. On GPUs they also are as long as nobody has
-// measured how much of the device calls use: a model of that (CostModel.h) is
-// no proof.
+// Lanes are declined where even the bound says that less than 8 % can be won,
+// or where less is predicted, or less than a few times of waking up. On GPUs
+// they also are as long as nobody has measured how much of the device calls
+// use: a model of that (CostModel.h) is no proof.
 //
 // A plan with an order of its own (a pipeline) stays as it is.
 //

@@ -9,10 +9,9 @@
 #include "runtime/core/Error.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Map.h"
+#include "test/unit/NoThreads.h"
 
-#include <sys/resource.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace lwcc::rt;
 
@@ -106,15 +105,9 @@ TEST(MachineTest, TooLittleMemoryIsAnError) {
 }
 
 #ifndef __SANITIZE_THREAD__
-/// What a machine says to a user who may have one thread. Limits do not bind
-/// root, who becomes somebody else.
+/// What a machine says to a user who may have one thread.
 [[noreturn]] void makeMachineWithoutThreads(int devices, int threads) {
-  rlimit one = {1, 1};
-  bool limited = setrlimit(RLIMIT_NPROC, &one) == 0;
-  if (geteuid() == 0)
-    limited &= setgid(65534) == 0 && setuid(65534) == 0;
-  if (!limited)
-    _exit(3);
+  lwcc::forbidThreads();
   try {
     machineOf(devices, 1, 0, threads);
   } catch (const Error &e) {

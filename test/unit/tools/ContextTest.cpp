@@ -1,27 +1,19 @@
 //===- ContextTest.cpp - What the compiler's tools begin with -------------===//
 
 #include "ir/Parallel.h"
+#include "test/unit/NoThreads.h"
 #include "tools/driver/Driver.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 using namespace lwcc;
 
 namespace {
 
-/// Runs tasks where no thread starts; 0 if all of them ran. Limits do not bind
-/// root, who becomes somebody else.
+/// Runs tasks where no thread starts; 0 if all of them ran.
 [[noreturn]] void runWithoutThreads() {
-  rlimit one = {1, 1};
-  bool limited = setrlimit(RLIMIT_NPROC, &one) == 0;
-  if (geteuid() == 0)
-    limited &= setgid(65534) == 0 && setuid(65534) == 0;
-  if (!limited)
-    _exit(3);
+  forbidThreads();
   std::atomic<int> ran = 0;
   inParallel(100, [&](size_t i) { ran += static_cast<int>(i); });
   _exit(ran == 4950 && makeContext() ? 0 : 1);
