@@ -72,7 +72,8 @@ private:
     return refOf(buffer, std::to_string(names.offsetOf(buffer)));
   }
   void exportTable();
-  void globalTensor(StringRef field, Role role);
+  void globalTensor(StringRef field, const Global &global);
+  void inputsAndLabels();
   void addTiles(StringRef field, ArrayRef<BufferOp> tiles);
 
   ProgramNames &names;
@@ -203,15 +204,40 @@ void TableEmitter::addTiles(StringRef field, ArrayRef<BufferOp> tiles) {
   }
 }
 
-void TableEmitter::globalTensor(StringRef field, Role role) {
-  for (auto &[name, global] : io) {
-    BufferOp first = global.tiles.front();
-    if (first.getRole() != role)
+void TableEmitter::globalTensor(StringRef field, const Global &global) {
+  BufferOp first = global.tiles.front();
+  ArrayRef<int64_t> dims = globalDims(first);
+  out.assignment(("program." + field + ".name").str(),
+                 quoted(first.getTensorName().getValue()));
+  out.assignment(("program." + field + ".dims").str(), braced(dims));
+  addTiles(field, global.tiles);
+}
+
+void TableEmitter::inputsAndLabels() {
+  ArrayRef<int64_t> tokens;
+  if (auto given =
+          names.program->getAttrOfType<DenseI64ArrayAttr>("exec.tokens"))
+    tokens = given;
+  auto roleOf = [](const Global &global) {
+    return BufferOp(global.tiles.front()).getRole();
+  };
+  const size_t inputs = llvm::count_if(io, [&](const auto &entry) {
+    return roleOf(entry.second) == Role::input;
+  });
+  out.line(("program.inputs.resize(" + Twine(inputs) + ");").str());
+  size_t number = 0;
+  for (const auto &[name, global] : io) {
+    const Role role = roleOf(global);
+    if (role == Role::labels)
+      globalTensor("labels", global);
+    if (role != Role::input)
       continue;
-    ArrayRef<int64_t> dims = globalDims(first);
-    out.assignment(("program." + field + ".name").str(), quoted(name));
-    out.assignment(("program." + field + ".dims").str(), braced(dims));
-    addTiles(field, global.tiles);
+    const std::string field = ("inputs[" + Twine(number) + "]").str();
+    globalTensor(field, global);
+    if (number < tokens.size() && tokens[number])
+      out.assignment("program." + field + ".tokens",
+                     std::to_string(tokens[number]));
+    ++number;
   }
 }
 
@@ -231,7 +257,7 @@ void TableEmitter::describe() {
   if (std::string optimizer = textOf(program, "exec.optimizer");
       !optimizer.empty())
     out.assignment("program.optimizer", quoted(optimizer));
-  for (StringRef field : {"batch", "classes", "tokens", "batchStatistics"})
+  for (StringRef field : {"batch", "classes", "batchStatistics"})
     if (std::string name = ("exec." + field).str(); program->hasAttr(name))
       out.assignment(("program." + field).str(),
                      std::to_string(numberOf(program, name)));
@@ -254,8 +280,7 @@ void TableEmitter::describe() {
                  textOf(program, "exec.precision") == "tf32" ? "true"
                                                              : "false");
   out.line("program.state = stateTensors(stateRows, shardRows);");
-  globalTensor("input", Role::input);
-  globalTensor("labels", Role::labels);
+  inputsAndLabels();
   for (BufferOp buffer : names.buffers) {
     if (buffer.getRole() == Role::loss)
       out.assignment("program.loss_value", refOf(buffer));

@@ -313,26 +313,12 @@ private:
             << "computes a loss whose labels are not an input of the graph; "
                "pass the class indices as an input of forward()";
     }
-    SmallVector<const onnx::ValueInfoProto *> inputs;
     for (const auto &info : graph.input())
       if (&info != result.labels && needed.contains(info.name()) &&
           !result.initializers.contains(info.name()))
-        inputs.push_back(&info);
-    if (inputs.size() == 1) {
-      result.input = inputs.front();
-      return;
-    }
-    auto diagnostic = reporter.error();
-    if (inputs.empty()) {
-      diagnostic << "has no input that its output depends on";
-      return;
-    }
-    diagnostic << "has " << inputs.size() << " inputs (";
-    interleaveComma(inputs, diagnostic, [&](const auto *info) {
-      diagnostic << "'" << info->name() << "'";
-    });
-    diagnostic << "); lwcc trains models with one. If they are weights, export "
-                  "again with the weights stored in the file";
+        result.inputs.push_back(&info);
+    if (result.inputs.empty())
+      reporter.error() << "has no input that its output depends on";
   }
 
   /// A Softmax or LogSoftmax at the very end is part of the cross entropy that

@@ -1,7 +1,7 @@
 //===- GraphAnalysis.h - What of an ONNX graph is trained -------*- C++ -*-===//
 //
-// Finds what can be known of a graph without shapes: the input that holds the
-// images and the one that holds the labels, the outputs that are logits and
+// Finds what can be known of a graph without shapes: the inputs that hold the
+// samples and the one that holds the labels, the outputs that are logits and
 // loss, the nodes that these need, and whether lwcc supports each of them.
 //
 // Two things that exporters do are undone in the model itself, so that the
@@ -27,7 +27,8 @@ struct OnnxGraph {
   llvm::StringMap<const onnx::NodeProto *> producers; ///< by output
   std::vector<const onnx::NodeProto *> nodes; ///< needed, in the file's order
 
-  const onnx::ValueInfoProto *input = nullptr;
+  /// What is given for each sample, in the file's order.
+  std::vector<const onnx::ValueInfoProto *> inputs;
   const onnx::ValueInfoProto *labels = nullptr; ///< null: no loss in the file
   std::string logits; ///< the value that loss and accuracy are computed from
   std::string loss;   ///< its value; empty: train-add-loss adds one
@@ -36,9 +37,9 @@ struct OnnxGraph {
   /// the added cross entropy contains it.
   const onnx::NodeProto *absorbed = nullptr;
 
-  /// Whether the input is integers: tokens, categories.
-  bool takesIntegers() const {
-    return elementKind(input->type().tensor_type().elem_type()) ==
+  /// Whether an input is integers: tokens, categories.
+  static bool takesIntegers(const onnx::ValueInfoProto &input) {
+    return elementKind(input.type().tensor_type().elem_type()) ==
            HostTensor::Kind::integer;
   }
   NodeView view(const onnx::NodeProto &node) const {

@@ -29,9 +29,14 @@ void GraphImporter::beginFunction() {
       shape.push_back(dim.dim_value());
     return shape;
   };
-  SmallVector<Type> types = {train::tensorOf(context, batchOf(*graph.input))};
-  SmallVector<StringRef> names = {graph.input->name()};
-  SmallVector<Role> roles = {Role::input};
+  SmallVector<Type> types;
+  SmallVector<StringRef> names;
+  SmallVector<Role> roles;
+  for (const onnx::ValueInfoProto *input : graph.inputs) {
+    types.push_back(train::tensorOf(context, batchOf(*input)));
+    names.push_back(input->name());
+    roles.push_back(Role::input);
+  }
   if (graph.labels) {
     Shape shape = batchOf(*graph.labels);
     if (*elementCount(shape) == batch) // a column of labels is a list
@@ -52,14 +57,16 @@ void GraphImporter::beginFunction() {
                           train::RoleAttr::get(context, role));
   }
   Block *body = function.addEntryBlock();
-  if (!admit(body->getArgument(0), location))
-    return;
   builder.setInsertionPointToEnd(body);
-  define(graph.input->name(), Value(body->getArgument(0)));
-  if (graph.takesIntegers())
-    whole.insert(graph.input->name());
+  for (auto [i, input] : enumerate(graph.inputs)) {
+    if (!admit(body->getArgument(i), location))
+      return;
+    define(input->name(), Value(body->getArgument(i)));
+    if (OnnxGraph::takesIntegers(*input))
+      whole.insert(input->name());
+  }
   if (graph.labels) {
-    labels = body->getArgument(1);
+    labels = body->getArgument(graph.inputs.size());
     define(graph.labels->name(), labels);
   }
   scalars = body->getArguments().back();

@@ -38,12 +38,11 @@ struct Batch {
 };
 } // namespace
 
-/// Checks the model's inputs and decides the batch: the file's, --batch's, or
-/// defaultBatch.
-static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
-                                         const ImportOptions &options,
-                                         Reporter &reporter) {
-  const onnx::ValueInfoProto &input = *graph.input;
+/// Checks an input; if its batch is open and nobody says another, notes that
+/// unless `quiet`. Its batch; 0: open, or no input.
+static int64_t checkInput(const onnx::ValueInfoProto &input,
+                          const ImportOptions &options, Reporter &reporter,
+                          bool quiet) {
   const auto &type = input.type().tensor_type();
   auto error = [&] {
     auto diagnostic = reporter.error();
@@ -55,18 +54,17 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
       kind == HostTensor::Kind::boolean) {
     error() << "has the element type " << elementTypeName(type.elem_type())
             << "; lwcc trains models of floats (images) or integers (tokens)";
-    return std::nullopt;
+    return 0;
   }
   if (!type.has_shape() || type.shape().dim_size() == 0) {
     error() << "has no shape; export the model with one";
-    return std::nullopt;
+    return 0;
   }
-  Batch batch;
   for (int d = 0; d < type.shape().dim_size(); ++d) {
     const auto &dim = type.shape().dim(d);
     bool fixed = dim.has_dim_value();
     std::string name = dim.dim_param().empty() ? "?" : dim.dim_param();
-    if (!fixed && d == 0 && options.batch == 0)
+    if (!fixed && d == 0 && options.batch == 0 && !quiet)
       reporter.note() << "input '" << input.name()
                       << "' leaves its batch open (dimension 0, '" << name
                       << "'): compiled for " << defaultBatch
@@ -79,8 +77,33 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
       error() << "has the extent " << dim.dim_value() << " in dimension " << d
               << "; " << (dim.dim_value() < 1 ? "at least 1" : "at most 2^24")
               << " is needed";
-    if (fixed && d == 0)
-      batch.ofFile = dim.dim_value();
+  }
+  const auto &samples = type.shape().dim(0);
+  return samples.has_dim_value() ? samples.dim_value() : 0;
+}
+
+/// Checks the model's inputs and decides the batch: the file's, --batch's, or
+/// defaultBatch.
+static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
+                                         const ImportOptions &options,
+                                         Reporter &reporter) {
+  Batch batch;
+  const onnx::ValueInfoProto *first = nullptr; ///< that says a batch
+  for (const onnx::ValueInfoProto *input : graph.inputs) {
+    const bool quiet = input != graph.inputs.front();
+    const int64_t own = checkInput(*input, options, reporter, quiet);
+    if (own && !first) {
+      first = input;
+      batch.ofFile = own;
+    } else if (own && own != batch.ofFile) {
+      reporter.error()
+          << "input '" << input->name() << "' has " << own
+          << " in its first dimension, but input '" << first->name()
+          << "' has a batch of " << batch.ofFile
+          << "; an input gives something for each sample. What does not, such "
+             "as a weight, has to be stored in the file: export with "
+             "export_params=True, or make it a buffer of the module";
+    }
   }
   if (options.batch < 0 || options.batch > 1 << 24)
     reporter.error() << "cannot be compiled for a batch of " << options.batch
@@ -103,8 +126,8 @@ static std::optional<Batch> resolveBatch(const OnnxGraph &graph,
     else if (labels.shape().dim(0).has_dim_value() &&
              labels.shape().dim(0).dim_value() != batch.ofFile)
       reporter.error() << "labels '" << graph.labels->name() << "' are "
-                       << labels.shape().dim(0).dim_value() << ", but input '"
-                       << input.name() << "' has a batch of " << batch.ofFile;
+                       << labels.shape().dim(0).dim_value()
+                       << ", but the model has a batch of " << batch.ofFile;
   }
   if (failed(reporter.result()))
     return std::nullopt;
@@ -186,16 +209,22 @@ static void addClassWeights(ModuleOp module, ArrayRef<float> weights,
                   FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
 }
 
-/// How many integers the model's input may be: the rows of the smallest table
-/// that it names rows of, as it is.
-static int64_t tokensOf(ModuleOp module) {
-  int64_t tokens = mostWhole;
+/// How many integers each input may be: the rows of the smallest table that it
+/// names rows of, as it is; 0: floats. Empty if all are floats.
+static SmallVector<int64_t> tokensOf(ModuleOp module, const OnnxGraph &graph) {
+  SmallVector<int64_t> tokens;
+  for (const onnx::ValueInfoProto *input : graph.inputs)
+    tokens.push_back(OnnxGraph::takesIntegers(*input) ? mostWhole : 0);
+  if (!any_of(tokens, [](int64_t count) { return count > 0; }))
+    return {};
   module.walk([&](train::EmbeddingOp op) {
     Value at = op.getAt();
     while (auto reshape = at.getDefiningOp<train::ReshapeOp>())
       at = reshape.getX();
-    if (isa<BlockArgument>(at))
-      tokens = std::min(tokens, lwcc::shapeOf(op.getTable())[0]);
+    if (auto argument = dyn_cast<BlockArgument>(at)) {
+      int64_t &own = tokens[argument.getArgNumber()];
+      own = std::min(own, lwcc::shapeOf(op.getTable())[0]);
+    }
   });
   return tokens;
 }
@@ -230,9 +259,8 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
 
   ModuleOp module = *importer.module;
   Builder builder(module.getContext());
-  if (graph->takesIntegers())
-    module->setAttr(train::tokensAttr,
-                    builder.getI64IntegerAttr(tokensOf(module)));
+  if (SmallVector<int64_t> tokens = tokensOf(module, *graph); !tokens.empty())
+    module->setAttr(train::tokensAttr, builder.getDenseI64ArrayAttr(tokens));
   module->setAttr("train.model", builder.getStringAttr(file->name));
   module->setAttr("train.hash", builder.getStringAttr(file->hash));
   module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));

@@ -251,6 +251,7 @@ for section in "${sections[@]}"; do
       counted optimizers "$oracle" "$root/test/parity/optimizer_grid.py" \
         "$root/examples/lenet5.onnx" --data="$data/train"
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
+      counted several-inputs "$oracle" "$root/test/parity/several_inputs.py"
       ;;
     emitted)
       mapfile -t files < <(one_of_each)

@@ -84,7 +84,8 @@ inline constexpr llvm::StringLiteral batchStatisticsAttr =
 /// Of a module: at its end the file has a softmax over the classes, which is
 /// part of the loss.
 inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";
-/// Of a module whose input is integers: how many there are, from 0.
+/// Of a module some of whose inputs are integers: for each input how many there
+/// are, from 0; 0 where it is floats.
 inline constexpr llvm::StringLiteral tokensAttr = "train.tokens";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose
 /// order the plan says something about.

@@ -109,7 +109,11 @@ Ending endingOf(func::FuncOp func, Value output) {
   if (auto map = dyn_cast<MapOp>(maker); map && map.getFn())
     ending.fn = *map.getFn();
   ending.isProbability = ending.fn == "sigmoid";
-  if (func.getNumArguments() > 0 && !func->getParentOp()->hasAttr(tokensAttr)) {
+  const bool hasOneInput =
+      llvm::count_if(func.getArguments(), [](BlockArgument argument) {
+        return roleOf(argument) == Role::input;
+      }) == 1;
+  if (hasOneInput && !func->getParentOp()->hasAttr(tokensAttr)) {
     auto input = dyn_cast<RankedTensorType>(func.getArgument(0).getType());
     ending.isReconstruction = input && input.getRank() > 0 &&
                               perSample(input) == perSample(typeOf(output)) &&

@@ -46,15 +46,18 @@ static StringRef differenceOf(BufferOp a, BufferOp b) {
 
 LogicalResult lwcc::verifyParts(ProgramOp program) {
   bool good = true;
-  llvm::DenseMap<Attribute, BufferOp> firsts;
+  llvm::DenseMap<std::pair<Attribute, Attribute>, BufferOp> firsts;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
     StringAttr tensor = buffer.getTensorName();
-    // Loss and metric are never cut. Input, labels and scalars are identified
-    // by their role, since a parameter may have the same name.
+    // Loss and metric are never cut. Inputs, labels and scalars are identified
+    // by their role, since a parameter may have the same name, and only inputs
+    // by their name, too.
     Role role = buffer.getRole();
     if (!isState(role) && !isGiven(role))
       continue;
-    Attribute whole = isState(role) ? Attribute(tensor) : buffer.getRoleAttr();
+    const std::pair<Attribute, Attribute> whole(
+        isState(role) ? Attribute() : buffer.getRoleAttr(),
+        isState(role) || role == Role::input ? tensor : Attribute());
     BufferOp first = firsts.try_emplace(whole, buffer).first->second;
     StringRef difference = differenceOf(first, buffer);
     if (difference.empty())

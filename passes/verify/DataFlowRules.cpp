@@ -84,7 +84,7 @@ void FormRules::imported() {
   checkParameters(func);
 }
 
-/// (input, labels, scalars); in `imported` labels may be missing, and from
+/// (inputs, labels, scalars); in `imported` labels may be missing, and from
 /// `sharded` on each may be there in several parts.
 void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   Block &body = func.getBody().front();
@@ -119,10 +119,10 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   if (parts)
     good = good && inputs > 0 && labels > 0 && scalars > 0;
   else
-    good = good && inputs == 1 && scalars == 1 &&
+    good = good && inputs > 0 && scalars == 1 &&
            (labels == 1 || (mayLack && labels == 0));
   if (!good)
-    broken(func, rule) << "the arguments are not (input, labels, scalars)";
+    broken(func, rule) << "the arguments are not (inputs, labels, scalars)";
   for (BlockArgument argument : body.getArguments())
     if (nameOf(argument).empty())
       broken(func, rule) << "argument " << argument.getArgNumber() << " has no "

@@ -56,6 +56,11 @@ struct Init {
   float b = 0;        ///< normal: standard deviation; uniform: high
 };
 
+/// What is given for each sample.
+struct InputTensor : GlobalTensor {
+  int64_t tokens = 0; ///< of integers, which are below it; 0: floats
+};
+
 struct StateTensor {
   GlobalTensor tensor;
   Role role = Role::trainable; ///< of state
@@ -74,13 +79,12 @@ struct Program {
   std::string optimizer = "sgd"; ///< a row of runtime/train/loop/Optimizers.h
   int64_t batch = 0;
   int64_t classes = 0; ///< extent of the logits' class dimension; labels below
-  int64_t tokens = 0;  ///< of integer input, which is below; 0: floats
   bool batchStatistics = false; ///< train_step normalizes samples by others
   MachineSpec machine;
   std::vector<StateTensor> state;
 
   /// Floats: images [n, c, h, w], features [n, f]; whole ones: tokens [n, t].
-  GlobalTensor input;
+  std::vector<InputTensor> inputs;
   /// i32 [n], or [n, ...] where each sample has several; f32 of a loss of
   /// numbers, where NaN does not count.
   GlobalTensor labels;

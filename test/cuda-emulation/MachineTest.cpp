@@ -34,11 +34,11 @@ public:
     program.batch = count * imagesOfDevice;
     program.machine.devices.resize(count);
     program.machine.events = count;
-    program.input = {"x", {program.batch, 3, 72, 40}, {}};
+    program.inputs.push_back({{"x", {program.batch, 3, 72, 40}, {}}});
     program.labels = {"labels", {program.batch}, {}};
     for (int d = 0; d < count; ++d) {
       program.machine.lanes.push_back({d, "compute"});
-      program.input.shards.push_back(
+      program.inputs[0].shards.push_back(
           {place(d, {imagesOfDevice, 3, 72, 40}, DType::f32, Layout::nhwc),
            {d * imagesOfDevice, 0, 0, 0}});
       program.labels.shards.push_back(
@@ -87,7 +87,7 @@ private:
   void step(Machine &machine) {
     for (int d = devices - 1; d >= 0; --d) {
       Lane &lane = machine.lane(d);
-      Tensor x = program.input.shards[d].ref.on(machine);
+      Tensor x = program.inputs[0].shards[d].ref.on(machine);
       auto *labels = program.labels.shards[d].ref.on(machine).as<int32_t>();
       auto *scalars = program.scalars[d].on(machine).as<StepScalars>();
       auto *sum = sums[d].on(machine).as<float>();
@@ -263,7 +263,7 @@ TEST_P(CudaMachineTest, InputsArriveDuringTheRunBefore) {
       training.launch(number);
     ASSERT_TRUE(training.queue->mustRetire());
     training.world.settle();
-    int64_t batch = elementsOf(training.fake.program.input) * 4;
+    int64_t batch = elementsOf(training.fake.program.inputs[0]) * 4;
     EXPECT_EQ(training.world.bytesReceived / batch, StepQueue::depth);
     held = false;
     while (!training.queue->empty())

@@ -152,7 +152,6 @@ LogicalResult Loader::load(rt::Program &program) {
     program.optimizer = optimizer;
   program.batch = numberOf(op, "exec.batch");
   program.classes = numberOf(op, "exec.classes");
-  program.tokens = numberOf(op, "exec.tokens");
   program.batchStatistics = numberOf(op, "exec.batchStatistics") != 0;
   for (DeviceOp device : names.devices)
     program.machine.devices.push_back(
@@ -178,11 +177,12 @@ LogicalResult Loader::load(rt::Program &program) {
   }
 
   llvm::MapVector<StringRef, rt::StateTensor> state;
+  llvm::MapVector<StringRef, rt::InputTensor> inputs;
   llvm::StringMap<int64_t> bytes;
   for (BufferOp buffer : names.buffers) {
     switch (buffer.getRole()) {
     case Role::input:
-      globalOf(program.input, buffer);
+      globalOf(inputs[buffer.getTensorName().getValue()], buffer);
       break;
     case Role::labels:
       globalOf(program.labels, buffer);
@@ -216,6 +216,14 @@ LogicalResult Loader::load(rt::Program &program) {
   }
   for (auto &[name, entry] : state)
     program.state.push_back(entry);
+  ArrayRef<int64_t> tokens;
+  if (auto given = op->getAttrOfType<DenseI64ArrayAttr>("exec.tokens"))
+    tokens = given;
+  for (auto &[name, input] : inputs) {
+    if (size_t number = program.inputs.size(); number < tokens.size())
+      input.tokens = tokens[number];
+    program.inputs.push_back(input);
+  }
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))
     for (Attribute piece : pieces) {
       if (auto name = dyn_cast<StringAttr>(piece))

@@ -1,9 +1,9 @@
 //===- InspectCommand.cpp - lwcc inspect ----------------------------------===//
 //
-// `lwcc inspect` says what of a model would be trained: its input, its loss and
-// what that is taken of, its parameters by their roles, and the work of each
-// layer. What the file has lost is among the warnings of the import, as always.
-// Needs neither a GPU nor a compiler of programs.
+// `lwcc inspect` says what of a model would be trained: its inputs, its loss
+// and what that is taken of, its parameters by their roles, and the work of
+// each layer. What the file has lost is among the warnings of the import, as
+// always. Needs neither a GPU nor a compiler of programs.
 //
 // Does not decide anything about the model (frontend, passes/differentiate).
 //
@@ -34,10 +34,16 @@ struct Tally {
   int64_t tensors = 0, elements = 0;
 };
 
+struct Input {
+  std::string name, shape;
+  int64_t tokens = 0;
+};
+
 /// What the command says, for people and programs.
 struct Facts {
-  std::string input, inputShape, labels, labelShape, loss;
-  int64_t batch = 0, tokens = 0, classes = 0;
+  std::vector<Input> inputs;
+  std::string labels, labelShape, loss;
+  int64_t batch = 0, classes = 0;
   std::vector<Tally> tallies = {{Role::trainable, "trained"},
                                 {Role::frozen, "frozen"},
                                 {Role::statistic, "running statistics"},
@@ -66,8 +72,8 @@ static Facts factsOf(CompiledModel &model) {
   for (BlockArgument argument : step.getArguments()) {
     Role role = train::roleOf(argument);
     if (role == Role::input) {
-      facts.input = train::nameOf(argument).str();
-      facts.inputShape = textOf(train::typeOf(argument));
+      facts.inputs.push_back(
+          {train::nameOf(argument).str(), textOf(train::typeOf(argument))});
     } else if (role == Role::labels) {
       const bool ofNumbers = train::typeOf(argument).getElementType().isF32();
       facts.labels = ofNumbers ? "targets" : "labels";
@@ -75,7 +81,9 @@ static Facts factsOf(CompiledModel &model) {
     }
   }
   facts.batch = numberOf(module, "train.batch");
-  facts.tokens = numberOf(module, train::tokensAttr);
+  if (auto tokens = module->getAttrOfType<DenseI64ArrayAttr>(train::tokensAttr))
+    for (auto [input, count] : llvm::zip(facts.inputs, tokens.asArrayRef()))
+      input.tokens = count;
   facts.classes = numberOf(module, train::classesAttr);
   if (auto loss = module->getAttrOfType<StringAttr>("train.loss"))
     facts.loss = loss.getValue().str();
@@ -98,9 +106,10 @@ static void print(const Facts &facts, llvm::raw_ostream &os) {
   auto row = [&](StringRef title, const std::string &text) {
     os << "  " << llvm::left_justify(title, 20) << text << "\n";
   };
-  row("input",
-      facts.input + " " + facts.inputShape +
-          (facts.tokens ? ", integers below " + grouped(facts.tokens) : ""));
+  for (const Input &input : facts.inputs)
+    row("input",
+        input.name + " " + input.shape +
+            (input.tokens ? ", integers below " + grouped(input.tokens) : ""));
   row("loss", facts.loss);
   row(facts.labels,
       facts.labelShape +
@@ -125,9 +134,14 @@ static void print(const Facts &facts, llvm::raw_ostream &os) {
 static void printJson(const Facts &facts, llvm::raw_ostream &os) {
   JsonWriter json(os);
   json.object(JsonWriter::lines, [&] {
-    json.textMember("input", facts.input);
-    json.textMember("input_shape", facts.inputShape);
-    json.member("tokens", facts.tokens);
+    json.arrayMember("inputs", JsonWriter::lines, [&] {
+      for (const Input &input : facts.inputs)
+        json.object(JsonWriter::oneLine, [&] {
+          json.textMember("name", input.name);
+          json.textMember("shape", input.shape);
+          json.member("tokens", input.tokens);
+        });
+    });
     json.member("batch", facts.batch);
     json.textMember("loss", facts.loss);
     json.textMember(facts.labels, facts.labelShape);

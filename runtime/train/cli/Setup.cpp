@@ -51,12 +51,14 @@ openSource(const std::string &place, DataRole role, const Program &program,
   int64_t synthetic =
       (std::max<int64_t>(1024, 8 * program.batch) + program.batch - 1) /
       program.batch * program.batch;
-  ModelInput input = inputOf(program);
-  input.classNames = std::move(classes);
-  input.ignoredLabel = options.ignoreIndex;
-  input.columns = splitAtCommas(options.columns);
-  input.targetColumns = splitAtCommas(options.targetColumns);
-  auto source = openData(place, role, input, synthetic);
+  std::vector<ModelInput> inputs = inputsOf(program);
+  for (ModelInput &input : inputs) {
+    input.classNames = classes;
+    input.ignoredLabel = options.ignoreIndex;
+    input.columns = splitAtCommas(options.columns);
+    input.targetColumns = splitAtCommas(options.targetColumns);
+  }
+  auto source = openData(place, role, inputs, synthetic);
   if (role == DataRole::training && source->size() < program.batch &&
       options.lastBatch == "drop")
     throw Error(place + ": holds " +
@@ -74,7 +76,7 @@ openSource(const std::string &place, DataRole role, const Program &program,
                 "; their numbers have 32 bits");
   if (role == DataRole::training && place != "synthetic")
     for (const std::string &remark :
-         remarksOn(*source, place, input,
+         remarksOn(*source, place, inputs,
                    !options.mean.empty() || !options.std.empty()))
       std::fprintf(stderr, "warning: %s\n", remark.c_str());
   else if (!source->remark.empty())
@@ -83,17 +85,33 @@ openSource(const std::string &place, DataRole role, const Program &program,
   return source;
 }
 
-/// With the way to the model's input; what is learned is augmented.
+/// With the way to the model's inputs; what is learned is augmented. Of several
+/// inputs what is asked for is done to the images, alike to all of a sample, or
+/// to the first input if none is images.
 static DataSet dataSetOf(std::unique_ptr<DataSource> source, DataRole role,
                          const Program &program, const Options &options) {
+  const std::vector<ModelInput> inputs = inputsOf(program);
+  std::vector<bool> images;
+  for (size_t k = 0; k < inputs.size(); ++k)
+    images.push_back(source->part(k).format().image &&
+                     inputs[k].dims.size() == 3);
+  const bool anyImages = std::count(images.begin(), images.end(), true) > 0;
   Augmentation augmentation;
   if (role == DataRole::training)
     augmentation = {options.scale,       options.ratio, options.hflip,
                     options.colorJitter, options.erase, options.rotate,
                     options.randAugment};
-  Transform transform(source->format(), inputOf(program).dims, options.mean,
-                      options.std, options.cropPct, std::move(augmentation));
-  return {std::move(source), std::move(transform)};
+  DataSet data{std::move(source), {}};
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const SampleFormat format = data.source->part(k).format();
+    if (inputs.size() == 1 || (anyImages ? images[k] : k == 0))
+      data.transforms.emplace_back(format, inputs[k].dims, options.mean,
+                                   options.std, options.cropPct, augmentation);
+    else
+      data.transforms.emplace_back(
+          format, inputs[k].dims, std::vector<double>{}, std::vector<double>{});
+  }
+  return data;
 }
 
 DataSet openChecked(const std::string &place, DataRole role,
@@ -118,8 +136,8 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
           (keeps
                ? "none is left to train on"
                : "they are fewer than a batch of " + countText(program.batch)));
-    DataSplit parts =
-        splitData(std::move(source), options.valSplit, options.seed);
+    DataSplit parts = splitData(std::move(source), options.valSplit,
+                                options.seed, program.inputs.size());
     return {dataSetOf(std::move(parts.training), DataRole::training, program,
                       options),
             dataSetOf(std::move(parts.validation), DataRole::validation,

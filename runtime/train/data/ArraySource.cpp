@@ -226,12 +226,16 @@ static SampleFormat formatOfImages(const Array &images,
     throw Error(images.path + ": holds " + images.type.name() +
                 "; expected uint8, float32 or float64");
   size_t rank = images.dims.size();
+  SampleFormat format;
+  format.type = images.type;
+  if (rank == 1 && input.dims.empty()) { // a number
+    format.image = false;
+    return format;
+  }
   if (rank < 2 || rank > 4 || images.bytesPerItem() == 0)
     throw Error(images.path + ": has shape " + dimsText(images.dims) +
                 "; expected [n, h, w, c], [n, c, h, w], [n, h, w] or "
                 "[n, features]");
-  SampleFormat format;
-  format.type = images.type;
   const int64_t *d = images.dims.data() + 1;
   if (rank == 2) {
     format.channels = d[0];

@@ -23,13 +23,22 @@ int workersFor(const DataSource &source, int64_t asked) {
              : 1;
 }
 
+std::vector<StagedTensor> Batch::stagedInputs(Machine &machine,
+                                              const Program &program) {
+  std::vector<StagedTensor> inputs;
+  for (const InputTensor &input : program.inputs)
+    inputs.emplace_back(machine, input);
+  return inputs;
+}
+
 BatchLoader::BatchLoader(Machine &machine, const Program &program,
                          const DataSet &data, const Settings &settings)
-    : source(*data.source), transform(data.transform), settings(settings),
+    : source(*data.source), transforms(data.transforms), settings(settings),
       batchSize(program.batch),
-      inputElements(elementsOf(program.input) / program.batch),
       sampleLabels(elementsOf(program.labels) / program.batch),
       ofNumbers(!program.lossName.empty()) {
+  for (const InputTensor &input : program.inputs)
+    inputElements.push_back(elementsOf(input) / program.batch);
   int64_t images = source.size();
   perEpoch =
       batchesOf(images, batchSize, settings.evaluation || settings.keepLast);
@@ -135,7 +144,8 @@ void BatchLoader::work() {
   const int64_t most =
       std::max<int64_t>(1, batchSize / (4 * int64_t(settings.workers)));
   Desk desk;
-  desk.input.resize(inputElements);
+  for (int64_t elements : inputElements)
+    desk.inputs.emplace_back(elements);
   desk.labels.resize(ofNumbers ? 0 : sampleLabels);
   desk.targets.resize(ofNumbers ? sampleLabels : 0);
   std::unique_lock lock(mutex);
@@ -187,6 +197,14 @@ BatchLoader::Order BatchLoader::orderOf(int64_t epoch) {
   return result;
 }
 
+void BatchLoader::read(int64_t image, int64_t epoch, Desk &desk) const {
+  for (size_t k = 0; k < desk.inputs.size(); ++k) {
+    source.part(k).read(image, desk.sample);
+    transforms[k].apply(desk.sample, {settings.seed, epoch, image},
+                        desk.inputs[k].data());
+  }
+}
+
 void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
   int64_t given = -1;
   if (at < int64_t(batch.images.size())) {
@@ -194,7 +212,7 @@ void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
     int64_t image = wanted;
     while (true) {
       try {
-        source.read(image, desk.sample);
+        read(image, batch.epoch, desk);
         given = image;
         break;
       } catch (const BadSample &bad) {
@@ -209,13 +227,12 @@ void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
                       std::string(bad.what()));
       }
     }
-    if (given >= 0)
-      transform.apply(desk.sample, {settings.seed, batch.epoch, image},
-                      desk.input.data());
   }
-  if (given < 0)
-    std::fill(desk.input.begin(), desk.input.end(), 0.0f);
-  batch.input.put(at, desk.input.data());
+  for (size_t k = 0; k < desk.inputs.size(); ++k) {
+    if (given < 0)
+      std::fill(desk.inputs[k].begin(), desk.inputs[k].end(), 0.0f);
+    batch.inputs[k].put(at, desk.inputs[k].data());
+  }
   putLabels(batch, at, given, desk);
 }
 
@@ -235,7 +252,7 @@ void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
     std::fill(desk.targets.begin(), desk.targets.end(),
               std::numeric_limits<float>::quiet_NaN());
   else if (source.isOwnTarget)
-    desk.targets = desk.input;
+    desk.targets = desk.inputs.front();
   else
     source.targets(image, desk.targets);
   desk.labelCount +=

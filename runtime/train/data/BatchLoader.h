@@ -42,14 +42,20 @@ struct SkippedSample {
 
 struct Batch {
   Batch(Machine &machine, const Program &program)
-      : input(machine, program.input), labels(machine, program.labels) {}
+      : inputs(stagedInputs(machine, program)),
+        labels(machine, program.labels) {}
 
   int64_t epoch = 0;                  ///< from 0
   int64_t index = 0;                  ///< of the batch in its epoch, from 0
   std::vector<uint32_t> images;       ///< numbers in the data source
   std::vector<SkippedSample> skipped; ///< in the order of the numbers
   int64_t labelCount = 0;             ///< of labels that count
-  StagedTensor input, labels;
+  std::vector<StagedTensor> inputs;   ///< the program's
+  StagedTensor labels;
+
+private:
+  static std::vector<StagedTensor> stagedInputs(Machine &machine,
+                                                const Program &program);
 };
 
 /// Threads that prepare batches of a source, of which `asked` are wanted; 0: as
@@ -89,11 +95,11 @@ private:
     int64_t taken = 0, done = 0; ///< samples of the batch
     std::exception_ptr problem = {};
   };
-  /// Memory for a sample as it is read, and for the input that it becomes, is
+  /// Memory for a sample as it is read, and for the inputs that it becomes, is
   /// the worker's.
   struct Desk {
     Sample sample;
-    std::vector<float> input;
+    std::vector<std::vector<float>> inputs;
     std::vector<int32_t> labels; ///< of a loss of classes ...
     std::vector<float> targets;  ///< ... or of numbers
     // Of the samples that were prepared at it since they were collected.
@@ -105,6 +111,8 @@ private:
   Draft *draftToWorkOn();
   void begin(Draft &draft);
   void finish(Draft &draft);
+  /// All inputs of a sample of the source, transformed. Throws BadSample.
+  void read(int64_t image, int64_t epoch, Desk &desk) const;
   /// Sample `at` of the batch.
   void prepare(Batch &batch, int64_t at, Desk &desk);
   /// Of a sample of the source whose input is ready; -1: labels that do not
@@ -113,9 +121,10 @@ private:
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
-  const Transform &transform;
+  const std::vector<Transform> &transforms;
   Settings settings;
-  int64_t batchSize, inputElements, sampleLabels, perEpoch;
+  int64_t batchSize, sampleLabels, perEpoch;
+  std::vector<int64_t> inputElements;
   bool ofNumbers; ///< the loss
 
   std::vector<std::unique_ptr<Batch>> slots;

@@ -10,14 +10,17 @@
 
 namespace lwcc::rt::train {
 
-ModelInput inputOf(const Program &program) {
-  const std::vector<int64_t> &dims = program.input.dims,
-                             &labels = program.labels.dims;
-  return {{dims.begin() + 1, dims.end()},
-          program.classes,
-          program.tokens,
-          {labels.begin() + 1, labels.end()},
-          program.lossName};
+std::vector<ModelInput> inputsOf(const Program &program) {
+  const std::vector<int64_t> &labels = program.labels.dims;
+  std::vector<ModelInput> inputs;
+  for (const InputTensor &input : program.inputs)
+    inputs.push_back({.dims = {input.dims.begin() + 1, input.dims.end()},
+                      .classes = program.classes,
+                      .tokens = input.tokens,
+                      .labels = {labels.begin() + 1, labels.end()},
+                      .loss = program.lossName,
+                      .name = input.name});
+  return inputs;
 }
 
 bool ModelInput::reconstructs() const {
@@ -277,13 +280,19 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
 }
 
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
-                                     const ModelInput &input,
+                                     const std::vector<ModelInput> &inputs,
                                      int64_t syntheticImages) {
   if (place == "synthetic") {
-    auto source = makeSynthetic(syntheticImages, input);
-    source->isOwnTarget = input.reconstructs();
-    return source;
+    std::vector<std::unique_ptr<DataSource>> parts;
+    for (const ModelInput &input : inputs)
+      parts.push_back(makeSynthetic(syntheticImages, input));
+    parts.front()->isOwnTarget =
+        inputs.size() == 1 && inputs.front().reconstructs();
+    return joinSources(std::move(parts));
   }
+  if (inputs.size() > 1)
+    return openSeveral(place, role, inputs);
+  const ModelInput &input = inputs.front();
   std::error_code error;
   if (place.ends_with(".tar") && fs::is_regular_file(place, error))
     return openTar(place, {place}, role, input);

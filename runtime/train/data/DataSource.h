@@ -22,6 +22,8 @@
 //
 //   *.tar, itself or in a folder        WebDataset: pictures with .cls
 //   *.npz, itself or in a folder        arrays in one file (NpzSource.cpp)
+//   NAME.npy of each input, in a folder or an .npz, for a model of several
+//                                       (SeveralSources.cpp)
 //   *.csv, itself or in a folder        a row for each sample: columns of
 //                                       numbers, and of labels or targets
 //
@@ -89,6 +91,11 @@ public:
   virtual std::vector<std::string> classNames() const { return {}; }
   /// Whether reading takes so much time that several threads should.
   virtual bool isDecoded() const { return false; }
+  /// Of samples that are given to several inputs of a model, the source of
+  /// those of one; this is then the first input's.
+  virtual const DataSource &part([[maybe_unused]] size_t input) const {
+    return *this;
+  }
 
   std::string remark; ///< on what was passed over, or ""
   /// The model's input, as it is transformed, is its target.
@@ -117,19 +124,29 @@ struct ModelInput {
   /// Of tables, by their names: what is input, all others if empty; and what is
   /// label or target, the last ones if empty.
   std::vector<std::string> columns = {}, targetColumns = {};
+  std::string name = {}; ///< in the ONNX file
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;
   int64_t labelsPerSample() const { return elementsOf(labels); }
 };
 
-ModelInput inputOf(const Program &program);
+/// Of each input. What concerns labels and targets is with all of them.
+std::vector<ModelInput> inputsOf(const Program &program);
 
 /// `place` is a folder, a file (.npz, .tar, .csv, .tsv), or "synthetic". Checks
 /// everything that can be checked before the first batch; throws Error.
 std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
-                                     const ModelInput &input,
+                                     const std::vector<ModelInput> &inputs,
                                      int64_t syntheticImages);
+
+/// A folder or an .npz file with an array for each of several inputs, by its
+/// name, and one of labels or targets.
+std::unique_ptr<DataSource> openSeveral(const std::string &place, DataRole role,
+                                        const std::vector<ModelInput> &inputs);
+/// Sources of as many samples, one for each input; labels are the first one's.
+std::unique_ptr<DataSource>
+joinSources(std::vector<std::unique_ptr<DataSource>> parts);
 
 /// Images, and labels or targets, that lie in arrays; throws Error where they
 /// do not fit. Without labels, images of a model that reconstructs them are

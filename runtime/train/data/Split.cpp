@@ -17,9 +17,14 @@ namespace {
 /// Some images of a source, under numbers of their own.
 class Subset : public DataSource {
 public:
-  Subset(std::shared_ptr<const DataSource> all, std::vector<uint32_t> chosen)
+  Subset(std::shared_ptr<const DataSource> all, std::vector<uint32_t> chosen,
+         size_t inputs)
       : whole(std::move(all)), images(std::move(chosen)) {
     isOwnTarget = whole->isOwnTarget;
+    for (size_t k = 1; k < inputs; ++k)
+      others.push_back(std::make_unique<Subset>(
+          std::shared_ptr<const DataSource>(whole, &whole->part(k)), images,
+          1));
   }
 
   int64_t size() const override { return int64_t(images.size()); }
@@ -46,10 +51,14 @@ public:
     return whole->classNames();
   }
   bool isDecoded() const override { return whole->isDecoded(); }
+  const DataSource &part(size_t input) const override {
+    return input == 0 ? *this : *others.at(input - 1);
+  }
 
 private:
   std::shared_ptr<const DataSource> whole;
   std::vector<uint32_t> images;
+  std::vector<std::unique_ptr<Subset>> others; ///< parts of the same samples
 };
 } // namespace
 
@@ -58,7 +67,7 @@ int64_t heldBack(int64_t images, double part) {
 }
 
 DataSplit splitData(std::unique_ptr<DataSource> whole, double part,
-                    uint64_t seed) {
+                    uint64_t seed, size_t inputs) {
   const int64_t count = heldBack(whole->size(), part);
   assert(count < whole->size() && "nothing is left to train on");
   std::vector<uint32_t> first =
@@ -68,8 +77,8 @@ DataSplit splitData(std::unique_ptr<DataSource> whole, double part,
   std::sort(first.begin(), first.end());
   std::sort(rest.begin(), rest.end());
   std::shared_ptr<const DataSource> shared = std::move(whole);
-  return {std::make_unique<Subset>(shared, std::move(rest)),
-          std::make_unique<Subset>(shared, std::move(first))};
+  return {std::make_unique<Subset>(shared, std::move(rest), inputs),
+          std::make_unique<Subset>(shared, std::move(first), inputs)};
 }
 
 } // namespace lwcc::rt::train

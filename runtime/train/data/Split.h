@@ -28,9 +28,10 @@ int64_t heldBack(int64_t images, double part);
 
 /// Holds a part of the images back, the first ones of a permutation that is
 /// drawn as the order of an epoch is (DataOrder.h), with stream "validation
-/// split" and step 0. At least one image is left.
+/// split" and step 0. At least one image is left. The source has a part for
+/// each of so many inputs.
 DataSplit splitData(std::unique_ptr<DataSource> whole, double part,
-                    uint64_t seed);
+                    uint64_t seed, size_t inputs = 1);
 
 } // namespace lwcc::rt::train
 

@@ -273,8 +273,11 @@ std::string Transform::describe() const {
 }
 
 std::string DataSet::describe() const {
-  std::string change = transform.describe();
-  return source->describe() + (change.empty() ? "" : "; " + change) +
+  std::string change;
+  for (const Transform &transform : transforms)
+    if (const std::string text = transform.describe(); !text.empty())
+      change += "; " + text;
+  return source->describe() + change +
          (source->isOwnTarget ? "; targets of their own" : "");
 }
 

@@ -75,7 +75,7 @@ private:
 /// Images and how they become the model's input.
 struct DataSet {
   std::unique_ptr<DataSource> source;
-  Transform transform;
+  std::vector<Transform> transforms; ///< of each of its parts
 
   std::string describe() const;
 };

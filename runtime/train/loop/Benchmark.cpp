@@ -38,10 +38,12 @@ static int64_t peakResidentBytes() {
 
 void runBenchmark(Machine &machine, const Program &program,
                   const Options &options, Clock::time_point start) {
-  ModelInput input = inputOf(program);
-  std::unique_ptr<DataSource> source = makeSynthetic(program.batch, input);
-  Transform transform(source->format(), input.dims, {}, {});
-  DataSet data{std::move(source), std::move(transform)};
+  const std::vector<ModelInput> inputs = inputsOf(program);
+  DataSet data{openData("synthetic", DataRole::training, inputs, program.batch),
+               {}};
+  for (size_t k = 0; k < inputs.size(); ++k)
+    data.transforms.emplace_back(data.source->part(k).format(), inputs[k].dims,
+                                 std::vector<double>{}, std::vector<double>{});
   BatchLoader::Settings settings;
   settings.slots = 1;
   BatchLoader loader(machine, program, data, settings);

@@ -33,13 +33,17 @@ std::string explainNonFinite(Machine &machine, const Program &program,
                              const DataSource &source, Sequence *sequence,
                              const StepResult &result) {
   Batch &batch = *result.batch;
-  std::vector<float> sample(elementsOf(program.input) / program.batch);
-  for (size_t i = 0; i < batch.images.size(); ++i) {
-    batch.input.get(i, sample.data());
-    if (firstBad(sample.data(), sample.size()) >= 0)
-      return format("image %s of the training data holds a value that is not "
-                    "finite",
-                    source.nameOf(batch.images[i]).c_str());
+  std::vector<float> sample;
+  for (size_t k = 0; k < program.inputs.size(); ++k) {
+    sample.resize(elementsOf(program.inputs[k]) / program.batch);
+    for (size_t i = 0; i < batch.images.size(); ++i) {
+      batch.inputs[k].get(i, sample.data());
+      if (firstBad(sample.data(), sample.size()) >= 0)
+        return format("%s %s of the training data holds a value that is not "
+                      "finite",
+                      sampleNoun(program),
+                      source.nameOf(batch.images[i]).c_str());
+    }
   }
 
   if (batch.labelCount == 0)

@@ -24,7 +24,8 @@ StepQueue::StepQueue(Machine &machine, const Program &program, bool scores)
 }
 
 void writeInputs(Machine &machine, const Batch &batch) {
-  batch.input.writeAsync(machine);
+  for (const StagedTensor &input : batch.inputs)
+    input.writeAsync(machine);
   batch.labels.writeAsync(machine);
 }
 

@@ -33,8 +33,10 @@ auto only(Role role) {
 } // namespace
 
 const char *sampleNoun(const Program &program) {
-  const bool isTable = program.input.dims.size() == 2;
-  return program.tokens ? "sequence" : isTable ? "row" : "image";
+  if (program.inputs.size() > 1)
+    return "sample";
+  const InputTensor &input = program.inputs.front();
+  return input.tokens ? "sequence" : input.dims.size() == 2 ? "row" : "image";
 }
 
 std::string describeHeader(const Program &program) {
@@ -55,9 +57,10 @@ std::string describeProgram(const Program &program) {
   text += "model\n";
   row("file", program.model);
   row("hash", program.modelHash);
-  row("input",
-      program.input.name + " " + dimsText(program.input.dims) +
-          (program.tokens ? ", integers below " + countText(program.tokens)
+  for (const InputTensor &input : program.inputs)
+    row("input",
+        input.name + " " + dimsText(input.dims) +
+            (input.tokens ? ", integers below " + countText(input.tokens)
                           : ""));
   if (program.lossName.empty())
     row("classes", countText(program.classes) +

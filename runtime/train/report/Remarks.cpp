@@ -113,11 +113,12 @@ static std::string remarkOnValues(const DataSource &source) {
 
 std::vector<std::string> remarksOn(const DataSource &source,
                                    const std::string &place,
-                                   const ModelInput &input, bool scaled) {
+                                   const std::vector<ModelInput> &inputs,
+                                   bool scaled) {
   std::vector<std::string> remarks{source.remark,
-                                   remarkOnLabels(source, input)};
-  if (!scaled)
-    remarks.push_back(remarkOnValues(source));
+                                   remarkOnLabels(source, inputs.front())};
+  for (size_t k = 0; !scaled && k < inputs.size(); ++k)
+    remarks.push_back(remarkOnValues(source.part(k)));
   std::erase(remarks, "");
   for (std::string &remark : remarks)
     remark = place + ": " + remark;

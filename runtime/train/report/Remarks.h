@@ -19,7 +19,8 @@ namespace lwcc::rt::train {
 /// --mean or --std is given.
 std::vector<std::string> remarksOn(const DataSource &source,
                                    const std::string &place,
-                                   const ModelInput &input, bool scaled);
+                                   const std::vector<ModelInput> &inputs,
+                                   bool scaled);
 
 } // namespace lwcc::rt::train
 

@@ -16,7 +16,7 @@ train.parameter statistic @v : tensor<4xf32> init<constant 0.0>
 train.parameter trainable @w : tensor<4xf32> init<constant 0.0>
 // CHECK: [[@LINE+1]]:{{.*}} error: breaks rule (I1): function @other does not belong here
 func.func @other() { return }
-// CHECK: error: breaks rule (I1): the arguments are not (input, labels, scalars)
+// CHECK: error: breaks rule (I1): the arguments are not (inputs, labels, scalars)
 // CHECK: error: breaks rule (I1): argument 1 has no train.name
 // CHECK: error: breaks rule (I2): the results are not the logits, or loss and logits
 func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>, %half: tensor<2xf32>) {

@@ -46,11 +46,11 @@ protected:
         machine(program.machine, false) {}
   DataSet data(int64_t images, int64_t broken = -1) {
     return {std::make_unique<Numbered>(images, broken),
-            Transform({1, 2, 2, true}, {1, 2, 2}, {}, {})};
+            {Transform({1, 2, 2, true}, {1, 2, 2}, {}, {})}};
   }
   static std::vector<float> imageOf(const Batch &batch, int64_t number) {
     std::vector<float> image(4);
-    batch.input.get(number, image.data());
+    batch.inputs[0].get(number, image.data());
     return image;
   }
   static int32_t labelOf(const Batch &batch, int64_t number) {

@@ -57,7 +57,7 @@ protected:
                                    const ModelInput &input,
                                    DataRole role = DataRole::training) {
     writeFile(folder / "t.csv", text);
-    return openData(folder / "t.csv", role, input, 0);
+    return openData(folder / "t.csv", role, {input}, 0);
   }
   std::string errorOf(const std::string &text, const ModelInput &input,
                       DataRole role = DataRole::training) {
@@ -196,9 +196,11 @@ TEST_F(CsvSource, ImagesAndTokensAreRowsToo) {
 TEST_F(CsvSource, AFolderHasOneForEachRole) {
   writeFile(folder / "d/train.csv", "1,2,3\n");
   writeFile(folder / "d/test.csv", "1,2,3\n4,5,6\n");
-  EXPECT_EQ(openData(folder / "d", DataRole::training, numbers, 0)->size(), 1);
-  EXPECT_EQ(openData(folder / "d", DataRole::validation, numbers, 0)->size(),
+  EXPECT_EQ(openData(folder / "d", DataRole::training, {numbers}, 0)->size(),
+            1);
+  EXPECT_EQ(openData(folder / "d", DataRole::validation, {numbers}, 0)->size(),
             2);
   writeFile(folder / "d/more.csv", "1,2,3\n");
-  EXPECT_THROW(openData(folder / "d", DataRole::validation, numbers, 0), Error);
+  EXPECT_THROW(openData(folder / "d", DataRole::validation, {numbers}, 0),
+               Error);
 }

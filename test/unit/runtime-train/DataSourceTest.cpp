@@ -33,7 +33,7 @@ protected:
                        bytesOfValues(values)));
   }
   std::unique_ptr<DataSource> open(DataRole role = DataRole::training) {
-    return openData(folder.path(), role, input, 0);
+    return openData(folder.path(), role, {input}, 0);
   }
   std::vector<float> first() {
     auto source = open();
@@ -181,9 +181,10 @@ TEST_F(DataSourceTest, FoldersWithNothingToRead) {
   EXPECT_THAT(error(), HasSubstr("train-images-idx3-ubyte(.gz)"));
   labels({0});
   EXPECT_THAT(error(), HasSubstr("labels.npy but no images.npy"));
-  EXPECT_THAT(
-      errorOf([&] { openData(folder / "none", DataRole::training, input, 0); }),
-      HasSubstr("none: no such folder"));
+  EXPECT_THAT(errorOf([&] {
+                openData(folder / "none", DataRole::training, {input}, 0);
+              }),
+              HasSubstr("none: no such folder"));
 }
 
 TEST_F(DataSourceTest, MnistSetsByRole) {
@@ -233,7 +234,7 @@ protected:
     writeFile(folder / name, bytes);
   }
   std::unique_ptr<DataSource> open(DataRole role = DataRole::training) {
-    return openData(folder.path(), role, input, 0);
+    return openData(folder.path(), role, {input}, 0);
   }
 
   TempFolder folder;

@@ -214,9 +214,10 @@ Program makeFakeProgram(const FakeOptions &options) {
       {GlobalTensor{"scale", {3}, {{scale, {0}}}}, Role::constant,
        Init{Init::constant, 0, 2.5f, 0}, zero}};
 
-  program.input = {"image",
-                   {n, 1, options.height, options.width},
-                   {{r.x[0], {0, 0, 0, 0}}, {r.x[1], {0, 0, half, 0}}}};
+  program.inputs.push_back(
+      {{"image",
+        {n, 1, options.height, options.width},
+        {{r.x[0], {0, 0, 0, 0}}, {r.x[1], {0, 0, half, 0}}}}});
   program.labels = replicas("labels", r.labels);
   program.loss_value = r.loss;
   program.correct = r.correct;

@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
       1000,
       {}};
   try {
-    auto source = openData(argv[1], DataRole::training, input, 0);
+    auto source = openData(argv[1], DataRole::training, {input}, 0);
     Transform transform(source->format(), input.dims, {}, {},
                         std::atof(argv[5]), augmentation);
     std::ofstream out(argv[6], std::ios::binary);

@@ -35,32 +35,33 @@ private:
 static ModelInput classes(int64_t count) { return {{1, 1, 2}, count}; }
 
 TEST(Remarks, NothingToSay) {
-  EXPECT_THAT(remarksOn(Source({0, 1, 2}), "dir", classes(3), false),
+  EXPECT_THAT(remarksOn(Source({0, 1, 2}), "dir", {classes(3)}, false),
               IsEmpty());
-  EXPECT_THAT(remarksOn(Source({0, 7}), "dir", classes(20), false), IsEmpty());
+  EXPECT_THAT(remarksOn(Source({0, 7}), "dir", {classes(20)}, false),
+              IsEmpty());
 }
 
 TEST(Remarks, OneClass) {
-  EXPECT_THAT(remarksOn(Source({3, 3, 3}), "dir", classes(1000), false),
+  EXPECT_THAT(remarksOn(Source({3, 3, 3}), "dir", {classes(1000)}, false),
               ElementsAre(HasSubstr("dir: all of 3 labels are 3: ")));
-  EXPECT_THAT(remarksOn(Source({0}), "dir", classes(1), false),
+  EXPECT_THAT(remarksOn(Source({0}), "dir", {classes(1)}, false),
               ElementsAre(HasSubstr("all of 1 label are 0")));
 }
 
 TEST(Remarks, MoreColumnsThanClassesByFar) {
-  EXPECT_THAT(remarksOn(Source({0, 9}), "dir", classes(784), false),
+  EXPECT_THAT(remarksOn(Source({0, 9}), "dir", {classes(784)}, false),
               ElementsAre(HasSubstr("dir: the loss is over 784 columns, but "
                                     "the labels have only 2 classes (0..9)")));
 }
 
 TEST(Remarks, ValuesThatNobodyHasScaled) {
-  EXPECT_THAT(remarksOn(Source({0, 1}, {0, 255}), "dir", classes(2), false),
+  EXPECT_THAT(remarksOn(Source({0, 1}, {0, 255}), "dir", {classes(2)}, false),
               ElementsAre(HasSubstr("--mean=128 --std=128")));
-  EXPECT_THAT(remarksOn(Source({0, 1}, {0, 255}), "dir", classes(2), true),
+  EXPECT_THAT(remarksOn(Source({0, 1}, {0, 255}), "dir", {classes(2)}, true),
               IsEmpty());
-  EXPECT_THAT(remarksOn(Source({0, 1}, {-3, 3}), "dir", classes(2), false),
+  EXPECT_THAT(remarksOn(Source({0, 1}, {-3, 3}), "dir", {classes(2)}, false),
               IsEmpty());
-  EXPECT_THAT(remarksOn(Source({0, 1}, {0, 1000}), "dir", classes(2), false),
+  EXPECT_THAT(remarksOn(Source({0, 1}, {0, 1000}), "dir", {classes(2)}, false),
               IsEmpty());
 }
 

@@ -19,7 +19,7 @@ namespace {
 class TokensTest : public testing::Test {
 protected:
   std::unique_ptr<DataSource> open(DataRole role = DataRole::training) {
-    return openData(folder.path(), role, input, 0);
+    return openData(folder.path(), role, {input}, 0);
   }
   std::string error(DataRole role = DataRole::training) {
     return errorOf([&] { open(role); });
@@ -162,7 +162,7 @@ TEST_F(TokensTest, OtherDataIsRefused) {
 }
 
 TEST_F(TokensTest, SyntheticOnesCanBeLearned) {
-  auto source = openData("synthetic", DataRole::training, input, 50);
+  auto source = openData("synthetic", DataRole::training, {input}, 50);
   for (int64_t i = 0; i < source->size(); ++i) {
     std::vector<float> tokens = tokensOf(*source, i);
     std::vector<int32_t> labels = labelsOf(*source, i);
@@ -173,6 +173,6 @@ TEST_F(TokensTest, SyntheticOnesCanBeLearned) {
   }
   input.labels = {};
   EXPECT_THAT(
-      labelsOf(*openData("synthetic", DataRole::training, input, 50), 3),
+      labelsOf(*openData("synthetic", DataRole::training, {input}, 50), 3),
       ElementsAre(tokensOf(*source, 3)[1]));
 }
