@@ -14,7 +14,7 @@
 #                no compiler, only cuDNN 9 and cuBLASLt 13
 #   --networks   only these
 #
-# Not run on a GPU yet. Environment: LWCC_BUILD (default build/), LWCC_DEPS.
+# Last run on an H100, 2026-11-27. Environment: LWCC_BUILD (default build/), LWCC_DEPS.
 # In braces: read whole before anything runs, so that it may be edited meanwhile.
 {
 set -euo pipefail
@@ -58,10 +58,27 @@ done
 # first. Of some, lwcc profile wants a trace.
 small=(mlp lenet5 alexnet2012 squeezenet1_1 mobilenet_v3_small googlenet resnet18 resnet_cifar)
 full=("resnet50 64 trace" "alexnet 256 trace" "vgg16 64 trace" "mobilenet_v2 64" "lenet5 64")
-# The same losses under plans for several devices, which one GPU stands for.
-plans=("lenet5 4 owt" "resnet18 4 data" "resnet18 3 model" "squeezenet1_1 2 data" "alexnet2012 4 mixed")
+# The same losses under other plans: name, devices (which one GPU stands for), a word
+# for the plan, flags.
+plans=(
+  "lenet5 4 owt --strategy=owt"
+  "resnet18 4 data --strategy=data"
+  "resnet18 3 model --strategy=model"
+  "squeezenet1_1 2 data --strategy=data"
+  "alexnet2012 4 mixed --plan=mixed"
+  "alexnet2012 4 1f1b --strategy=pipeline --schedule=1f1b --micro-batches=4"
+  "alexnet2012 2 gpipe --strategy=pipeline --schedule=gpipe --micro-batches=2"
+  "lenet5 3 zb-h1 --strategy=pipeline --schedule=zb-h1 --micro-batches=8"
+  "alexnet2012 1 parts --micro-batches=4"
+  "squeezenet1_1 1 lanes --plan=lanes"
+  "googlenet 2 lanes --plan=lanes")
+# Of the zoo (test/models/zoo_networks.py), one for each kind of operators.
+zoo=(vit gpt_tied convnext swin lstm_text unet_transposed unet_bilinear efficientnet
+  instance_style local_response nfnet levit bert dlrm pointnet r3d normalizations
+  mlp_pieces mlp_rare categories pixels tagger siamese senet)
 for name in ${networks//,/ }; do
-  [[ " ${small[*]} ${full[*]} " == *" $name "* ]] || fail "there is no network $name" 2
+  [[ " ${small[*]} ${full[*]} ${zoo[*]} " == *" $name "* ]] ||
+    fail "there is no network $name" 2
 done
 wanted() { [[ -z $networks || $networks == *",$1,"* ]]; }
 
@@ -98,13 +115,68 @@ emit() { # NAME MODEL FLAG...
   fi
   echo "gpu-test.sh: $name" >&2
 }
-# What is expected of a network, of a program of it.
-expect() { # NETWORK NAME PRECISION DEVICES
+# What is expected of a network, of a program of it; those with other plans are also
+# stopped and resumed.
+expect() { # NETWORK NAME PRECISION DEVICES [resume]
   "$oracle" -c 'import json, sys
 expected = json.load(open(sys.argv[1]))
-expected.update(precision=sys.argv[3], devices=int(sys.argv[4]))
+expected.update(precision=sys.argv[3], devices=int(sys.argv[4]), resume=len(sys.argv) > 5)
 json.dump(expected, open(sys.argv[2], "w"), indent=1)' \
-    "$work/$1.json" "$folder/expected/$2.json" "$3" "$4"
+    "$work/$1.json" "$folder/expected/$2.json" "${@:3}"
+}
+# One after the other within a job, as many jobs at once as there are processors.
+job() { # FUNCTION ARGUMENT...
+  while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || exit; done
+  "$@" &
+}
+finish_jobs() {
+  while [[ -n $(jobs -p) ]]; do wait -n || exit; done
+}
+
+small_network() { # NAME
+  local name=$1
+  "$oracle" "$root/tools/gpu/lighten.py" "$models/$name.legacy.onnx" "$work/onnx/$name.onnx"
+  "$oracle" "$root/tools/gpu/expected.py" "$work/onnx/$name.onnx" --data="$folder/data" \
+    --lwcc-run="$build/bin/lwcc-run" --out="$work/$name.json"
+  emit "$name" "$work/onnx/$name.onnx" --batch=8
+  expect "$name" "$name" fp32 1
+  emit "$name-tf32" "$work/onnx/$name.onnx" --batch=8 --precision=tf32
+  expect "$name" "$name-tf32" tf32 1
+}
+
+planned() { # NETWORK DEVICES WORD FLAG...
+  local network=$1 devices=$2 name=$1-$3-$2 flags=() flag
+  shift 3
+  for flag in "$@"; do
+    if [[ $flag == --plan=* ]]; then
+      "$oracle" "$root/test/parity/${flag#*=}_plan.py" "$work/onnx/$network.onnx" \
+        "$devices" >"$work/$name.plan"
+      flag=--plan=$work/$name.plan
+    fi
+    flags+=("$flag")
+  done
+  emit "$name" "$work/onnx/$network.onnx" --batch=8 --gpus="$devices" "${flags[@]}"
+  expect "$network" "$name" fp32 "$devices" resume
+}
+
+zoo_network() { # NAME
+  local name=$1
+  "$oracle" "$root/tools/gpu/zoo.py" "$name" --lwcc-run="$build/bin/lwcc-run" \
+    --model="$work/onnx/zoo-$name.onnx" --data="$folder/data-$name" --out="$work/zoo-$name.json"
+  emit "zoo-$name" "$work/onnx/zoo-$name.onnx" --batch=8
+  expect "zoo-$name" "zoo-$name" fp32 1
+}
+
+full_network() { # NAME BATCH
+  local name=$1 batch=$2 precision
+  "$oracle" "$root/test/models/make_models.py" "$work" --exporter=legacy --size=full "$name" >&2
+  "$oracle" "$root/tools/gpu/lighten.py" "$work/$name-full.legacy.onnx" \
+    "$folder/models/$name-full.onnx"
+  rm -f "$work/$name-full.legacy.onnx"
+  for precision in tf32 fp32; do
+    emit "$name-$batch-$precision" "$folder/models/$name-full.onnx" --batch="$batch" \
+      --precision="$precision"
+  done
 }
 
 chosen=()
@@ -113,42 +185,22 @@ for name in "${small[@]}"; do
 done
 ((${#chosen[@]} == 0)) ||
   "$oracle" "$root/test/models/make_models.py" "$models" --exporter=legacy "${chosen[@]}"
-for name in "${chosen[@]}"; do
-  "$oracle" "$root/tools/gpu/lighten.py" "$models/$name.legacy.onnx" "$work/onnx/$name.onnx"
-  "$oracle" "$root/tools/gpu/expected.py" "$work/onnx/$name.onnx" --data="$folder/data" \
-    --lwcc-run="$build/bin/lwcc-run" --out="$work/$name.json"
-  emit "$name" "$work/onnx/$name.onnx" --batch=8
-  expect "$name" "$name" fp32 1
-  emit "$name-tf32" "$work/onnx/$name.onnx" --batch=8 --precision=tf32
-  expect "$name" "$name-tf32" tf32 1
-done
-
+for name in "${chosen[@]}"; do job small_network "$name"; done
+finish_jobs
 for entry in "${plans[@]}"; do
-  read -r name gpus plan <<<"$entry"
-  wanted "$name" || continue
-  flags=("--strategy=$plan")
-  if [[ $plan == mixed ]]; then
-    "$oracle" "$root/test/parity/mixed_plan.py" "$work/onnx/$name.onnx" "$gpus" >"$work/plan.json"
-    flags=("--plan=$work/plan.json")
-  fi
-  emit "$name-$plan-$gpus" "$work/onnx/$name.onnx" --batch=8 --gpus="$gpus" "${flags[@]}"
-  expect "$name" "$name-$plan-$gpus" fp32 "$gpus"
+  read -ra fields <<<"$entry"
+  if wanted "${fields[0]}"; then job planned "${fields[@]}"; fi
 done
-
-# The models stay: with one, lwcc profile reads its trace.
+for name in "${zoo[@]}"; do
+  if wanted "$name"; then job zoo_network "$name"; fi
+done
 separator=""
 {
   echo "["
   for entry in "${full[@]}"; do
     read -r name batch trace <<<"$entry"
     wanted "$name" || continue
-    "$oracle" "$root/test/models/make_models.py" "$work" --exporter=legacy --size=full "$name" >&2
-    "$oracle" "$root/tools/gpu/lighten.py" "$work/$name-full.legacy.onnx" \
-      "$folder/models/$name-full.onnx"
-    rm -f "$work/$name-full.legacy.onnx"
     for precision in tf32 fp32; do
-      emit "$name-$batch-$precision" "$folder/models/$name-full.onnx" --batch="$batch" \
-        --precision="$precision" >&2
       traced=false
       [[ -z $trace || $precision != fp32 ]] || traced=true
       printf '%s  {"program": "%s", "network": "%s", "batch": %d, "precision": "%s", "model": "%s", "trace": %s}' \
@@ -159,6 +211,12 @@ separator=""
   done
   printf '\n]\n'
 } >"$folder/speed.json"
+# Their models stay: with one, lwcc profile reads its trace.
+for entry in "${full[@]}"; do
+  read -r name batch trace <<<"$entry"
+  if wanted "$name"; then job full_network "$name" "$batch"; fi
+done
+finish_jobs
 
 if [[ -n $architecture ]]; then
   cp "$build/bin/ops-check-cuda" "$work/bin"
@@ -171,8 +229,8 @@ fi
 # cuDNN must take every graph of one device before anybody goes to a GPU.
 if [[ -x $build/bin/cudnn-plan-check ]]; then
   programs=()
-  for folder_of in "$folder"/programs/*; do
-    grep -q '^using Gpus' "$folder_of"/*.cu || programs+=("$folder_of"/*.cu)
+  for folder_of in "$folder"/programs/*; do # not those of several devices or parts
+    grep -qE '^using Gpus|images\[0\]' "$folder_of"/*.cu || programs+=("$folder_of"/*.cu)
   done
   shapes=$(python3 "$root/tools/gpu/conv-shapes.py" "${programs[@]}")
   [[ -z $shapes ]] || "$build/bin/cudnn-plan-check" <<<"$shapes"

@@ -46,12 +46,16 @@ LWCC_HD void offsetsAt(const LoopNest<N> &nest, int64_t linear,
                        int64_t (&offset)[N]) {
   for (int k = 0; k < N; ++k)
     offset[k] = 0;
-  for (int d = nest.rank - 1; d >= 0; --d) {
-    int64_t at = d == 0 ? linear : linear % nest.extent[d];
+  // The outermost loop takes what is left: a single one needs no division,
+  // which takes a GPU as long as many memory accesses.
+  for (int d = nest.rank - 1; d > 0; --d) {
+    const int64_t at = linear % nest.extent[d];
     linear /= nest.extent[d];
     for (int k = 0; k < N; ++k)
       offset[k] += at * nest.stride[k][d];
   }
+  for (int k = 0; k < N; ++k)
+    offset[k] += linear * nest.stride[k][0];
 }
 
 /// Sorts the loops by operand 0's stride (largest outermost), then drops those

@@ -1,15 +1,17 @@
 //===- Convolution.cpp - Convolutions on cuDNN ----------------------------===//
 //
-// Decides how a convolution is cut into cuDNN graphs: bias and ReLU in the
-// graph where cuDNN has an engine for that (one that says that it keeps NaN),
-// else behind it as a kernel of ours;
-// the gradient of the bias as a reduction of ours.
+// Decides how a convolution is cut into cuDNN graphs: a bias without a ReLU is
+// in the graph where that costs no more than the graph without it, else both
+// are one kernel of ours behind it; the gradient of the input is another
+// graph's result where that is quicker (TurnedConv.h); the gradient of the bias
+// is a reduction of ours.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/ConvBias.h"
 #include "runtime/cuda/ConvPlan.h"
 #include "runtime/cuda/CudaMachine.h"
+#include "runtime/cuda/TurnedConv.h"
 
 #include <algorithm>
 
@@ -44,6 +46,21 @@ static ConvShape shapeOf(CudaLane &lane, ConvKind kind, const Tensor &x,
   return shape;
 }
 
+void cuda::launchPlan(CudaLane &lane, const ConvPlan &plan, void *x, void *w,
+                      void *y, void *bias) {
+  if (!lane.isRunning())
+    return;
+  cudnnHandle_t handle = lane.gpu.cudnn();
+  cudnnStatus_t status = cudnnSetStream(handle, lane.stream);
+  if (status != CUDNN_STATUS_SUCCESS)
+    throw Error(std::string("GPU: cuDNN: ") + cudnnGetErrorString(status));
+  try {
+    plan.execute(handle, x, w, y, bias, lane.workspace());
+  } catch (const CudnnRefusal &refusal) {
+    throw Error(std::string("GPU: ") + refusal.what());
+  }
+}
+
 static const ConvPlan &requirePlan(CudaLane &lane, const ConvShape &shape) {
   std::string reason;
   if (const ConvPlan *plan = lane.gpu.planOf(shape, &reason))
@@ -54,35 +71,31 @@ static const ConvPlan &requirePlan(CudaLane &lane, const ConvShape &shape) {
 
 static void execute(CudaLane &lane, const ConvPlan &plan, const Tensor &x,
                     const Tensor &w, const Tensor &y, const Tensor &bias) {
-  if (!lane.isRunning())
-    return;
-  cudnnHandle_t handle = lane.gpu.cudnn();
-  cudnnStatus_t status = cudnnSetStream(handle, lane.stream);
-  if (status != CUDNN_STATUS_SUCCESS)
-    throw Error(std::string("GPU: cuDNN: ") + cudnnGetErrorString(status));
-  try {
-    plan.execute(handle, x.data, w.data, y.data, bias.data, lane.workspace());
-  } catch (const CudnnRefusal &refusal) {
-    throw Error(std::string("GPU: ") + refusal.what());
-  }
+  launchPlan(lane, plan, x.data, w.data, y.data, bias.data);
 }
+
+/// A pass over the result costs more than a tenth of a convolution.
+static constexpr double biasCosts = 1.1;
 
 void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
               const ConvParams &params) {
   CudaLane &lane = cudaLane(base);
-  if (bias) {
-    ConvShape fused = shapeOf(
-        lane, params.relu ? ConvKind::forwardBiasRelu : ConvKind::forwardBias,
-        x, w, y, bias, params);
-    if (const ConvPlan *plan = lane.gpu.planOf(fused)) {
+  const ConvPlan &plan =
+      requirePlan(lane, shapeOf(lane, ConvKind::forward, x, w, y, {}, params));
+  // A ReLU needs a pass over the result, in which the bias costs nothing. Plans
+  // with a bias may take ten times as long as those without: none is taken
+  // unseen, nor by its time where every run must choose alike.
+  if (bias && !params.relu && !lane.machine.isDeterministic()) {
+    const ConvPlan *fused = lane.gpu.planOf(
+        shapeOf(lane, ConvKind::forwardBias, x, w, y, bias, params));
+    if (fused && fused->seconds() > 0 &&
+        fused->seconds() <= biasCosts * plan.seconds()) {
       lane.append(
-          "conv", {y}, [=, &lane] { execute(lane, *plan, x, w, y, bias); },
-          plan->workspaceBytes());
+          "conv", {y}, [=, &lane] { execute(lane, *fused, x, w, y, bias); },
+          fused->workspaceBytes());
       return;
     }
   }
-  const ConvPlan &plan =
-      requirePlan(lane, shapeOf(lane, ConvKind::forward, x, w, y, {}, params));
   lane.append(
       "conv", {y},
       [=, &lane, &plan, relu = params.relu] {
@@ -95,8 +108,18 @@ void rt::conv(Lane &base, Tensor y, Tensor x, Tensor w, Tensor bias,
 void rt::conv_grad_input(Lane &base, Tensor dx, Tensor dy, Tensor w,
                          const ConvParams &params) {
   CudaLane &lane = cudaLane(base);
-  const ConvPlan &plan = requirePlan(
-      lane, shapeOf(lane, ConvKind::gradInput, dx, w, dy, {}, params));
+  const ConvShape shape =
+      shapeOf(lane, ConvKind::gradInput, dx, w, dy, {}, params);
+  if (std::optional<TurnedConv> turned = turnedConv(shape))
+    if (const ConvPlan *plan = lane.gpu.planOf(turned->shape)) {
+      const ConvPlan *straight =
+          shape.deterministic ? nullptr : lane.gpu.planOf(shape);
+      if (!straight || plan->seconds() < straight->seconds()) {
+        appendTurned(lane, *turned, *plan, dx, dy, w);
+        return;
+      }
+    }
+  const ConvPlan &plan = requirePlan(lane, shape);
   lane.append(
       "conv_grad_input", {dx},
       [=, &lane, &plan] { execute(lane, plan, dx, w, dy, {}); },

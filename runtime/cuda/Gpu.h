@@ -51,10 +51,10 @@ public:
   /// Device memory that those two took when they started or loaded code.
   int64_t libraryBytes() const { return bytesOfLibraries; }
 
-  /// The plan for a convolution, or null where cuDNN has none; built once, and
-  /// run once on zeros: libraries load code when they first do something, which
-  /// they must not while a graph is captured, and an engine that fails makes
-  /// room for the next one.
+  /// The plan for a convolution, or null where cuDNN has none; chosen once, by
+  /// running several on zeros. They are run even where there is nothing to
+  /// choose: libraries load code when they first do something, which they must
+  /// not while a graph is captured.
   const ConvPlan *planOf(const ConvShape &shape, std::string *reason = nullptr);
   const GemmPlan &planOf(const GemmShape &shape);
 

@@ -120,6 +120,28 @@ __device__ void finishSlice(const F &f, const ReduceLoops &loops, int64_t kept,
     to[k] = sum[k];
 }
 
+/// Adds every `step`-th term from `first` on. `at`: of the kept element.
+template <class F>
+__device__ void addTerms(const F &f, const ReduceLoops &loops,
+                         const typename F::State &state, int64_t at,
+                         int64_t first, int64_t end, int64_t step,
+                         float (&sum)[F::width]) {
+  if (loops.reduced.rank == 1) {
+    // Without branches between them several loads are under way at a time,
+    // which alone keeps the memory busy.
+    const int64_t stride = loops.reduced.stride[0][0];
+#pragma unroll 8
+    for (int64_t t = first; t < end; t += step)
+      f.add(state, at + t * stride, sum);
+    return;
+  }
+  for (int64_t t = first; t < end; t += step) {
+    int64_t x[1];
+    offsetsAt(loops.reduced, t, x);
+    f.add(state, at + x[0], sum);
+  }
+}
+
 /// Block (32, 8): 32 kept elements, 8 threads each. Grid (kept / 32, slices).
 template <class F>
 __global__ void __launch_bounds__(columnWidth *columnHeight)
@@ -134,13 +156,9 @@ __global__ void __launch_bounds__(columnWidth *columnHeight)
     float sum[F::width] = {};
     if (inside) {
       offsetsAt(loops.kept, kept, at);
-      const auto state = f.begin(at[1]);
-      for (int64_t t = blockIdx.y * loops.termsPerSlice + threadIdx.y; t < end;
-           t += columnHeight) {
-        int64_t x[1];
-        offsetsAt(loops.reduced, t, x);
-        f.add(state, at[0] + x[0], sum);
-      }
+      addTerms(f, loops, f.begin(at[1]), at[0],
+               blockIdx.y * loops.termsPerSlice + threadIdx.y, end,
+               columnHeight, sum);
     }
     for (int k = 0; k < F::width; ++k)
       shared[k][threadIdx.y][threadIdx.x] = sum[k];
@@ -163,14 +181,10 @@ __global__ void __launch_bounds__(256)
   for (int64_t kept = blockIdx.x; kept < loops.keptCount; kept += gridDim.x) {
     int64_t at[2];
     offsetsAt(loops.kept, kept, at);
-    const auto state = f.begin(at[1]);
     float sum[F::width] = {};
-    for (int64_t t = blockIdx.y * loops.termsPerSlice + threadIdx.x; t < end;
-         t += blockDim.x) {
-      int64_t x[1];
-      offsetsAt(loops.reduced, t, x);
-      f.add(state, at[0] + x[0], sum);
-    }
+    addTerms(f, loops, f.begin(at[1]), at[0],
+             blockIdx.y * loops.termsPerSlice + threadIdx.x, end, blockDim.x,
+             sum);
     for (int k = 0; k < F::width; ++k)
       sum[k] = blockReduce(sum[k], Add());
     if (threadIdx.x == 0)
@@ -207,7 +221,7 @@ Work reductionWork(CudaLane &lane, const F &f, ReduceLoops loops) {
   const int64_t threads = columns ? columnHeight : 256;
   // Enough blocks to fill the GPU, and no thread adds more than 256 terms, for
   // accuracy; but no slice with less than 4 terms for each thread.
-  int64_t slices = (int64_t(lane.gpu.processors) * 4 + tiles - 1) / tiles;
+  int64_t slices = (int64_t(lane.gpu.processors) * 8 + tiles - 1) / tiles;
   slices = std::min(slices, loops.terms / (threads * 4));
   slices = std::max(slices, loops.terms / (threads * 256));
   slices = std::clamp<int64_t>(slices, 1, 65535);

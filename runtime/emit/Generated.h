@@ -128,6 +128,7 @@ inline Tensor rows(const Tensor &whole, int64_t begin, int64_t end) {
 struct RowDims {
   int rank = 0;
   int64_t d[maxRank] = {};
+  constexpr RowDims() = default;
   constexpr RowDims(std::initializer_list<int64_t> dims) {
     for (int64_t extent : dims)
       d[rank++] = extent;

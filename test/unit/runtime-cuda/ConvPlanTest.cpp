@@ -1,6 +1,7 @@
 //===- ConvPlanTest.cpp - cuDNN accepts our graphs, without a GPU ---------===//
 
 #include "runtime/cuda/ConvPlan.h"
+#include "runtime/cuda/TurnedConv.h"
 
 #include <fstream>
 #include <sstream>
@@ -18,8 +19,8 @@ static PlanTarget targetOf(const std::string &device) {
 }
 
 static constexpr ConvKind allKinds[] = {
-    ConvKind::forward, ConvKind::forwardBias, ConvKind::forwardBiasRelu,
-    ConvKind::gradInput, ConvKind::gradWeight};
+    ConvKind::forward, ConvKind::forwardBias, ConvKind::gradInput,
+    ConvKind::gradWeight};
 
 static ConvShape shapeOf(Quad x, Quad w, Quad pad, Pair stride = {1, 1},
                          Pair dilation = {1, 1}) {
@@ -39,7 +40,10 @@ static ConvShape shapeOf(Quad x, Quad w, Quad pad, Pair stride = {1, 1},
 }
 
 namespace {
-class ConvPlans : public testing::TestWithParam<const char *> {};
+class ConvPlans : public testing::TestWithParam<const char *> {
+protected:
+  int tried = 0;
+};
 } // namespace
 
 TEST_P(ConvPlans, EveryKindIsAccepted) {
@@ -103,6 +107,7 @@ TEST_P(ConvPlans, AnEngineThatFailsMakesRoomForTheNext) {
   auto tryOut = [&](const ConvPlan &) {
     if (tried++ < failing)
       throw CudnnRefusal(CUDNN_STATUS_EXECUTION_FAILED, "trying it");
+    return 0.0; // not timed
   };
   std::string reason;
   EXPECT_TRUE(buildConvPlan(target, shape, &reason, tryOut)) << reason;
@@ -112,6 +117,67 @@ TEST_P(ConvPlans, AnEngineThatFailsMakesRoomForTheNext) {
   EXPECT_FALSE(buildConvPlan(target, shape, &reason, tryOut));
   EXPECT_GT(tried, 6);
   EXPECT_NE(reason.find("trying it"), std::string::npos) << reason;
+}
+
+TEST_P(ConvPlans, TheQuickestOfTheFirstIsTaken) {
+  PlanTarget target = targetOf(GetParam());
+  ConvShape shape = shapeOf({64, 64, 56, 56}, {64, 64, 3, 3}, {1, 1, 1, 1});
+  shape.tf32 = true;
+  std::vector<double> times;
+  auto tryOut = [&](const ConvPlan &) { return times.at(size_t(tried++)); };
+  auto chosen = [&](std::vector<double> given) {
+    times = std::move(given);
+    tried = 0;
+    return buildConvPlan(target, shape, nullptr, tryOut)->seconds();
+  };
+  EXPECT_EQ(chosen({4, 3, 2, 5, 5.5, 1.5, 3, 3.5}), 1.5);
+  EXPECT_EQ(tried, 8);
+  // Behind one that takes far longer than the quickest nothing is tried.
+  EXPECT_EQ(chosen({4, 3, 9.5, 1}), 3);
+  EXPECT_EQ(tried, 3);
+  // Nor behind one that could not be run; what was timed is rather taken.
+  EXPECT_EQ(chosen({4, 0, 1}), 4);
+  EXPECT_EQ(tried, 2);
+  shape.deterministic = true;
+  EXPECT_EQ(chosen({4, 3}), 4);
+  EXPECT_EQ(tried, 1);
+}
+
+TEST_P(ConvPlans, GradientsAreConvolutionsForward) {
+  PlanTarget target = targetOf(GetParam());
+  int turnedAround = 0;
+  for (int64_t kernel : {1, 2, 3, 5})
+    for (int64_t pad : {0, 1, 2, 4})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t dilation : {1, 2})
+          for (int64_t group : {1, 4}) {
+            ConvShape shape =
+                shapeOf({2, 8, 19, 21}, {16, 8 / group, kernel, kernel},
+                        {pad, pad, pad / 2, pad / 2}, {stride, stride},
+                        {dilation, dilation});
+            shape.kind = ConvKind::gradInput;
+            std::optional<TurnedConv> turned = turnedConv(shape);
+            const bool onePixel = kernel == 1 && pad == 0;
+            EXPECT_EQ(turned.has_value(),
+                      onePixel ||
+                          (stride == 1 && pad <= dilation * (kernel - 1)))
+                << shape.describe();
+            if (!turned)
+              continue;
+            ++turnedAround;
+            const ConvShape &t = turned->shape;
+            EXPECT_EQ(turned->groups, group);
+            EXPECT_EQ(t.x, shape.y);
+            ConvShape derived = shapeOf(t.x, t.w, t.pad, t.stride, t.dilation);
+            EXPECT_EQ(derived.y, t.y) << t.describe();
+            for (size_t d = 2; d < 4; ++d)
+              EXPECT_LE(t.y[d], shape.x[d]);
+            std::string reason;
+            EXPECT_TRUE(buildConvPlan(target, t, &reason)) << reason;
+            shape.tf32 = true;
+            EXPECT_FALSE(turnedConv(shape));
+          }
+  EXPECT_GT(turnedAround, 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ConvPlans,

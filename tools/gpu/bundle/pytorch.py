@@ -112,8 +112,8 @@ def main():
     try:
         import torch
         import networks  # noqa: F401: with torchvision, once
-        answer(torch=torch.__version__, cuda=torch.version.cuda,
-               cudnn=torch.backends.cudnn.version())
+        # Not cuDNN's: to ask for it touches the GPU, which no child can then.
+        answer(torch=torch.__version__, cuda=torch.version.cuda)
     except Exception as error:
         return answer(error=f"{type(error).__name__}: {error}")
     # One line at a time: what was read ahead would be lost to the process.

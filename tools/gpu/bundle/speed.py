@@ -18,7 +18,7 @@ import time
 
 import work
 
-SECONDS = 2.0  # that a side is timed for at a time
+SECONDS = 1.0  # that a side is timed for at a time
 ROUNDS = 2
 LONGEST = 60.0  # seconds of one run of a program, or for an answer
 TRACED_STEPS = 20
