@@ -35,6 +35,15 @@ def ParameterGroups : LwccPass<"train-parameter-groups"> {
   ];
 }
 
+def SamplesFirst : LwccPass<"train-samples-first"> {
+  let summary = "keeps the samples in the first dimension, where plans cut them";
+  let description = [{
+    Takes and gives `imported`. Where attention or a recurrent layer has them in
+    another dimension, or merged with one ahead of them, the same is computed in
+    another order.
+  }];
+}
+
 def AddLoss : LwccPass<"train-add-loss"> {
   let summary = "gives @model a loss and the accuracy counts";
   let description = [{

@@ -119,6 +119,8 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           // What users say of parameters, while layers are still whole.
           createParameterGroups(
               {options.freeze, options.groups, options.noDecay}),
+          // Before anything is made of the ops, and labels come.
+          createSamplesFirst(),
           // The loss before the rest: it is what everything is differentiated
           // against.
           createAddLoss({options.labelSmoothing}),

@@ -252,6 +252,7 @@ for section in "${sections[@]}"; do
         "$root/examples/lenet5.onnx" --data="$data/train"
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
       counted several-inputs "$oracle" "$root/test/parity/several_inputs.py"
+      counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=100
       ;;
     emitted)
       mapfile -t files < <(one_of_each)
