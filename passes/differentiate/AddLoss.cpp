@@ -16,7 +16,6 @@
 #include "passes/differentiate/NumberLoss.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
 
 namespace lwcc {
@@ -348,17 +347,6 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     SmallVector<int64_t> shape(scores.getShape());
     shape.erase(shape.begin() + 1);
     return shape;
-  }
-
-  /// Writes down the names of all layers (Nodes.h). A plan file may name one
-  /// that is fused into another by the time that it is planned.
-  void noteNodes(func::FuncOp func) {
-    llvm::SetVector<Attribute> nodes;
-    for (Operation &op : func.getBody().front())
-      if (StringRef layer = layerOf(&op); !layer.empty())
-        nodes.insert(StringAttr::get(&getContext(), layer));
-    func->getParentOp()->setAttr(
-        nodesAttr, ArrayAttr::get(&getContext(), nodes.getArrayRef()));
   }
 
   FailureOr<Value> existingLabels(func::FuncOp func) {

@@ -8,6 +8,7 @@
 #ifndef LWCC_PASSES_DIFFERENTIATE_NODES_H
 #define LWCC_PASSES_DIFFERENTIATE_NODES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace lwcc {
@@ -15,6 +16,14 @@ namespace lwcc {
 /// Of a module, from train-add-loss until it is planned: the layers that it had
 /// when it was imported.
 inline constexpr llvm::StringLiteral nodesAttr = "train.nodes";
+/// Of a module, likewise: those that compute from parameters alone, such as
+/// slices of a recurrent layer's weights.
+inline constexpr llvm::StringLiteral parameterNodesAttr =
+    "train.parameter_nodes";
+
+/// Writes down both of @model. A plan file may name a layer that is fused into
+/// another by the time that it is planned.
+void noteNodes(mlir::func::FuncOp func);
 
 } // namespace lwcc
 

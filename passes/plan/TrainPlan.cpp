@@ -173,6 +173,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (!mistakes.empty())
       return;
     module->removeAttr(nodesAttr);
+    module->removeAttr(parameterNodesAttr);
     attach(*made, module);
     if (!hooks.onPlan)
       return;

@@ -102,6 +102,18 @@ class Scaled(nn.Module):
         return self.head(F.gelu(self.body(row)) * factor.unsqueeze(1))
 
 
+class Melody(nn.Module):
+    """Rows one after the other through an LSTM, and one number for all of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 6, batch_first=True)
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, notes, speed):
+        return self.head(self.lstm(notes * speed[:, None, None])[0].mean(1))
+
+
 def floats(*shape):
     return lambda random: random.uniform(-1, 1, (COUNT, *shape)).astype(np.float32)
 
@@ -122,6 +134,7 @@ NETWORKS = {
     "recommender": (Recommender, 3, {"dense": floats(4),
                                      "category": integers(np.array([11, 7]), 2)}),
     "reader": (Reader, 4, {"input_ids": integers(23, 9), "attention_mask": mask(9)}),
+    "melody": (Melody, 3, {"notes": floats(5, 4), "speed": floats()}),
     "scaled": (Scaled, 3, {"row": floats(6), "factor": floats()}),
 }
 

@@ -138,6 +138,10 @@ plan::LayerGraph plan::buildGraph(ModuleOp module, GraphOptions options) {
     layer.producer = producer;
     graph.layers.push_back(layer);
   }
+  if (auto nodes = module->getAttrOfType<ArrayAttr>(parameterNodesAttr))
+    for (StringRef node : nodes.getAsValueRange<StringAttr>())
+      if (auto found = numbers.find(node); found != numbers.end())
+        graph.layers[found->second].isOfParameters = true;
   if (auto nodes = module->getAttrOfType<ArrayAttr>(nodesAttr))
     for (StringRef node : nodes.getAsValueRange<StringAttr>())
       if (!numbers.contains(node))

@@ -86,6 +86,9 @@ struct LayerGraph {
     /// Of how many groups of samples it has statistics (1: of the whole batch),
     /// each of which it needs at once; 0 if it normalizes no batch.
     int64_t sampleGroups = 0;
+    /// It computes from parameters alone, once in a step: no dimension of it is
+    /// the samples'.
+    bool isOfParameters = false;
   };
   std::string model, hash;
   int64_t batch = 0;

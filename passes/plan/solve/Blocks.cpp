@@ -239,7 +239,7 @@ Tilings Blocks::tilings(const Partition &partition,
     }
     Tiling tiling = cut(unit, static_cast<int>(i), channels);
     places.resize(tiling.tiles());
-    if (layer.extents[alongSamples] >= microBatches)
+    if (samplesOf(layer) >= microBatches)
       tiling.degrees[alongSamples] = microBatches;
     tiling.places.clear();
     for (int64_t batch = 0; batch < tiling.degrees[alongSamples]; ++batch)

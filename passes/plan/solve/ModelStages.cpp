@@ -117,7 +117,7 @@ const StageProblem &ModelStages::state(int64_t batches) {
     for (auto [d, times] : llvm::enumerate(block.times)) {
       Tiling tiling;
       const int64_t tiles = static_cast<int64_t>(d + 1) * batches;
-      if (layer.extents[alongSamples] >= tiles)
+      if (samplesOf(layer) >= tiles)
         tiling.degrees[alongSamples] = tiles;
       tiling.places.assign(tiling.tiles(), problem.machine.place(0));
       std::shared_ptr<const TimedLayer> timed = timing.layer(number, tiling);
@@ -262,10 +262,10 @@ Plan ModelStages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
     const size_t stage = stageOf[blockOf[i]];
     const int64_t devices = cut.stages[stage].devices;
     const int64_t tiles = devices * batches;
-    if (layers[i].extents[alongSamples] >= tiles) {
+    if (samplesOf(layers[i]) >= tiles) {
       tiling.degrees[alongSamples] = tiles;
       tiling.sizes[alongSamples] =
-          sizesOf(layers[i].extents[alongSamples], batches, devices);
+          sizesOf(samplesOf(layers[i]), batches, devices);
       groups[stage].layers.push_back(layers[i].name);
     }
     tiling.places.clear();

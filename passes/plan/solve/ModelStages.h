@@ -71,8 +71,8 @@ private:
   int64_t samples() const {
     int64_t least = std::numeric_limits<int64_t>::max();
     for (const LayerGraph::Layer &layer : layers)
-      if (layer.extents[alongSamples] > 1)
-        least = std::min(least, layer.extents[alongSamples]);
+      if (samplesOf(layer) > 1)
+        least = std::min(least, samplesOf(layer));
     return least;
   }
   /// Calls `visit` with each tensor that a forward pass makes and others read,

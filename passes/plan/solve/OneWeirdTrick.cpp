@@ -82,10 +82,11 @@ static Division divide(const Problem &problem) {
   return division;
 }
 
-/// Cuts the samples of a tiling into `parts`, each of which has the tiling's
-/// other tiles on the places that they have.
-static void cutSamples(Tiling &tiling, int64_t parts, const Extents &extents) {
-  if (extents[alongSamples] < parts)
+/// Cuts the samples of a layer's tiling into `parts`, each of which has the
+/// tiling's other tiles on the places that they have.
+static void cutSamples(Tiling &tiling, int64_t parts,
+                       const LayerGraph::Layer &layer) {
+  if (samplesOf(layer) < parts)
     return;
   std::vector<Place> once = tiling.places;
   assert(tiling.degrees[alongSamples] == 1);
@@ -139,12 +140,12 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
     const int64_t parts = scheme == Scheme::c ? passes : 1;
     if (division.ofFeatures[i]) {
       if (tiling.degrees[alongSamples] == 1)
-        cutSamples(tiling, passes, layer.extents);
+        cutSamples(tiling, passes, layer);
       if (tiling.degrees[alongSamples] == passes)
         features.layers.push_back(layer.name);
     } else {
       const int64_t wanted = machine.devices() * parts;
-      if (parts > 1 && layer.extents[alongSamples] >= wanted) {
+      if (parts > 1 && samplesOf(layer) >= wanted) {
         tiling.degrees[alongSamples] = wanted;
         tiling.places = machine.placesInTurn(wanted);
       }

@@ -31,8 +31,8 @@ int64_t lwcc::plan::mostMicroBatches(const LayerGraph &graph) {
   int64_t most =
       graph.batch > 0 ? graph.batch : std::numeric_limits<int64_t>::max();
   for (const LayerGraph::Layer &layer : graph.layers) {
-    if (layer.extents[alongSamples] > 1)
-      most = std::min(most, layer.extents[alongSamples]);
+    if (samplesOf(layer) > 1)
+      most = std::min(most, samplesOf(layer));
     if (layer.sampleGroups > 0)
       most = std::min(most, layer.sampleGroups);
   }

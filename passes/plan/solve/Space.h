@@ -14,6 +14,11 @@ namespace lwcc::plan {
 /// The numbers of two dimensions.
 inline constexpr size_t alongSamples = 0, alongChannels = 1;
 
+/// Into how many parts of its samples a layer can be cut; 1 if it has none.
+inline int64_t samplesOf(const LayerGraph::Layer &layer) {
+  return layer.isOfParameters ? 1 : layer.extents[alongSamples];
+}
+
 /// A leader and the layers that follow it.
 using LayerGroup = std::vector<int>;
 std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
