@@ -2,10 +2,9 @@
 //
 // Plans cut samples along the first dimension. PyTorch's attention and
 // recurrent layers move them to the second one on the way, or merge them into
-// others
-// ([tokens, samples, features], [tokens * samples, features]); what is cut
-// there is tokens, which then go from device to device, and no micro-batch can
-// pass.
+// others: [tokens, samples, features], [tokens * samples, features]. What is
+// cut there is tokens, which then go from device to device, and no micro-batch
+// can pass.
 //
 // This pass follows the samples through @model. Where they are not first it
 // computes the same elements in another order: each such value becomes a

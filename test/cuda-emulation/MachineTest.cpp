@@ -161,7 +161,7 @@ public:
     image.assign(3 * 72 * 40, static_cast<float>(number));
     int32_t label = number % 10;
     for (int64_t i = 0; i < program.batch; ++i) {
-      batch->input.put(i, image.data());
+      batch->inputs[0].put(i, image.data());
       batch->labels.put(i, &label);
     }
     StepScalars scalars;
