@@ -235,9 +235,9 @@ Value SamplesFirst::broadcastOperand(Value value, int64_t rank,
     return value;
   if (shape[at] != 1)
     return {};
-  Lengths extents(ArrayRef(shape).take_front(at));
+  Lengths extents(shape.begin(), shape.begin() + at);
   extents.append(place.factors(), 1);
-  llvm::append_range(extents, ArrayRef(shape).drop_front(at + 1));
+  extents.append(shape.begin() + at + 1, shape.end());
   return reshape(value, extents, ".factors");
 }
 
