@@ -57,8 +57,7 @@ __global__ void __launch_bounds__(256)
     const int64_t column = pixel % d.width, line = pixel / d.width;
     const int64_t row = line % d.height, image = line / d.height;
     const int64_t r = row / d.rowStep, c = column / d.columnStep;
-    const bool touched = row % d.rowStep == 0 && column % d.columnStep == 0 &&
-                         r < d.rows && c < d.columns;
+    const bool touched = row % d.rowStep == 0 && column % d.columnStep == 0;
     const float *from =
         some + ((image * d.rows + r) * d.columns + c) * d.channels;
     float *to = dx + pixel * d.channels;

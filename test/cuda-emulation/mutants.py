@@ -101,10 +101,8 @@ MUTANTS = [
     ("TurnedConv.cu", "d.height - 1 - next", "next", 1, OPS),
     ("TurnedConv.cu", "i < d.elements();", "i <= d.elements();", 1, OPS),
     ("TurnedConv.cu", "row % d.rowStep == 0", "true", 1, OPS),
-    ("TurnedConv.cu", "r < d.rows && c < d.columns", "true", 1, OPS),
     ("TurnedConv.cu", "weightsAt = aligned(plan.workspaceBytes())", "weightsAt = 0", 1, OPS),
     ("TurnedConv.cu", "weightsAt + aligned(w.bytes())", "weightsAt", 1, OPS),
-    ("TurnedConv.cu", "reach - g.pad[d];", "reach;", 1, OPS),
     # Stores that race, values that are not there.
     ("Loss.cu", "    if (threadIdx.x == 0)\n      losses[row]", "      losses[row]", 1, OPS),
     ("Loss.cu", "  if (threadIdx.x == 0)\n    *loss", "    *loss", 1, OPS),
