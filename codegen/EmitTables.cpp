@@ -214,10 +214,6 @@ void TableEmitter::globalTensor(StringRef field, const Global &global) {
 }
 
 void TableEmitter::inputsAndLabels() {
-  ArrayRef<int64_t> tokens;
-  if (auto given =
-          names.program->getAttrOfType<DenseI64ArrayAttr>("exec.tokens"))
-    tokens = given;
   auto roleOf = [](const Global &global) {
     return BufferOp(global.tiles.front()).getRole();
   };
@@ -234,10 +230,8 @@ void TableEmitter::inputsAndLabels() {
       continue;
     const std::string field = ("inputs[" + Twine(number) + "]").str();
     globalTensor(field, global);
-    if (number < tokens.size() && tokens[number])
-      out.assignment("program." + field + ".tokens",
-                     std::to_string(tokens[number]));
-    ++number;
+    if (int64_t tokens = tokensOf(names.program, number++))
+      out.assignment("program." + field + ".tokens", std::to_string(tokens));
   }
 }
 

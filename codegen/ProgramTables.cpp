@@ -10,6 +10,11 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
+int64_t lwcc::tokensOf(ProgramOp program, size_t input) {
+  auto tokens = program->getAttrOfType<DenseI64ArrayAttr>("exec.tokens");
+  return tokens && input < size_t(tokens.size()) ? tokens[input] : 0;
+}
+
 ArrayRef<int64_t> lwcc::globalDims(BufferOp buffer) {
   auto dims = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
   return dims ? dims.asArrayRef() : buffer.getTensorType().getShape();

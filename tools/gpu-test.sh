@@ -161,7 +161,7 @@ planned() { # NETWORK DEVICES WORD FLAG...
 
 zoo_network() { # NAME
   local name=$1
-  "$oracle" "$root/tools/gpu/zoo.py" "$name" --lwcc-run="$build/bin/lwcc-run" \
+  "$oracle" "$root/tools/gpu/expected_zoo.py" "$name" --lwcc-run="$build/bin/lwcc-run" \
     --model="$work/onnx/zoo-$name.onnx" --data="$folder/data-$name" --out="$work/zoo-$name.json"
   emit "zoo-$name" "$work/onnx/zoo-$name.onnx" --batch=8
   expect "zoo-$name" "zoo-$name" fp32 1

@@ -4,8 +4,8 @@
 
 Each network is exported by both exporters; its inputs are given as arrays by their
 names, in a folder and in an .npz file, and it is trained for three steps on one device
-and under plans for several. Losses and parameters are the module's in double precision, as in zoo.py.
-The last line is `N passed, M failed`.
+and under plans for several. Losses and parameters are the module's in double precision,
+as in zoo.py. The last line is `N passed, M failed`.
 """
 
 import argparse
@@ -24,8 +24,6 @@ from trainer import TrainerError, train
 
 BATCH, SETTINGS = zoo.BATCH, zoo.SETTINGS
 COUNT = BATCH * SETTINGS.steps
-
-
 PLANS = [[], zoo.DEVICES, ["--gpus=3", "--strategy=model"],
          ["--gpus=2", "--strategy=pipeline", "--micro-batches=4"]]
 

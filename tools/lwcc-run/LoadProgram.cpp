@@ -216,12 +216,8 @@ LogicalResult Loader::load(rt::Program &program) {
   }
   for (auto &[name, entry] : state)
     program.state.push_back(entry);
-  ArrayRef<int64_t> tokens;
-  if (auto given = op->getAttrOfType<DenseI64ArrayAttr>("exec.tokens"))
-    tokens = given;
   for (auto &[name, input] : inputs) {
-    if (size_t number = program.inputs.size(); number < tokens.size())
-      input.tokens = tokens[number];
+    input.tokens = tokensOf(op, program.inputs.size());
     program.inputs.push_back(input);
   }
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))

@@ -5,10 +5,9 @@ program's losses are compared with those recorded of PyTorch in double
 precision: they may be FACTOR times as far off as PyTorch's in single precision
 or the CPU target's are, whichever is farther, since normalized batches of eight
 amplify rounding (of programs in tf32: as PyTorch's with operands rounded to
-tf32), and
---deterministic must give the same bits twice, where the record says so also when it is
-stopped in the middle and resumed. All this is small, so several run
-at a time; nothing here is timed.
+tf32). --deterministic must give the same bits twice, and, where the record says
+so, once more when it is stopped in the middle and resumed. All this is small, so
+several run at a time; nothing here is timed.
 """
 
 import concurrent.futures

@@ -1,6 +1,6 @@
 """Records what a network of the zoo must give: its file, data and losses for the bundle.
 
-  zoo.py NAME --lwcc-run=PROGRAM --model=FILE.onnx --data=DIR --out=FILE.json
+  expected_zoo.py NAME --lwcc-run=PROGRAM --model=FILE.onnx --data=DIR --out=FILE.json
 
 As expected.py does for the networks of test/models/networks.py. The losses are those of
 the module itself (test/parity/zoo.py); of its runs in single precision, which differ by a
@@ -22,7 +22,6 @@ sys.path.insert(0, os.path.join(ROOT, "test", "parity"))
 import torch  # noqa: E402
 
 import zoo  # noqa: E402
-from expected import Tf32  # noqa: E402
 from trainer import train  # noqa: E402
 
 
@@ -43,8 +42,6 @@ def main():
         shutil.copytree(draw.folder, args.data, dirs_exist_ok=True)
         truth = draw.truth[0]
         singles = [draw.single(number)[0] for number in range(zoo.SAMPLES)]
-        with Tf32():
-            tf32 = zoo.train_module(args.name, draw.data, torch.float64)[0]
         cpu, _ = train([args.lwcc_run, args.model, f"--batch={zoo.BATCH}", "--"],
                        draw.folder, zoo.SETTINGS)
 
@@ -55,7 +52,7 @@ def main():
     record = {key: settings[key] for key in
               ("batch", "steps", "lr", "momentum", "weight_decay", "seed")}
     record.update(precision="fp32", cpu=cpu, double=truth,
-                  single=max(singles, key=distance), tf32=tf32,
+                  single=max(singles, key=distance),
                   data=os.path.basename(args.data))
     with open(args.out, "w") as file:
         json.dump(record, file, indent=1)
