@@ -181,7 +181,7 @@ static std::vector<std::vector<int>> initialOrders(const MemoryProblem &p) {
 
 MemorySolution memory::solve(const MemoryProblem &problem,
                              const std::vector<int64_t> &wishes,
-                             int64_t slack) {
+                             int64_t slack, int64_t harmless) {
   int n = problem.buffers.size();
   if (n == 0)
     return {};
@@ -199,7 +199,9 @@ MemorySolution memory::solve(const MemoryProblem &problem,
     const auto live = liveBytes(problem);
     solution.bound = live.empty() ? 0 : live.front().first;
     solution.isWished = true;
-    if (solution.arena <= enough(enough(solution.bound)) + slack)
+    if (solution.arena <=
+        std::max(enough(enough(solution.bound)) + slack,
+                 std::min(harmless, solution.bound + solution.bound / 30)))
       return solution;
   }
   const Conflicts conflicts = conflictsOf(problem);

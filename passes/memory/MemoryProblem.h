@@ -95,10 +95,10 @@ Peak maxLive(const MemoryProblem &problem);
 /// The search ends within a thousandth of the bound. Deterministic. `wishes`
 /// are preferred offsets, -1 for none; they are granted if the arena is then
 /// above the bytes alive at any moment by at most two thousandths of them and
-/// `slack` bytes.
+/// `slack` bytes, or by at most a thirtieth and not larger than `harmless`.
 MemorySolution solve(const MemoryProblem &problem,
-                     const std::vector<int64_t> &wishes = {},
-                     int64_t slack = 0);
+                     const std::vector<int64_t> &wishes = {}, int64_t slack = 0,
+                     int64_t harmless = 0);
 
 /// Checks that no two conflicting buffers overlap, and that each is aligned and
 /// inside the arena. Empty if so, else a message that names the buffers.

@@ -77,6 +77,20 @@ TEST(MemoryProblem, unusedAndEmptyBuffersCostNothing) {
   EXPECT_EQ(verify(problem, solution), "");
 }
 
+TEST(MemoryProblem, wishesAreGrantedWhereAnotherArenaIsAsLarge) {
+  MemoryProblem problem;
+  problem.buffers = {interval("x", 10240, 0, 1)};
+  auto arena = [&](int64_t wish, int64_t slack, int64_t harmless) {
+    return solve(problem, {wish}, slack, harmless).arena;
+  };
+  EXPECT_EQ(arena(256, 0, 0), 10240);
+  EXPECT_EQ(arena(256, 256, 0), 10496);
+  EXPECT_EQ(arena(256, 0, 10495), 10240);
+  EXPECT_EQ(arena(256, 0, 10496), 10496);
+  // Not what is far above the bound, however much others need.
+  EXPECT_EQ(arena(512, 0, 1 << 20), 10240);
+}
+
 TEST(MemoryProblem, checkerObjectsToEveryKindOfMistake) {
   MemoryProblem problem;
   problem.buffers = {interval("a", 256, 0, 2), interval("b", 256, 1, 3)};
