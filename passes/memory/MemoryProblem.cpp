@@ -180,8 +180,8 @@ static std::vector<std::vector<int>> initialOrders(const MemoryProblem &p) {
 }
 
 MemorySolution memory::solve(const MemoryProblem &problem,
-                             const std::vector<int64_t> &wishes,
-                             int64_t slack, int64_t harmless) {
+                             const std::vector<int64_t> &wishes, int64_t slack,
+                             int64_t harmless) {
   int n = problem.buffers.size();
   if (n == 0)
     return {};

@@ -204,7 +204,8 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
   // devices. What was not found for these within a long search is not looked
   // for again: about the same bytes above the bound are good enough. So is an
   // arena that is a little above its bound where the search gave another device
-  // as many bytes, to one per cent: a program fits where its largest arena does.
+  // as many bytes, to one per cent: a program fits where its largest arena
+  // does.
   std::vector<int64_t> arena = end;
   int64_t largest = 0;
   for (std::vector<Share> &shares : perSequence) {
@@ -221,9 +222,8 @@ LogicalResult lwcc::planMemory(ProgramOp program) {
           wish = other->second.offset;
           slack = std::max(slack, other->second.slack);
         }
-      memory::MemorySolution solution =
-          memory::solve(share.problem, wishes, slack,
-                        largest + largest / 100 - end[device]);
+      memory::MemorySolution solution = memory::solve(
+          share.problem, wishes, slack, largest + largest / 100 - end[device]);
       // What a device takes for the sake of others is no reason for the next
       // one to take more.
       if (!solution.isWished) {

@@ -39,8 +39,9 @@ inline bool isTwoLevel(int64_t bytes) {
 /// How many of the holders of a region on several nodes own a part of it: the
 /// parts cross the network one by one, and small ones would cost latency alone.
 /// The more holders, the larger are parts: each is sent by every node to its
-/// owner and back. (Inception-v3, predicted: of 4, 8 and 16 KiB for each holder
-/// 8 is the quickest on 4 nodes of 4 and on 16 nodes of 4.)
+/// owner and back. (Inception-v3, predicted: 8 KiB for each holder are quicker
+/// than 2 and 4 on 4 nodes of 4 and on 16 nodes of 4, and than 16 on the
+/// former.)
 inline int64_t ownersAcrossNodes(int64_t bytes, int64_t holders) {
   const int64_t leastPart = (8 << 10) * holders;
   return std::clamp<int64_t>(bytes / leastPart, 1, holders);
