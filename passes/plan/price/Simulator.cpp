@@ -19,7 +19,7 @@ Simulator::Simulator(const Setting &setting)
     : setting(setting), devices(static_cast<int>(setting.machine.devices())),
       timing(setting), order(setting.graph, timing, devices) {
   moving = order.noPorts();
-  size_t width = 3 * devices, count = order.positions.size() + 1;
+  size_t width = Row::width * devices, count = order.positions.size() + 1;
   storage.assign(2 * width * count, 0);
   for (size_t i = 0; i < count; ++i) {
     rows.push_back(&storage[i * width]);
@@ -99,7 +99,7 @@ Ticks Simulator::simulate(const Tilings &tilings) {
     addMemory(static_cast<int>(i), exchange.get(), memoryUse, 1);
     swapExchange(static_cast<int>(i), exchange);
   }
-  std::fill_n(rows[0], 3 * devices, 0);
+  std::fill_n(rows[0], Row::width * devices, 0);
   shifts[0] = 0;
   walk({0}, /*anew=*/true);
   std::swap(rows[0], triedRows[0]);

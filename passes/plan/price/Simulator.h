@@ -1,14 +1,18 @@
 //===- Simulator.h - How long a step takes under a plan ---------*- C++ -*-===//
 //
-// How long a step takes under a plan. Every device has an in-order lane for
-// kernels and one for what it receives, as programs have. The rules of a step:
+// How long a step takes under a plan. Every device has in-order lanes for
+// kernels, for what these read from other devices, and for parameters, as
+// programs have. The rules of a step:
 //
 //   - The kernels of a layer start when what they read has arrived: forward in
 //     the model's order, then backward in its reverse (StepOrder.h).
+//   - Gradients of parameters are made while a device waits, and else as soon
+//   as
+//     what they are made of exists.
 //   - What a layer needs from other devices is cut as soon as it is made, and
 //     fetched and assembled when the layer's turn comes.
 //   - A parameter is updated as soon as its gradients exist, beside the rest of
-//     the backward pass.
+//     the backward pass. What layers fetch goes before that.
 //   - The step ends when all lanes are idle. Programs do not let steps overlap,
 //     so that every step takes as long.
 //
@@ -19,7 +23,8 @@
 //
 // In delta mode only positions that a change reaches are walked again: from the
 // layer that is changed until all lanes are as they were but for a shift of
-// time, and so again in the backward pass. Times are whole numbers (Timing.h),
+// time, and so again in the backward pass. What waits for nothing but updates
+// is played again behind that (`finish`). Times are whole numbers (Timing.h),
 // so that both modes agree exactly.
 //
 //===----------------------------------------------------------------------===//
@@ -61,17 +66,21 @@ public:
   int64_t proposedMemory() const;
 
 private:
-  /// A row: for each device when its lanes are free, and how much its next
-  /// kernel loses to transfers that run beside it.
+  /// A row: for each device when its lanes are free, how much its next kernel
+  /// loses to transfers that run beside it, and how long it waited for the
+  /// position before the row and received for it. Gradients of parameters are
+  /// in none of them, but where other layers read what they make.
   struct Row {
-    Ticks *compute, *transfer, *lost;
+    Ticks *compute, *transfer, *lost, *waited, *received;
+    static constexpr int width = 5;
   };
   using SharedExchange =
       std::shared_ptr<const Exchange>; ///< null: nothing moves
   SharedExchange findExchange(const StepOrder::Port &port);
   void swapExchange(int port, SharedExchange &other);
   static Row rowOf(Ticks *values, int devices) {
-    return {values, values + devices, values + 2 * devices};
+    return {values, values + devices, values + 2 * devices,
+            values + 3 * devices, values + 4 * devices};
   }
   /// When a lane is free at a row: as it holds, and under the proposal.
   Ticks heldAt(int row, int lane) const {
@@ -100,7 +109,9 @@ private:
   bool isShifted(int port, int row, Ticks shift) const;
   Ticks latestAt(int row) const;
   void receive(const Exchange &exchange, const Ticks *ready, Row row) const;
-  void update(const TimedLayer &layer, Row row) const;
+  void slowDown(const TimedLayer &layer, Row row) const;
+  Ticks finish();
+  void update(const TimedLayer &layer, int row);
   static void addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
                         int sign);
   void addMemory(int port, const Exchange *exchange, std::vector<int64_t> &sum,
@@ -135,6 +146,10 @@ private:
   std::vector<SharedExchange> triedExchanges; ///< of these
   std::vector<int64_t> triedMemory;
   Ticks triedResult = 0;
+
+  /// While the step is finished: kernels that each device still has to run, and
+  /// when its lane for parameters is free.
+  std::vector<Ticks> pending, sync;
 };
 
 } // namespace lwcc::plan

@@ -28,6 +28,10 @@ static void addCutting(const Exchange &exchange, Ticks *times) {
 /// lanes wait for it, and assemble it.
 void Simulator::receive(const Exchange &exchange, const Ticks *ready,
                         Row row) const {
+  auto waitFor = [&](int device, Ticks time) {
+    row.waited[device] += std::max<Ticks>(time - row.compute[device], 0);
+    row.compute[device] = std::max(row.compute[device], time);
+  };
   // Programs cut what is to be sent as soon as it is made.
   std::array<Ticks, mostDevices> assembled;
   if (!exchange.before.empty()) {
@@ -43,38 +47,24 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
         [&](int from) { start = std::max(start, ready[from]); });
     Ticks end = start + arrival.duration;
     row.transfer[to] = end;
+    row.received[to] += arrival.duration;
     if (Ticks beside = std::min(end, row.compute[to]) - start; beside > 0)
       row.lost[to] += timing.slowdown(beside);
-    row.compute[to] = std::max(row.compute[to], end);
+    waitFor(to, end);
   }
   for (const AssemblyTask &task : exchange.after) {
-    Ticks &lane = row.compute[task.device];
-    task.sources.forEach([&](int from) { lane = std::max(lane, ready[from]); });
-    lane += task.duration;
+    task.sources.forEach([&](int from) { waitFor(task.device, ready[from]); });
+    row.compute[task.device] += task.duration;
   }
 }
 
-/// Sends gradients to the owners of parameters, which update them and send the
-/// new values back. Devices compute meanwhile.
-void Simulator::update(const TimedLayer &layer, Row row) const {
-  for (int d = 0; d < devices; ++d)
-    row.compute[d] += layer[TimedLayer::ownUpdate][d];
-  auto exchange = [&](const Exchange &exchange, const Ticks *ready,
-                      const Ticks *after) {
-    for (const Arrival &arrival : exchange.arrivals) {
-      int to = arrival.device;
-      Ticks start = std::max(row.transfer[to], ready[to]);
-      arrival.sources.forEach(
-          [&](int from) { start = std::max(start, ready[from]); });
-      Ticks duration = arrival.duration + (after ? after[to] : 0);
-      row.transfer[to] = start + duration;
-      row.lost[to] += timing.slowdown(duration);
-    }
-  };
-  exchange(layer.reduce, row.compute, layer[TimedLayer::update]);
-  std::array<Ticks, mostDevices> updated;
-  std::copy_n(row.transfer, devices, updated.begin());
-  exchange(layer.gather, updated.data(), nullptr);
+/// What exchanges for a layer's update cost the kernels beside them.
+void Simulator::slowDown(const TimedLayer &layer, Row row) const {
+  for (const Arrival &arrival : layer.reduce.arrivals)
+    row.lost[arrival.device] += timing.slowdown(
+        arrival.duration + layer[TimedLayer::update][arrival.device]);
+  for (const Arrival &arrival : layer.gather.arrivals)
+    row.lost[arrival.device] += timing.slowdown(arrival.duration);
 }
 
 /// When the compute lanes are free at a row. `values` is room for the answer,
@@ -101,6 +91,7 @@ void Simulator::play(int at) {
                                       : freeAfter(jumps.back(), at, d);
     std::copy_n(rows[at] + 2 * devices, devices, row.lost);
   }
+  std::fill_n(row.waited, 2 * devices, 0); // and what is received
   std::array<Ticks, mostDevices> ready;
   for (int port : position.fetched) {
     const Exchange *exchange = exchanges[port].get();
@@ -111,7 +102,7 @@ void Simulator::play(int at) {
   }
   const TimedLayer &layer = *layers[position.layer];
   const Ticks *busy = layer.busy(position.phase);
-  for (int d = 0; d < devices; ++d)
+  for (int d = 0; d < devices && !position.mayWait; ++d)
     if (busy[d] > 0)
       row.compute[d] += busy[d] + std::exchange(row.lost[d], 0);
   if (!position.regrouped.empty())
@@ -120,7 +111,7 @@ void Simulator::play(int at) {
     if (const Exchange *exchange = exchanges[port].get())
       receive(*exchange, ready.data(), row);
   if (position.phase == Phase::weight)
-    update(layer, row);
+    slowDown(layer, row);
 }
 
 /// Whether everything behind a row, which was walked, is as it holds, but for a
@@ -239,7 +230,62 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
     jumps.push_back({at, stop});
     at = stop;
   }
-  triedResult = 0;
-  for (int lane = 0; lane < 2 * devices; ++lane)
-    triedResult = std::max(triedResult, triedAt(count, lane));
+  triedResult = finish();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients of parameters, and updates
+//===----------------------------------------------------------------------===//
+
+/// Sends gradients to the owners of parameters, which update them and send the
+/// new values back. Devices compute meanwhile.
+void Simulator::update(const TimedLayer &layer, int row) {
+  std::array<Ticks, mostDevices> ready;
+  for (int d = 0; d < devices; ++d) {
+    pending[d] += layer[TimedLayer::ownUpdate][d];
+    ready[d] = triedAt(row, d) + pending[d];
+  }
+  auto exchange = [&](const Exchange &exchange, const Ticks *after) {
+    for (const Arrival &arrival : exchange.arrivals) {
+      int to = arrival.device;
+      Ticks start = std::max(sync[to], ready[to]);
+      arrival.sources.forEach(
+          [&](int from) { start = std::max(start, ready[from]); });
+      sync[to] = start + arrival.duration + (after ? after[to] : 0);
+    }
+  };
+  exchange(layer.reduce, layer[TimedLayer::update]);
+  for (int d = 0; d < devices; ++d)
+    ready[d] = std::max(ready[d], sync[d]);
+  exchange(layer.gather, nullptr);
+}
+
+/// When all lanes are idle. Gradients of parameters fill the time in which
+/// devices wait; what is left of them when they are asked for comes then.
+Ticks Simulator::finish() {
+  pending.assign(devices, 0);
+  sync.assign(devices, 0);
+  const int count = static_cast<int>(order.positions.size());
+  for (int at = order.firstWeight; at < count; ++at) {
+    const StepOrder::Position &position = order.positions[at];
+    const Row row =
+        rowOf(isWalked(at + 1) ? triedRows[at + 1] : rows[at + 1], devices);
+    for (int d = 0; d < devices; ++d) {
+      pending[d] = std::max<Ticks>(pending[d] - row.waited[d], 0);
+      if (row.received[d] > 0 && sync[d] > triedAt(at, d))
+        sync[d] += row.received[d];
+    }
+    if (position.phase != Phase::weight)
+      continue;
+    const TimedLayer &layer = *layers[position.layer];
+    if (position.mayWait)
+      for (int d = 0; d < devices; ++d)
+        pending[d] += layer.busy(Phase::weight)[d];
+    update(layer, at + 1);
+  }
+  Ticks end = 0;
+  for (int d = 0; d < devices; ++d)
+    end = std::max({end, triedAt(count, d) + pending[d],
+                    triedAt(count, devices + d), sync[d]});
+  return end;
 }

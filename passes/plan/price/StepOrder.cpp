@@ -30,7 +30,7 @@ void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
   }
   auto add = [&](int layer, Phase phase) {
     if (has[layer][static_cast<int>(phase)])
-      positions.push_back({layer, phase, {}, {}});
+      positions.push_back({layer, phase, {}, {}, false});
   };
   // Gradients of parameters that nothing computes are updated all the same.
   std::vector<std::pair<int, Phase>> turns = graph.turns;
@@ -47,6 +47,12 @@ void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
   }
   for (auto [layer, phase] : turns)
     add(layer, phase);
+  firstWeight =
+      static_cast<int>(llvm::find_if(positions,
+                                     [](const Position &position) {
+                                       return position.phase == Phase::weight;
+                                     }) -
+                       positions.begin());
 }
 
 void StepOrder::findPorts(const LayerGraph &graph) {
@@ -89,6 +95,10 @@ void StepOrder::findPorts(const LayerGraph &graph) {
     if (port.reader != port.maker)
       portsOf[port.reader].push_back(id);
   }
+  for (Position &position : positions)
+    position.mayWait = position.phase == Phase::weight;
+  for (const Port &port : ports)
+    positions[port.from].mayWait = false;
   std::vector<std::vector<int>> ofTensor(graph.tensors.size());
   for (auto [number, port] : llvm::enumerate(ports))
     ofTensor[port.tensor].push_back(static_cast<int>(number));

@@ -22,6 +22,8 @@ struct StepOrder {
     Phase phase;
     std::vector<int> fetched;   ///< ports before the layer's kernels
     std::vector<int> regrouped; ///< ports among the layer's own results
+    /// Whether nothing but updates waits for the layer's kernels.
+    bool mayWait = false;
   };
   struct Port {
     int tensor, maker, reader; ///< the layers
@@ -39,6 +41,8 @@ struct StepOrder {
     findPositions(graph, timing, devices);
     findPorts(graph);
   }
+  int firstWeight =
+      0; ///< the first position that makes gradients of parameters
   PortSet noPorts() const { return PortSet((ports.size() + 63) / 64); }
 
   std::vector<Position> positions;

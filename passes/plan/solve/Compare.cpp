@@ -95,6 +95,8 @@ static PricedStrategy price(const Problem &problem, Simulator &simulator,
                                      : milliseconds(simulated) / 1e3;
   if (plan.order.empty())
     row.simulated = simulated;
+  else if (std::optional<double> seconds = secondsOfTurns(problem, plan))
+    row.simulated = static_cast<Ticks>(*seconds * ticksPerSecond);
   row.bytes = simulator.bytes();
   row.memory = simulator.memory();
   row.fits = row.memory <= problem.machine.device.memory;

@@ -19,15 +19,16 @@ namespace lwcc::plan {
 /// A plan of a strategy, and what it would cost.
 struct PricedStrategy {
   std::string name;
-  bool isChosen = false;          ///< the plan at hand
-  double step = 0;                ///< seconds, of the program if that is made
-  std::optional<Ticks> simulated; ///< unless the plan orders micro-batches, of
-                                  ///< which the simulator knows nothing
-  int64_t bytes = 0;              ///< that devices exchange
-  int64_t memory = 0;             ///< bytes of the fullest device, as predicted
-  bool fits = true;               ///< into the memory of a device
-  double sum = 0;                 ///< seconds, of Eq. 1 (Price.h)
-  double searched = 0;            ///< seconds
+  bool isChosen = false; ///< the plan at hand
+  double step = 0;       ///< seconds, of the program if that is made
+  /// By the simulator; of micro-batches by the turns of their stages, if these
+  /// have as many (DescribePipeline.h).
+  std::optional<Ticks> simulated;
+  int64_t bytes = 0;   ///< that devices exchange
+  int64_t memory = 0;  ///< bytes of the fullest device, as predicted
+  bool fits = true;    ///< into the memory of a device
+  double sum = 0;      ///< seconds, of Eq. 1 (Price.h)
+  double searched = 0; ///< seconds
 };
 
 /// What no plan can fall below: every call at the rates of the data sheet,

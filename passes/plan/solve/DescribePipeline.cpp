@@ -2,6 +2,7 @@
 
 #include "passes/plan/solve/DescribePipeline.h"
 #include "passes/plan/price/Timing.h"
+#include "passes/plan/solve/ModelStages.h"
 #include "passes/plan/solve/PipelineOrder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace lwcc;
 using namespace lwcc::plan;
@@ -23,6 +25,28 @@ struct Described {
   bool weightApart = false;
   std::vector<const LaneOrder *> lanes; ///< of each worker, one
   std::vector<int64_t> lanesOf;         ///< of each stage, how many
+  std::vector<double> updates;          ///< of each worker, seconds
+  bool isWhole = true; ///< all layers that take time are in stages
+
+  int64_t forwardTurns(int64_t stage) const {
+    return llvm::count_if(
+        turns[pipeline.stages[stage].worker], [&](const Turn &turn) {
+          return turn.stage == stage && turn.phase == Phase::forward;
+        });
+  }
+  /// The turns as they take place; none if they are not all of the step, or
+  /// stages have unequal numbers of micro-batches.
+  std::optional<PipelineStep> step() const {
+    if (!isWhole)
+      return std::nullopt;
+    for (size_t s = 0; s < pipeline.stages.size(); ++s)
+      if (forwardTurns(static_cast<int64_t>(s)) != pipeline.batches)
+        return std::nullopt;
+    PipelineStep step = play(pipeline, turns, weightApart);
+    if (step.length <= 0)
+      return std::nullopt;
+    return step;
+  }
 };
 } // namespace
 
@@ -38,6 +62,50 @@ static const LaneOrder *orderOf(const Plan &plan, const Group &group,
       ++count;
     }
   return first;
+}
+
+/// How long a device takes to update its parameters once gradients are summed.
+/// What devices exchange for that runs beside their last turns, as do updates
+/// of what others hold, too.
+static double secondsOfUpdate(const TimedLayer &layer, int64_t device) {
+  return static_cast<double>(layer[TimedLayer::ownUpdate][device]) /
+         ticksPerSecond;
+}
+
+/// How long it takes to hand a micro-batch on from each stage. The devices of a
+/// stage share its tensors equally.
+static void setTransfers(const Setting &setting,
+                         llvm::ArrayRef<int64_t> stageOf, Described &made) {
+  std::vector<Traffic> traffic(made.pipeline.stages.size(),
+                               Traffic(setting.machine));
+  auto deviceOf = [&](int64_t stage) {
+    return setting.machine.deviceOf(
+        made.lanes[made.pipeline.stages[stage].worker]->lane);
+  };
+  for (const Tensor &tensor : setting.graph.tensors) {
+    if (tensor.producer < 0 || tensor.made != Phase::forward)
+      continue;
+    const int64_t from = stageOf[tensor.producer];
+    std::set<int64_t> readers;
+    for (int reader : tensor.consumers)
+      if (from >= 0 && stageOf[reader] > from)
+        readers.insert(stageOf[reader]);
+    double bytes = static_cast<double>(tensor.elementBytes);
+    for (int64_t extent : tensor.shape)
+      bytes *= static_cast<double>(extent);
+    std::set<int64_t> devices;
+    for (int64_t to : readers) {
+      std::vector<int64_t> &before = made.pipeline.stages[to].before;
+      if (!llvm::is_contained(before, from))
+        before.push_back(from);
+      if (deviceOf(to) != deviceOf(from) && devices.insert(deviceOf(to)).second)
+        traffic[from].add(deviceOf(from), deviceOf(to),
+                          bytes / static_cast<double>(made.pipeline.batches *
+                                                      made.lanesOf[from]));
+    }
+  }
+  for (auto [stage, out] : llvm::zip_equal(made.pipeline.stages, traffic))
+    stage.times.transfer = out.seconds();
 }
 
 static Described describe(const Setting &setting, const Plan &plan) {
@@ -58,8 +126,10 @@ static Described describe(const Setting &setting, const Plan &plan) {
     made.lanesOf.push_back(count);
     auto lane = llvm::find(made.lanes, order);
     stage.worker = lane - made.lanes.begin();
-    if (lane == made.lanes.end())
+    if (lane == made.lanes.end()) {
       made.lanes.push_back(order);
+      made.updates.push_back(0);
+    }
     stage.times = {0, 0, 0};
     const int64_t device = setting.machine.deviceOf(order->lane);
     for (auto [i, layer] : llvm::enumerate(graph.layers)) {
@@ -76,18 +146,15 @@ static Described describe(const Setting &setting, const Plan &plan) {
       };
       stage.times.forward += seconds(Phase::forward);
       stage.times.backward += seconds(Phase::backward);
-      stage.times.weight += seconds(Phase::weight);
+      stage.times.weight +=
+          seconds(Phase::weight) +
+          secondsOfSum(setting, graph.tiles(static_cast<int>(i), tilings[i]),
+                       llvm::find(tilings[i].places, order->lane) -
+                           tilings[i].places.begin()) *
+              (batches - 1) / batches;
+      made.updates[stage.worker] += secondsOfUpdate(*timed, device);
     }
   }
-  for (const Tensor &tensor : graph.tensors)
-    for (int reader : tensor.consumers) {
-      if (tensor.producer < 0 || tensor.made != Phase::forward)
-        continue;
-      const int64_t from = stageOf[tensor.producer], to = stageOf[reader];
-      if (from >= 0 && to > from &&
-          !llvm::is_contained(made.pipeline.stages[to].before, from))
-        made.pipeline.stages[to].before.push_back(from);
-    }
   made.pipeline.workers = static_cast<int64_t>(made.lanes.size());
   for (const LaneOrder *lane : made.lanes) {
     std::vector<Turn> &turns = made.turns.emplace_back();
@@ -99,6 +166,15 @@ static Described describe(const Setting &setting, const Plan &plan) {
         made.pipeline.batches = std::max(made.pipeline.batches, *task.tile + 1);
       }
   }
+  for (auto [i, layer] : llvm::enumerate(graph.layers)) {
+    std::shared_ptr<const TimedLayer> timed =
+        timing.layer(static_cast<int>(i), tilings[i]);
+    made.isWhole &= stageOf[i] >= 0 ||
+                    llvm::all_of(llvm::ArrayRef(timed->busy(Phase::forward),
+                                                setting.machine.devices()),
+                                 [](Ticks ticks) { return ticks == 0; });
+  }
+  setTransfers(setting, stageOf, made);
   return made;
 }
 
@@ -126,6 +202,19 @@ static void printTurns(const Described &described, const PipelineStep &step,
   }
 }
 
+std::optional<double> lwcc::plan::secondsOfTurns(const Setting &setting,
+                                                 const Plan &plan) {
+  const Described described = describe(setting, plan);
+  std::optional<PipelineStep> step = described.step();
+  if (!step)
+    return std::nullopt;
+  double seconds = 0;
+  for (auto [turns, update] : llvm::zip_equal(step->turns, described.updates))
+    seconds =
+        std::max(seconds, (turns.empty() ? 0 : turns.back().end) + update);
+  return seconds;
+}
+
 std::string lwcc::plan::describePipeline(const Setting &setting,
                                          const Plan &plan) {
   std::string text;
@@ -135,12 +224,10 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
       play(described.pipeline, described.turns, described.weightApart);
   os << described.pipeline.stages.size() << " stages, "
      << described.pipeline.batches
-     << " micro-batches, and the milliseconds of a turn, without transfers:\n"
+     << " micro-batches, and the milliseconds of a turn:\n"
         "  stage         lane      turns     forward    backward      weight"
         "  stashes  layers\n";
   size_t number = 0;
-  // Played below: that all stages take as many forward turns is assumed there.
-  bool areAlike = true;
   for (const Group &group : plan.groups) {
     int64_t count = 0;
     if (!orderOf(plan, group, count))
@@ -149,10 +236,6 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
     const LaneOrder &lane = *described.lanes[stage.worker];
     const auto turns = llvm::count_if(
         lane.tasks, [&](const Task &task) { return task.layer == group.name; });
-    areAlike &=
-        llvm::count_if(lane.tasks, [&](const Task &task) {
-          return task.layer == group.name && task.phase == Phase::forward;
-        }) == described.pipeline.batches;
     os << "  " << llvm::left_justify(group.name, 12) << "  "
        << llvm::left_justify(lane.lane.text(), 8)
        << llvm::format("%7lld%12.3f%12.3f%12.3f%9lld",
@@ -167,7 +250,7 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
     os << "\n";
     ++number;
   }
-  if (step.length <= 0 || !areAlike)
+  if (!described.step())
     return text;
   os << "bubbles, of a step of" << llvm::format(" %.3f ms:", step.length * 1e3);
   for (auto [lane, bubble] : llvm::zip_equal(described.lanes, step.bubbles))

@@ -21,6 +21,18 @@ static Link farthestLink(const Machine &machine) {
   return link;
 }
 
+double lwcc::plan::secondsOfSum(const Setting &setting, const LayerTiles &tiles,
+                                size_t tile) {
+  double seconds = 0;
+  for (const LayerTiles::Regions &regions : tiles.params)
+    if (regions[tile]) {
+      Work sum;
+      sum.bytes = 3 * sizeof(float) * tiling::volume(*regions[tile]);
+      seconds += setting.costs.answer(sum).seconds;
+    }
+  return seconds;
+}
+
 void ModelStages::makeBlocks() {
   std::vector<std::vector<int>> before(layers.size()); // layers that are read
   forEachTensor([&](int tensor, const std::vector<int> &readers) {
@@ -114,6 +126,7 @@ const StageProblem &ModelStages::state(int64_t batches) {
         block.held +=
             3 * bytes + elements * static_cast<double>(parameter.stateBytes);
       }
+    const double sum = secondsOfSum(problem, whole, 0) * (count - 1) / count;
     for (auto [d, times] : llvm::enumerate(block.times)) {
       Tiling tiling;
       const int64_t tiles = static_cast<int64_t>(d + 1) * batches;
@@ -127,7 +140,7 @@ const StageProblem &ModelStages::state(int64_t batches) {
       };
       times.forward += each(Phase::forward);
       times.backward += each(Phase::backward);
-      times.weight += each(Phase::weight);
+      times.weight += each(Phase::weight) + sum;
     }
   }
   forEachTensor([&](int tensor, const std::vector<int> &readers) {
@@ -212,17 +225,17 @@ ModelStages::cut(int64_t batches, const PipelineSchedule &schedule,
       chunks > 1 ? devices : static_cast<int64_t>(made.stages.size());
   for (const StageProblem::Tensor &tensor : asked.tensors) {
     const size_t from = stageOf[tensor.producer];
-    for (int consumer : tensor.consumers) {
-      const size_t to = stageOf[consumer];
+    std::set<size_t> readers;
+    for (int consumer : tensor.consumers)
+      if (size_t to = stageOf[consumer]; to != from)
+        readers.insert(to);
+    for (size_t to : readers) {
       std::vector<int64_t> &before = pipeline.stages[to].before;
-      if (from == to || llvm::is_contained(before, from))
-        continue;
-      before.push_back(static_cast<int64_t>(from));
-      double &transfer = pipeline.stages[from].times.transfer;
-      transfer = std::max(
-          transfer,
+      if (!llvm::is_contained(before, from))
+        before.push_back(static_cast<int64_t>(from));
+      pipeline.stages[from].times.transfer +=
           asked.latency + tensor.bytes / asked.bandwidth /
-                              static_cast<double>(made.stages[from].devices));
+                              static_cast<double>(made.stages[from].devices);
     }
   }
   return made;

@@ -30,6 +30,11 @@ namespace lwcc::plan {
 /// A limit that nothing reaches, of seconds or bytes.
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
+/// How long it takes to add the gradients of a layer's parameters to those of
+/// the micro-batches before (../../shard/Accumulate.cpp).
+double secondsOfSum(const Setting &setting, const LayerTiles &tiles,
+                    size_t tile);
+
 /// A model as a pipeline.
 class ModelStages {
 public:

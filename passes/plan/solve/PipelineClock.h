@@ -98,7 +98,11 @@ public:
     }
     Turn turn{phase, taken(phase, stage), stage};
     done[worker].push_back({turn, begin, free[worker]});
-    ends[static_cast<size_t>(phase)][stage].push_back(free[worker]);
+    // Programs hand a gradient on before they make those of parameters.
+    const bool isBackward = phase == Phase::backward;
+    ends[static_cast<size_t>(phase)][stage].push_back(
+        isBackward ? begin + pipeline.stages[stage].times.backward
+                   : free[worker]);
     return turn;
   }
   PipelineStep step() const {
@@ -126,7 +130,8 @@ private:
   std::vector<double> free, begun, busy;    ///< of each worker
   std::vector<int64_t> held, heldBy, most, mostBy;
   std::vector<std::vector<PipelineStep::Taken>> done;
-  std::vector<std::vector<double>> ends[3]; ///< of each turn taken, by phase
+  /// When others can go on by each turn that was taken, by phase.
+  std::vector<std::vector<double>> ends[3];
 };
 
 } // namespace lwcc::plan

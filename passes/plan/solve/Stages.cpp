@@ -40,7 +40,9 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
   std::vector<Way> ways;
   const int64_t asks = problem.search.microBatches;
   for (int64_t count : asks > 0 ? std::vector<int64_t>{std::min(most, asks)}
-                                : microBatchCounts(problem.graph))
+                                : microBatchCounts(problem.graph)) {
+    if (needsBatches && count == 1)
+      continue;
     for (const PipelineSchedule &schedule :
          asked ? llvm::ArrayRef(*asked) : pipelineSchedules()) {
       if (std::optional<ModelStages::Cut> cut =
@@ -50,6 +52,7 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
       if (count == 1)
         break; // all schedules are alike
     }
+  }
   llvm::stable_sort(ways,
                     [](const Way &a, const Way &b) { return a.step < b.step; });
   if (!problem.timesPrograms() && !ways.empty())

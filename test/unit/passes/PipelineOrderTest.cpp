@@ -15,9 +15,9 @@ namespace {
 
 /// A chain of equal stages, as many on each worker as the schedule wants.
 Pipeline equalStages(const PipelineSchedule &schedule, int64_t workers,
-                     int64_t batches) {
+                     int64_t batches, const StageTimes &times = {}) {
   Pipeline made = Pipeline::chain(
-      std::vector<StageTimes>(workers * schedule.chunks), batches);
+      std::vector<StageTimes>(workers * schedule.chunks, times), batches);
   made.workers = workers;
   for (size_t s = 0; s < made.stages.size(); ++s)
     made.stages[s].worker = schedule.workerOf(s, workers);
@@ -67,6 +67,7 @@ const Known known[] = {
      [](int64_t s) { return s; }},
 };
 
+// Published ones hand a gradient on when the whole turn is over.
 TEST(PipelineOrder, equalStagesHaveThePublishedLengthsAndStashes) {
   for (const Known &row : known)
     for (int64_t workers = 1; workers <= 8; ++workers)
@@ -76,8 +77,11 @@ TEST(PipelineOrder, equalStagesHaveThePublishedLengthsAndStashes) {
         if (batches < row.from(workers) ||
             (row.multiples && batches % workers != 0))
           continue;
+        StageTimes times;
+        if (!schedule->weightApart)
+          times = {1, 2, 0};
         PipelineStep step =
-            stepOf(*schedule, equalStages(*schedule, workers, batches));
+            stepOf(*schedule, equalStages(*schedule, workers, batches, times));
         SCOPED_TRACE(std::string(row.name) + ", " + std::to_string(workers) +
                      " workers, " + std::to_string(batches) + " micro-batches");
         EXPECT_EQ(step.length,
@@ -91,6 +95,19 @@ TEST(PipelineOrder, equalStagesHaveThePublishedLengthsAndStashes) {
         const bool hasNone =
             row.name == std::string("zb-h2") && batches >= 2 * workers - 1;
         EXPECT_TRUE(!hasNone || largest(step.bubbles) == 0);
+      }
+}
+
+TEST(PipelineOrder, gradientsAreHandedOnBeforeThoseOfParameters) {
+  for (const char *name : {"gpipe", "1f1b", "1f1b-eager"})
+    for (int64_t workers = 1; workers <= 8; ++workers)
+      for (int64_t batches = 1; batches <= 32; ++batches) {
+        const PipelineSchedule &schedule = *findPipelineSchedule(name);
+        EXPECT_EQ(
+            stepOf(schedule, equalStages(schedule, workers, batches)).length,
+            3.0 * batches + 2 * (workers - 1))
+            << name << ", " << workers << " workers, " << batches
+            << " micro-batches";
       }
 }
 
