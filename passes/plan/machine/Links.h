@@ -30,6 +30,7 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace lwcc::plan {
@@ -118,16 +119,19 @@ private:
 class BusyTimes {
 public:
   /// Reserves idle time from `begin` on, wherever there is some, until it has
-  /// reserved `seconds`. Returns when that is.
+  /// reserved `seconds`. Returns when that is, or earlier: with k transfers on
+  /// their way it has a share of 1/(k+1), and need not wait until these, which
+  /// may be much longer, are over. (That they end later by as much is told to
+  /// nobody who was answered before.)
   double take(double begin, double seconds);
 
 private:
   std::map<double, double> intervals; ///< from begins to ends
+  std::multiset<double> ends;         ///< of all transfers
 };
 
 /// A machine's links while a program runs. Transfers are asked about in the
-/// order in which the program appends them. An earlier one goes first, but
-/// leaves the time before it to later ones.
+/// order in which the program appends them. Those that meet share a link.
 class BusyLinks {
 public:
   explicit BusyLinks(const Machine &machine) : levels(machine.links()) {}

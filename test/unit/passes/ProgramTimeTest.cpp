@@ -240,9 +240,19 @@ TEST(BusyTimes, areFilledWhereverTheyAreIdle) {
   EXPECT_EQ(link.take(10, 5), 15);
   EXPECT_EQ(link.take(2, 3), 5) << "before what was asked for earlier";
   EXPECT_EQ(link.take(4, 7), 17) << "5 to 10 and 15 to 17";
-  EXPECT_EQ(link.take(3, 1), 18);
   EXPECT_EQ(link.take(0, 1), 1);
-  EXPECT_EQ(link.take(0, 2), 19) << "1 to 2 and 18 to 19";
+}
+
+TEST(BusyTimes, areSharedByTransfersThatMeet) {
+  BusyTimes link;
+  EXPECT_EQ(link.take(0, 100), 100);
+  EXPECT_EQ(link.take(10, 2), 14) << "half of the link, not behind the first";
+  EXPECT_EQ(link.take(12, 2), 18) << "a third";
+  EXPECT_EQ(link.take(99, 10), 114) << "of the others less is left";
+  // Of equals, as many as there are, the last is done when all are.
+  BusyTimes broadcast;
+  for (int i = 1; i <= 5; ++i)
+    EXPECT_EQ(broadcast.take(0, 3), 3 * i);
 }
 
 } // namespace
