@@ -123,11 +123,12 @@ enum class First { other, backward, forward };
 } // namespace
 
 /// Takes turns in the order of time. A worker takes a backward or a forward
-/// turn as soon as there is one. In a gap that is long enough, or where the cap
-/// leaves nothing else, it makes gradients of parameters. A stash is kept free
-/// for each later chunk that has none, so that micro-batches can always go on.
+/// turn as soon as there is one. In a gap in which that part of them has room,
+/// or where the cap leaves nothing else, it makes gradients of parameters. A
+/// stash is kept free for each later chunk that has none, so that micro-batches
+/// can always go on.
 static Turns byTime(const PipelineSchedule &schedule, const Pipeline &pipeline,
-                    First preferred) {
+                    First preferred, double part) {
   PipelineClock clock(pipeline, schedule.weightApart);
   Turns turns(pipeline.workers);
   std::vector<std::vector<int64_t>> chunks = chunksOf(pipeline);
@@ -161,9 +162,10 @@ static Turns byTime(const PipelineSchedule &schedule, const Pipeline &pipeline,
                                        Phase::weight, stage});
       empty += clock.stashesOf(stage) == 0;
     }
-    bool fits = weight.start < notYet &&
-                weight.start + clock.lengthOf(Phase::weight, weight.stage) <=
-                    best.start;
+    bool fits =
+        weight.start < notYet &&
+        weight.start + part * clock.lengthOf(Phase::weight, weight.stage) <=
+            best.start;
     return fits ? weight : best;
   };
   for (;;) {
@@ -180,19 +182,21 @@ static Turns byTime(const PipelineSchedule &schedule, const Pipeline &pipeline,
   }
 }
 
-/// Which turns should go first, the whole step tells.
+/// Which turns should go first, and how much of a gap is enough, the whole step
+/// tells.
 static Turns byTime(const PipelineSchedule &schedule,
                     const Pipeline &pipeline) {
   Turns best;
   double least = notYet;
-  for (First preferred : {First::other, First::backward, First::forward}) {
-    Turns turns = byTime(schedule, pipeline, preferred);
-    double length = play(pipeline, turns, schedule.weightApart).length;
-    if (length < least) {
-      least = length;
-      best = std::move(turns);
+  for (double part : {1.0, 0.75, 0.5})
+    for (First preferred : {First::other, First::backward, First::forward}) {
+      Turns turns = byTime(schedule, pipeline, preferred, part);
+      double length = play(pipeline, turns, schedule.weightApart).length;
+      if (length < least) {
+        least = length;
+        best = std::move(turns);
+      }
     }
-  }
   return best;
 }
 
