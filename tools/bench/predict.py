@@ -41,8 +41,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "test", "parity"))
 from mixed_plan import mixed_plan  # noqa: E402
 
-STRATEGIES = ["single", "data", "model", "owt", "layerwise", "pipeline", "mixed",
-              "auto"]
+STRATEGIES = ["single", "single --lanes=2", "data", "model", "owt", "layerwise",
+              *(f"layerwise --search-dimensions={cut}" for cut in ("h", "w", "k")),
+              "pipeline", "mixed", "auto"]
 HEAD = ("| model | batch | devices | plan | predicted, ms | measured, ms | error "
         "| calls' time measured |\n" + "|---" * 8 + "|")
 

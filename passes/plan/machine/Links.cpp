@@ -90,8 +90,10 @@ double Traffic::seconds(int64_t to, const DeviceSet &sources) const {
 }
 
 double BusyTimes::take(double begin, double seconds) {
+  constexpr double muchLonger = 8;
   const auto others = std::distance(ends.upper_bound(begin), ends.end());
-  const double shared = begin + seconds * static_cast<double>(1 + others);
+  const double alone = begin + seconds,
+               shared = begin + seconds * static_cast<double>(1 + others);
   auto next = intervals.upper_bound(begin);
   if (next != intervals.begin() && std::prev(next)->second >= begin) {
     --next;
@@ -104,7 +106,8 @@ double BusyTimes::take(double begin, double seconds) {
     next = intervals.erase(next);
   }
   intervals[begin] = end;
-  end = std::min(end, shared);
+  if (end - alone > muchLonger * seconds)
+    end = std::min(end, shared);
   ends.insert(end);
   return end;
 }

@@ -119,10 +119,10 @@ private:
 class BusyTimes {
 public:
   /// Reserves idle time from `begin` on, wherever there is some, until it has
-  /// reserved `seconds`. Returns when that is, or earlier: with k transfers on
-  /// their way it has a share of 1/(k+1), and need not wait until these, which
-  /// may be much longer, are over. (That they end later by as much is told to
-  /// nobody who was answered before.)
+  /// reserved `seconds`. Returns when that is. Behind transfers that are much
+  /// longer it does not wait so long: with k of them on their way it has a
+  /// share of 1/(k+1). (That they end later by as much is told to nobody who
+  /// was answered before; so only what is short beside the wait may pass.)
   double take(double begin, double seconds);
 
 private:
@@ -131,7 +131,8 @@ private:
 };
 
 /// A machine's links while a program runs. Transfers are asked about in the
-/// order in which the program appends them. Those that meet share a link.
+/// order in which the program appends them. An earlier one goes first, but
+/// leaves the time before it to later ones, and is passed by much shorter ones.
 class BusyLinks {
 public:
   explicit BusyLinks(const Machine &machine) : levels(machine.links()) {}

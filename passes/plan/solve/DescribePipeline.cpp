@@ -50,7 +50,7 @@ struct Described {
 };
 } // namespace
 
-/// The order that a worker is told by, for each group; null for groups without.
+/// The order that a worker is told by; null for a group that has none.
 static const LaneOrder *orderOf(const Plan &plan, const Group &group,
                                 int64_t &count) {
   const LaneOrder *first = nullptr;
@@ -136,8 +136,10 @@ static Described describe(const Setting &setting, const Plan &plan) {
       if (!llvm::is_contained(group.layers, layer.name))
         continue;
       stageOf[i] = number;
-      auto batches = static_cast<double>(
-          std::max<int64_t>(1, llvm::count(tilings[i].places, order->lane)));
+      const auto batches =
+          static_cast<double>(llvm::count(tilings[i].places, order->lane));
+      if (batches == 0) // a plan file may have it run elsewhere
+        continue;
       std::shared_ptr<const TimedLayer> timed =
           timing.layer(static_cast<int>(i), tilings[i]);
       auto seconds = [&](Phase phase) {

@@ -243,15 +243,15 @@ TEST(BusyTimes, areFilledWhereverTheyAreIdle) {
   EXPECT_EQ(link.take(0, 1), 1);
 }
 
-TEST(BusyTimes, areSharedByTransfersThatMeet) {
+TEST(BusyTimes, areSharedWithWhatIsMuchShorter) {
   BusyTimes link;
   EXPECT_EQ(link.take(0, 100), 100);
   EXPECT_EQ(link.take(10, 2), 14) << "half of the link, not behind the first";
   EXPECT_EQ(link.take(12, 2), 18) << "a third";
-  EXPECT_EQ(link.take(99, 10), 114) << "of the others less is left";
+  EXPECT_EQ(link.take(20, 50), 154) << "in turn: both are long";
   // Of equals, as many as there are, the last is done when all are.
   BusyTimes broadcast;
-  for (int i = 1; i <= 5; ++i)
+  for (int i = 1; i <= 20; ++i)
     EXPECT_EQ(broadcast.take(0, 3), 3 * i);
 }
 
