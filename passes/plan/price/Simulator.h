@@ -7,8 +7,7 @@
 //   - The kernels of a layer start when what they read has arrived: forward in
 //     the model's order, then backward in its reverse (StepOrder.h).
 //   - Gradients of parameters are made while a device waits, and else as soon
-//   as
-//     what they are made of exists.
+//     as they can be.
 //   - What a layer needs from other devices is cut as soon as it is made, and
 //     fetched and assembled when the layer's turn comes.
 //   - A parameter is updated as soon as its gradients exist, beside the rest of
@@ -66,10 +65,10 @@ public:
   int64_t proposedMemory() const;
 
 private:
-  /// A row: for each device when its lanes are free, how much its next kernel
-  /// loses to transfers that run beside it, and how long it waited for the
-  /// position before the row and received for it. Gradients of parameters are
-  /// in none of them, but where other layers read what they make.
+  /// A row: for each device when its lanes are free, and how much its next
+  /// kernel loses to transfers that run beside it; then how long it waited for
+  /// the position before the row, and how long it received for it. Gradients of
+  /// parameters that only updates wait for are not in it.
   struct Row {
     Ticks *compute, *transfer, *lost, *waited, *received;
     static constexpr int width = 5;

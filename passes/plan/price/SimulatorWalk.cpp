@@ -91,7 +91,7 @@ void Simulator::play(int at) {
                                       : freeAfter(jumps.back(), at, d);
     std::copy_n(rows[at] + 2 * devices, devices, row.lost);
   }
-  std::fill_n(row.waited, 2 * devices, 0); // and what is received
+  std::fill_n(row.waited, 2 * devices, 0); // `received`, too
   std::array<Ticks, mostDevices> ready;
   for (int port : position.fetched) {
     const Exchange *exchange = exchanges[port].get();
@@ -261,7 +261,7 @@ void Simulator::update(const TimedLayer &layer, int row) {
 }
 
 /// When all lanes are idle. Gradients of parameters fill the time in which
-/// devices wait; what is left of them when they are asked for comes then.
+/// devices wait. Updates wait for all that is left of them by then.
 Ticks Simulator::finish() {
   pending.assign(devices, 0);
   sync.assign(devices, 0);

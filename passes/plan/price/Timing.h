@@ -26,8 +26,7 @@ namespace lwcc::plan {
 using Ticks = int64_t; ///< picoseconds
 inline constexpr double ticksPerSecond = 1e12;
 
-/// What a device receives at once. Its copy lanes are one here, the transfer
-/// lane.
+/// What a device receives at once.
 struct Arrival {
   int device = 0;
   DeviceSet sources;
