@@ -91,9 +91,7 @@ double Traffic::seconds(int64_t to, const DeviceSet &sources) const {
 
 double BusyTimes::take(double begin, double seconds) {
   constexpr double muchLonger = 8;
-  const auto others = std::distance(ends.upper_bound(begin), ends.end());
-  const double alone = begin + seconds,
-               shared = begin + seconds * static_cast<double>(1 + others);
+  const double asked = begin;
   auto next = intervals.upper_bound(begin);
   if (next != intervals.begin() && std::prev(next)->second >= begin) {
     --next;
@@ -106,8 +104,10 @@ double BusyTimes::take(double begin, double seconds) {
     next = intervals.erase(next);
   }
   intervals[begin] = end;
-  if (end - alone > muchLonger * seconds)
-    end = std::min(end, shared);
+  if (end - asked - seconds > muchLonger * seconds) {
+    auto others = std::distance(ends.upper_bound(asked), ends.end());
+    end = std::min(end, asked + seconds * static_cast<double>(1 + others));
+  }
   ends.insert(end);
   return end;
 }

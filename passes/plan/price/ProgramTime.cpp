@@ -68,6 +68,7 @@ private:
   void playInOrder();
   void playByTime();
   CostModel::Answer begin(int number, int lane);
+  double slowedDown(llvm::StringRef device, double begin, double seconds);
   void finish(int number, int lane, double seconds, double deviation);
 
   ProgramTime &time;
@@ -76,15 +77,15 @@ private:
   BusyLinks links;
   std::vector<Moment> free;     ///< of each lane: when it can go on
   std::vector<Moment> recorded; ///< of each event
-  /// Of each device: transfers that kernels may run beside, from when to when,
-  /// and what its next kernel owes to those beside kernels before.
+  /// Of each device: when its last kernel ends, transfers beside which later
+  /// ones may run, from when to when, and what the next one owes to those
+  /// beside kernels before.
   struct Beside {
-    double owed = 0;
+    double busyUntil = 0;
     std::vector<std::pair<double, double>> transfers;
+    double owed = 0;
   };
   llvm::StringMap<Beside> beside;
-  double slowedDown(Beside &beside, double begin, double seconds) const;
-  llvm::StringMap<double> busyUntil; ///< of each device: its last kernel's end
   /// Of each device: its compute lanes, and their threads.
   struct Compute {
     int lanes = 0;
@@ -129,42 +130,45 @@ CostModel::Answer Player::begin(int number, int at) {
   else if (answer.from == CostModel::Answer::interpolated)
     time.interpolated += answer.seconds;
   // Measured times were taken beside transfers.
-  Beside &other = beside[lane.device];
   if (!lane.copies) {
-    answer.seconds = slowedDown(other, free[at].mean, answer.seconds);
+    answer.seconds = slowedDown(lane.device, free[at].mean, answer.seconds);
   } else if (answer.from == CostModel::Answer::analytic) {
+    Beside &other = beside[lane.device];
     const double begin = free[at].mean, end = begin + answer.seconds;
-    const double busy = busyUntil[lane.device];
-    other.owed +=
-        machine.transferSlowdown * std::max(0.0, std::min(end, busy) - begin);
-    if (end > busy)
-      other.transfers.push_back({std::max(begin, busy), end});
+    other.owed += machine.transferSlowdown *
+                  std::max(0.0, std::min(end, other.busyUntil) - begin);
+    if (end > other.busyUntil)
+      other.transfers.push_back({std::max(begin, other.busyUntil), end});
   }
   return answer;
 }
 
 /// How long a kernel takes beside the transfers of its device. They slow each
 /// moment down once: those that kernels before have met count as what is owed.
-double Player::slowedDown(Beside &beside, double begin, double seconds) const {
+double Player::slowedDown(llvm::StringRef device, double begin,
+                          double seconds) {
+  Beside &other = beside[device];
+  const double end = begin + seconds;
   double together = 0;
-  for (auto &[from, to] : beside.transfers) {
-    const double end = begin + seconds;
+  for (auto &[from, to] : other.transfers) {
     together += std::max(0.0, std::min(to, end) - std::max(from, begin));
     from = std::max(from, end);
   }
-  llvm::erase_if(beside.transfers, [](const auto &transfer) {
+  llvm::erase_if(other.transfers, [](const auto &transfer) {
     return transfer.first >= transfer.second;
   });
-  return seconds + std::exchange(beside.owed, 0) +
+  return seconds + std::exchange(other.owed, 0) +
          machine.transferSlowdown * together;
 }
 
 void Player::finish(int number, int lane, double seconds, double deviation) {
   time.calls.push_back({number, lane, free[lane].mean, seconds});
   free[lane].mean += seconds;
-  if (const Program::Lane &of = time.program.lanes[lane]; !of.copies)
-    busyUntil[of.device] = std::max(busyUntil[of.device], free[lane].mean);
   free[lane].variance += deviation * deviation;
+  if (const Program::Lane &of = time.program.lanes[lane]; !of.copies) {
+    double &until = beside[of.device].busyUntil;
+    until = std::max(until, free[lane].mean);
+  }
 }
 
 /// In the order of appending, which tells all that a lane waits for before it

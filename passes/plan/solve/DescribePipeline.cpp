@@ -34,18 +34,17 @@ struct Described {
           return turn.stage == stage && turn.phase == Phase::forward;
         });
   }
-  /// The turns as they take place; none if they are not all of the step, or
-  /// stages have unequal numbers of micro-batches.
-  std::optional<PipelineStep> step() const {
+  /// The turns as they take place.
+  PipelineStep step() const { return play(pipeline, turns, weightApart); }
+  /// Whether that is how long a step takes: the turns are all of it, and all
+  /// stages have as many micro-batches.
+  bool tellsStep() const {
     if (!isWhole)
-      return std::nullopt;
+      return false;
     for (size_t s = 0; s < pipeline.stages.size(); ++s)
       if (forwardTurns(static_cast<int64_t>(s)) != pipeline.batches)
-        return std::nullopt;
-    PipelineStep step = play(pipeline, turns, weightApart);
-    if (step.length <= 0)
-      return std::nullopt;
-    return step;
+        return false;
+    return true;
   }
 };
 } // namespace
@@ -207,11 +206,11 @@ static void printTurns(const Described &described, const PipelineStep &step,
 std::optional<double> lwcc::plan::secondsOfTurns(const Setting &setting,
                                                  const Plan &plan) {
   const Described described = describe(setting, plan);
-  std::optional<PipelineStep> step = described.step();
-  if (!step)
+  const PipelineStep step = described.step();
+  if (step.length <= 0 || !described.tellsStep())
     return std::nullopt;
   double seconds = 0;
-  for (auto [turns, update] : llvm::zip_equal(step->turns, described.updates))
+  for (auto [turns, update] : llvm::zip_equal(step.turns, described.updates))
     seconds =
         std::max(seconds, (turns.empty() ? 0 : turns.back().end) + update);
   return seconds;
@@ -222,8 +221,7 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
   std::string text;
   llvm::raw_string_ostream os(text);
   Described described = describe(setting, plan);
-  PipelineStep step =
-      play(described.pipeline, described.turns, described.weightApart);
+  PipelineStep step = described.step();
   os << described.pipeline.stages.size() << " stages, "
      << described.pipeline.batches
      << " micro-batches, and the milliseconds of a turn:\n"
@@ -252,7 +250,7 @@ std::string lwcc::plan::describePipeline(const Setting &setting,
     os << "\n";
     ++number;
   }
-  if (!described.step())
+  if (step.length <= 0 || !described.tellsStep())
     return text;
   os << "bubbles, of a step of" << llvm::format(" %.3f ms:", step.length * 1e3);
   for (auto [lane, bubble] : llvm::zip_equal(described.lanes, step.bubbles))

@@ -240,7 +240,9 @@ TEST(BusyTimes, areFilledWhereverTheyAreIdle) {
   EXPECT_EQ(link.take(10, 5), 15);
   EXPECT_EQ(link.take(2, 3), 5) << "before what was asked for earlier";
   EXPECT_EQ(link.take(4, 7), 17) << "5 to 10 and 15 to 17";
+  EXPECT_EQ(link.take(3, 2), 19);
   EXPECT_EQ(link.take(0, 1), 1);
+  EXPECT_EQ(link.take(0, 3), 21) << "1 to 2 and 19 to 21";
 }
 
 TEST(BusyTimes, areSharedWithWhatIsMuchShorter) {
