@@ -6,9 +6,9 @@
 
 The planner's searches go by the simulator, and `auto` decides by the times of
 programs (passes/plan/README.md). Plans of all kinds of cuts are made: the fixed
-strategies, the layer-wise best of those that cut along some dimensions only, and
+strategies, the layer-wise best of those that cut along some dimensions only,
 pipelines of models that can be cut into micro-batches, which go by the turns of
-their stages. (The simulator knows nothing of layers in several tiles on a device, as
+their stages, and several lanes on one device, which have a clock of their own. (The simulator knows nothing of layers in several tiles on a device, as
 `hypergraph` has them.) For each model prints the ratio of the program's step to the
 simulated one, and Kendall's tau of both orders; with --plans, each plan's. With
 --within it exits with 1 if a ratio is above R or below 1/R. A program that is quicker than the bound that
@@ -29,6 +29,7 @@ from rank import tau
 STRATEGIES = ["single", "data", "model", "owt", "owt-b", "owt-c"]
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zb-h1"]
 MICRO_BATCHES = [2, 4, 8]
+LANES = [2, 3, 4]
 # On some of the devices, or convolutions otherwise than the rest.
 KEPT = [".*=n2", ".*=n3", "Conv=n2", "Conv=h2", "Conv=c2", "Conv=n2h2", "Conv=n2c2",
         "Conv=c2h2"]
@@ -80,7 +81,9 @@ def main():
                 (kept, "--strategy=data", f"--keep={kept}") for kept in KEPT] + [
                 (f"{schedule}, {count}", "--strategy=pipeline",
                  f"--schedule={schedule}", f"--micro-batches={count}")
-                for schedule in SCHEDULES for count in MICRO_BATCHES]
+                for schedule in SCHEDULES for count in MICRO_BATCHES] + [
+                (f"{lanes} lanes", "--strategy=single", f"--lanes={lanes}")
+                for lanes in LANES]
             for what, *how in ways:
                 if steps := steps_of(model, batch, args, folder, *how):
                     rows.setdefault(steps, (what, *steps))

@@ -3,6 +3,7 @@
 #include "passes/plan/solve/Compare.h"
 #include "passes/plan/price/Price.h"
 #include "passes/plan/solve/DescribePipeline.h"
+#include "passes/plan/solve/LanePlan.h"
 #include "passes/plan/solve/Space.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -58,7 +59,7 @@ static void printReasons(const Comparison &comparison, llvm::raw_ostream &os) {
 
 /// What no plan can fall below; nothing where calls were measured, which may be
 /// quicker than a data sheet has it.
-static std::optional<LowerBound> boundOf(const Problem &problem) {
+static std::optional<LowerBound> lowerBoundOf(const Problem &problem) {
   if (problem.costs.isMeasured())
     return std::nullopt;
   LowerBound bound;
@@ -78,6 +79,11 @@ static std::optional<LowerBound> boundOf(const Problem &problem) {
   return bound;
 }
 
+static std::optional<Ticks> ticks(std::optional<double> seconds) {
+  return seconds ? std::optional(static_cast<Ticks>(*seconds * ticksPerSecond))
+                 : std::nullopt;
+}
+
 /// Prices a plan as a row of the table; the simulator then holds its tilings.
 static PricedStrategy price(const Problem &problem, Simulator &simulator,
                             llvm::StringRef name, const Plan &plan,
@@ -93,10 +99,11 @@ static PricedStrategy price(const Problem &problem, Simulator &simulator,
   row.name = name.str();
   row.step = problem.finalists() > 0 ? problem.programStep(plan)
                                      : milliseconds(simulated) / 1e3;
-  if (plan.order.empty())
-    row.simulated = simulated;
-  else if (std::optional<double> seconds = secondsOfTurns(problem, plan))
-    row.simulated = static_cast<Ticks>(*seconds * ticksPerSecond);
+  row.simulated = simulated;
+  if (!plan.order.empty())
+    row.simulated = ticks(secondsOfTurns(problem, plan));
+  else if (lanesOf(plan) > 1)
+    row.simulated = ticks(secondsOfLanes(problem, plan));
   row.bytes = simulator.bytes();
   row.memory = simulator.memory();
   row.fits = row.memory <= problem.machine.device.memory;
@@ -168,7 +175,7 @@ Comparison lwcc::plan::compareStrategies(const Problem &problem,
   llvm::stable_sort(rows, [](const PricedStrategy &a, const PricedStrategy &b) {
     return a.step < b.step;
   });
-  result.bound = boundOf(problem);
+  result.bound = lowerBoundOf(problem);
   result.remark = plan.remark;
   if (!plan.groups.empty())
     result.pipeline = describePipeline(problem, plan);

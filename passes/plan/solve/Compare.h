@@ -22,7 +22,8 @@ struct PricedStrategy {
   bool isChosen = false; ///< the plan at hand
   double step = 0;       ///< seconds, of the program if that is made
   /// By the simulator; of micro-batches by the turns of their stages, if these
-  /// have as many (DescribePipeline.h).
+  /// have as many (DescribePipeline.h); of several lanes by theirs, if they are
+  /// on one device (LanePlan.h).
   std::optional<Ticks> simulated;
   int64_t bytes = 0;   ///< that devices exchange
   int64_t memory = 0;  ///< bytes of the fullest device, as predicted
