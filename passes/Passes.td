@@ -44,6 +44,14 @@ def SamplesFirst : LwccPass<"train-samples-first"> {
   }];
 }
 
+def MatrixRows : LwccPass<"train-matrix-rows"> {
+  let summary = "keeps the rows of batched matrices dense";
+  let description = [{
+    Takes and gives `imported`. Tensors of rank 4 that attention multiplies get
+    a dimension of extent 1, so that they lie row-major and not channels-last.
+  }];
+}
+
 def AddLoss : LwccPass<"train-add-loss"> {
   let summary = "gives @model a loss and the accuracy counts";
   let description = [{

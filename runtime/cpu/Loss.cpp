@@ -8,8 +8,10 @@
 #include "runtime/core/LabelBody.h"
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Rows.h"
+#include "runtime/cpu/SoftmaxRow.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lwcc::rt {
 
@@ -111,9 +113,7 @@ void cross_entropy(Lane &lane, Tensor loss, Tensor probs, Tensor logits,
       const float *from = logits.as<float>() + at[0];
       SoftmaxRow row(from, rows.step[0], rows.length);
       if (probs)
-        for (int64_t c = 0; c < rows.length; ++c)
-          probs.as<float>()[at[1] + c * rows.step[1]] =
-              row.probability(from[c * rows.step[0]]);
+        row.probabilities(probs.as<float>() + at[1], rows.step[1]);
       if (!known.counts(at[2]))
         return Partial();
       double w = known.weight(at[2]);

@@ -12,8 +12,6 @@
 #include "runtime/cpu/Parallel.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace lwcc::rt {
 
@@ -56,24 +54,6 @@ struct AxisRows {
       }
     });
   }
-};
-
-/// A row's largest element and the sum of exponentials below it.
-struct SoftmaxRow {
-  float largest = -std::numeric_limits<float>::infinity();
-  double sum = 0;
-  float inverse, logSum;
-
-  SoftmaxRow(const float *x, int64_t step, int64_t length) {
-    for (int64_t i = 0; i < length; ++i)
-      largest = std::max(largest, x[i * step]);
-    for (int64_t i = 0; i < length; ++i)
-      sum += std::exp(x[i * step] - largest);
-    inverse = static_cast<float>(1.0 / sum);
-    logSum = static_cast<float>(std::log(sum));
-  }
-  float probability(float x) const { return std::exp(x - largest) * inverse; }
-  float logProbability(float x) const { return x - largest - logSum; }
 };
 
 } // namespace lwcc::rt

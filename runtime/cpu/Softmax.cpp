@@ -1,6 +1,6 @@
 //===- Softmax.cpp - Softmax and log-softmax --------------------*- C++ -*-===//
 //
-// Works row by row along the axis. Elements are float, a row's sum is double.
+// Works row by row along the axis (SoftmaxRow.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/LoopNest.h"
@@ -8,8 +8,7 @@
 #include "runtime/cpu/Lane.h"
 #include "runtime/cpu/Parallel.h"
 #include "runtime/cpu/Rows.h"
-
-#include <cmath>
+#include "runtime/cpu/SoftmaxRow.h"
 
 namespace lwcc::rt {
 
@@ -20,15 +19,12 @@ void softmax(Lane &lane, Tensor y, Tensor x, const SoftmaxParams &params) {
   CpuLane &on = cpuLane(lane);
   on.append("softmax", {y}, [=, log = params.log, threads = on.threads] {
     rows.forEach(threads, [&](int64_t, const int64_t (&at)[2]) {
+      const SoftmaxRow row(x.as<float>() + at[1], rows.step[1], rows.length);
       float *to = y.as<float>() + at[0];
-      const float *from = x.as<float>() + at[1];
-      int64_t toStep = rows.step[0], fromStep = rows.step[1];
-      SoftmaxRow row(from, fromStep, rows.length);
-      for (int64_t i = 0; i < rows.length; ++i) {
-        float value = from[i * fromStep];
-        to[i * toStep] =
-            log ? row.logProbability(value) : row.probability(value);
-      }
+      if (log)
+        row.logProbabilities(to, rows.step[0]);
+      else
+        row.probabilities(to, rows.step[0]);
     });
   });
 }
@@ -44,16 +40,15 @@ void softmax_grad(Lane &lane, Tensor dx, Tensor dy, Tensor y,
       float *to = dx.as<float>() + at[0];
       const float *up = dy.as<float>() + at[1], *value = y.as<float>() + at[2];
       const int64_t *step = rows.step;
+      if (!log)
+        return softmaxRowGradient(to, step[0], up, step[1], value, step[2],
+                                  rows.length);
       double sum = 0;
-      for (int64_t i = 0; i < rows.length; ++i) {
-        double g = up[i * step[1]];
-        sum += log ? g : g * value[i * step[2]];
-      }
-      float s = static_cast<float>(sum);
-      for (int64_t i = 0; i < rows.length; ++i) {
-        float g = up[i * step[1]], v = value[i * step[2]];
-        to[i * step[0]] = log ? g - std::exp(v) * s : v * (g - s);
-      }
+      for (int64_t i = 0; i < rows.length; ++i)
+        sum += up[i * step[1]];
+      for (int64_t i = 0; i < rows.length; ++i)
+        to[i * step[0]] =
+            up[i * step[1]] - exp(value[i * step[2]]) * static_cast<float>(sum);
     });
   });
 }

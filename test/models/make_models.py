@@ -17,15 +17,14 @@ import warnings
 
 import torch
 
-from networks import ALL, NETWORKS, build
+from networks import ALL, NETWORKS, build, inputs
 
 EXPORTERS = ("dynamo", "legacy")
 
 
 def export(network, shape, path, exporter, static_batch=0):
     batch = static_batch or 4
-    images = torch.randn(batch, *shape)
-    arguments, names = (images,), ["images"]
+    arguments, names = (inputs(network, shape, batch),), ["images"]
     if getattr(network, "loss", False):
         arguments += (torch.zeros(batch, dtype=torch.int64),)
         names.append("labels")

@@ -206,6 +206,45 @@ def _small_vgg(make):
     return lambda: (_narrow(make(num_classes=10), 512), (3, 32, 32))
 
 
+class GptLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        n, length, width = x.shape
+        q, k, v = (part.view(n, length, self.heads, width // self.heads).transpose(1, 2)
+                   for part in self.qkv(self.norm1(x)).split(width, dim=2))
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(attended.transpose(1, 2).reshape(n, length, width))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class Gpt(nn.Module):
+    """Radford et al. 2019, in small: the next of `tokens` kinds of tokens."""
+
+    def __init__(self, tokens=256, length=256, width=256, heads=4, layers=4):
+        super().__init__()
+        self.tokens = tokens
+        self.words, self.places = (nn.Embedding(count, width)
+                                   for count in (tokens, length))
+        self.layers = nn.Sequential(*(GptLayer(width, heads) for _ in range(layers)))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, tokens, bias=False)
+        for table in (self.words, self.places):
+            nn.init.normal_(table.weight, std=0.02)
+
+    def forward(self, text):
+        return self.head(self.norm(self.layers(self.words(text) + self.places.weight)))
+
+
+def vit(pixels=224, layers=12, width=384, heads=6):
+    """Dosovitskiy et al. 2021; as it stands, ViT-S/16 of Touvron et al. 2021."""
+    return tv.VisionTransformer(pixels, 16, layers, heads, width, 4 * width)
+
+
 def _torchvision(make, pixels, **options):
     """(small, full) factories of a torchvision network."""
     return (lambda: (make(num_classes=10, **options), (3, pixels, pixels)),
@@ -256,11 +295,21 @@ ALL = NETWORKS | {
     "residual_mlp": _same(residual_mlp, (1, 8, 8)),
     "residual_conv": _same(residual_conv, (3, 32, 32)),
     "inception_lrn": _same(inception_lrn, (3, 64, 64)),
+    "vit_s16": (lambda: (vit(64, 2, 48, 3), (3, 64, 64)), lambda: (vit(), (3, 224, 224))),
+    "gpt": (lambda: (Gpt(64, 16, 32, 4, 2), (16,)), lambda: (Gpt(), (256,))),
 }
 
 
+def inputs(network, shape, batch):
+    """Random pictures; of a network of tokens, those."""
+    if tokens := getattr(network, "tokens", 0):
+        return torch.randint(tokens, (batch, *shape))
+    return torch.randn(batch, *shape)
+
+
 def build(name, size="small"):
-    """The network and its input shape [c, h, w], with weights fixed by name."""
+    """The network and its input shape [c, h, w], or [length] of tokens, with weights
+    fixed by name."""
     torch.manual_seed(sum(map(ord, name)))
     network, shape = ALL[name][0 if size == "small" else 1]()
     # Constructors leave batch-norm scales at one and biases at zero: equal

@@ -149,7 +149,8 @@ static int64_t rowsPerSample(Value matrix) {
 /// Letters of `train.axes`, or "nck", name m, n and k. In a plain product they
 /// are samples, channels and the reduction. Of a batch of matrices the first
 /// axis is samples. If one b serves them all, its columns are channels and k is
-/// the reduction; else, of four dimensions, all are as in images.
+/// the reduction; else the second one is channels, and of four dimensions, all
+/// are as in images.
 static ProductUnits productUnits(MatMulOp op) {
   ArrayRef<int64_t> result = shapeOf(op.getC()), a = shapeOf(op.getA());
   size_t leading = result.size() - 2;
@@ -160,7 +161,7 @@ static ProductUnits productUnits(MatMulOp op) {
   units.axes.assign(leading, none);
   if (leading > 0)
     units.axes[0] = n;
-  if (leading == 2 && !shared)
+  if (leading >= 2 && !shared)
     units.axes[1] = c;
   for (char letter : letters) {
     int dim = letter == 'n' ? n : letter == 'c' ? c : k;

@@ -1,0 +1,39 @@
+//===- SoftmaxRow.h - Exponentials of one row -------------------*- C++ -*-===//
+//
+// What softmax and the losses of class scores need of a row: its largest
+// element, the sum of the exponentials below that, and with these the row's
+// probabilities or their logarithms. Elements are float, the sum is double.
+// Elements next to one another are computed in vectors; a row's bits depend on
+// its length alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LWCC_RUNTIME_CPU_SOFTMAXROW_H
+#define LWCC_RUNTIME_CPU_SOFTMAXROW_H
+
+#include <cstdint>
+
+namespace lwcc::rt {
+
+struct SoftmaxRow {
+  /// Elements x[0], x[step], ...
+  SoftmaxRow(const float *x, int64_t step, int64_t length);
+
+  /// Writes the row's probabilities, or their logarithms. `to` may be the row.
+  void probabilities(float *to, int64_t toStep) const;
+  void logProbabilities(float *to, int64_t toStep) const;
+
+  const float *x;
+  int64_t step, length;
+  float largest;
+  double sum; ///< of e^(x - largest)
+};
+
+/// The gradient of a row's input, given that of its probabilities `y`.
+/// Everything at a distance of its step; `dx` may be `dy`.
+void softmaxRowGradient(float *dx, int64_t dxStep, const float *dy,
+                        int64_t dyStep, const float *y, int64_t yStep,
+                        int64_t length);
+
+} // namespace lwcc::rt
+
+#endif // LWCC_RUNTIME_CPU_SOFTMAXROW_H
