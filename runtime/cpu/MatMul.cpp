@@ -151,16 +151,17 @@ void Product::run(CpuLane &lane) const {
     finish(lane.threads, c.t, bias, relu);
 }
 
-/// Whether sgemm reads a in columns whose elements lie multiples of 2 KiB
-/// apart, which share a few sets of a cache, and often enough: it was half as
-/// fast for 1024 columns (oneDNN 3.2 with AVX-512), and packing them costs a
-/// tenth.
-static bool sharesCacheSets(const Product &product) {
+/// Whether sgemm reads an operand in columns whose elements lie multiples of
+/// 2 KiB apart, which share a few sets of a cache, and often enough: it was
+/// half as fast for 1024 columns (oneDNN 3.2 with AVX-512, an arena of huge
+/// pages), and packing them costs a tenth. `reuse` is how many rows or columns
+/// the other operand has.
+static bool sharesCacheSets(const Product &product, const Matrices &operand,
+                            int64_t reuse) {
   constexpr int64_t apart = 512, rows = 256, mostReuse = 1024;
-  const Matrices &a = product.a;
-  return a.t.rank == 2 && a.transposed && !a.packed && !a.columns &&
-         !product.c.columns && a.leading % apart == 0 && product.k >= rows &&
-         product.n < mostReuse;
+  return operand.t.rank == 2 && !operand.packed && !operand.columns &&
+         !product.c.columns && operand.leading % apart == 0 &&
+         product.k >= rows && reuse < mostReuse;
 }
 
 /// The view of a batch of row-major matrices as one tall matrix.
@@ -229,8 +230,10 @@ void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
   product.bias = bias;
   product.relu = params.relu;
   constexpr int64_t line = 16; // floats of a cache line
-  if (sharesCacheSets(product))
+  if (product.a.transposed && sharesCacheSets(product, product.a, product.n))
     product.a.packApart(product.a.leading + line, workspace);
+  if (!product.b.transposed && sharesCacheSets(product, product.b, product.m))
+    product.b.packApart(product.b.leading + line, workspace);
   on.needWorkspace(workspace);
   on.append("matmul", {c}, [product, &on] { product.run(on); });
 }

@@ -91,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
     Grid, SoftmaxTest,
     testing::Combine(testing::Values(SoftmaxCase{"Logits", {9, 10}, -1},
                                      SoftmaxCase{"Wide", {3, 1000}, 1},
+                                     SoftmaxCase{"Rows", {2, 3, 1, 5, 37}, -1},
                                      SoftmaxCase{"First", {4, 6}, 0},
                                      SoftmaxCase{"Attention", {2, 3, 5, 7}, -1},
                                      SoftmaxCase{"Pixels", {2, 5, 3, 4}, 1},

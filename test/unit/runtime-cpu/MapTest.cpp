@@ -7,6 +7,9 @@
 #include "runtime/cpu/Map.h"
 #include "Workbench.h"
 
+#include <bit>
+#include <cmath>
+
 using namespace lwcc::rt;
 
 namespace {
@@ -229,6 +232,44 @@ TEST(MathTest, NaNIsNeverSwallowed) {
   for (auto f : {lwcc::rt::max, lwcc::rt::min, lwcc::rt::pow}) {
     EXPECT_TRUE(std::isnan(f(NAN, 2.0f)));
     EXPECT_TRUE(std::isnan(f(2.0f, NAN)));
+  }
+}
+
+/// By how many units in the last place a function is off at most, of floats of
+/// all sizes and signs.
+double worstOf(float (*ours)(float), double (*exact)(double)) {
+  double worst = 0;
+  for (uint32_t bits = 0; bits < 0x7f800000u; bits += 5003)
+    for (uint32_t sign : {0u, 0x80000000u}) {
+      const float x = std::bit_cast<float>(bits | sign);
+      const double y = exact(x);
+      const auto nearest = static_cast<float>(y);
+      if (std::isinf(nearest)) {
+        EXPECT_EQ(ours(x), nearest) << x;
+        continue;
+      }
+      const float magnitude = std::fabs(nearest);
+      const double unit =
+          double(std::nextafter(magnitude, INFINITY)) - magnitude;
+      worst = std::max(worst, std::fabs(ours(x) - y) / unit);
+    }
+  return worst;
+}
+
+TEST(MathTest, FunctionsWithoutBranchesAreExactToSomeUnits) {
+  EXPECT_LE(worstOf(branchless::exp, std::exp), 1.0);
+  EXPECT_LE(worstOf(branchless::tanh, std::tanh), 2.0);
+  EXPECT_LE(worstOf(branchless::erf, std::erf), 3.0);
+}
+
+TEST(MathTest, FunctionsWithoutBranchesHaveTheLibrarysLimits) {
+  EXPECT_EQ(branchless::exp(0.0f), 1.0f);
+  EXPECT_EQ(branchless::exp(-INFINITY), 0.0f); // a score that is masked
+  EXPECT_EQ(branchless::exp(INFINITY), INFINITY);
+  for (auto f : {branchless::tanh, branchless::erf}) {
+    EXPECT_EQ(f(INFINITY), 1.0f);
+    EXPECT_EQ(f(-INFINITY), -1.0f);
+    EXPECT_TRUE(std::signbit(f(-0.0f)) && f(-0.0f) == 0.0f);
   }
 }
 

@@ -1,7 +1,8 @@
 //===- MatMulTest.cpp - Matrix products against loops -----------*- C++ -*-===//
 //
 // Every rank and transposition, with bias and ReLU. Rank 4 is channels-last in
-// memory, so its matrices have no stride of 1.
+// memory, so its matrices have no stride of 1. Some are packed since their
+// columns would share few sets of a cache.
 //
 //===----------------------------------------------------------------------===//
 #include "Workbench.h"
@@ -81,7 +82,11 @@ INSTANTIATE_TEST_SUITE_P(
                         MatMulCase{"Rank4OneChannel", {2, 1}, 5, 4, 6, false},
                         MatMulCase{"Rank4OneColumn", {2, 3}, 5, 1, 6, false},
                         MatMulCase{"Rank4SharedB", {2, 3}, 5, 4, 6, true},
-                        MatMulCase{"Rank5", {2, 1, 3}, 4, 7, 2, false}),
+                        MatMulCase{"Rank5", {2, 1, 3}, 4, 7, 2, false},
+                        MatMulCase{"Attention", {2, 3, 1}, 5, 4, 6, false},
+                        MatMulCase{"CacheSetsOfA", {}, 512, 33, 260, false},
+                        MatMulCase{"CacheSetsOfB", {}, 33, 512, 260, false},
+                        MatMulCase{"CacheSets", {}, 512, 512, 256, false}),
         testing::Bool(), testing::Bool(), testing::Bool()),
     matMulName);
 
