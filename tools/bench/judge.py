@@ -8,11 +8,12 @@ The planner's searches go by the simulator, and `auto` decides by the times of
 programs (passes/plan/README.md). Plans of all kinds of cuts are made: the fixed
 strategies, the layer-wise best of those that cut along some dimensions only,
 pipelines of models that can be cut into micro-batches, which go by the turns of
-their stages, and several lanes on one device, which have a clock of their own. (The simulator knows nothing of layers in several tiles on a device, as
-`hypergraph` has them.) For each model prints the ratio of the program's step to the
-simulated one, and Kendall's tau of both orders; with --plans, each plan's. With
---within it exits with 1 if a ratio is above R or below 1/R. A program that is quicker than the bound that
---explain prints is an error. Nothing is run, so that any machine will do.
+their stages, and several lanes on one device, which have a clock of their own.
+(The simulator knows nothing of layers in several tiles on a device, as `hypergraph`
+has them.) For each model prints the ratio of the program's step to the simulated
+one, and Kendall's tau of both orders; with --plans, each plan's. With --within it
+exits with 1 if a ratio is above R or below 1/R. A program that is quicker than the
+bound that --explain prints is an error. Nothing is run, so that any machine will do.
 Needs lwcc on the PATH, and for models by name a Python with PyTorch.
 """
 

@@ -7,14 +7,15 @@
 
 Run it with the oracle's Python and lwcc on the PATH, on an otherwise idle
 machine. Each round runs the trainer (--benchmark), PyTorch in NCHW and PyTorch
-in channels-last, one after the other, each in a process of its own with the
-same threads, batch, loss and optimizer (SGD, momentum 0.9, weight decay 5e-4;
-PyTorch's fused one). PyTorch's allocator is tuned so that it keeps its pages,
-which is worth 10 to 40 % to it. A figure is the median over the rounds of each
-round's median step; the ratio is the better PyTorch's time to the trainer's
-(above 1: the trainer is faster), its spread the least and the largest ratio of
-a round. Memory is the trainer's peak resident size over that of the better
-PyTorch's process, and over the same less what importing PyTorch takes.
+in channels-last (gpt and vit_s16: by torch.compile), one after the other, each
+in a process of its own with the same threads, batch, loss and optimizer (SGD,
+momentum 0.9, weight decay 5e-4; PyTorch's fused one). PyTorch's allocator is
+tuned so that it keeps its pages, which is worth 10 to 40 % to it. A figure is
+the median over the rounds of each round's median step; the ratio is the better
+PyTorch's time to the trainer's (above 1: the trainer is faster), its spread the
+least and the largest ratio of a round. Memory is the trainer's peak resident
+size over that of the better PyTorch's process, and over the same less what
+importing PyTorch takes.
 
 With --lanes each round runs our own program of one lane and that of
 `lwcc --lanes=auto`, in turns. Where auto declines lanes, both are the same, and
@@ -38,6 +39,9 @@ from models import model_file
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "..", "test", "models")
 LAYOUTS = ("nchw", "channels_last")
+# Networks of attention have no use for the second; these are compiled by PyTorch.
+COMPILED = ("gpt", "vit_s16")
+WAYS = LAYOUTS + ("compiled",)
 ALLOCATOR = dict(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(1 << 40))
 
 
@@ -50,7 +54,7 @@ def pytorch(name, batch, layout, steps, threads):
     import torch
     import torch.nn.functional as F
     sys.path.insert(0, MODELS)
-    from networks import build
+    from networks import build, inputs
 
     imported = peak_memory()
     torch.set_num_threads(threads)
@@ -58,15 +62,19 @@ def pytorch(name, batch, layout, steps, threads):
     memory = (torch.channels_last if layout == "channels_last"
               else torch.contiguous_format)
     network = network.to(memory_format=memory)
-    images = torch.randn(batch, *shape).to(memory_format=memory)
-    labels = torch.randint(0, 10, (batch,))
+    images = inputs(network, shape, batch)
+    if images.dim() == 4:
+        images = images.to(memory_format=memory)
+    of_tokens = shape if hasattr(network, "tokens") else ()
+    labels = torch.randint(0, 10, (batch, *of_tokens)).flatten()
+    forward = torch.compile(network) if layout == "compiled" else network
     optimizer = torch.optim.SGD(network.parameters(), 1e-3, 0.9,
                                 weight_decay=5e-4, fused=True)
     times = []
     for _ in range(max(2, steps // 5) + steps):
         start = time.perf_counter()
         optimizer.zero_grad()
-        F.cross_entropy(network(images), labels).backward()
+        F.cross_entropy(forward(images).flatten(0, -2), labels).backward()
         optimizer.step()
         times.append(time.perf_counter() - start)
     print(json.dumps({"median_s": statistics.median(times[-steps:]),
@@ -117,12 +125,13 @@ def milliseconds(runs):
 def measure(name, batch, args):
     """One row of the table."""
     trainer, _ = compile_trainer(name, batch, args.work)
-    ours, theirs = [], {layout: [] for layout in LAYOUTS}
+    layouts = ("nchw", "compiled") if name in COMPILED else LAYOUTS
+    ours, theirs = [], {layout: [] for layout in layouts}
     for _ in range(args.rounds):
         ours.append(run_trainer(trainer, args))
-        for layout in LAYOUTS:
+        for layout in layouts:
             theirs[layout].append(run_pytorch(name, batch, layout, args))
-    best = min(LAYOUTS, key=lambda layout: statistics.median(
+    best = min(layouts, key=lambda layout: statistics.median(
         run["median_s"] for run in theirs[layout]))
     ratios = [b["median_s"] / a["median_s"] for a, b in zip(ours, theirs[best])]
     median = (statistics.median(run["median_s"] for run in theirs[best])
@@ -132,7 +141,7 @@ def measure(name, batch, args):
     net = min(run["peak_resident_bytes"] - run["imported_bytes"]
               for run in theirs[best])
     return [name, str(batch), milliseconds(ours),
-            *(milliseconds(theirs[layout]) for layout in LAYOUTS),
+            *(milliseconds(theirs[layout]) for layout in layouts),
             f"**{median:.2f}** ({min(ratios):.2f}..{max(ratios):.2f})",
             f"{memory / whole:.2f}", f"{memory / net:.2f}"]
 
@@ -196,7 +205,7 @@ def main():
     parser.add_argument("--work", default=os.path.join(
         os.environ.get("LWCC_BUILD", "build"), "speed"),
         help="folder for models and trainers")
-    parser.add_argument("--worker", choices=LAYOUTS, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     default = (["alexnet:64", "resnet50:16", "alexnet:8", "lenet5:64"]
                if not args.lanes else
@@ -211,7 +220,7 @@ def main():
     columns = (("model", "batch", "one lane, ms a step", "lanes", "ratio",
                 "--lanes=auto", "bound") if args.lanes else
                ("model", "batch", "lwcc, ms a step", "PyTorch NCHW",
-                "PyTorch channels-last", "ratio to the better one",
+                "PyTorch channels-last or compiled", "ratio to the better one",
                 "peak memory", "without PyTorch's import"))
     row = measure_lanes if args.lanes else measure
     print(f"{args.threads} threads, {args.rounds} rounds of {args.steps} steps; "

@@ -75,7 +75,8 @@ void LanePlan::addTasks(const CostModel &ofDevice) {
       task.device = static_cast<int>(problem.machine.deviceOf(place));
       task.unit = units[layer][phase];
       task.shift = static_cast<int>(
-          plan.layers[layer].place(static_cast<int64_t>(t), computedPhases[phase])
+          plan.layers[layer]
+              .place(static_cast<int64_t>(t), computedPhases[phase])
               .lane.number);
       auto count = [&](const Work &work) {
         CostModel::Answer whole = ofDevice.answer(work);

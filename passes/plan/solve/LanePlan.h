@@ -1,9 +1,9 @@
 //===- LanePlan.h - A plan's layers on the lanes of devices -----*- C++ -*-===//
 //
-// A plan as a problem of lanes (LaneProblem.h), and an answer to that as a plan:
-// which tasks layers have, what each needs, how long it takes on a device that
-// is divided into lanes, and what is tried on another lane together. Layers may
-// be cut into a fragment for each lane.
+// A plan as a problem of lanes (LaneProblem.h), and an answer to that as a
+// plan: which tasks layers have, what each needs, how long it takes on a device
+// that is divided into lanes, and what is tried on another lane together.
+// Layers may be cut into a fragment for each lane.
 //
 // Knows nothing of what devices exchange. Which lanes are best, and whether
 // they pay, is decided elsewhere (LaneProblem.h, Lanes.h).
