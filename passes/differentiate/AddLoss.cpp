@@ -1,16 +1,21 @@
 //===- AddLoss.cpp - Give @model a loss and the accuracy counts -----------===//
 //
-// Takes `imported`. If the file holds no loss, adds the one that was asked for,
-// or that the model's output is made for: cross entropy on the logits, without
-// a softmax at the end, which it contains; or one of numbers (NumberLoss.h).
-// Afterwards @model returns the loss and two counts. Refuses an output that
-// could be meant for several losses: one would fall without meaning anything.
+// Takes `imported`. If the file holds no loss, adds one (ChooseLoss.h says
+// which): cross entropy on the logits, without a softmax at the end, which it
+// contains; or one of numbers (NumberLoss.h). Afterwards @model returns the
+// loss and two counts.
+//
+// Auxiliary outputs get the same loss, each in a layer of its own, so that a
+// plan may have it where the output is made. The loss is the weighted sum then,
+// and the main output's alone is returned behind the counts: it is what
+// evaluation shows, as in PyTorch, where eval() leaves auxiliary outputs out.
 // Does not decide how the loss is differentiated or reported.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/differentiate/ChooseLoss.h"
 #include "passes/differentiate/LabelSmoothing.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/differentiate/NumberLoss.h"
@@ -30,7 +35,6 @@ using namespace lwcc::train;
 namespace {
 
 constexpr StringLiteral lossLayer = "loss";
-constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
 constexpr StringLiteral noClassesToSmooth =
     "--label-smoothing is of labels of classes, for cross entropy";
@@ -43,19 +47,10 @@ std::optional<unsigned> findArgument(func::FuncOp func, Role role) {
   return std::nullopt;
 }
 
-/// The operand of the softmax over the classes that computes `scores`; `scores`
-/// itself if none does.
-Value withoutSoftmax(Value scores) {
-  auto softmax = scores.getDefiningOp<SoftmaxOp>();
-  return softmax && static_cast<int64_t>(softmax.getAxis()) ==
-                        classAxis(typeOf(scores).getShape())
-             ? softmax.getX()
-             : scores;
-}
-
 /// Scores as the losses take them: [n, c] or [n, c, ...], with the classes
 /// second. Those of shape [n, c, 1, 1] are [n, c].
-Value classesSecond(OpBuilder &builder, Location loc, Value scores) {
+Value classesSecond(OpBuilder &builder, Location loc, Value scores,
+                    StringRef layer = lossLayer) {
   ArrayRef<int64_t> shape = typeOf(scores).getShape();
   if (shape.size() < 3)
     return scores;
@@ -70,20 +65,16 @@ Value classesSecond(OpBuilder &builder, Location loc, Value scores) {
   } else {
     return scores;
   }
-  setWork(op, lossLayer, Phase::forward);
+  setWork(op, layer, Phase::forward);
   return op->getResult(0);
 }
 
-/// The op that computes the scores; ops that only move elements are skipped.
-Operation *makerOf(Value scores) {
-  Operation *op = scores.getDefiningOp();
-  while (isa_and_nonnull<ReshapeOp, TransposeOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op;
-}
-
-int64_t perSample(RankedTensorType type) {
-  return llvm::product_of(type.getShape().drop_front());
+/// "8x10"
+std::string shapeText(Value value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(typeOf(value).getShape(), stream, "x");
+  return text;
 }
 
 /// "0.1"
@@ -93,89 +84,15 @@ std::string textOf(double number) {
   return text;
 }
 
-/// What the end of a model says about its loss.
-struct Ending {
-  StringRef fn;          ///< of the elementwise function there, if any
-  bool isProbability;    ///< a sigmoid
-  bool isReconstruction; ///< as many numbers as the input has
+/// An output that is trained beside the main one.
+struct Auxiliary {
+  StringRef name;
+  double weight;
+  Value output;      ///< as the loss takes it
+  std::string shape; ///< as the file gives it
+  /// Of its loss.
+  std::string layer() const { return (lossLayer + "." + name).str(); }
 };
-
-Ending endingOf(func::FuncOp func, Value output) {
-  Ending ending = {};
-  Operation *maker = makerOf(output);
-  if (!maker) // it gives what it gets, in a test perhaps
-    return ending;
-  if (auto map = dyn_cast<MapOp>(maker); map && map.getFn())
-    ending.fn = *map.getFn();
-  ending.isProbability = ending.fn == "sigmoid";
-  const bool hasOneInput =
-      llvm::count_if(func.getArguments(), [](BlockArgument argument) {
-        return roleOf(argument) == Role::input;
-      }) == 1;
-  if (hasOneInput && !func->getParentOp()->hasAttr(tokensAttr)) {
-    auto input = dyn_cast<RankedTensorType>(func.getArgument(0).getType());
-    ending.isReconstruction = input && input.getRank() > 0 &&
-                              perSample(input) == perSample(typeOf(output)) &&
-                              input.getElementType().isF32();
-  }
-  return ending;
-}
-
-/// The loss of a file that has none: what was asked for, or what its output is
-/// made for, which is said. Null after refusing an output that could be meant
-/// for several.
-const Loss *chooseLoss(func::FuncOp func, Value output) {
-  Operation *module = func->getParentOp();
-  Location loc = output.getLoc();
-  const Loss *entropy = findLoss("cross-entropy");
-  Ending ending = endingOf(func, output);
-  ArrayRef<int64_t> shape = typeOf(output).getShape();
-  if (auto asked = module->getAttrOfType<StringAttr>(lossNameAttr)) {
-    const Loss *loss = findLoss(asked.getValue());
-    if (loss == entropy && ending.isReconstruction)
-      mlir::emitWarning(loc)
-          << "gives as many numbers for a sample as its input has ("
-          << perSample(typeOf(output))
-          << "), as an autoencoder does; trained for cross entropy as asked";
-    if (loss == entropy &&
-        (ending.isProbability || ending.fn == "hard_sigmoid"))
-      mlir::emitWarning(loc)
-          << "ends in a sigmoid, which makes probabilities for binary cross "
-             "entropy; trained for cross entropy as asked";
-    return loss;
-  }
-  if (module->hasAttr(softmaxAttr) || withoutSoftmax(output) != output)
-    return entropy;
-  auto chosen = [&](StringRef name, StringRef why) {
-    const Loss *loss = findLoss(name);
-    mlir::emitRemark(loc) << why << ": trained for " << loss->title
-                          << "; --loss=NAME chooses another loss";
-    return loss;
-  };
-  if (ending.isProbability)
-    return chosen("bce", "ends in a sigmoid");
-  if (ending.isReconstruction)
-    return chosen("mse", "gives as many numbers for a sample as its input has");
-  if (ending.fn == "hard_sigmoid") {
-    mlir::emitError(loc)
-        << "ends in a hard sigmoid, whose probabilities no loss takes as they "
-           "are; say --loss=mse if that is meant, or end in a Sigmoid";
-    return nullptr;
-  }
-  if (shape.size() == 1 || (shape.size() == 2 && shape[1] == 1)) {
-    mlir::emitError(loc)
-        << "gives one number for a sample; say what it is: --loss=bce of two "
-           "classes, or --loss=mse (l1, huber) of a quantity";
-    return nullptr;
-  }
-  if (ending.fn == "tanh" || ending.fn == "relu" || ending.fn == "clip" ||
-      ending.fn == "softplus" || ending.fn == "exp")
-    mlir::emitWarning(loc)
-        << "ends in '" << ending.fn
-        << "', which bounds the class scores; cross entropy wants them "
-           "unbounded, and such a model may not learn";
-  return entropy;
-}
 
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   using AddLossBase::AddLossBase;
@@ -192,19 +109,30 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
 
   LogicalResult addLoss(func::FuncOp func) {
     auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
-    bool hasLoss = ret.getNumOperands() == 2;
-    if (ret.getNumOperands() == 0 || ret.getNumOperands() > 2)
-      return func.emitError() << "@model has " << ret.getNumOperands()
+    auxiliary.clear();
+    auto more =
+        dyn_cast_or_null<ArrayAttr>(getOperation()->removeAttr(auxiliaryAttr));
+    const size_t results = ret.getNumOperands();
+    const bool hasLoss = !more && results == 2;
+    if (more ? results != 1 + more.size() : results == 0 || results > 2)
+      return func.emitError() << "@model has " << results
                               << " results; expected logits, or loss and "
-                                 "logits";
+                                 "logits, or logits and the "
+                              << auxiliaryAttr << " outputs";
+    if (more)
+      for (auto [i, each] : llvm::enumerate(more.getAsRange<DictionaryAttr>()))
+        auxiliary.push_back({each.getAs<StringAttr>("name").getValue(),
+                             each.getAs<FloatAttr>("weight").getValueAsDouble(),
+                             ret.getOperand(1 + i),
+                             shapeText(ret.getOperand(1 + i))});
+    mainShape = shapeText(ret.getOperand(0));
     OpBuilder builder(ret);
     noteNodes(func);
     if (!hasLoss) {
       const Loss *loss = chooseLoss(func, ret.getOperand(0));
       if (!loss)
         return failure();
-      auto title = builder.getStringAttr(loss->title + " (added)");
-      getOperation()->setAttr("train.loss", title);
+      setTitle(loss->title + " (added)");
       if (!loss->row.empty())
         return addNumberLoss(func, *loss);
     }
@@ -237,37 +165,81 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                 : addLabels(func, labelShape(type), builder.getI32Type());
     if (failed(labels))
       return failure();
-    Value loss = ret.getOperand(0);
     FailureOr<Value> weights = classWeights(builder, loc, type, hasLoss);
     if (failed(weights))
       return failure();
-    if (!hasLoss) {
-      auto entropy =
-          CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}),
-                                 type, logits, *labels, *weights);
-      setWork(entropy, lossLayer, Phase::forward);
-      setNames(entropy, {lossName, "probs"});
-      loss = entropy.getLoss();
-    }
+    auto lossOf = [&](Value scores, StringRef layer) {
+      auto entropy = CrossEntropyOp::create(
+          builder, scores.getLoc(), tensorOf(&getContext(), {}),
+          scores.getType(), scores, *labels, *weights);
+      setWork(entropy, layer, Phase::forward);
+      setNames(entropy, {"loss", "probs"});
+      return entropy.getLoss();
+    };
+    Value loss = hasLoss ? ret.getOperand(0) : lossOf(logits, lossLayer);
     noticeSmoothing(loss.getDefiningOp());
     if (labelSmoothing != 0) {
       if (!isOfClasses(loss))
         return mlir::emitError(loc) << noClassesToSmooth;
       loss = smoothLabels(builder, loss, labelSmoothing);
-      auto title = getOperation()->getAttrOfType<StringAttr>("train.loss");
-      getOperation()->setAttr(
-          "train.loss", builder.getStringAttr(
-                            (title ? title.getValue() : "loss") +
-                            ", labels smoothed by " + textOf(labelSmoothing)));
+      addToTitle(", labels smoothed by " + textOf(labelSmoothing));
     }
+    for (Auxiliary &each : auxiliary)
+      each.output = classesSecond(builder, each.output.getLoc(),
+                                  withoutSoftmax(each.output), each.layer());
+    FailureOr<Value> sum =
+        addAuxiliary(builder, loss, type, [&](const Auxiliary &each) {
+          Value own = lossOf(each.output, each.layer());
+          return labelSmoothing == 0
+                     ? own
+                     : smoothLabels(builder, own, labelSmoothing);
+        });
+    if (failed(sum))
+      return failure();
     auto accuracy = AccuracyOp::create(
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setWork(accuracy, lossLayer, Phase::forward);
     setNames(accuracy, {"counts"});
     func->getParentOp()->setAttr(classesAttr,
                                  builder.getI64IntegerAttr(type.getDimSize(1)));
-    finish(func, {loss, accuracy.getCounts()});
+    finish(func, *sum, accuracy.getCounts(), loss);
     return success();
+  }
+
+  /// Adds the losses of the auxiliary outputs, times their weights, to that of
+  /// the main output, whose type they all must have. The sum.
+  FailureOr<Value>
+  addAuxiliary(OpBuilder &builder, Value loss, RankedTensorType type,
+               llvm::function_ref<Value(const Auxiliary &)> lossOf) {
+    LogicalResult result = success();
+    for (const Auxiliary &each : auxiliary)
+      if (typeOf(each.output) != type)
+        result = mlir::emitError(each.output.getLoc())
+                 << "gives " << each.shape << " as output '" << each.name
+                 << "' (--aux), where the main one gives " << mainShape
+                 << "; all are trained against the same labels. Leave out "
+                    "--aux="
+                 << each.name << ", or train it alone";
+    if (failed(result))
+      return failure();
+    auto map = [&](StringRef row, ValueRange inputs, StringRef name,
+                   DictionaryAttr params = {}) {
+      Value made = buildMap(builder, loss.getLoc(), row, inputs, params);
+      setWork(made.getDefiningOp(), lossLayer, Phase::forward);
+      setNames(made.getDefiningOp(), {name});
+      return made;
+    };
+    Value sum = loss;
+    for (const Auxiliary &each : auxiliary) {
+      auto weight = builder.getNamedAttr(
+          "alpha", builder.getF32FloatAttr(static_cast<float>(each.weight)));
+      Value share = map("scale", {lossOf(each)}, "auxiliary_loss",
+                        builder.getDictionaryAttr(weight));
+      sum = map("add", {sum, share}, "total_loss");
+      addToTitle(
+          (" + " + textOf(each.weight) + " of '" + each.name + "'").str());
+    }
+    return sum;
   }
 
   /// What --class-weights says of each class; null if nothing.
@@ -328,14 +300,44 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         addLabels(func, typeOf(output).getShape(), builder.getF32Type());
     if (failed(targets))
       return failure();
-    NumberLoss made = buildNumberLoss(builder, loc, loss, output, *targets);
+    NumberLoss made =
+        buildNumberLoss(builder, loc, loss, output, *targets, lossLayer);
+    for (Auxiliary &each : auxiliary)
+      if (loss.name == "bce")
+        each.output = withoutSigmoid(builder, each.output);
+    FailureOr<Value> sum = addAuxiliary(
+        builder, made.mean, typeOf(output), [&](const Auxiliary &each) {
+          return buildNumberLoss(builder, each.output.getLoc(), loss,
+                                 each.output, *targets, each.layer())
+              .mean;
+        });
+    if (failed(sum))
+      return failure();
+    Value counts =
+        buildCounts(builder, loc, loss, made.sum, output, *targets, lossLayer);
     getOperation()->setAttr(lossNameAttr, builder.getStringAttr(loss.name));
     getOperation()->removeAttr(softmaxAttr);
-    finish(func, {made.loss, made.counts});
+    finish(func, *sum, counts, made.mean);
     return success();
   }
 
-  static void finish(func::FuncOp func, ValueRange results) {
+  /// What is shown of the loss, and in front of everything else of it.
+  void setTitle(const Twine &title) {
+    getOperation()->setAttr("train.loss",
+                            StringAttr::get(&getContext(), title));
+  }
+  void addToTitle(const std::string &more) {
+    auto title = getOperation()->getAttrOfType<StringAttr>("train.loss");
+    setTitle((title ? title.getValue() : "loss") + more);
+  }
+
+  /// Returns what is trained and the counts, and if evaluation shows another
+  /// loss, that.
+  static void finish(func::FuncOp func, Value trained, Value counts,
+                     Value evaluated) {
+    SmallVector<Value> results = {trained, counts};
+    if (evaluated != trained)
+      results.push_back(evaluated);
     Operation *ret = func.getBody().front().getTerminator();
     ret->setOperands(results);
     func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
@@ -374,6 +376,9 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
       return failure();
     return Value(func.getArgument(*scalars));
   }
+
+  SmallVector<Auxiliary> auxiliary;
+  std::string mainShape; ///< as the file gives it
 };
 
 } // namespace

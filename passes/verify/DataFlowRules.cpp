@@ -66,9 +66,13 @@ void FormRules::imported() {
     return;
   checkSignature(func, "I1");
   TypeRange results = func.getResultTypes();
-  if (results.empty() || results.size() > 2 ||
-      (results.size() == 2 && !isScalar(results[0])))
-    broken(func, "I2") << "the results are not the logits, or loss and logits";
+  auto auxiliary = module->getAttrOfType<ArrayAttr>(auxiliaryAttr);
+  if (auxiliary ? results.size() != 1 + auxiliary.size()
+                : results.empty() || results.size() > 2 ||
+                      (results.size() == 2 && !isScalar(results[0])))
+    broken(func, "I2") << "the results are not the logits, or loss and logits, "
+                          "or logits and the "
+                       << auxiliaryAttr << " outputs";
   for (Operation &op : opsOf(func)) {
     if (isGradientOrUpdate(&op) || phaseOf(&op) != Phase::forward)
       broken(&op, "I3") << "'" << op.getName() << "' is no forward op";

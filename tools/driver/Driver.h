@@ -8,6 +8,7 @@
 #ifndef LWCC_TOOLS_DRIVER_DRIVER_H
 #define LWCC_TOOLS_DRIVER_DRIVER_H
 
+#include "frontend/Import.h"
 #include "ir/exec/Exec.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/solve/Compare.h"
@@ -47,6 +48,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       "output", llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Which output of several is trained; what only the others "
                      "need is left as it is"),
+      llvm::cl::cat(category)};
+  llvm::cl::list<std::string> auxiliaryOutputs{
+      "aux", llvm::cl::value_desc("NAME=WEIGHT"),
+      llvm::cl::desc("Another output of several that is trained, against the "
+                     "same labels: its loss times the weight is added to that "
+                     "of --output (default: 1). May be given several times"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> classWeights{
       "class-weights", llvm::cl::value_desc("W,W.."),
@@ -225,8 +232,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   int64_t memoryBytes = 0;
   /// The G of `bn` if that is group:G, else 0.
   int64_t group = 0;
-  std::vector<float> weightOfClass; ///< of --class-weights
-  int64_t laneCount = -1;           ///< of --lanes; 0: auto, -1: not said
+  std::vector<float> weightOfClass;       ///< of --class-weights
+  std::vector<AuxiliaryOutput> auxiliary; ///< of --aux
+  int64_t laneCount = -1;                 ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 
