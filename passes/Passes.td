@@ -55,7 +55,9 @@ def AddLoss : LwccPass<"train-add-loss"> {
   }];
   let options = [
     Option<"labelSmoothing", "label-smoothing", "double", "0",
-           "how much of each label is any class">];
+           "how much of each label is any class">,
+    Option<"softLabels", "soft-labels", "bool", "false",
+           "@train_step gets the shares of each sample's classes">];
 }
 
 def SplitModes : LwccPass<"train-split-modes"> {

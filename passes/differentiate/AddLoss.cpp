@@ -5,20 +5,26 @@
 // contains; or one of numbers (NumberLoss.h). Afterwards @model returns the
 // loss and two counts.
 //
-// Auxiliary outputs get the same loss, each in a layer of its own, so that a
-// plan may have it where the output is made. The loss is the weighted sum then,
-// and the main output's alone is returned behind the counts: it is what
+// Auxiliary outputs get the same loss. The loss is the weighted sum then, and
+// the main output's alone is returned behind the counts: it is what
 // evaluation shows, as in PyTorch, where eval() leaves auxiliary outputs out.
+//
+// Soft labels are another argument, the shares of the classes in each sample,
+// of which the loss is taken that is trained. Evaluation knows one class for
+// each sample: its loss is that of the labels, with which answers are counted.
+//
 // Does not decide how the loss is differentiated or reported.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/differentiate/Auxiliary.h"
 #include "passes/differentiate/ChooseLoss.h"
 #include "passes/differentiate/LabelSmoothing.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/differentiate/NumberLoss.h"
+#include "passes/differentiate/SoftLabels.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -69,30 +75,12 @@ Value classesSecond(OpBuilder &builder, Location loc, Value scores,
   return op->getResult(0);
 }
 
-/// "8x10"
-std::string shapeText(Value value) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::interleave(typeOf(value).getShape(), stream, "x");
-  return text;
-}
-
 /// "0.1"
 std::string textOf(double number) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", number);
   return text;
 }
-
-/// An output that is trained beside the main one.
-struct Auxiliary {
-  StringRef name;
-  double weight;
-  Value output;      ///< as the loss takes it
-  std::string shape; ///< as the file gives it
-  /// Of its loss.
-  std::string layer() const { return (lossLayer + "." + name).str(); }
-};
 
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   using AddLossBase::AddLossBase;
@@ -120,12 +108,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                                  "logits, or logits and the "
                               << auxiliaryAttr << " outputs";
     if (more)
-      for (auto [i, each] : llvm::enumerate(more.getAsRange<DictionaryAttr>()))
-        auxiliary.push_back({each.getAs<StringAttr>("name").getValue(),
-                             each.getAs<FloatAttr>("weight").getValueAsDouble(),
-                             ret.getOperand(1 + i),
-                             shapeText(ret.getOperand(1 + i))});
-    mainShape = shapeText(ret.getOperand(0));
+      auxiliary = readAuxiliary(more, ret.getOperands());
     OpBuilder builder(ret);
     noteNodes(func);
     if (!hasLoss) {
@@ -166,80 +149,61 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     if (failed(labels))
       return failure();
     FailureOr<Value> weights = classWeights(builder, loc, type, hasLoss);
-    if (failed(weights))
+    FailureOr<Value> shares = addShares(func, type, hasLoss);
+    if (failed(weights) || failed(shares))
       return failure();
-    auto lossOf = [&](Value scores, StringRef layer) {
+    auto plain = [&](Value scores, StringRef layer) {
       auto entropy = CrossEntropyOp::create(
           builder, scores.getLoc(), tensorOf(&getContext(), {}),
           scores.getType(), scores, *labels, *weights);
       setWork(entropy, layer, Phase::forward);
       setNames(entropy, {"loss", "probs"});
-      return entropy.getLoss();
+      return labelSmoothing == 0
+                 ? entropy.getLoss()
+                 : smoothLabels(builder, entropy.getLoss(), labelSmoothing);
     };
-    Value loss = hasLoss ? ret.getOperand(0) : lossOf(logits, lossLayer);
-    noticeSmoothing(loss.getDefiningOp());
-    if (labelSmoothing != 0) {
-      if (!isOfClasses(loss))
-        return mlir::emitError(loc) << noClassesToSmooth;
-      loss = smoothLabels(builder, loss, labelSmoothing);
-      addToTitle(", labels smoothed by " + textOf(labelSmoothing));
-    }
+    auto trained = [&](Value scores, StringRef layer) {
+      return *shares
+                 ? buildSoftLoss(builder, scores,
+                                 {*shares, *labels, *weights, labelSmoothing},
+                                 layer)
+                 : plain(scores, layer);
+    };
     for (Auxiliary &each : auxiliary)
       each.output = classesSecond(builder, each.output.getLoc(),
                                   withoutSoftmax(each.output), each.layer());
-    FailureOr<Value> sum =
-        addAuxiliary(builder, loss, type, [&](const Auxiliary &each) {
-          Value own = lossOf(each.output, each.layer());
-          return labelSmoothing == 0
-                     ? own
-                     : smoothLabels(builder, own, labelSmoothing);
+    FailureOr<SmallVector<Value>> others =
+        lossesOf(auxiliary, type, [&](const Auxiliary &each) {
+          return trained(each.output, each.layer());
         });
-    if (failed(sum))
+    if (failed(others))
       return failure();
+    Value loss;
+    if (hasLoss) {
+      loss = ret.getOperand(0);
+      noticeSmoothing(loss.getDefiningOp());
+      if (labelSmoothing != 0 && !isOfClasses(loss))
+        return mlir::emitError(loc) << noClassesToSmooth;
+      if (labelSmoothing != 0)
+        loss = smoothLabels(builder, loss, labelSmoothing);
+    } else {
+      loss = plain(logits, lossLayer);
+    }
+    if (*shares)
+      addToTitle(", of soft labels");
+    if (labelSmoothing != 0)
+      addToTitle(", labels smoothed by " + textOf(labelSmoothing));
+    Value sum = addLosses(builder, *shares ? trained(logits, lossLayer) : loss,
+                          auxiliary, *others);
     auto accuracy = AccuracyOp::create(
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setWork(accuracy, lossLayer, Phase::forward);
     setNames(accuracy, {"counts"});
     func->getParentOp()->setAttr(classesAttr,
                                  builder.getI64IntegerAttr(type.getDimSize(1)));
-    finish(func, *sum, accuracy.getCounts(), loss);
+    nameAuxiliary();
+    finish(func, sum, accuracy.getCounts(), loss);
     return success();
-  }
-
-  /// Adds the losses of the auxiliary outputs, times their weights, to that of
-  /// the main output, whose type they all must have. The sum.
-  FailureOr<Value>
-  addAuxiliary(OpBuilder &builder, Value loss, RankedTensorType type,
-               llvm::function_ref<Value(const Auxiliary &)> lossOf) {
-    LogicalResult result = success();
-    for (const Auxiliary &each : auxiliary)
-      if (typeOf(each.output) != type)
-        result = mlir::emitError(each.output.getLoc())
-                 << "gives " << each.shape << " as output '" << each.name
-                 << "' (--aux), where the main one gives " << mainShape
-                 << "; all are trained against the same labels. Leave out "
-                    "--aux="
-                 << each.name << ", or train it alone";
-    if (failed(result))
-      return failure();
-    auto map = [&](StringRef row, ValueRange inputs, StringRef name,
-                   DictionaryAttr params = {}) {
-      Value made = buildMap(builder, loss.getLoc(), row, inputs, params);
-      setWork(made.getDefiningOp(), lossLayer, Phase::forward);
-      setNames(made.getDefiningOp(), {name});
-      return made;
-    };
-    Value sum = loss;
-    for (const Auxiliary &each : auxiliary) {
-      auto weight = builder.getNamedAttr(
-          "alpha", builder.getF32FloatAttr(static_cast<float>(each.weight)));
-      Value share = map("scale", {lossOf(each)}, "auxiliary_loss",
-                        builder.getDictionaryAttr(weight));
-      sum = map("add", {sum, share}, "total_loss");
-      addToTitle(
-          (" + " + textOf(each.weight) + " of '" + each.name + "'").str());
-    }
-    return sum;
   }
 
   /// What --class-weights says of each class; null if nothing.
@@ -294,30 +258,37 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     if (labelSmoothing != 0)
       return mlir::emitError(loc)
              << noClassesToSmooth << "; this one is the " << loss.title;
+    if (softLabels)
+      return mlir::emitError(loc)
+             << "--soft-labels is of labels of classes, for "
+                "cross entropy; this one is the "
+             << loss.title;
     if (loss.name == "bce")
       output = withoutSigmoid(builder, output);
     FailureOr<Value> targets =
         addLabels(func, typeOf(output).getShape(), builder.getF32Type());
     if (failed(targets))
       return failure();
-    NumberLoss made =
-        buildNumberLoss(builder, loc, loss, output, *targets, lossLayer);
     for (Auxiliary &each : auxiliary)
       if (loss.name == "bce")
         each.output = withoutSigmoid(builder, each.output);
-    FailureOr<Value> sum = addAuxiliary(
-        builder, made.mean, typeOf(output), [&](const Auxiliary &each) {
+    FailureOr<SmallVector<Value>> others =
+        lossesOf(auxiliary, typeOf(output), [&](const Auxiliary &each) {
           return buildNumberLoss(builder, each.output.getLoc(), loss,
                                  each.output, *targets, each.layer())
               .mean;
         });
-    if (failed(sum))
+    if (failed(others))
       return failure();
+    NumberLoss made =
+        buildNumberLoss(builder, loc, loss, output, *targets, lossLayer);
+    Value sum = addLosses(builder, made.mean, auxiliary, *others);
     Value counts =
         buildCounts(builder, loc, loss, made.sum, output, *targets, lossLayer);
     getOperation()->setAttr(lossNameAttr, builder.getStringAttr(loss.name));
     getOperation()->removeAttr(softmaxAttr);
-    finish(func, *sum, counts, made.mean);
+    nameAuxiliary();
+    finish(func, sum, counts, made.mean);
     return success();
   }
 
@@ -329,6 +300,12 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
   void addToTitle(const std::string &more) {
     auto title = getOperation()->getAttrOfType<StringAttr>("train.loss");
     setTitle((title ? title.getValue() : "loss") + more);
+  }
+
+  void nameAuxiliary() {
+    for (const Auxiliary &each : auxiliary)
+      addToTitle(
+          (" + " + textOf(each.weight) + " of '" + each.name + "'").str());
   }
 
   /// Returns what is trained and the counts, and if evaluation shows another
@@ -358,18 +335,17 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         "@model has a loss but no argument that is #train.role<labels>");
   }
 
-  /// Adds the argument `labels` before `scalars`.
-  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> shape,
-                             Type element) {
+  /// Adds an argument before `scalars`.
+  FailureOr<Value> addArgument(func::FuncOp func, Role role, StringRef name,
+                               ArrayRef<int64_t> shape, Type element) {
     std::optional<unsigned> scalars = findArgument(func, Role::scalars);
     if (!scalars)
       return func.emitError(
           "@model has no argument that is #train.role<scalars>");
     Builder builder(&getContext());
     DictionaryAttr attrs = builder.getDictionaryAttr(
-        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
-         builder.getNamedAttr(roleAttr,
-                              RoleAttr::get(&getContext(), Role::labels))});
+        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(name)),
+         builder.getNamedAttr(roleAttr, RoleAttr::get(&getContext(), role))});
     if (failed(func.insertArgument(*scalars,
                                    RankedTensorType::get(shape, element), attrs,
                                    func.getLoc())))
@@ -377,8 +353,29 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     return Value(func.getArgument(*scalars));
   }
 
+  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> shape,
+                             Type element) {
+    return addArgument(func, Role::labels, labelsName, shape, element);
+  }
+
+  /// The shares of the classes, where labels are soft; else null.
+  FailureOr<Value> addShares(func::FuncOp func, RankedTensorType scores,
+                             bool hasLoss) {
+    if (!softLabels)
+      return Value();
+    if (hasLoss)
+      return func.emitError("--soft-labels is of a loss that is added, and the "
+                            "file has one of its own; --loss=cross-entropy "
+                            "replaces it");
+    if (scores.getRank() != 2)
+      return func.emitError("--soft-labels: a sample has one list of scores "
+                            "then, but the model gives a label for each "
+                            "position; leave it out");
+    return addArgument(func, Role::shares, "labels.shares", scores.getShape(),
+                       Builder(&getContext()).getF32Type());
+  }
+
   SmallVector<Auxiliary> auxiliary;
-  std::string mainShape; ///< as the file gives it
 };
 
 } // namespace

@@ -112,10 +112,11 @@ MapOp train::numberLossOf(func::FuncOp func) {
     return {};
   // No operator of ONNX becomes such a row.
   StringRef row = findLoss(asked.getValue())->row;
+  MapOp found;
   for (auto map : func.getBody().getOps<MapOp>())
     if (map.getFn() == row)
-      return map;
-  return {};
+      found = map;
+  return found;
 }
 
 Value train::withoutSigmoid(OpBuilder &builder, Value output) {

@@ -31,8 +31,9 @@ mlir::Value buildCounts(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value output, mlir::Value targets,
                         llvm::StringRef layer);
 
-/// The op of a function's first loss of numbers that reads the model's output;
-/// null if it has none.
+/// The op of a function's loss of numbers that reads the model's output: of
+/// several the last one, behind those of auxiliary outputs. Null if there is
+/// none.
 MapOp numberLossOf(mlir::func::FuncOp func);
 
 /// `output` without a sigmoid at its end, which binary cross entropy contains;

@@ -228,6 +228,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.groups.assign(flags.groups.begin(), flags.groups.end());
   options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());
   options.labelSmoothing = flags.labelSmoothing;
+  options.softLabels = flags.softLabels;
   options.gpus = flags.gpus;
   options.group = flags.group;
   options.frozenBn = flags.frozenBn;

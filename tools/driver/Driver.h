@@ -65,6 +65,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("With a loss of class labels: this part of each label is "
                      "any class, each as probable"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<bool> softLabels{
+      "soft-labels",
+      llvm::cl::desc("With a loss of class labels that is added: a sample may "
+                     "be of several classes, as --mixup and --cutmix of the "
+                     "trainer make them"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> optimizer{
       "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc("Who updates the parameters: sgd, adam, adamw, rmsprop, "

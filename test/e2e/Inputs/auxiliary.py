@@ -34,7 +34,8 @@ PLANS = [[], ["--micro-batches=3"], ["--gpus=3", "--strategy=data"],
          ["--gpus=2", "--strategy=model"], ["--gpus=3", "--strategy=layerwise"],
          ["--gpus=2", "--strategy=pipeline", "--micro-batches=3", "--stages=2"],
          ["--gpus=3", "--strategy=pipeline", "--micro-batches=2", "--stages=3",
-          "--schedule=1f1b"]]
+          "--schedule=1f1b"],
+         ["--gpus=2", "--strategy=pipeline", "--micro-batches=2", "--schedule=interleaved"]]
 
 
 class Block(nn.Module):
@@ -150,6 +151,19 @@ def check_result(path, data, folder, expected, x, labels):
         sys.exit(f"{trained}: off by {worst}")
 
 
+def check_predictions(path, data, folder):
+    """Numbers that are predicted are the main output's."""
+    written = f"{folder}/numbers.csv"
+    subprocess.run(["lwcc-run", path, *HEADS, "--loss=huber", "--", "predict", f"--data={data}",
+                    "-o", written], check=True, stdout=subprocess.DEVNULL)
+    found = np.loadtxt(written, delimiter=",", skiprows=1)[:BATCH, 1:]
+    session = onnxruntime.InferenceSession(path)
+    wanted = session.run(["main"], {session.get_inputs()[0].name:
+                                    np.load(f"{data}/images.npy")[:BATCH]})[0]
+    if not np.allclose(found, wanted, atol=1e-4):
+        sys.exit(f"{written}: other numbers than the main output's")
+
+
 def add_ends(path, to):
     """The same net with a Softmax behind each output, and aux=2 as [n, c, 1, 1]."""
     model = onnx.load(path)
@@ -207,6 +221,7 @@ def main():
     compared += check("numbers", f"{folder}/regression.onnx", ["--loss=huber"], PLANS, numbers,
                       in_torch(regression, x, torch.from_numpy(targets).double(),
                                F.huber_loss))
+    check_predictions(f"{folder}/regression.onnx", numbers, folder)
     print(compared, "trainings as PyTorch's")
 
 
