@@ -34,6 +34,7 @@ static StringRef titleOf(Role role) {
     return "Constants of the model.";
   case Role::input:
   case Role::labels:
+  case Role::shares:
   case Role::scalars:
     return "Written by the trainer before each step.";
   case Role::loss:

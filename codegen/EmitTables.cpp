@@ -226,6 +226,8 @@ void TableEmitter::inputsAndLabels() {
     const Role role = roleOf(global);
     if (role == Role::labels)
       globalTensor("labels", global);
+    if (role == Role::shares)
+      globalTensor("shares", global);
     if (role != Role::input)
       continue;
     const std::string field = ("inputs[" + Twine(number) + "]").str();

@@ -104,7 +104,7 @@ LogicalResult lwcc::checkTables(ProgramOp program) {
   llvm::StringMap<BufferOp> state;
   for (auto buffer : program.getBody().getOps<BufferOp>()) {
     Role role = buffer.getRole();
-    if (!isState(role) && role != Role::input && role != Role::labels)
+    if (!isState(role) && (!isGiven(role) || role == Role::scalars))
       continue;
     StringAttr tensor = buffer.getTensorName();
     if (buffer->hasAttr("exec.begin") && !buffer->hasAttr("exec.dims"))

@@ -1,12 +1,15 @@
 //===- GraphAnalysis.cpp - What of an ONNX graph is trained ---------------===//
 
 #include "frontend/GraphAnalysis.h"
+#include "frontend/GraphRepairs.h"
 #include "frontend/OnnxOpTable.h"
 #include "frontend/Parameters.h"
 #include "frontend/Unsupported.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace lwcc;
 using namespace llvm;
@@ -19,101 +22,6 @@ static bool isLoss(const NodeProto &node) {
   return node.op_type() == "SoftmaxCrossEntropyLoss" ||
          node.op_type() == "NegativeLogLikelihoodLoss";
 }
-
-//===----------------------------------------------------------------------===//
-// Repairs
-//===----------------------------------------------------------------------===//
-
-/// Identity(initializer), which exporters write for tied or equal tensors, is
-/// another name of the initializer.
-static void resolveAliases(GraphProto &graph) {
-  StringSet<> initializers;
-  for (const auto &tensor : graph.initializer())
-    initializers.insert(tensor.name());
-  StringMap<std::string> aliases;
-  for (NodeProto &node : *graph.mutable_node()) {
-    for (std::string &input : *node.mutable_input())
-      if (auto found = aliases.find(input); found != aliases.end())
-        input = found->second;
-    if (node.op_type() == "Identity" && node.input_size() == 1 &&
-        node.output_size() == 1 && initializers.contains(node.input(0)))
-      aliases[node.output(0)] = node.input(0);
-  }
-}
-
-/// A new name that contains the name of the node it is for.
-static std::string uniqueName(StringSet<> &taken, const std::string &wish) {
-  std::string name = wish;
-  for (int i = 2; !taken.insert(name).second; ++i)
-    name = wish + "." + std::to_string(i);
-  return name;
-}
-
-/// Gives each BatchNormalization running statistics of its own. Exporters merge
-/// equal tensors; as each layer updates its mean and variance, one that is also
-/// used elsewhere is copied under a new name.
-static void splitSharedStatistics(GraphProto &graph) {
-  StringMap<unsigned> uses;
-  StringSet<> names;
-  for (const NodeProto &node : graph.node()) {
-    for (const std::string &input : node.input())
-      ++uses[input];
-    names.insert(node.output().begin(), node.output().end());
-  }
-  StringMap<int> stored, made; // index of the initializer, of the node
-  for (int i = 0; i < graph.initializer_size(); ++i) {
-    stored[graph.initializer(i).name()] = i;
-    names.insert(graph.initializer(i).name());
-  }
-  for (int i = 0; i < graph.node_size(); ++i)
-    if (makesParameters(graph.node(i)))
-      made[graph.node(i).output(0)] = i;
-
-  std::vector<std::pair<int, NodeProto>> copies; // before which node
-  for (int n = 0; n < graph.node_size(); ++n) {
-    NodeProto &node = *graph.mutable_node(n);
-    if (node.op_type() != "BatchNormalization" || node.input_size() < 5)
-      continue;
-    for (int slot : {3, 4}) {
-      std::string old = node.input(slot);
-      if (uses[old] < 2)
-        continue;
-      std::string wish = layerName(node).str() +
-                         (slot == 3 ? ".running_mean" : ".running_var");
-      if (auto found = stored.find(old); found != stored.end()) {
-        std::string name = uniqueName(names, wish);
-        onnx::TensorProto copy = graph.initializer(found->second);
-        copy.set_name(name);
-        *graph.add_initializer() = std::move(copy);
-        node.set_input(slot, name);
-      } else if (auto maker = made.find(old); maker != made.end()) {
-        std::string name = uniqueName(names, wish);
-        NodeProto copy = graph.node(maker->second);
-        copy.set_output(0, name);
-        copy.clear_name();
-        copies.emplace_back(n + int(copies.size()), std::move(copy));
-        node.set_input(slot, name);
-      } else {
-        continue;
-      }
-      --uses[old];
-    }
-  }
-  if (copies.empty())
-    return;
-  google::protobuf::RepeatedPtrField<NodeProto> nodes;
-  auto copy = copies.begin();
-  for (NodeProto &node : *graph.mutable_node()) {
-    for (; copy != copies.end() && copy->first == nodes.size(); ++copy)
-      *nodes.Add() = std::move(copy->second);
-    *nodes.Add() = std::move(node);
-  }
-  graph.mutable_node()->Swap(&nodes);
-}
-
-//===----------------------------------------------------------------------===//
-// Analysis
-//===----------------------------------------------------------------------===//
 
 namespace {
 class Analysis {
@@ -130,10 +38,10 @@ public:
     chooseOutputs();
     if (failed(reporter.result()))
       return failure();
-    std::vector<StringRef> roots = {result.logits};
+    std::vector<StringRef> roots = result.heads();
     if (!result.loss.empty())
       roots.push_back(result.loss);
-    StringSet<> needed = ancestors(roots);
+    llvm::StringSet<> needed = ancestors(roots);
     for (const NodeProto &node : graph.node())
       if (any_of(node.output(),
                  [&](const auto &name) { return needed.contains(name); }))
@@ -149,7 +57,7 @@ public:
       return failure();
     if (result.loss.empty() &&
         (options.loss == "auto" || options.loss == "cross-entropy"))
-      absorbSoftmax();
+      absorbSoftmaxes();
     return std::move(result);
   }
 
@@ -166,7 +74,7 @@ private:
           reporter.error(node) << "makes '" << output
                                << "', which another node makes, too: the file "
                                   "is damaged";
-    StringSet<> known;
+    llvm::StringSet<> known;
     for (const auto &tensor : graph.initializer())
       known.insert(tensor.name());
     for (const auto &info : graph.input())
@@ -193,8 +101,8 @@ private:
   }
 
   /// Names of `roots` and of all values that they are computed from.
-  StringSet<> ancestors(ArrayRef<StringRef> roots) const {
-    StringSet<> seen;
+  llvm::StringSet<> ancestors(ArrayRef<StringRef> roots) const {
+    llvm::StringSet<> seen;
     SmallVector<StringRef> pending(roots);
     while (!pending.empty()) {
       StringRef value = pending.pop_back_val();
@@ -208,7 +116,7 @@ private:
   }
 
   const NodeProto *lossBehind(StringRef output) const {
-    StringSet<> values = ancestors({output});
+    llvm::StringSet<> values = ancestors({output});
     const NodeProto *found = nullptr;
     for (const NodeProto &node : graph.node()) {
       if (!isLoss(node) || node.output_size() == 0 || node.input_size() < 2 ||
@@ -239,10 +147,11 @@ private:
     }
     if (graph.output_size() == 0) {
       reporter.error() << "has no output to train";
-    } else if (lossNode && !options.output.empty()) {
+    } else if (lossNode &&
+               (!options.output.empty() || !options.auxiliary.empty())) {
       reporter.error(*lossNode)
-          << "is a loss, which says what is trained; --output is for files "
-             "without one";
+          << "is a loss, which says what is trained; --output and --aux are "
+             "for files without one";
     } else if (lossNode) {
       result.logits = lossNode->input(0);
       const NodeProto *log = producer(result.logits);
@@ -269,12 +178,27 @@ private:
     StringRef chosen = options.output;
     if (chosen.empty() && outputs.size() == 1)
       chosen = outputs.front();
+    for (auto [i, output] : enumerate(options.auxiliary)) {
+      StringRef name = output.name;
+      if (!is_contained(outputs, name)) {
+        auto diagnostic = reporter.error();
+        diagnostic << "has no output '" << name << "' (--aux); it has ";
+        list(diagnostic);
+      } else if (name == chosen) {
+        reporter.error() << "trains its output '" << name
+                         << "' as the main one; --aux names others";
+      } else if (any_of(
+                     ArrayRef(options.auxiliary).take_front(i),
+                     [&](const auto &other) { return other.name == name; })) {
+        reporter.error() << "has the output '" << name
+                         << "' twice in --aux; give it one weight";
+      }
+    }
+    result.auxiliary = options.auxiliary;
     if (is_contained(outputs, chosen)) {
       result.logits = chosen.str();
-      if (outputs.size() > 1)
-        reporter.note() << "output '" << chosen << "' of " << outputs.size()
-                        << " is trained; what only the others need is left "
-                           "as it is";
+      if (outputs.size() > 1 && succeeded(reporter.result()))
+        noteOutputs(outputs.size());
       return;
     }
     auto diagnostic = reporter.error();
@@ -286,14 +210,31 @@ private:
     }
     diagnostic << "has " << outputs.size() << " outputs (";
     list(diagnostic);
-    diagnostic << ") and no loss; lwcc trains one: --output=NAME says which. "
-                  "Or export the model with its loss in forward()";
+    diagnostic << ") and no loss; --output=NAME says which is trained, and "
+                  "--aux=NAME=WEIGHT which others beside it. Or export the "
+                  "model with its loss in forward()";
+  }
+
+  /// Says which of so many outputs are trained.
+  void noteOutputs(size_t count) {
+    auto diagnostic = reporter.note();
+    diagnostic << "output '" << result.logits << "' of " << count
+               << " is trained";
+    if (!result.auxiliary.empty())
+      diagnostic << ", and beside it ";
+    interleaveComma(result.auxiliary, diagnostic, [&](const auto &output) {
+      std::string weight;
+      raw_string_ostream(weight) << format("%g", output.weight);
+      diagnostic << weight << " of '" << output.name << "'";
+    });
+    if (count > 1 + result.auxiliary.size())
+      diagnostic << "; what only the others need is left as it is";
   }
 
   /// The graph input that a value is a cast or reshape of; null if none.
   const onnx::ValueInfoProto *inputBehind(StringRef value) const {
-    static const StringSet<> movers = {"Cast",    "Identity", "Reshape",
-                                       "Flatten", "Squeeze",  "Unsqueeze"};
+    static const llvm::StringSet<> movers = {
+        "Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
     while (const NodeProto *node = producer(value)) {
       if (!movers.contains(node->op_type()) || node->input_size() == 0)
         return nullptr;
@@ -305,7 +246,7 @@ private:
     return nullptr;
   }
 
-  void chooseInputs(const StringSet<> &needed) {
+  void chooseInputs(const llvm::StringSet<> &needed) {
     if (!result.loss.empty()) {
       result.labels = inputBehind(labelsValue);
       if (!result.labels)
@@ -321,22 +262,30 @@ private:
       reporter.error() << "has no input that its output depends on";
   }
 
+  /// Of auxiliary outputs only if the loss is known to be one of classes.
+  void absorbSoftmaxes() {
+    absorbSoftmax(result.logits);
+    if (!result.absorbed.empty() || options.loss == "cross-entropy")
+      for (const AuxiliaryOutput &output : result.auxiliary)
+        absorbSoftmax(output.name);
+  }
+
   /// A Softmax or LogSoftmax at the very end is part of the cross entropy that
   /// a pass will add, whatever only moves the elements behind it.
-  void absorbSoftmax() {
-    static const StringSet<> movers = {"Identity", "Flatten", "Reshape",
-                                       "Squeeze", "Cast"};
+  void absorbSoftmax(StringRef head) {
+    static const llvm::StringSet<> movers = {"Identity", "Flatten", "Reshape",
+                                             "Squeeze", "Cast"};
     StringMap<unsigned> uses;
     for (const NodeProto *node : result.nodes)
       for (const std::string &input : node->input())
         ++uses[input];
-    StringRef value = result.logits;
+    StringRef value = head;
     while (const NodeProto *node = producer(value)) {
-      if (uses.lookup(value) > (value == result.logits ? 0u : 1u) ||
+      if (uses.lookup(value) > (value == head ? 0u : 1u) ||
           node->input_size() == 0)
         return;
       if (node->op_type() == "Softmax" || node->op_type() == "LogSoftmax") {
-        result.absorbed = node;
+        result.absorbed.insert(node);
         return;
       }
       if (!movers.contains(node->op_type()))
@@ -356,7 +305,6 @@ private:
 FailureOr<OnnxGraph> lwcc::analyzeGraph(OnnxFile &file,
                                         const ImportOptions &options,
                                         Reporter &reporter) {
-  resolveAliases(*file.model.mutable_graph());
-  splitSharedStatistics(*file.model.mutable_graph());
+  repairGraph(*file.model.mutable_graph());
   return Analysis(file, options, reporter).run();
 }

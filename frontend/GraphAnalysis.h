@@ -3,11 +3,7 @@
 // Finds what can be known of a graph without shapes: the inputs that hold the
 // samples and the one that holds the labels, the outputs that are logits and
 // loss, the nodes that these need, and whether lwcc supports each of them.
-//
-// Two things that exporters do are undone in the model itself, so that the
-// import (GraphImporter.h) and the exported file (OnnxExport.h) agree. Several
-// names of one initializer become one name. Running statistics that exporters
-// made one tensor for several layers become a tensor for each layer.
+// Before, what exporters do to it is undone (GraphRepairs.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_GRAPHANALYSIS_H
@@ -17,6 +13,7 @@
 #include "frontend/NodeView.h"
 #include "frontend/OnnxReader.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace lwcc {
@@ -32,15 +29,25 @@ struct OnnxGraph {
   const onnx::ValueInfoProto *labels = nullptr; ///< null: no loss in the file
   std::string logits; ///< the value that loss and accuracy are computed from
   std::string loss;   ///< its value; empty: train-add-loss adds one
+  /// Outputs that are trained beside the logits; none where the file has a
+  /// loss.
+  std::vector<AuxiliaryOutput> auxiliary;
   const onnx::NodeProto *lossNode = nullptr; ///< the operator behind it
-  /// A Softmax on the logits at the end of the graph. It is not imported, as
-  /// the added cross entropy contains it.
-  const onnx::NodeProto *absorbed = nullptr;
+  /// A Softmax on the logits at the end of the graph, and on each auxiliary
+  /// output. They are not imported, as the added cross entropies contain them.
+  llvm::SmallPtrSet<const onnx::NodeProto *, 1> absorbed;
 
   /// Whether an input is integers: tokens, categories.
   static bool takesIntegers(const onnx::ValueInfoProto &input) {
     return elementKind(input.type().tensor_type().elem_type()) ==
            HostTensor::Kind::integer;
+  }
+  /// The values that losses are computed from, the logits first.
+  std::vector<llvm::StringRef> heads() const {
+    std::vector<llvm::StringRef> names = {logits};
+    for (const AuxiliaryOutput &output : auxiliary)
+      names.push_back(output.name);
+    return names;
   }
   NodeView view(const onnx::NodeProto &node) const {
     return NodeView(node, file->opset);

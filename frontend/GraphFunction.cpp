@@ -72,40 +72,46 @@ void GraphImporter::beginFunction() {
   scalars = body->getArguments().back();
 }
 
-void GraphImporter::finishFunction() {
-  const NodeProto *maker = graph.producers.lookup(graph.logits);
+Value GraphImporter::headOf(StringRef output) {
+  const NodeProto *maker = graph.producers.lookup(output);
   if (!maker) {
-    reporter.error() << "has the output '" << graph.logits
+    reporter.error() << "has the output '" << output
                      << "', which no node makes; there is nothing to train";
-    return;
+    return {};
   }
   const NodeProto &last = *maker;
-  Value logits = liveOf(*lookup(graph.logits), graph.logits, last);
-  if (!logits)
+  Value head = liveOf(*lookup(output), output, last);
+  if (!head || !graph.loss.empty())
+    return head;
+  // Convolutional heads leave [n, classes, 1, 1].
+  Shape shape(lwcc::shapeOf(head));
+  if (shape.size() > 2 && all_of(ArrayRef(shape).drop_front(2),
+                                 [](int64_t extent) { return extent == 1; })) {
+    shape.truncate(2);
+    head = train::ReshapeOp::create(
+        builder, reporter.at(last),
+        train::tensorOf(builder.getContext(), shape), head);
+    train::setWork(head.getDefiningOp(), layerName(last), Phase::forward);
+    std::string name = (output + ".flat").str();
+    train::setNames(head.getDefiningOp(), {name});
+  }
+  if (!shape.empty() && shape[0] == batch)
+    return head;
+  reporter.error(last)
+      << "makes the model's output of shape " << printShape(shape)
+      << "; a loss needs something for each sample: the batch has to be "
+         "its first dimension";
+  return {};
+}
+
+void GraphImporter::finishFunction() {
+  SmallVector<Value> heads;
+  for (StringRef output : graph.heads())
+    heads.push_back(headOf(output));
+  if (failed(reporter.result()))
     return;
   SmallVector<Value> results;
-  if (graph.loss.empty()) {
-    // Convolutional heads leave [n, classes, 1, 1].
-    Shape shape(lwcc::shapeOf(logits));
-    if (shape.size() > 2 &&
-        all_of(ArrayRef(shape).drop_front(2),
-               [](int64_t extent) { return extent == 1; })) {
-      shape.truncate(2);
-      logits = train::ReshapeOp::create(
-          builder, reporter.at(last),
-          train::tensorOf(builder.getContext(), shape), logits);
-      train::setWork(logits.getDefiningOp(), layerName(last), Phase::forward);
-      std::string name = graph.logits + ".flat";
-      train::setNames(logits.getDefiningOp(), {name});
-    }
-    if (shape.empty() || shape[0] != batch) {
-      reporter.error(last)
-          << "makes the model's output of shape " << printShape(shape)
-          << "; a loss needs something for each sample: the batch has to be "
-             "its first dimension";
-      return;
-    }
-  } else {
+  if (!graph.loss.empty()) {
     const NodeProto &lossNode = *graph.producers.lookup(graph.loss);
     Value loss = liveOf(*lookup(graph.loss), graph.loss, lossNode);
     if (!loss)
@@ -126,7 +132,7 @@ void GraphImporter::finishFunction() {
     }
     results.push_back(loss);
   }
-  results.push_back(logits);
+  results.append(heads);
   func::ReturnOp::create(builder, reporter.atFile(), results);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(results).getTypes()));

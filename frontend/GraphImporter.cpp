@@ -30,7 +30,8 @@ GraphImporter::GraphImporter(const OnnxGraph &graph, Leaves &leaves,
       rebatch(rebatch), builder(reporter.getContext()) {}
 
 LogicalResult GraphImporter::run() {
-  needed.insert(graph.logits);
+  for (StringRef head : graph.heads())
+    needed.insert(head);
   needed.insert(graph.loss);
   for (const NodeProto *node : graph.nodes)
     needed.insert(node->input().begin(), node->input().end());
@@ -253,7 +254,7 @@ bool GraphImporter::isWhole(NodeView node, ArrayRef<const Imported *> inputs,
 
 bool GraphImporter::isAbsorbed(NodeView node,
                                ArrayRef<const Imported *> inputs) {
-  if (&node.proto() != graph.absorbed)
+  if (!graph.absorbed.contains(&node.proto()))
     return false;
   std::optional<Shape> shape = inputs[0]->shape();
   int64_t axis = node.integer("axis", node.opset() < 13 ? 1 : -1);

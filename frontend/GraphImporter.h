@@ -106,6 +106,9 @@ private:
                             const onnx::NodeProto &user);
   void beginFunction();
   void finishFunction();
+  /// Something for each sample, as a loss takes it: the value that an output of
+  /// the graph is. Null after reporting.
+  mlir::Value headOf(llvm::StringRef output);
   void createParameters();
 
   const OnnxGraph &graph;

@@ -268,7 +268,16 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
     module->setAttr(
         "train.loss",
         builder.getStringAttr(graph->lossNode->op_type() + " of the file"));
-  if (graph->absorbed)
+  if (!graph->auxiliary.empty()) {
+    SmallVector<Attribute> auxiliary;
+    for (const AuxiliaryOutput &output : graph->auxiliary)
+      auxiliary.push_back(builder.getDictionaryAttr(
+          {builder.getNamedAttr("name", builder.getStringAttr(output.name)),
+           builder.getNamedAttr("weight",
+                                builder.getF64FloatAttr(output.weight))}));
+    module->setAttr(train::auxiliaryAttr, builder.getArrayAttr(auxiliary));
+  }
+  if (!graph->absorbed.empty())
     module->setAttr(train::softmaxAttr, builder.getUnitAttr());
   if (options.loss != "auto")
     module->setAttr(train::lossNameAttr, builder.getStringAttr(options.loss));

@@ -22,12 +22,19 @@ namespace lwcc {
 /// The batch of a file that leaves it open, unless --batch says another.
 inline constexpr int64_t defaultBatch = 64;
 
+/// An output that is trained beside the main one, against the same labels.
+struct AuxiliaryOutput {
+  std::string name;
+  double weight = 1; ///< of its loss in the sum that is trained
+};
+
 struct ImportOptions {
   int64_t batch = 0;         ///< 0: the file's, or defaultBatch
   std::string loss = "auto"; ///< the file's, else what its output is made
                              ///< for; or a name (ir/train/Losses.h)
   std::string output;        ///< the one of several that is trained; "": if
                              ///< there is only one
+  std::vector<AuxiliaryOutput> auxiliary = {}; ///< of the others
   /// Of the loss of labels that is added; empty: all classes count alike.
   std::vector<float> classWeights = {};
 };

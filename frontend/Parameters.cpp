@@ -104,7 +104,11 @@ private:
   /// Where it reaches a result of a node, it reaches the node's differentiable
   /// inputs.
   void findGradientFlow() {
-    differentiable.insert(graph.loss.empty() ? graph.logits : graph.loss);
+    if (graph.loss.empty())
+      for (StringRef head : graph.heads())
+        differentiable.insert(head);
+    else
+      differentiable.insert(graph.loss);
     for (const NodeProto *node : reverse(graph.nodes)) {
       const OnnxOp *op = findOnnxOp(node->op_type());
       bool reached = any_of(node->output(), [&](const std::string &output) {

@@ -57,11 +57,15 @@ def AddLoss : LwccPass<"train-add-loss"> {
   let description = [{
     Takes `imported`. Where the file holds no loss, the function gets an argument
     `labels` (before `scalars`) and cross entropy on its logits. Afterwards its
-    results are the loss and the counts (tensor<2xi32>: top 1 and top 5).
+    results are the loss and the counts (tensor<2xi32>: top 1 and top 5). Where
+    other outputs are trained, too (`train.auxiliary`), the loss is a sum, and
+    that of the logits alone comes behind the counts.
   }];
   let options = [
     Option<"labelSmoothing", "label-smoothing", "double", "0",
-           "how much of each label is any class">];
+           "how much of each label is any class">,
+    Option<"softLabels", "soft-labels", "bool", "false",
+           "@train_step gets the shares of each sample's classes">];
 }
 
 def SplitModes : LwccPass<"train-split-modes"> {
@@ -69,6 +73,7 @@ def SplitModes : LwccPass<"train-split-modes"> {
   let description = [{
     In @train_step batch normalization uses the batch's statistics and writes
     the running ones; in @evaluate it uses the running ones, and dropout is gone.
+    Where @model returns a loss behind the counts, that is @evaluate's.
   }];
   let options = [
     Option<"group", "group", "int64_t", "0",

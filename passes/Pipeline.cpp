@@ -124,7 +124,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createMatrixRows(),
           // The loss before the rest: it is what everything is differentiated
           // against.
-          createAddLoss({options.labelSmoothing}),
+          createAddLoss({options.labelSmoothing, options.softLabels}),
           // Training and evaluation part here, while batch_norm and dropout
           // are still single ops that know both of their modes.
           createSplitModes({options.group, options.frozenBn}),

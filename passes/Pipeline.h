@@ -26,6 +26,7 @@ struct PipelineOptions {
   std::string machine; ///< a built-in name or a file; empty: a default
   std::string precision = "fp32"; ///< of products: fp32 or tf32
   double labelSmoothing = 0;      ///< how much of each label is any class
+  bool softLabels = false;        ///< samples may be of several classes
   /// Of samples that have batch statistics of their own, 0: all together.
   int64_t group = 0;
   bool frozenBn = false; ///< the running statistics, which stay as they are

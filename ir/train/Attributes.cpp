@@ -158,6 +158,8 @@ StringRef lwcc::train::roleName(Role role) {
     return "input";
   case Role::labels:
     return "labels";
+  case Role::shares:
+    return "shares";
   case Role::scalars:
     return "scalars";
   case Role::loss:

@@ -80,6 +80,15 @@ constexpr Row rows[] = {
      {"x1 == x1 ? dy * (sigmoid(x0) - x1) : 0.0f",
       "x1 == x1 ? -dy * x0 : 0.0f"}},
 
+    // Of the log-probability x0 of a class and its share x1 of a sample, of
+    // which NaN is none.
+    {"soft_cross_entropy",
+     2,
+     {"own", "any"},
+     "x1 == x1 ? -x0 * (own * x1 + any) : 0.0f",
+     {"x1 == x1 ? -dy * (own * x1 + any) : 0.0f",
+      "x1 == x1 ? -dy * (own * x0) : 0.0f"}},
+
     // Activations.
     {"relu", 1, {}, "max(x0, 0.0f)", {"y <= 0.0f ? 0.0f : dy"}},
     {"leaky_relu",

@@ -81,6 +81,10 @@ inline constexpr llvm::StringLiteral exportedSmoothingAttr =
 /// others of their batch.
 inline constexpr llvm::StringLiteral batchStatisticsAttr =
     "train.batchStatistics";
+/// Of a module in the form imported, whose function returns more outputs that
+/// are trained behind the logits: for each of them its `name` and the `weight`
+/// of its loss.
+inline constexpr llvm::StringLiteral auxiliaryAttr = "train.auxiliary";
 /// Of a module: at its end the file has a softmax over the classes, which is
 /// part of the loss.
 inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";

@@ -1,19 +1,30 @@
 //===- AddLoss.cpp - Give @model a loss and the accuracy counts -----------===//
 //
-// Takes `imported`. If the file holds no loss, adds the one that was asked for,
-// or that the model's output is made for: cross entropy on the logits, without
-// a softmax at the end, which it contains; or one of numbers (NumberLoss.h).
-// Afterwards @model returns the loss and two counts. Refuses an output that
-// could be meant for several losses: one would fall without meaning anything.
+// Takes `imported`. If the file holds no loss, adds one (ChooseLoss.h says
+// which): cross entropy on the logits, without a softmax at the end, which it
+// contains; or one of numbers (NumberLoss.h). Afterwards @model returns the
+// loss and two counts.
+//
+// Auxiliary outputs get the same loss. The loss is the weighted sum then, and
+// the main output's alone is returned behind the counts: it is what
+// evaluation shows, as in PyTorch, where eval() leaves auxiliary outputs out.
+//
+// Soft labels are another argument, the shares of the classes in each sample,
+// of which the loss is taken that is trained. Evaluation knows one class for
+// each sample: its loss is that of the labels, with which answers are counted.
+//
 // Does not decide how the loss is differentiated or reported.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
+#include "passes/differentiate/Auxiliary.h"
+#include "passes/differentiate/ChooseLoss.h"
 #include "passes/differentiate/LabelSmoothing.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/differentiate/NumberLoss.h"
+#include "passes/differentiate/SoftLabels.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -30,7 +41,6 @@ using namespace lwcc::train;
 namespace {
 
 constexpr StringLiteral lossLayer = "loss";
-constexpr StringLiteral lossName = "loss";
 constexpr StringLiteral labelsName = "labels";
 constexpr StringLiteral noClassesToSmooth =
     "--label-smoothing is of labels of classes, for cross entropy";
@@ -43,19 +53,10 @@ std::optional<unsigned> findArgument(func::FuncOp func, Role role) {
   return std::nullopt;
 }
 
-/// The operand of the softmax over the classes that computes `scores`; `scores`
-/// itself if none does.
-Value withoutSoftmax(Value scores) {
-  auto softmax = scores.getDefiningOp<SoftmaxOp>();
-  return softmax && static_cast<int64_t>(softmax.getAxis()) ==
-                        classAxis(typeOf(scores).getShape())
-             ? softmax.getX()
-             : scores;
-}
-
 /// Scores as the losses take them: [n, c] or [n, c, ...], with the classes
 /// second. Those of shape [n, c, 1, 1] are [n, c].
-Value classesSecond(OpBuilder &builder, Location loc, Value scores) {
+Value classesSecond(OpBuilder &builder, Location loc, Value scores,
+                    StringRef layer = lossLayer) {
   ArrayRef<int64_t> shape = typeOf(scores).getShape();
   if (shape.size() < 3)
     return scores;
@@ -70,20 +71,8 @@ Value classesSecond(OpBuilder &builder, Location loc, Value scores) {
   } else {
     return scores;
   }
-  setWork(op, lossLayer, Phase::forward);
+  setWork(op, layer, Phase::forward);
   return op->getResult(0);
-}
-
-/// The op that computes the scores; ops that only move elements are skipped.
-Operation *makerOf(Value scores) {
-  Operation *op = scores.getDefiningOp();
-  while (isa_and_nonnull<ReshapeOp, TransposeOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op;
-}
-
-int64_t perSample(RankedTensorType type) {
-  return llvm::product_of(type.getShape().drop_front());
 }
 
 /// "0.1"
@@ -91,90 +80,6 @@ std::string textOf(double number) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", number);
   return text;
-}
-
-/// What the end of a model says about its loss.
-struct Ending {
-  StringRef fn;          ///< of the elementwise function there, if any
-  bool isProbability;    ///< a sigmoid
-  bool isReconstruction; ///< as many numbers as the input has
-};
-
-Ending endingOf(func::FuncOp func, Value output) {
-  Ending ending = {};
-  Operation *maker = makerOf(output);
-  if (!maker) // it gives what it gets, in a test perhaps
-    return ending;
-  if (auto map = dyn_cast<MapOp>(maker); map && map.getFn())
-    ending.fn = *map.getFn();
-  ending.isProbability = ending.fn == "sigmoid";
-  const bool hasOneInput =
-      llvm::count_if(func.getArguments(), [](BlockArgument argument) {
-        return roleOf(argument) == Role::input;
-      }) == 1;
-  if (hasOneInput && !func->getParentOp()->hasAttr(tokensAttr)) {
-    auto input = dyn_cast<RankedTensorType>(func.getArgument(0).getType());
-    ending.isReconstruction = input && input.getRank() > 0 &&
-                              perSample(input) == perSample(typeOf(output)) &&
-                              input.getElementType().isF32();
-  }
-  return ending;
-}
-
-/// The loss of a file that has none: what was asked for, or what its output is
-/// made for, which is said. Null after refusing an output that could be meant
-/// for several.
-const Loss *chooseLoss(func::FuncOp func, Value output) {
-  Operation *module = func->getParentOp();
-  Location loc = output.getLoc();
-  const Loss *entropy = findLoss("cross-entropy");
-  Ending ending = endingOf(func, output);
-  ArrayRef<int64_t> shape = typeOf(output).getShape();
-  if (auto asked = module->getAttrOfType<StringAttr>(lossNameAttr)) {
-    const Loss *loss = findLoss(asked.getValue());
-    if (loss == entropy && ending.isReconstruction)
-      mlir::emitWarning(loc)
-          << "gives as many numbers for a sample as its input has ("
-          << perSample(typeOf(output))
-          << "), as an autoencoder does; trained for cross entropy as asked";
-    if (loss == entropy &&
-        (ending.isProbability || ending.fn == "hard_sigmoid"))
-      mlir::emitWarning(loc)
-          << "ends in a sigmoid, which makes probabilities for binary cross "
-             "entropy; trained for cross entropy as asked";
-    return loss;
-  }
-  if (module->hasAttr(softmaxAttr) || withoutSoftmax(output) != output)
-    return entropy;
-  auto chosen = [&](StringRef name, StringRef why) {
-    const Loss *loss = findLoss(name);
-    mlir::emitRemark(loc) << why << ": trained for " << loss->title
-                          << "; --loss=NAME chooses another loss";
-    return loss;
-  };
-  if (ending.isProbability)
-    return chosen("bce", "ends in a sigmoid");
-  if (ending.isReconstruction)
-    return chosen("mse", "gives as many numbers for a sample as its input has");
-  if (ending.fn == "hard_sigmoid") {
-    mlir::emitError(loc)
-        << "ends in a hard sigmoid, whose probabilities no loss takes as they "
-           "are; say --loss=mse if that is meant, or end in a Sigmoid";
-    return nullptr;
-  }
-  if (shape.size() == 1 || (shape.size() == 2 && shape[1] == 1)) {
-    mlir::emitError(loc)
-        << "gives one number for a sample; say what it is: --loss=bce of two "
-           "classes, or --loss=mse (l1, huber) of a quantity";
-    return nullptr;
-  }
-  if (ending.fn == "tanh" || ending.fn == "relu" || ending.fn == "clip" ||
-      ending.fn == "softplus" || ending.fn == "exp")
-    mlir::emitWarning(loc)
-        << "ends in '" << ending.fn
-        << "', which bounds the class scores; cross entropy wants them "
-           "unbounded, and such a model may not learn";
-  return entropy;
 }
 
 struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
@@ -192,19 +97,25 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
 
   LogicalResult addLoss(func::FuncOp func) {
     auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
-    bool hasLoss = ret.getNumOperands() == 2;
-    if (ret.getNumOperands() == 0 || ret.getNumOperands() > 2)
-      return func.emitError() << "@model has " << ret.getNumOperands()
+    auxiliary.clear();
+    auto more =
+        dyn_cast_or_null<ArrayAttr>(getOperation()->removeAttr(auxiliaryAttr));
+    const size_t results = ret.getNumOperands();
+    const bool hasLoss = !more && results == 2;
+    if (more ? results != 1 + more.size() : results == 0 || results > 2)
+      return func.emitError() << "@model has " << results
                               << " results; expected logits, or loss and "
-                                 "logits";
+                                 "logits, or logits and the "
+                              << auxiliaryAttr << " outputs";
+    if (more)
+      auxiliary = readAuxiliary(more, ret.getOperands());
     OpBuilder builder(ret);
     noteNodes(func);
     if (!hasLoss) {
       const Loss *loss = chooseLoss(func, ret.getOperand(0));
       if (!loss)
         return failure();
-      auto title = builder.getStringAttr(loss->title + " (added)");
-      getOperation()->setAttr("train.loss", title);
+      setTitle(loss->title + " (added)");
       if (!loss->row.empty())
         return addNumberLoss(func, *loss);
     }
@@ -237,36 +148,61 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                 : addLabels(func, labelShape(type), builder.getI32Type());
     if (failed(labels))
       return failure();
-    Value loss = ret.getOperand(0);
     FailureOr<Value> weights = classWeights(builder, loc, type, hasLoss);
-    if (failed(weights))
+    FailureOr<Value> shares = addShares(func, type, hasLoss);
+    if (failed(weights) || failed(shares))
       return failure();
-    if (!hasLoss) {
-      auto entropy =
-          CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}),
-                                 type, logits, *labels, *weights);
-      setWork(entropy, lossLayer, Phase::forward);
-      setNames(entropy, {lossName, "probs"});
-      loss = entropy.getLoss();
-    }
-    noticeSmoothing(loss.getDefiningOp());
-    if (labelSmoothing != 0) {
-      if (!isOfClasses(loss))
+    auto plain = [&](Value scores, StringRef layer) {
+      auto entropy = CrossEntropyOp::create(
+          builder, scores.getLoc(), tensorOf(&getContext(), {}),
+          scores.getType(), scores, *labels, *weights);
+      setWork(entropy, layer, Phase::forward);
+      setNames(entropy, {"loss", "probs"});
+      return labelSmoothing == 0
+                 ? entropy.getLoss()
+                 : smoothLabels(builder, entropy.getLoss(), labelSmoothing);
+    };
+    auto trained = [&](Value scores, StringRef layer) {
+      return *shares
+                 ? buildSoftLoss(builder, scores,
+                                 {*shares, *labels, *weights, labelSmoothing},
+                                 layer)
+                 : plain(scores, layer);
+    };
+    for (Auxiliary &each : auxiliary)
+      each.output = classesSecond(builder, each.output.getLoc(),
+                                  withoutSoftmax(each.output), each.layer());
+    FailureOr<SmallVector<Value>> others =
+        lossesOf(auxiliary, type, [&](const Auxiliary &each) {
+          return trained(each.output, each.layer());
+        });
+    if (failed(others))
+      return failure();
+    Value loss;
+    if (hasLoss) {
+      loss = ret.getOperand(0);
+      noticeSmoothing(loss.getDefiningOp());
+      if (labelSmoothing != 0 && !isOfClasses(loss))
         return mlir::emitError(loc) << noClassesToSmooth;
-      loss = smoothLabels(builder, loss, labelSmoothing);
-      auto title = getOperation()->getAttrOfType<StringAttr>("train.loss");
-      getOperation()->setAttr(
-          "train.loss", builder.getStringAttr(
-                            (title ? title.getValue() : "loss") +
-                            ", labels smoothed by " + textOf(labelSmoothing)));
+      if (labelSmoothing != 0)
+        loss = smoothLabels(builder, loss, labelSmoothing);
+    } else {
+      loss = plain(logits, lossLayer);
     }
+    if (*shares)
+      addToTitle(", of soft labels");
+    if (labelSmoothing != 0)
+      addToTitle(", labels smoothed by " + textOf(labelSmoothing));
+    Value sum = addLosses(builder, *shares ? trained(logits, lossLayer) : loss,
+                          auxiliary, *others);
     auto accuracy = AccuracyOp::create(
         builder, loc, tensorOf(&getContext(), {2}), logits, *labels);
     setWork(accuracy, lossLayer, Phase::forward);
     setNames(accuracy, {"counts"});
     func->getParentOp()->setAttr(classesAttr,
                                  builder.getI64IntegerAttr(type.getDimSize(1)));
-    finish(func, {loss, accuracy.getCounts()});
+    nameAuxiliary();
+    finish(func, sum, accuracy.getCounts(), loss);
     return success();
   }
 
@@ -322,20 +258,63 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     if (labelSmoothing != 0)
       return mlir::emitError(loc)
              << noClassesToSmooth << "; this one is the " << loss.title;
+    if (softLabels)
+      return mlir::emitError(loc)
+             << "--soft-labels is of labels of classes, for "
+                "cross entropy; this one is the "
+             << loss.title;
     if (loss.name == "bce")
       output = withoutSigmoid(builder, output);
     FailureOr<Value> targets =
         addLabels(func, typeOf(output).getShape(), builder.getF32Type());
     if (failed(targets))
       return failure();
-    NumberLoss made = buildNumberLoss(builder, loc, loss, output, *targets);
+    for (Auxiliary &each : auxiliary)
+      if (loss.name == "bce")
+        each.output = withoutSigmoid(builder, each.output);
+    FailureOr<SmallVector<Value>> others =
+        lossesOf(auxiliary, typeOf(output), [&](const Auxiliary &each) {
+          return buildNumberLoss(builder, each.output.getLoc(), loss,
+                                 each.output, *targets, each.layer())
+              .mean;
+        });
+    if (failed(others))
+      return failure();
+    NumberLoss made =
+        buildNumberLoss(builder, loc, loss, output, *targets, lossLayer);
+    Value sum = addLosses(builder, made.mean, auxiliary, *others);
+    Value counts =
+        buildCounts(builder, loc, loss, made.sum, output, *targets, lossLayer);
     getOperation()->setAttr(lossNameAttr, builder.getStringAttr(loss.name));
     getOperation()->removeAttr(softmaxAttr);
-    finish(func, {made.loss, made.counts});
+    nameAuxiliary();
+    finish(func, sum, counts, made.mean);
     return success();
   }
 
-  static void finish(func::FuncOp func, ValueRange results) {
+  /// What is shown of the loss, and in front of everything else of it.
+  void setTitle(const Twine &title) {
+    getOperation()->setAttr("train.loss",
+                            StringAttr::get(&getContext(), title));
+  }
+  void addToTitle(const std::string &more) {
+    auto title = getOperation()->getAttrOfType<StringAttr>("train.loss");
+    setTitle((title ? title.getValue() : "loss") + more);
+  }
+
+  void nameAuxiliary() {
+    for (const Auxiliary &each : auxiliary)
+      addToTitle(
+          (" + " + textOf(each.weight) + " of '" + each.name + "'").str());
+  }
+
+  /// Returns what is trained and the counts, and if evaluation shows another
+  /// loss, that.
+  static void finish(func::FuncOp func, Value trained, Value counts,
+                     Value evaluated) {
+    SmallVector<Value> results = {trained, counts};
+    if (evaluated != trained)
+      results.push_back(evaluated);
     Operation *ret = func.getBody().front().getTerminator();
     ret->setOperands(results);
     func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
@@ -356,24 +335,47 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
         "@model has a loss but no argument that is #train.role<labels>");
   }
 
-  /// Adds the argument `labels` before `scalars`.
-  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> shape,
-                             Type element) {
+  /// Adds an argument before `scalars`.
+  FailureOr<Value> addArgument(func::FuncOp func, Role role, StringRef name,
+                               ArrayRef<int64_t> shape, Type element) {
     std::optional<unsigned> scalars = findArgument(func, Role::scalars);
     if (!scalars)
       return func.emitError(
           "@model has no argument that is #train.role<scalars>");
     Builder builder(&getContext());
     DictionaryAttr attrs = builder.getDictionaryAttr(
-        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(labelsName)),
-         builder.getNamedAttr(roleAttr,
-                              RoleAttr::get(&getContext(), Role::labels))});
+        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(name)),
+         builder.getNamedAttr(roleAttr, RoleAttr::get(&getContext(), role))});
     if (failed(func.insertArgument(*scalars,
                                    RankedTensorType::get(shape, element), attrs,
                                    func.getLoc())))
       return failure();
     return Value(func.getArgument(*scalars));
   }
+
+  FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> shape,
+                             Type element) {
+    return addArgument(func, Role::labels, labelsName, shape, element);
+  }
+
+  /// The shares of the classes, where labels are soft; else null.
+  FailureOr<Value> addShares(func::FuncOp func, RankedTensorType scores,
+                             bool hasLoss) {
+    if (!softLabels)
+      return Value();
+    if (hasLoss)
+      return func.emitError("--soft-labels is of a loss that is added, and the "
+                            "file has one of its own; --loss=cross-entropy "
+                            "replaces it");
+    if (scores.getRank() != 2)
+      return func.emitError("--soft-labels: a sample has one list of scores "
+                            "then, but the model gives a label for each "
+                            "position; leave it out");
+    return addArgument(func, Role::shares, "labels.shares", scores.getShape(),
+                       Builder(&getContext()).getF32Type());
+  }
+
+  SmallVector<Auxiliary> auxiliary;
 };
 
 } // namespace

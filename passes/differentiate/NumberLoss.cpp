@@ -11,37 +11,59 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::train;
 
-static constexpr StringLiteral lossLayerName = "loss";
+namespace {
+/// Makes the ops of a layer.
+class LayerBuilder {
+public:
+  LayerBuilder(OpBuilder &builder, Location loc, StringRef layer)
+      : builder(builder), loc(loc), layer(layer) {}
 
-static void name(Operation *op, StringRef name) {
-  setWork(op, lossLayerName, Phase::forward);
-  setNames(op, {name});
-}
+  Value map(StringRef text, RankedTensorType type, StringRef expression,
+            ValueRange inputs) {
+    return named(text, buildMap(builder, loc, type,
+                                llvm::cantFail(Expression::parse(expression)),
+                                inputs));
+  }
+  Value row(StringRef text, StringRef row, ValueRange inputs) {
+    return named(text, buildMap(builder, loc, row, inputs));
+  }
+  Value sum(StringRef text, Value x) {
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
+    return named(text, ReduceOp::create(builder, loc,
+                                        tensorOf(builder.getContext(), {}), x,
+                                        axes, /*mean=*/false));
+  }
+  /// The sum of an expression of the output x0 and the targets x1.
+  Value sumOfEach(StringRef text, StringRef expression, Value output,
+                  Value targets) {
+    return sum(text, map((text + ".each").str(), typeOf(output), expression,
+                         {output, targets}));
+  }
+  /// A number as a list of one.
+  Value list(StringRef text, Value number) {
+    return named(text, ReshapeOp::create(builder, loc,
+                                         tensorOf(builder.getContext(), {1}),
+                                         number));
+  }
+  Value named(StringRef text, Operation *op) {
+    setWork(op, layer, Phase::forward);
+    setNames(op, {text});
+    return op->getResult(0);
+  }
 
-static Value sumOf(OpBuilder &builder, Location loc, Value x, StringRef text) {
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
-  auto sum = ReduceOp::create(builder, loc, tensorOf(builder.getContext(), {}),
-                              x, axes, /*mean=*/false);
-  name(sum, text);
-  return sum;
-}
-
-/// The sum of an expression of the output x0 and the targets x1.
-static Value sumOfEach(OpBuilder &builder, Location loc, Value output,
-                       Value targets, StringRef expression, StringRef text) {
-  auto each = buildMap(builder, loc, typeOf(output),
-                       llvm::cantFail(Expression::parse(expression)),
-                       {output, targets});
-  name(each, (text + ".each").str());
-  return sumOf(builder, loc, each, text);
-}
+private:
+  OpBuilder &builder;
+  Location loc;
+  StringRef layer;
+};
+} // namespace
 
 /// What is counted beside a loss whose sum is known, as it may be it.
-static std::pair<Value, Value> countsOf(OpBuilder &builder, Location loc,
-                                        const Loss &loss, Value lossSum,
-                                        Value output, Value targets) {
+static std::pair<Value, Value> countsOf(LayerBuilder &make, const Loss &loss,
+                                        Value lossSum, Value output,
+                                        Value targets) {
   auto sum = [&](StringRef expression, StringRef text) {
-    return sumOfEach(builder, loc, output, targets, expression, text);
+    return make.sumOfEach(text, expression, output, targets);
   };
   if (loss.name == "bce") {
     // What is nearer to 1 is a 1.
@@ -60,36 +82,28 @@ static std::pair<Value, Value> countsOf(OpBuilder &builder, Location loc,
   return {absolute, squared};
 }
 
-/// A number as a list of one.
-static Value listOf(OpBuilder &builder, Location loc, Value number,
-                    StringRef text) {
-  auto list = ReshapeOp::create(builder, loc,
-                                tensorOf(builder.getContext(), {1}), number);
-  name(list, text);
-  return list;
+NumberLoss train::buildNumberLoss(OpBuilder &builder, Location loc,
+                                  const Loss &loss, Value output, Value targets,
+                                  StringRef layer) {
+  LayerBuilder make(builder, loc, layer);
+  Value each = make.row("losses", loss.row, {output, targets});
+  Value given =
+      make.map("given", typeOf(targets), "x0 == x0 ? 1.0f : 0.0f", {targets});
+  Value sum = make.sum("loss_sum", each);
+  return {sum, make.row("loss", "div", {sum, make.sum("loss_count", given)})};
 }
 
-NumberLoss train::buildNumberLoss(OpBuilder &builder, Location loc,
-                                  const Loss &loss, Value output,
-                                  Value targets) {
-  MapOp each = buildMap(builder, loc, loss.row, {output, targets});
-  name(each, "losses");
-  MapOp given = buildMap(
-      builder, loc, typeOf(targets),
-      llvm::cantFail(Expression::parse("x0 == x0 ? 1.0f : 0.0f")), {targets});
-  name(given, "given");
-  Value lossSum = sumOf(builder, loc, each, "loss_sum");
-  MapOp mean = buildMap(builder, loc, "div",
-                        {lossSum, sumOf(builder, loc, given, "loss_count")});
-  name(mean, "loss");
-  auto [first, second] = countsOf(builder, loc, loss, lossSum, output, targets);
-  Value both[] = {listOf(builder, loc, first, "first_count"),
-                  listOf(builder, loc, second, "second_count")};
-  auto counts =
-      ConcatOp::create(builder, loc, tensorOf(builder.getContext(), {2}),
-                       ValueRange(both), /*axis=*/0);
-  name(counts, "counts");
-  return {mean, counts};
+Value train::buildCounts(OpBuilder &builder, Location loc, const Loss &loss,
+                         Value lossSum, Value output, Value targets,
+                         StringRef layer) {
+  LayerBuilder make(builder, loc, layer);
+  auto [first, second] = countsOf(make, loss, lossSum, output, targets);
+  Value both[] = {make.list("first_count", first),
+                  make.list("second_count", second)};
+  return make.named("counts",
+                    ConcatOp::create(builder, loc,
+                                     tensorOf(builder.getContext(), {2}),
+                                     ValueRange(both), /*axis=*/0));
 }
 
 MapOp train::numberLossOf(func::FuncOp func) {
@@ -98,10 +112,11 @@ MapOp train::numberLossOf(func::FuncOp func) {
     return {};
   // No operator of ONNX becomes such a row.
   StringRef row = findLoss(asked.getValue())->row;
+  MapOp found;
   for (auto map : func.getBody().getOps<MapOp>())
     if (map.getFn() == row)
-      return map;
-  return {};
+      found = map;
+  return found;
 }
 
 Value train::withoutSigmoid(OpBuilder &builder, Value output) {

@@ -1,7 +1,7 @@
 //===- NumberLoss.h - Losses of numbers against targets ---------*- C++ -*-===//
 //
 // The ops of a loss that is the mean of an elementwise function, and of what is
-// counted beside it. Which loss a model gets is decided in AddLoss.cpp.
+// counted beside it. Which losses a model gets is decided in AddLoss.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_DIFFERENTIATE_NUMBERLOSS_H
@@ -13,19 +13,27 @@
 namespace lwcc::train {
 
 struct NumberLoss {
-  mlir::Value loss; ///< a scalar; NaN if no target counts
-  /// Two sums over the targets that count: of binary cross entropy how many
-  /// are decided right, twice; else of absolute and of squared errors.
-  mlir::Value counts;
+  mlir::Value sum;  ///< over the targets that count
+  mlir::Value mean; ///< a scalar; NaN if no target counts
 };
 
-/// `targets` has the shape of `output`; NaN is no target.
+/// The loss in a layer of this name. `targets` has the shape of `output`; NaN
+/// is no target.
 NumberLoss buildNumberLoss(mlir::OpBuilder &builder, mlir::Location loc,
                            const Loss &loss, mlir::Value output,
-                           mlir::Value targets);
+                           mlir::Value targets, llvm::StringRef layer);
 
-/// The op of a function's loss of numbers that reads the model's output; null
-/// if it has none.
+/// Two sums over the targets that count: of binary cross entropy how many are
+/// decided right, twice; else of absolute and of squared errors. The loss's
+/// own sum may be one of them.
+mlir::Value buildCounts(mlir::OpBuilder &builder, mlir::Location loc,
+                        const Loss &loss, mlir::Value lossSum,
+                        mlir::Value output, mlir::Value targets,
+                        llvm::StringRef layer);
+
+/// The op of a function's loss of numbers that reads the model's output: of
+/// several the last one, behind those of auxiliary outputs. Null if there is
+/// none.
 MapOp numberLossOf(mlir::func::FuncOp func);
 
 /// `output` without a sigmoid at its end, which binary cross entropy contains;

@@ -6,6 +6,8 @@
 // uses these as they are (`frozen`).
 // @evaluate normalizes with the running ones; it drops no elements and writes
 // no parameter. It also returns the scores by which right answers are counted.
+// Where the loss that is trained is not the one to evaluate by, @model returns
+// that behind the counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -147,16 +149,33 @@ Value scoresOf(func::FuncOp evaluate) {
   return scores && typeOf(scores).getRank() == 2 ? scores : Value();
 }
 
+void returnFrom(func::FuncOp func, ArrayRef<Value> results) {
+  Operation *ret = func.getBody().front().getTerminator();
+  ret->setOperands(results);
+  func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
+                                 ret->getOperandTypes()));
+}
+
+/// Gives each function its own of the two losses.
+void chooseLosses(func::FuncOp train, func::FuncOp evaluate) {
+  auto returned = [](func::FuncOp func) {
+    return func.getBody().front().getTerminator()->getOperands();
+  };
+  if (returned(train).size() < 3)
+    return;
+  returnFrom(train, {returned(train)[0], returned(train)[1]});
+  returnFrom(evaluate, {returned(evaluate)[2], returned(evaluate)[1]});
+}
+
 /// Adds the scores to what @evaluate returns, where a sample has such.
 void returnScores(func::FuncOp evaluate) {
   Value scores = scoresOf(evaluate);
   if (!scores)
     return;
-  Operation *ret = evaluate.getBody().front().getTerminator();
-  ret->insertOperands(ret->getNumOperands(), scores);
-  evaluate.setType(FunctionType::get(evaluate.getContext(),
-                                     evaluate.getArgumentTypes(),
-                                     ret->getOperandTypes()));
+  auto results = llvm::to_vector(
+      evaluate.getBody().front().getTerminator()->getOperands());
+  results.push_back(scores);
+  returnFrom(evaluate, results);
 }
 
 struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
@@ -176,6 +195,7 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
     func::FuncOp train = model;
     if (failed(symbols.rename(train, trainStepFunc)))
       return signalPassFailure();
+    chooseLosses(train, evaluate);
     if (frozen && train.getBody().getOps<BatchNormOp>().empty())
       mlir::emitWarning(train.getLoc())
           << "--frozen-bn: the model has no batch normalization";

@@ -66,9 +66,13 @@ void FormRules::imported() {
     return;
   checkSignature(func, "I1");
   TypeRange results = func.getResultTypes();
-  if (results.empty() || results.size() > 2 ||
-      (results.size() == 2 && !isScalar(results[0])))
-    broken(func, "I2") << "the results are not the logits, or loss and logits";
+  auto auxiliary = module->getAttrOfType<ArrayAttr>(auxiliaryAttr);
+  if (auxiliary ? results.size() != 1 + auxiliary.size()
+                : results.empty() || results.size() > 2 ||
+                      (results.size() == 2 && !isScalar(results[0])))
+    broken(func, "I2") << "the results are not the logits, or loss and logits, "
+                          "or logits and the "
+                       << auxiliaryAttr << " outputs";
   for (Operation &op : opsOf(func)) {
     if (isGradientOrUpdate(&op) || phaseOf(&op) != Phase::forward)
       broken(&op, "I3") << "'" << op.getName() << "' is no forward op";
@@ -84,8 +88,9 @@ void FormRules::imported() {
   checkParameters(func);
 }
 
-/// (inputs, labels, scalars); in `imported` labels may be missing, and from
-/// `sharded` on each may be there in several parts.
+/// (inputs, labels, scalars), with shares behind the labels where these are
+/// soft; in `imported` labels may be missing, and from `sharded` on each may be
+/// there in several parts.
 void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   Block &body = func.getBody().front();
   bool mayLack = rule == "I1";
@@ -97,6 +102,8 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
     case Role::labels:
       return type && (type.getElementType().isInteger(32) ||
                       type.getElementType().isF32());
+    case Role::shares:
+      return type && type.getElementType().isF32();
     case Role::scalars:
       return type == scalarsType(func.getContext());
     default:
@@ -110,16 +117,17 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   };
   auto inputs = count(Role::input);
   auto labels = count(Role::labels);
+  auto shares = count(Role::shares);
   auto scalars = count(Role::scalars);
   bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
     return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
   });
-  bool good =
-      inputs + labels + scalars == static_cast<long>(body.getNumArguments());
+  bool good = inputs + labels + shares + scalars ==
+              static_cast<long>(body.getNumArguments());
   if (parts)
     good = good && inputs > 0 && labels > 0 && scalars > 0;
   else
-    good = good && inputs > 0 && scalars == 1 &&
+    good = good && inputs > 0 && scalars == 1 && shares <= (mayLack ? 0 : 1) &&
            (labels == 1 || (mayLack && labels == 0));
   if (!good)
     broken(func, rule) << "the arguments are not (inputs, labels, scalars)";

@@ -88,6 +88,10 @@ struct Program {
   /// i32 [n], or [n, ...] where each sample has several; f32 of a loss of
   /// numbers, where NaN does not count.
   GlobalTensor labels;
+  /// f32 [n, classes]: what train_step learns of each sample, a distribution;
+  /// NaN where the sample does not count. Without dims in a program whose
+  /// samples are of one class each.
+  GlobalTensor shares;
   TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
   TensorRef correct;    ///< f32 [2] of the same batch, as Metric.h has them
   /// f32 [n, numbers]: what the loss is taken of, after a run of evaluate.

@@ -21,6 +21,7 @@ enum class Role {
   // The trainer writes them before a step, or reads them after it.
   input,
   labels,
+  shares, ///< what part of each sample each class is, in training
   scalars,
   loss,
   metric,
@@ -31,10 +32,10 @@ enum class Role {
 };
 
 inline constexpr Role allRoles[] = {
-    Role::trainable,  Role::frozen,   Role::statistic, Role::average,
-    Role::optimizer,  Role::constant, Role::input,     Role::labels,
-    Role::scalars,    Role::loss,     Role::metric,    Role::scores,
-    Role::activation, Role::gradient};
+    Role::trainable, Role::frozen,     Role::statistic, Role::average,
+    Role::optimizer, Role::constant,   Role::input,     Role::labels,
+    Role::shares,    Role::scalars,    Role::loss,      Role::metric,
+    Role::scores,    Role::activation, Role::gradient};
 
 constexpr bool isState(Role role) { return role <= Role::constant; }
 /// Whether a state tensor is one of the model's weights.

@@ -188,6 +188,19 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && !train::findLoss(loss))
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
+  for (StringRef text : auxiliaryOutputs) {
+    // Names of outputs may hold anything else.
+    auto [name, number] = text.rsplit('=');
+    AuxiliaryOutput output{name.str()};
+    if (text.contains('=') &&
+        (number.getAsDouble(output.weight) || !(output.weight > 0) ||
+         !std::isfinite(output.weight)))
+      fail("--aux=" + text + ": '" + number +
+           "' is no number above 0; expected NAME or NAME=WEIGHT");
+    else if (name.empty())
+      fail("--aux=" + text + ": expected the name of an output");
+    auxiliary.push_back(std::move(output));
+  }
   llvm::SmallVector<StringRef> weights;
   StringRef(classWeights)
       .split(weights, ',', /*MaxSplit=*/-1,

@@ -1,7 +1,6 @@
 //===- Driver.cpp - The compiler behind lwcc and lwcc-run -----------------===//
 
 #include "tools/driver/Driver.h"
-#include "frontend/Import.h"
 #include "ir/train/Train.h"
 #include "passes/Pipeline.h"
 #include "passes/plan/machine/Machine.h"
@@ -212,6 +211,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   importOptions.batch = flags.batch;
   importOptions.loss = flags.loss;
   importOptions.output = flags.trainedOutput;
+  importOptions.auxiliary = flags.auxiliary;
   importOptions.classWeights = flags.weightOfClass;
   FailureOr<ImportedModel> imported =
       importOnnx(flags.input, importOptions, &context);
@@ -228,6 +228,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.groups.assign(flags.groups.begin(), flags.groups.end());
   options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());
   options.labelSmoothing = flags.labelSmoothing;
+  options.softLabels = flags.softLabels;
   options.gpus = flags.gpus;
   options.group = flags.group;
   options.frozenBn = flags.frozenBn;

@@ -8,6 +8,7 @@
 #ifndef LWCC_TOOLS_DRIVER_DRIVER_H
 #define LWCC_TOOLS_DRIVER_DRIVER_H
 
+#include "frontend/Import.h"
 #include "ir/exec/Exec.h"
 #include "passes/plan/price/ProgramTime.h"
 #include "passes/plan/solve/Compare.h"
@@ -48,6 +49,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("Which output of several is trained; what only the others "
                      "need is left as it is"),
       llvm::cl::cat(category)};
+  llvm::cl::list<std::string> auxiliaryOutputs{
+      "aux", llvm::cl::value_desc("NAME=WEIGHT"),
+      llvm::cl::desc("Another output of several that is trained, against the "
+                     "same labels: its loss times the weight is added to that "
+                     "of --output (default: 1). May be given several times"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> classWeights{
       "class-weights", llvm::cl::value_desc("W,W.."),
       llvm::cl::desc("With a loss of class labels that is added: how much each "
@@ -57,6 +64,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       "label-smoothing", llvm::cl::init(0), llvm::cl::value_desc("X"),
       llvm::cl::desc("With a loss of class labels: this part of each label is "
                      "any class, each as probable"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> softLabels{
+      "soft-labels",
+      llvm::cl::desc("With a loss of class labels that is added: a sample may "
+                     "be of several classes, as --mixup and --cutmix of the "
+                     "trainer make them"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> optimizer{
       "optimizer", llvm::cl::init("sgd"), llvm::cl::value_desc("NAME"),
@@ -225,8 +238,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   int64_t memoryBytes = 0;
   /// The G of `bn` if that is group:G, else 0.
   int64_t group = 0;
-  std::vector<float> weightOfClass; ///< of --class-weights
-  int64_t laneCount = -1;           ///< of --lanes; 0: auto, -1: not said
+  std::vector<float> weightOfClass;       ///< of --class-weights
+  std::vector<AuxiliaryOutput> auxiliary; ///< of --aux
+  int64_t laneCount = -1;                 ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 

@@ -187,6 +187,9 @@ LogicalResult Loader::load(rt::Program &program) {
     case Role::labels:
       globalOf(program.labels, buffer);
       break;
+    case Role::shares:
+      globalOf(program.shares, buffer);
+      break;
     case Role::scalars:
       program.scalars.push_back(refOf(buffer));
       break;

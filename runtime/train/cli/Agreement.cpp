@@ -3,6 +3,7 @@
 #include "runtime/train/cli/Agreement.h"
 
 #include "runtime/train/cli/Setup.h"
+#include "runtime/train/files/Text.h"
 
 namespace lwcc::rt::train {
 
@@ -30,6 +31,45 @@ static void checkLastBatch(const Options &options, const Program &program,
     mistakes.add("--last-batch=keep: batch normalization would take what fills "
                  "the last batch up into its statistics; leave it out "
                  "(--last-batch=drop), or compile the model with --frozen-bn");
+}
+
+/// What is mixed is one of floats with one label, and there is another.
+static void checkMixing(const Options &options, const Program &program,
+                        Mistakes &mistakes) {
+  if (options.mixup <= 0 && options.cutmix <= 0)
+    return;
+  const std::string flag = options.mixup <= 0    ? "--cutmix"
+                           : options.cutmix <= 0 ? "--mixup"
+                                                 : "--mixup and --cutmix";
+  auto refuse = [&](const std::string &why) {
+    mistakes.add(flag + ": " + why);
+  };
+  const bool ofClasses = program.lossName.empty();
+  const bool single = program.labels.dims.size() == 1;
+  if (!ofClasses)
+    refuse("labels of classes are mixed, and the model has a loss of numbers");
+  else if (!single)
+    refuse("one label of each sample is mixed, and the model has labels " +
+           dimsText(program.labels.dims));
+  else if (program.shares.dims.empty())
+    refuse("samples are of several classes then; compile the model with "
+           "lwcc --soft-labels");
+  if (program.inputs.size() > 1)
+    refuse("one input is mixed, and the model has " +
+           std::to_string(program.inputs.size()));
+  else if (program.inputs.front().tokens > 0)
+    refuse("the model's input is integers, of which there is no mean");
+  else if (options.cutmix > 0 && program.inputs.front().dims.size() != 4)
+    mistakes.add("--cutmix: images [n, c, h, w] are cut, and the model's input "
+                 "is " +
+                 dimsText(program.inputs.front().dims) +
+                 "; --mixup takes any numbers");
+  if (program.batch == 1)
+    refuse("a batch of one has no other sample; compile the model with a "
+           "larger --batch");
+  if (options.ignoreIndex != Options().ignoreIndex)
+    refuse("a sample whose label does not count (--ignore-index) cannot be "
+           "mixed; leave such samples out of the data");
 }
 
 /// Of the flags that look at validations.
@@ -77,6 +117,7 @@ void checkAgreement(const Flags &flags, const Program &program) {
     mistakes.add("--checkpoint-every needs --checkpoint-dir");
   checkSchedule(options, mistakes);
   checkLastBatch(options, program, mistakes);
+  checkMixing(options, program, mistakes);
   checkValidation(flags, program, mistakes);
   mistakes.raise();
 }

@@ -71,6 +71,15 @@ const std::vector<FlagSection> &flagTable() {
             "training sees an image with a rectangle erased with probability "
             "P, as torchvision's RandomErasing",
             true, 0, 1},
+           {"mixup", "ALPHA", &O::mixup,
+            "training sees each image mixed with another of its batch, by a "
+            "share from Beta(ALPHA, ALPHA), and learns both labels, as "
+            "torchvision's MixUp",
+            true, std::numeric_limits<double>::min()},
+           {"cutmix", "ALPHA", &O::cutmix,
+            "a rectangle of each image is another's of its batch, as "
+            "torchvision's CutMix; with --mixup one of both for each batch",
+            true, std::numeric_limits<double>::min()},
            {"ignore-index", "N", &O::ignoreIndex,
             "labels of this number do not count; -100 is one where a sample "
             "has several labels",

@@ -39,6 +39,12 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
       ofNumbers(!program.lossName.empty()) {
   for (const InputTensor &input : program.inputs)
     inputElements.push_back(elementsOf(input) / program.batch);
+  const std::vector<int64_t> &first = program.inputs.front().dims;
+  inputDims.assign(first.begin() + 1, first.end());
+  if (!settings.evaluation && !program.shares.dims.empty())
+    sampleShares = program.shares.dims[1];
+  assert((!settings.mixing.any() || sampleShares > 0) &&
+         "a program that cannot learn what is mixed");
   int64_t images = source.size();
   perEpoch =
       batchesOf(images, batchSize, settings.evaluation || settings.keepLast);
@@ -46,7 +52,12 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
   toPrepare = toDeliver = settings.firstEpoch * perEpoch + settings.firstBatch;
   // Memory is allocated here, on one thread, and never again.
   for (int i = 0; i < settings.slots; ++i) {
-    slots.push_back(std::make_unique<Batch>(machine, program));
+    slots.push_back(
+        std::make_unique<Batch>(machine, program, settings.evaluation));
+    if (settings.mixing.any()) {
+      slots.back()->unmixed.inputs.resize(batchSize * inputElements.front());
+      slots.back()->unmixed.labels.resize(batchSize);
+    }
     free.push_back(slots.back().get());
   }
   try {
@@ -97,11 +108,16 @@ void BatchLoader::release(Batch &batch) {
 // Who prepares what
 //===----------------------------------------------------------------------===//
 
-/// The oldest batch that has samples left, or a new one; null if there is
-/// nothing to do. Under the mutex.
+int64_t BatchLoader::piecesOf(const Draft &draft) const {
+  return settings.mixing.any() && draft.done >= batchSize ? 2 * batchSize
+                                                          : batchSize;
+}
+
+/// The oldest batch that has work left, or a new one; null if there is nothing
+/// to do. Under the mutex.
 BatchLoader::Draft *BatchLoader::draftToWorkOn() {
   for (Draft &draft : drafts)
-    if (draft.taken < batchSize)
+    if (draft.taken < piecesOf(draft))
       return &draft;
   // After a failure no batch is begun; those under way come before it.
   if (free.empty() || !failures.empty())
@@ -123,6 +139,9 @@ void BatchLoader::begin(Draft &draft) {
   int64_t first = batch.index * batchSize;
   int64_t count = std::min<int64_t>(batchSize, int64_t(order->size()) - first);
   batch.images.assign(order->begin() + first, order->begin() + first + count);
+  if (settings.mixing.any())
+    batch.unmixed.mixture = settings.mixing.draw(settings.seed, batch.epoch,
+                                                 batch.index, inputDims);
 }
 
 /// All samples of the batch are done. Under the mutex.
@@ -148,6 +167,7 @@ void BatchLoader::work() {
     desk.inputs.emplace_back(elements);
   desk.labels.resize(ofNumbers ? 0 : sampleLabels);
   desk.targets.resize(ofNumbers ? sampleLabels : 0);
+  desk.mixed.shares.resize(sampleShares);
   std::unique_lock lock(mutex);
   while (true) {
     Draft *draft = nullptr;
@@ -155,15 +175,15 @@ void BatchLoader::work() {
     if (stopping)
       return;
     const int64_t first = draft->taken;
-    const int64_t last = std::min(first + most, batchSize);
+    const int64_t last = std::min(first + most, piecesOf(*draft));
     draft->taken = last;
     lock.unlock();
     desk.labelCount = 0;
     desk.skipped.clear();
     std::exception_ptr problem;
     try {
-      for (int64_t at = first; at < last; ++at)
-        prepare(*draft->batch, at, desk);
+      for (int64_t piece = first; piece < last; ++piece)
+        doPiece(*draft, piece, desk);
     } catch (...) {
       problem = std::current_exception();
     }
@@ -174,8 +194,10 @@ void BatchLoader::work() {
               std::back_inserter(draft->batch->skipped));
     draft->batch->labelCount += desk.labelCount;
     draft->done += last - first;
-    if (draft->done == batchSize)
+    if (draft->done == piecesOf(*draft))
       finish(*draft);
+    else if (draft->done == batchSize)
+      changed.notify_all(); // there are samples to mix
   }
 }
 
@@ -205,6 +227,13 @@ void BatchLoader::read(int64_t image, int64_t epoch, Desk &desk) const {
   }
 }
 
+void BatchLoader::doPiece(Draft &draft, int64_t piece, Desk &desk) {
+  if (piece < batchSize)
+    prepare(*draft.batch, piece, desk);
+  else if (!draft.problem) // else there is nothing to mix
+    mix(*draft.batch, piece - batchSize, desk);
+}
+
 void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
   int64_t given = -1;
   if (at < int64_t(batch.images.size())) {
@@ -231,9 +260,48 @@ void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
   for (size_t k = 0; k < desk.inputs.size(); ++k) {
     if (given < 0)
       std::fill(desk.inputs[k].begin(), desk.inputs[k].end(), 0.0f);
-    batch.inputs[k].put(at, desk.inputs[k].data());
+    if (settings.mixing.any())
+      std::copy(desk.inputs[k].begin(), desk.inputs[k].end(),
+                batch.unmixed.inputs.begin() + at * inputElements[k]);
+    else
+      batch.inputs[k].put(at, desk.inputs[k].data());
   }
   putLabels(batch, at, given, desk);
+}
+
+void BatchLoader::mix(Batch &batch, int64_t at, Desk &desk) const {
+  const Batch::Unmixed &from = batch.unmixed;
+  const auto samples = int64_t(batch.images.size());
+  const int64_t elements = inputElements.front();
+  // What fills the batch up counts nowhere.
+  const int64_t partner = at >= samples ? at : (at + samples - 1) % samples;
+  mixInputs(from.mixture, inputDims, from.inputs.data() + at * elements,
+            from.inputs.data() + partner * elements,
+            desk.inputs.front().data());
+  batch.inputs.front().put(at, desk.inputs.front().data());
+  desk.labels.front() = from.labels[at];
+  if (at < samples) {
+    mixLabels(from.mixture, from.labels[at], from.labels[partner], desk.mixed);
+    desk.labels.front() = desk.mixed.label;
+  }
+  putClasses(batch, at, desk);
+}
+
+/// Labels of classes, and where they are soft, the shares.
+void BatchLoader::putClasses(Batch &batch, int64_t at, Desk &desk) const {
+  desk.labelCount += std::count_if(desk.labels.begin(), desk.labels.end(),
+                                   [](int32_t label) { return label >= 0; });
+  batch.labels.put(at, desk.labels.data());
+  if (!batch.shares)
+    return;
+  std::vector<float> &shares = desk.mixed.shares;
+  const int32_t label = desk.labels.front();
+  if (label < 0)
+    std::fill(shares.begin(), shares.end(),
+              std::numeric_limits<float>::quiet_NaN());
+  else if (!settings.mixing.any())
+    mixLabels({}, label, label, desk.mixed);
+  batch.shares->put(at, shares.data());
 }
 
 void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
@@ -243,9 +311,10 @@ void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
       std::fill(desk.labels.begin(), desk.labels.end(), -1);
     else
       source.labels(image, desk.labels);
-    desk.labelCount += std::count_if(desk.labels.begin(), desk.labels.end(),
-                                     [](int32_t label) { return label >= 0; });
-    batch.labels.put(at, desk.labels.data());
+    if (settings.mixing.any())
+      batch.unmixed.labels[at] = desk.labels.front();
+    else
+      putClasses(batch, at, desk);
     return;
   }
   if (image < 0)

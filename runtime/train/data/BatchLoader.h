@@ -11,6 +11,9 @@
 // up with samples of label -1, or targets of NaN, which count neither in the
 // loss nor beside it.
 //
+// Where samples of a training are mixed (Mix.h), a batch is prepared twice
+// over: workers first make its samples, and when all are there, mix them.
+//
 // A sample that cannot be read (BadSample) ends the training, or is passed
 // over: in training the next one in the source that can be read takes its
 // place, in evaluation its label does not count.
@@ -19,6 +22,7 @@
 #ifndef LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H
 #define LWCC_RUNTIME_TRAIN_DATA_BATCHLOADER_H
 
+#include "runtime/train/data/Mix.h"
 #include "runtime/train/data/Transform.h"
 #include "runtime/train/state/GlobalTensors.h"
 
@@ -41,9 +45,12 @@ struct SkippedSample {
 };
 
 struct Batch {
-  Batch(Machine &machine, const Program &program)
+  Batch(Machine &machine, const Program &program, bool evaluation = false)
       : inputs(stagedInputs(machine, program)),
-        labels(machine, program.labels) {}
+        labels(machine, program.labels) {
+    if (!evaluation && !program.shares.dims.empty())
+      shares.emplace(machine, program.shares);
+  }
 
   int64_t epoch = 0;                  ///< from 0
   int64_t index = 0;                  ///< of the batch in its epoch, from 0
@@ -52,6 +59,13 @@ struct Batch {
   int64_t labelCount = 0;             ///< of labels that count
   std::vector<StagedTensor> inputs;   ///< the program's
   StagedTensor labels;
+  std::optional<StagedTensor> shares; ///< of a training with soft labels
+  /// All samples before they are mixed, if they are.
+  struct Unmixed {
+    Mixture mixture;
+    std::vector<float> inputs;
+    std::vector<int32_t> labels;
+  } unmixed;
 
 private:
   static std::vector<StagedTensor> stagedInputs(Machine &machine,
@@ -70,6 +84,7 @@ public:
     bool shuffle = false;
     uint64_t seed = 0;
     bool skipBad = false; ///< pass over samples that cannot be read
+    Mixing mixing;        ///< of training, of a program with shares
     int workers = 1;
     int slots = 3; ///< batches in memory: being used, ready, being prepared
     int64_t firstEpoch = 0;
@@ -92,7 +107,7 @@ private:
   struct Draft {
     Batch *batch = nullptr;
     int64_t number = 0;
-    int64_t taken = 0, done = 0; ///< samples of the batch
+    int64_t taken = 0, done = 0; ///< of the batch's pieces of work
     std::exception_ptr problem = {};
   };
   /// Memory for a sample as it is read, and for the inputs that it becomes, is
@@ -102,6 +117,7 @@ private:
     std::vector<std::vector<float>> inputs;
     std::vector<int32_t> labels; ///< of a loss of classes ...
     std::vector<float> targets;  ///< ... or of numbers
+    MixedLabel mixed;
     // Of the samples that were prepared at it since they were collected.
     int64_t labelCount = 0;
     std::vector<SkippedSample> skipped;
@@ -113,19 +129,26 @@ private:
   void finish(Draft &draft);
   /// All inputs of a sample of the source, transformed. Throws BadSample.
   void read(int64_t image, int64_t epoch, Desk &desk) const;
+  /// How much work there is of a draft: a piece for each sample, and another
+  /// one where they are mixed.
+  int64_t piecesOf(const Draft &draft) const;
+  void doPiece(Draft &draft, int64_t piece, Desk &desk);
   /// Sample `at` of the batch.
   void prepare(Batch &batch, int64_t at, Desk &desk);
+  void mix(Batch &batch, int64_t at, Desk &desk) const;
   /// Of a sample of the source whose input is ready; -1: labels that do not
   /// count.
   void putLabels(Batch &batch, int64_t at, int64_t image, Desk &desk) const;
+  void putClasses(Batch &batch, int64_t at, Desk &desk) const;
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
   const std::vector<Transform> &transforms;
   Settings settings;
-  int64_t batchSize, sampleLabels, perEpoch;
+  int64_t batchSize, sampleLabels, sampleShares = 0, perEpoch;
   std::vector<int64_t> inputElements;
-  bool ofNumbers; ///< the loss
+  std::vector<int64_t> inputDims; ///< of a sample's first one
+  bool ofNumbers;                 ///< the loss
 
   std::vector<std::unique_ptr<Batch>> slots;
   std::vector<std::thread> workers;

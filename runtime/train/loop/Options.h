@@ -48,6 +48,7 @@ struct Options {
   std::vector<double> randAugment;
   double rotate = 0;
   double erase = 0;
+  double mixup = -1, cutmix = -1; ///< -1: nothing is mixed
   std::string onBadImage = "skip";
   int64_t ignoreIndex = -100;         ///< the label that does not count
   std::string columns, targetColumns; ///< of tables, separated by commas

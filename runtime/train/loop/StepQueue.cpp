@@ -27,6 +27,8 @@ void writeInputs(Machine &machine, const Batch &batch) {
   for (const StagedTensor &input : batch.inputs)
     input.writeAsync(machine);
   batch.labels.writeAsync(machine);
+  if (batch.shares)
+    batch.shares->writeAsync(machine);
 }
 
 void writeScalars(Machine &machine, const Program &program,

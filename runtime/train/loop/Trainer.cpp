@@ -65,6 +65,8 @@ Trainer::Trainer(Machine &machine, const TrainingTask &task)
   if (state.step < length.steps) {
     settings.evaluation = false;
     settings.workers = workersFor(*task.data.source, options.workers);
+    settings.mixing = {std::max(options.mixup, 0.0),
+                       std::max(options.cutmix, 0.0)};
     settings.keepLast = options.lastBatch == "keep";
     settings.shuffle = !options.noShuffle;
     settings.seed = options.seed;

@@ -40,3 +40,25 @@ func.func @model(%x: tensor<2x10xf32>) -> (tensor<2x10xf32>, tensor<2x10xf32>, t
 func.func @model(%x: tensor<2x10xf32>, %loss: tensor<f32>) -> (tensor<f32>, tensor<2x10xf32>) {
   return %loss, %x : tensor<f32>, tensor<2x10xf32>
 }
+
+// -----
+
+// Outputs beside the main one are trained against its labels.
+module attributes {train.auxiliary = [{name = "early", weight = 3.0e-1}, {name = "late", weight = 1.0}]} {
+  func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<2x10xf32>, tensor<2x4xf32>, tensor<2x10x3xf32>) {
+    // expected-error @below {{gives 2x4 as output 'early' (--aux), where the main one gives 2x10}}
+    %a = train.constant dense<1.0> : tensor<2x4xf32>
+    // expected-error @below {{gives 2x10x3 as output 'late' (--aux), where the main one gives 2x10}}
+    %b = train.constant dense<1.0> : tensor<2x10x3xf32>
+    return %x, %a, %b : tensor<2x10xf32>, tensor<2x4xf32>, tensor<2x10x3xf32>
+  }
+}
+
+// -----
+
+module attributes {train.auxiliary = [{name = "early", weight = 3.0e-1}]} {
+  // expected-error @below {{@model has 1 results; expected logits, or loss and logits, or logits and the train.auxiliary outputs}}
+  func.func @model(%x: tensor<2x10xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x10xf32> {
+    return %x : tensor<2x10xf32>
+  }
+}

@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: not lwcc-opt %t/imported.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/imported.mlir
 // RUN: not lwcc-opt %t/no-model.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/no-model.mlir
+// RUN: not lwcc-opt %t/auxiliary.mlir --lwcc-verify-form=form=imported 2>&1 | FileCheck %t/auxiliary.mlir
 // RUN: not lwcc-opt %t/differentiated.mlir --lwcc-verify-form=form=differentiated 2>&1 | FileCheck %t/differentiated.mlir
 // RUN: not lwcc-opt %t/differentiated.mlir --lwcc-verify-form=form=planned 2>&1 | FileCheck %t/differentiated.mlir --check-prefix=PLANNED
 // RUN: not lwcc-opt %t/sharded.mlir --lwcc-verify-form=form=sharded 2>&1 | FileCheck %t/sharded.mlir
@@ -50,6 +51,15 @@ func.func @model(%x: tensor<2x4x1x1xf32> {train.name = "x"}, %y: tensor<4xf32>, 
 // EXEC: error: breaks rule (E1): 'func.func' beside the program
 // EXEC: error: breaks rule (E1): there are 0 programs, not one
 func.func @train_step() { return }
+
+//--- auxiliary.mlir
+// CHECK: error: breaks rule (I1): the arguments are not (inputs, labels, scalars)
+// CHECK: error: breaks rule (I2): the results are not the logits, or loss and logits, or logits and the train.auxiliary outputs
+module attributes {train.auxiliary = [{name = "early", weight = 3.0e-1}]} {
+  func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %shares: tensor<2x4xf32> {train.name = "s", train.role = #train.role<shares>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x4xf32> {
+    return %x : tensor<2x4xf32>
+  }
+}
 
 //--- differentiated.mlir
 train.parameter trainable @w : tensor<2x4xf32> init<constant 0.0>

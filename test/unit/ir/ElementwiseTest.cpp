@@ -146,6 +146,7 @@ const NaNGradients nanGradients[] = {
     {"absolute_error", {"--", "--"}, {1}},
     {"huber_error", {"nn", "--"}, {1}},
     {"binary_cross_entropy", {"nn", "--"}, {1}},
+    {"soft_cross_entropy", {"-n", "--"}, {1}},
     {"relu", {"-"}},
     {"leaky_relu", {"-"}},
     {"clip", {"-"}},

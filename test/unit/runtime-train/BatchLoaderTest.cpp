@@ -115,3 +115,79 @@ TEST_F(BatchLoaderTest, AReadersErrorReachesTheTrainer) {
   loader.release(loader.next());
   EXPECT_EQ(errorOf([&] { loader.next(); }), "image cannot be read");
 }
+
+namespace {
+/// Of a program that learns soft labels.
+class BatchLoaderMixing : public BatchLoaderTest {
+protected:
+  BatchLoaderMixing() {
+    TensorRef ref = program.labels.shards.front().ref;
+    ref.type = DType::f32;
+    ref.dims = {4, 4};
+    program.shares = {"shares", {4, 4}, {{ref, {0, 0}}}};
+  }
+  static std::vector<float> sharesOf(const Batch &batch, int64_t number) {
+    std::vector<float> shares(4);
+    batch.shares->get(number, shares.data());
+    return shares;
+  }
+};
+} // namespace
+
+TEST_F(BatchLoaderMixing, EachSampleIsMixedWithTheOneAheadOfIt) {
+  DataSet set = data(7);
+  for (int workers : {1, 3}) {
+    BatchLoader::Settings settings;
+    settings.keepLast = true;
+    settings.seed = 11;
+    settings.workers = workers;
+    settings.mixing = {0.6, 0};
+    BatchLoader loader(machine, program, set, settings);
+    for (int64_t number = 0; number < 12; ++number) {
+      Batch &batch = loader.next();
+      const Mixture mixture =
+          settings.mixing.draw(11, number / 2, number % 2, {1, 2, 2});
+      const int64_t count = number % 2 ? 3 : 4, first = number % 2 * 4;
+      EXPECT_EQ(batch.labelCount, count);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t own = first + i, other = first + (i + count - 1) % count;
+        const auto share = static_cast<float>(mixture.share);
+        EXPECT_NEAR(imageOf(batch, i)[3],
+                    float(own) * share + float(other) * (1 - share), 1e-5);
+        std::vector<float> wanted(4);
+        wanted[own % 4] += share;
+        wanted[other % 4] += static_cast<float>(1 - mixture.share);
+        EXPECT_THAT(sharesOf(batch, i), testing::ElementsAreArray(wanted));
+        EXPECT_EQ(labelOf(batch, i), (share > 0.5f ? own : other) % 4);
+      }
+      // What fills the batch up counts nowhere.
+      if (count < 4) {
+        EXPECT_EQ(labelOf(batch, 3), -1);
+        EXPECT_THAT(sharesOf(batch, 3), Each(testing::IsNan()));
+      }
+      loader.release(batch);
+    }
+  }
+}
+
+TEST_F(BatchLoaderMixing, WithoutMixingASampleIsOfItsClass) {
+  DataSet set = data(4);
+  BatchLoader loader(machine, program, set, {});
+  Batch &batch = loader.next();
+  for (int64_t i = 0; i < 4; ++i) {
+    std::vector<float> wanted(4);
+    wanted[i] = 1;
+    EXPECT_THAT(sharesOf(batch, i), testing::ElementsAreArray(wanted));
+  }
+  loader.release(batch);
+}
+
+TEST_F(BatchLoaderMixing, AReadersErrorReachesTheTrainer) {
+  DataSet set = data(16, /*broken=*/9);
+  BatchLoader::Settings settings;
+  settings.mixing = {1, 0};
+  BatchLoader loader(machine, program, set, settings);
+  loader.release(loader.next());
+  loader.release(loader.next());
+  EXPECT_EQ(errorOf([&] { loader.next(); }), "image cannot be read");
+}

@@ -1,0 +1,106 @@
+//===- GraphRepairs.cpp - What exporters do to a graph is undone ----------===//
+
+#include "frontend/GraphRepairs.h"
+#include "frontend/NodeView.h"
+#include "frontend/Parameters.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace lwcc;
+using namespace llvm;
+using onnx::GraphProto;
+using onnx::NodeProto;
+
+/// Identity(initializer), which exporters write for tied or equal tensors, is
+/// another name of the initializer.
+static void resolveAliases(GraphProto &graph) {
+  llvm::StringSet<> initializers;
+  for (const auto &tensor : graph.initializer())
+    initializers.insert(tensor.name());
+  StringMap<std::string> aliases;
+  for (NodeProto &node : *graph.mutable_node()) {
+    for (std::string &input : *node.mutable_input())
+      if (auto found = aliases.find(input); found != aliases.end())
+        input = found->second;
+    if (node.op_type() == "Identity" && node.input_size() == 1 &&
+        node.output_size() == 1 && initializers.contains(node.input(0)))
+      aliases[node.output(0)] = node.input(0);
+  }
+}
+
+/// A new name that contains the name of the node it is for.
+static std::string uniqueName(llvm::StringSet<> &taken,
+                              const std::string &wish) {
+  std::string name = wish;
+  for (int i = 2; !taken.insert(name).second; ++i)
+    name = wish + "." + std::to_string(i);
+  return name;
+}
+
+/// Gives each BatchNormalization running statistics of its own. Exporters merge
+/// equal tensors; as each layer updates its mean and variance, one that is also
+/// used elsewhere is copied under a new name.
+static void splitSharedStatistics(GraphProto &graph) {
+  StringMap<unsigned> uses;
+  llvm::StringSet<> names;
+  for (const NodeProto &node : graph.node()) {
+    for (const std::string &input : node.input())
+      ++uses[input];
+    names.insert(node.output().begin(), node.output().end());
+  }
+  StringMap<int> stored, made; // index of the initializer, of the node
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    stored[graph.initializer(i).name()] = i;
+    names.insert(graph.initializer(i).name());
+  }
+  for (int i = 0; i < graph.node_size(); ++i)
+    if (makesParameters(graph.node(i)))
+      made[graph.node(i).output(0)] = i;
+
+  std::vector<std::pair<int, NodeProto>> copies; // before which node
+  for (int n = 0; n < graph.node_size(); ++n) {
+    NodeProto &node = *graph.mutable_node(n);
+    if (node.op_type() != "BatchNormalization" || node.input_size() < 5)
+      continue;
+    for (int slot : {3, 4}) {
+      std::string old = node.input(slot);
+      if (uses[old] < 2)
+        continue;
+      std::string wish = layerName(node).str() +
+                         (slot == 3 ? ".running_mean" : ".running_var");
+      if (auto found = stored.find(old); found != stored.end()) {
+        std::string name = uniqueName(names, wish);
+        onnx::TensorProto copy = graph.initializer(found->second);
+        copy.set_name(name);
+        *graph.add_initializer() = std::move(copy);
+        node.set_input(slot, name);
+      } else if (auto maker = made.find(old); maker != made.end()) {
+        std::string name = uniqueName(names, wish);
+        NodeProto copy = graph.node(maker->second);
+        copy.set_output(0, name);
+        copy.clear_name();
+        copies.emplace_back(n + int(copies.size()), std::move(copy));
+        node.set_input(slot, name);
+      } else {
+        continue;
+      }
+      --uses[old];
+    }
+  }
+  if (copies.empty())
+    return;
+  google::protobuf::RepeatedPtrField<NodeProto> nodes;
+  auto copy = copies.begin();
+  for (NodeProto &node : *graph.mutable_node()) {
+    for (; copy != copies.end() && copy->first == nodes.size(); ++copy)
+      *nodes.Add() = std::move(copy->second);
+    *nodes.Add() = std::move(node);
+  }
+  graph.mutable_node()->Swap(&nodes);
+}
+
+void lwcc::repairGraph(GraphProto &graph) {
+  resolveAliases(graph);
+  splitSharedStatistics(graph);
+}
