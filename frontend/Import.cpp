@@ -209,9 +209,9 @@ static void addClassWeights(ModuleOp module, ArrayRef<float> weights,
                   FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
 }
 
-/// How many integers each input may be: the rows of the smallest table that it
-/// names rows of, as it is; 0: floats. Empty if all are floats.
-static SmallVector<int64_t> tokensOf(ModuleOp module, const OnnxGraph &graph) {
+/// How many integers each input of these may be: the rows of the smallest table
+/// that it names rows of, as it is. Empty if all are floats.
+static DictionaryAttr tokensOf(ModuleOp module, const OnnxGraph &graph) {
   SmallVector<int64_t> tokens;
   for (const onnx::ValueInfoProto *input : graph.inputs)
     tokens.push_back(OnnxGraph::takesIntegers(*input) ? mostWhole : 0);
@@ -226,7 +226,13 @@ static SmallVector<int64_t> tokensOf(ModuleOp module, const OnnxGraph &graph) {
       own = std::min(own, lwcc::shapeOf(op.getTable())[0]);
     }
   });
-  return tokens;
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> named;
+  for (auto [input, count] : zip_equal(graph.inputs, tokens))
+    if (count)
+      named.push_back(builder.getNamedAttr(input->name(),
+                                           builder.getI64IntegerAttr(count)));
+  return builder.getDictionaryAttr(named);
 }
 
 static FailureOr<ImportedModel>
@@ -259,8 +265,8 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
 
   ModuleOp module = *importer.module;
   Builder builder(module.getContext());
-  if (SmallVector<int64_t> tokens = tokensOf(module, *graph); !tokens.empty())
-    module->setAttr(train::tokensAttr, builder.getDenseI64ArrayAttr(tokens));
+  if (DictionaryAttr tokens = tokensOf(module, *graph))
+    module->setAttr(train::tokensAttr, tokens);
   module->setAttr("train.model", builder.getStringAttr(file->name));
   module->setAttr("train.hash", builder.getStringAttr(file->hash));
   module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));
