@@ -114,10 +114,14 @@ static FailureOr<Rows> readRows(NodeImporter &node) {
     return failure();
   Shape from(shapeOf(x));
   std::string error;
-  std::optional<Shape> places = placesOf(from, *indices, error);
+  std::optional<HostTensor> whole =
+      withBatchDims(from, *indices, node.integer("batch_dims", 0), error);
+  std::optional<Shape> places;
+  if (whole)
+    places = placesOf(from, *whole, error);
   if (!places)
     return node.fail(error);
-  int64_t size = indices->shape.back();
+  int64_t size = whole->shape.back();
   Rows rows{x, Shape(ArrayRef(indices->shape).drop_back()),
             Shape(ArrayRef(from).drop_front(size)), *places};
   Shape shape = {*elementCount(ArrayRef(from).take_front(size))};
@@ -127,9 +131,6 @@ static FailureOr<Rows> readRows(NodeImporter &node) {
 }
 
 LogicalResult lwcc::importGatherND(NodeImporter &node) {
-  if (node.integer("batch_dims", 0) != 0)
-    return node.fail("has batch_dims=" + Twine(node.integer("batch_dims", 0)) +
-                     "; only 0 is supported");
   FailureOr<Rows> rows = readRows(node);
   if (failed(rows))
     return failure();
@@ -213,7 +214,9 @@ LogicalResult lwcc::importDepthToSpace(NodeImporter &node) {
   int64_t n = from[0], c = from[1], h = from[2], w = from[3];
   if (!toSpace) {
     x = node.reshape(x, {n, c, h / block, block, w / block, block});
-    x = rewrite::transpose(node, x, {0, 3, 5, 1, 2, 4});
+    x = rewrite::transpose(node, x,
+                           mode == "DCR" ? Shape{0, 3, 5, 1, 2, 4}
+                                         : Shape{0, 1, 3, 5, 2, 4});
     return node.result(
         0, node.reshape(x, {n, c * block * block, h / block, w / block}));
   }

@@ -108,7 +108,7 @@ static constexpr OnnxOp table[] = {
   {"ScatterND",            11, 3, 3, "0 2", "reduction:s", importScatterND, foldScatterND},
   {"Tile",                  6, 2, 2, "0", "", importTile, foldTile},
   {"DepthToSpace",          1, 1, 1, "0", "blocksize:i mode:s", importDepthToSpace},
-  {"SpaceToDepth",          1, 1, 1, "0", "blocksize:i", importDepthToSpace},
+  {"SpaceToDepth",          1, 1, 1, "0", "blocksize:i mode:s", importDepthToSpace},
   {"Resize",               10, 1, 4, "0", "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s", importResize},
   {"Upsample",              7, 2, 2, "0", "mode:s", importResize},
   {"Trilu",                14, 1, 2, "0", "upper:i", importTrilu, foldTrilu},

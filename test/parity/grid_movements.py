@@ -116,6 +116,10 @@ def further_elementwise():
         x = case.op("Add", case.last, case.scalar(3.0))
         case.last = case.op("Pow", x, case.scalar(exponent))
         yield case.model()
+    case = Case("Pow of integers", shape)
+    x = case.op("Add", case.last, case.scalar(3.0))
+    case.last = case.op("Pow", x, case.ints(2, 3, 1))
+    yield case.model()
     case = Case("Sum of three", shape)
     case.last = case.op("Sum", case.last, case.weight("a", [5, 1, 1]),
                         case.weight("b", [3]))

@@ -83,6 +83,14 @@ def cumulative_sum(call, x, axis):
 # Rearrangements --------------------------------------------------------------
 
 def gather_nd(call, x, indices):
+    def each(x, indices, dims):
+        if dims:
+            return torch.stack([each(a, b, dims - 1) for a, b in zip(x, indices)])
+        return rows_at(x, indices)
+    return each(x, indices, call.get("batch_dims", 0))
+
+
+def rows_at(x, indices):
     places = indices.reshape(-1, indices.shape[-1]).unbind(1)
     return x[places].reshape(*indices.shape[:-1], *x.shape[indices.shape[-1]:])
 
@@ -96,6 +104,8 @@ def scatter_nd(call, x, indices, updates):
 def depth_to_space(call, x):
     b, (n, c, h, w) = call.get("blocksize"), x.shape
     if call.op == "SpaceToDepth":
+        if call.get("mode", "DCR") == "CRD":
+            return F.pixel_unshuffle(x, b)
         x = x.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4)
         return x.reshape(n, c * b * b, h // b, w // b)
     if call.get("mode", "DCR") == "CRD":
