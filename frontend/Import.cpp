@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Import.h"
+#include "frontend/ControlFlow.h"
 #include "frontend/GraphImporter.h"
 #include "frontend/NodeImporter.h"
 #include "frontend/OnnxExport.h"
@@ -235,10 +236,43 @@ static DictionaryAttr tokensOf(ModuleOp module, const OnnxGraph &graph) {
   return builder.getDictionaryAttr(named);
 }
 
+/// Replaces branches and loops by what is known of them, round by round: what a
+/// condition needs may stand behind another branch.
+static LogicalResult resolveControlFlow(OnnxFile &file,
+                                        const ImportOptions &options,
+                                        Reporter &reporter) {
+  while (hasControlFlow(file.model.graph())) {
+    Decisions decisions;
+    {
+      // All that is wrong is said by the import that follows.
+      ScopedDiagnosticHandler silent(reporter.getContext(),
+                                     [](Diagnostic &) { return success(); });
+      Reporter quiet(reporter.getContext(), file.name);
+      FailureOr<OnnxGraph> graph = analyzeGraph(file, options, quiet);
+      if (failed(graph))
+        return success();
+      std::optional<Batch> batch = resolveBatch(*graph, options, quiet);
+      if (!batch)
+        return success();
+      Leaves leaves = collectLeaves(*graph, quiet);
+      bool rebatch = batch->ofFile && batch->ofFile != batch->size;
+      GraphImporter importer(*graph, leaves, quiet, batch->size,
+                             rebatch ? batch->ofFile : 0);
+      (void)importer.run();
+      decisions = std::move(importer.decisions);
+    }
+    if (decisions.empty())
+      return success();
+    if (failed(expandControlFlow(file, decisions, reporter)))
+      return failure();
+  }
+  return success();
+}
+
 static FailureOr<ImportedModel>
 import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   std::unique_ptr<OnnxFile> file = OnnxFile::open(path, reporter);
-  if (!file)
+  if (!file || failed(resolveControlFlow(*file, options, reporter)))
     return failure();
   FailureOr<OnnxGraph> graph = analyzeGraph(*file, options, reporter);
   if (failed(graph))

@@ -14,13 +14,14 @@ bool lwcc::isSameOfIntegers(llvm::StringRef op) {
   return !others.contains(op);
 }
 
-bool lwcc::makesWhole(const NodeView &node,
+bool lwcc::makesWhole(const NodeView &node, unsigned output,
                       llvm::function_ref<bool(int)> isWhole) {
   static const llvm::StringSet<> conditions = {
       "Equal",          "Less", "LessOrEqual", "Greater",
       "GreaterOrEqual", "And",  "Or",          "Not"};
   llvm::StringRef op = node.op();
-  if (conditions.contains(op))
+  if (conditions.contains(op) || op == "ArgMax" || op == "ArgMin" ||
+      (op == "TopK" && output == 1))
     return true;
   if (op == "Cast")
     return elementKind(int32_t(node.integer("to", 0))) !=

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
 import onnx_composed
+import onnx_elements
 import onnx_recurrent
 import onnx_windows
 import philox
@@ -287,7 +288,7 @@ def gather(call, x, index):
     axis = call.get("axis", 0) % x.dim()
     index = torch.where(index < 0, index + x.shape[axis], index)
     y = x.index_select(axis, index.reshape(-1))
-    return y.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1:])
+    return y.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
 
 
 def shape(call, x):
@@ -392,5 +393,5 @@ OPS = {
     "LogSoftmax": lambda call, x: softmax(call, x, torch.log_softmax),
     "SoftmaxCrossEntropyLoss": loss_of(F.cross_entropy),
     "NegativeLogLikelihoodLoss": loss_of(F.nll_loss),
-    **onnx_composed.OPS, **onnx_recurrent.OPS, **onnx_windows.OPS,
+    **onnx_composed.OPS, **onnx_elements.OPS, **onnx_recurrent.OPS, **onnx_windows.OPS,
 }

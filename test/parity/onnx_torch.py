@@ -147,14 +147,19 @@ class Oracle:
         if len(self.inputs) > 1:
             values[self.inputs[1]] = labels
         for call in self.calls:
-            arguments = [values[name] if name else None for name in call.inputs]
-            if call.op not in OPS:
-                raise NotImplementedError(f"the oracle has no {call.op}")
-            results = OPS[call.op](call, *arguments)
-            if not isinstance(results, tuple):
-                results = (results,)
-            values.update(zip(call.outputs, results))
+            self.evaluate(call, values)
         return values[self.output]
+
+    def evaluate(self, call, values):
+        """Runs one node on values by name, and adds its outputs to these."""
+        arguments = [values[name] if name else None for name in call.inputs]
+        if call.op not in OPS:
+            raise NotImplementedError(f"the oracle has no {call.op}")
+        call.scope = values  # what the graphs of an If or a Loop may read
+        results = OPS[call.op](call, *arguments)
+        if not isinstance(results, tuple):
+            results = (results,)
+        values.update(zip(call.outputs, results))
 
     def loss(self, images, labels):
         result = self.run(images, labels)
