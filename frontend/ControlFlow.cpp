@@ -17,8 +17,19 @@ using onnx::GraphProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-/// Most nodes that the loops of a file become.
-static constexpr int64_t mostNodes = 1 << 14;
+/// Most nodes, and bytes of these, that the loops of a file become.
+static constexpr int64_t mostNodes = 1 << 14, mostNodeBytes = 1 << 30;
+
+/// The nodes of a graph and of those in them.
+static int64_t nodesOf(const GraphProto &graph) {
+  int64_t count = 0;
+  for (const NodeProto &node : graph.node()) {
+    ++count;
+    for (const auto &attribute : node.attribute())
+      count += nodesOf(attribute.g());
+  }
+  return count;
+}
 
 bool lwcc::hasControlFlow(const GraphProto &graph) {
   return any_of(graph.node(), [](const NodeProto &node) {
@@ -261,16 +272,20 @@ private:
   void unroll(const NodeProto &node, int64_t turns) {
     NodeView view(node, file.opset);
     const GraphProto &body = view.attribute("body")->g();
-    int64_t size = std::max(1, body.node_size());
-    if (turns > (mostNodes - made) / size) {
+    int64_t size = std::max<int64_t>(1, nodesOf(body));
+    int64_t bytes = std::max<int64_t>(1, body.ByteSizeLong());
+    int64_t most = std::min((mostNodes - made) / size,
+                            (mostNodeBytes - madeBytes) / bytes);
+    if (turns > most) {
       reporter.error(node) << "turns " << turns << " times; its body of "
-                           << body.node_size() << " nodes can be repeated "
-                           << (mostNodes - made) / size
+                           << size << (size == 1 ? " node" : " nodes")
+                           << " can be repeated " << most
                            << " times; export with fewer, or compute it with "
                               "tensors instead of a loop";
       return;
     }
     made += turns * size;
+    madeBytes += turns * bytes;
     Names stored;
     hoist(body, stored);
     std::vector<std::string> carried;
@@ -350,7 +365,7 @@ private:
   Reporter &reporter;
   StringSet<> taken;
   google::protobuf::RepeatedPtrField<NodeProto> nodes;
-  int64_t made = 0;
+  int64_t made = 0, madeBytes = 0; ///< of loops
 };
 } // namespace
 

@@ -1,14 +1,13 @@
 //===- ImportElements.cpp - Elements that are compared to be found --------===//
 //
-// Elements along one axis that indices name (GatherElements, ScatterElements),
-// and the largest ones and where they are (TopK, ArgMax). Places along the axis
-// are compared with what they should be, and all elements but one give zero to
-// a sum. So indices may depend on data, and a result costs as much as the
-// extent.
+// Elements along one axis that indices name (GatherElements, ScatterElements,
+// OneHot). Places along the axis are compared with what they should be, and all
+// elements but one give zero to a sum. So indices may depend on data, and a
+// result costs as much as the extent.
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/NodeImporter.h"
+#include "frontend/Lines.h"
 #include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
 
@@ -17,69 +16,10 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <cfloat>
 
 using namespace lwcc;
 using namespace mlir;
 using namespace llvm;
-
-namespace {
-/// Tensors as lines along one axis: [n, m, extent], where n are the samples if
-/// they are in front, so that what is made of them can be cut along these.
-class Lines {
-public:
-  Lines(NodeImporter &node, ArrayRef<int64_t> shape, int64_t axis)
-      : node(node), perm(to_vector(seq<int64_t>(0, shape.size()))) {
-    std::rotate(perm.begin() + axis, perm.begin() + axis + 1, perm.end());
-    for (int64_t d : perm)
-      moved.push_back(shape[d]);
-    samples = axis == 0 ? 1 : shape[0];
-    count = *elementCount(ArrayRef(moved).drop_back());
-  }
-  int64_t number() const { return count; }
-
-  Value split(Value x) const {
-    return node.reshape(rewrite::transpose(node, x, perm),
-                        {samples, count / samples, moved.back()});
-  }
-  /// Back, with another extent along the axis.
-  Value join(Value lines) const {
-    Shape shape = moved, back(perm.size());
-    shape.back() = shapeOf(lines).back();
-    for (auto [i, d] : enumerate(perm))
-      back[d] = i;
-    return rewrite::transpose(node, node.reshape(lines, shape), back);
-  }
-  /// The elements of a row-major list, line by line.
-  std::vector<int64_t> split(ArrayRef<int64_t> elements,
-                             ArrayRef<int64_t> shape) const {
-    Shape own = stridesOf(shape);
-    std::vector<int64_t> lines;
-    for (int64_t i : seq<int64_t>(0, elements.size())) {
-      int64_t at = 0, rest = i;
-      for (int64_t d = int64_t(perm.size()) - 1; d >= 0; --d) {
-        at += rest % moved[d] * own[perm[d]];
-        rest /= moved[d];
-      }
-      lines.push_back(elements[at]);
-    }
-    return lines;
-  }
-
-private:
-  NodeImporter &node;
-  Shape perm, moved;
-  int64_t samples, count;
-};
-} // namespace
-
-/// 0, 1, ... along the last of some dimensions.
-static Value placesAlong(NodeImporter &node, Shape shape) {
-  HostTensor places = HostTensor::empty(HostTensor::Kind::real, shape);
-  for (int64_t i : seq<int64_t>(0, *elementCount(shape)))
-    places.reals.push_back(float(i));
-  return node.stored(std::move(places));
-}
 
 /// The sum over one axis, which is no more.
 static Value sumOver(NodeImporter &node, Value x, int64_t axis) {
@@ -87,10 +27,6 @@ static Value sumOver(NodeImporter &node, Value x, int64_t axis) {
   shape.erase(shape.begin() + axis);
   return node.create<train::ReduceOp>(node.tensorOf(shape), x,
                                       ArrayRef<int64_t>(axis), false);
-}
-
-static Value maximumOf(NodeImporter &node, Value x) { // of each line
-  return rewrite::maximumKept(node, x, {int64_t(shapeOf(x).size()) - 1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,6 +76,12 @@ static FailureOr<Indices> readIndices(NodeImporter &node,
   return indices;
 }
 
+/// Indices of data, those from behind counted from the front.
+static Value fromFront(NodeImporter &node, Value at, int64_t extent) {
+  Value behind = node.map("add", {at, node.splat(double(extent))});
+  return node.map("where", {node.map("less", {at, node.splat(0)}), behind, at});
+}
+
 /// The indices as floats of the program, none of them negative.
 static Value liveIndices(NodeImporter &node, const Indices &indices,
                          int64_t extent) {
@@ -152,9 +94,7 @@ static Value liveIndices(NodeImporter &node, const Indices &indices,
   Value at = node.live(1);
   if (!at)
     return at;
-  Value fromBehind = node.map("add", {at, node.splat(double(extent))});
-  return node.map("where",
-                  {node.map("less", {at, node.splat(0)}), fromBehind, at});
+  return fromFront(node, at, extent);
 }
 
 /// The first elements of x along all axes but one.
@@ -190,7 +130,7 @@ LogicalResult lwcc::importGatherElements(NodeImporter &node) {
   if (!rewrite::admitTable(node, ofIndices.number() * picks, extent))
     return failure();
   Value at = liveIndices(node, *indices, extent);
-  Value places = placesAlong(node, {extent});
+  Value places = placesAlong(node, extent);
   if (!at || !places)
     return failure();
   auto lines = [&](Value value, bool picked) { // [n, m, picks, extent]
@@ -239,7 +179,7 @@ LogicalResult lwcc::importScatterElements(NodeImporter &node) {
         }
   }
   Value at = liveIndices(node, *indices, extent);
-  Value places = placesAlong(node, {extent});
+  Value places = placesAlong(node, extent);
   if (!at || !places)
     return failure();
   auto column = [&](Value value) { // [n, m, picks, 1]
@@ -264,103 +204,44 @@ LogicalResult lwcc::importScatterElements(NodeImporter &node) {
   return node.result(0, node.map("where", {hit, given, x}));
 }
 
-//===----------------------------------------------------------------------===//
-// The largest elements
-//===----------------------------------------------------------------------===//
-
-/// The place of the largest element of each line, of the first or last of
-/// equal ones. What is no number is larger than all numbers.
-static Value placeOfLargest(NodeImporter &node, Value lines, bool last) {
-  int64_t extent = shapeOf(lines).back();
-  Value places = placesAlong(node, {extent});
-  if (!places)
-    return places;
-  Value largest = node.map("equal", {lines, maximumOf(node, lines)});
-  Value number = node.map("equal", {lines, lines});
-  Value hit = node.map("or", {largest, node.map("not", {number})});
-  Value behind = node.splat(double(extent - 1));
-  Value rank = last ? places : node.map("sub", {behind, places});
-  Value best = maximumOf(node, node.map("where", {hit, rank, node.splat(-1)}));
-  return last ? best : node.map("sub", {behind, best});
-}
-
-/// What comparisons are made with: no gradient goes through these.
-static Value compared(NodeImporter &node, Value lines, bool largest) {
-  lines = node.map("detach", {lines});
-  return largest ? lines : node.map("neg", {lines});
-}
-
-LogicalResult lwcc::importArgMax(NodeImporter &node) {
-  Value x = node.live(0);
-  if (!x)
-    return failure();
-  Shape from(shapeOf(x));
-  FailureOr<int64_t> axis = node.axis(0, from.size());
-  if (failed(axis))
-    return failure();
-  if (!rewrite::admitTable(node, from[*axis], 1))
-    return failure();
-  Lines lines(node, from, *axis);
-  Value y = placeOfLargest(
-      node, compared(node, lines.split(x), node.op() == "ArgMax"),
-      node.integer("select_last_index", 0) != 0);
-  if (!y)
-    return failure();
-  y = lines.join(y);
-  Shape shape(shapeOf(y));
-  if (!node.integer("keepdims", 1))
-    shape.erase(shape.begin() + *axis);
-  return node.result(0, node.reshape(y, shape));
-}
-
-/// The largest element of each line, k times, each without those before it.
-LogicalResult lwcc::importTopK(NodeImporter &node) {
+/// One of two values for each place along a new axis: whether it is the index.
+LogicalResult lwcc::importOneHot(NodeImporter &node) {
   FailureOr<double> given = node.scalar(1, "");
+  HostRef values = node.constant(2);
   if (failed(given))
     return failure();
-  Value x = node.live(0);
-  if (!x)
-    return failure();
-  Shape from(shapeOf(x));
-  FailureOr<int64_t> axis = node.axis(-1, from.size());
-  if (failed(axis))
-    return failure();
-  constexpr int64_t most = 64;
-  double k = node.hasInput(1) ? *given : double(node.integer("k", 0));
-  if (!(k >= 1 && k <= double(from[*axis])))
-    return node.fail("takes the largest " + formatv("{0:f0}", k) + " of " +
-                     Twine(from[*axis]) + " elements");
-  if (k > most)
-    return node.fail("takes the largest " + Twine(int64_t(k)) +
-                     " elements; at most " + Twine(most) + " are supported");
-  Lines lines(node, from, *axis);
-  Value data = lines.split(x), places = placesAlong(node, {from[*axis]});
-  if (!data || !places)
-    return failure();
-  // What is taken becomes less than all others, also than an infinity.
-  constexpr double least = -1e38;
-  bool largest = node.integer("largest", 1) != 0;
-  Value left = compared(node, data, largest);
-  if (!largest) // what is no number comes last, as it is larger than all
-    left = node.map("where",
-                    {node.map("equal", {left, left}), left, node.splat(least)});
-  left = node.map("clip", {left}, {{"lo", least}, {"hi", FLT_MAX}});
-  SmallVector<Value> values, indices;
-  for (int64_t i = 0; i < int64_t(k); ++i) {
-    Value place = placeOfLargest(node, left, false);
-    if (!place)
-      return failure();
-    Value chosen = node.map("equal", {places, place});
-    indices.push_back(place);
-    values.push_back(rewrite::reduceKept(
-        node, node.map("where", {chosen, data, node.splat(0)}), {2}, false));
-    if (i + 1 < int64_t(k))
-      left = node.map("where", {chosen, node.splat(-FLT_MAX), left});
+  if (!values || values->size() != 2)
+    return node.fail("needs two values known at compile time as its input '" +
+                     node.input(2) + "'");
+  constexpr int64_t most = 1 << 24; // every place is a float
+  if (!(*given >= 1 && *given <= double(most)))
+    return node.fail("has a depth of " + formatv("{0:f0}", *given) +
+                     "; at least 1 and at most 2^24 is needed");
+  int64_t depth = int64_t(*given);
+  Value at;
+  if (HostRef known = node.constant(0); known && !known->isReal()) {
+    HostTensor reals = HostTensor::empty(HostTensor::Kind::real, known->shape);
+    reals.reals.assign(known->integers.begin(), known->integers.end());
+    at = node.stored(std::move(reals));
+  } else {
+    at = node.live(0);
   }
-  auto joined = [&](ValueRange parts) {
-    return lines.join(rewrite::concat(node, parts, 2));
-  };
-  if (failed(node.result(0, joined(values))))
+  if (!at)
     return failure();
-  return node.isUsed(1) ? node.result(1, joined(indices)) : success();
+  Shape column(shapeOf(at));
+  column.push_back(1);
+  FailureOr<int64_t> axis = node.axis(-1, column.size());
+  if (failed(axis) ||
+      !rewrite::admitTable(node, *elementCount(shapeOf(at)), depth))
+    return failure();
+  Value places = placesAlong(node, depth);
+  if (!places)
+    return failure();
+  at = node.reshape(fromFront(node, at, depth), column);
+  Value y =
+      node.map("where", {node.map("equal", {at, places}),
+                         node.splat(values->at(1)), node.splat(values->at(0))});
+  Shape perm = to_vector(seq<int64_t>(0, column.size()));
+  std::rotate(perm.begin() + *axis, perm.end() - 1, perm.end());
+  return node.result(0, rewrite::transpose(node, y, perm));
 }

@@ -47,6 +47,8 @@ LogicalResult lwcc::importNary(NodeImporter &node) {
       node.setFreshUniform(y, node.fanInOf(x));
     y = node.map(node.row().map, {y, x});
   }
+  if (y && node.op() == "Mean")
+    y = node.map("mul", {y, node.splat(1.0 / node.numInputs())});
   return y ? node.result(0, y) : failure();
 }
 

@@ -141,10 +141,13 @@ LogicalResult lwcc::importGatherND(NodeImporter &node) {
 }
 
 /// Data of which some rows are replaced: rows of data and updates, joined, are
-/// taken in a new order.
+/// taken in a new order. Where updates are added, a product with a table of
+/// zeros and ones says to which rows.
 LogicalResult lwcc::importScatterND(NodeImporter &node) {
-  if (StringRef how = node.text("reduction", "none"); how != "none")
-    return node.fail("has reduction='" + how + "'; only 'none' is supported");
+  StringRef how = node.text("reduction", "none");
+  if (how != "none" && how != "add")
+    return node.fail("has reduction='" + how +
+                     "'; 'none' and 'add' are supported");
   FailureOr<Rows> rows = readRows(node);
   if (failed(rows))
     return failure();
@@ -159,8 +162,22 @@ LogicalResult lwcc::importScatterND(NodeImporter &node) {
   int64_t count = shapeOf(rows->x)[0];
   if (!rewrite::admitTable(node, count, 1))
     return failure();
-  Shape newRows = {int64_t(rows->places.size())};
+  int64_t given = rows->places.size();
+  Shape newRows = {given};
   append_range(newRows, rows->row);
+  if (how == "add") {
+    if (!rewrite::admitTable(node, count, given))
+      return failure();
+    std::vector<float> table(count * given, 0.0f);
+    for (auto [i, place] : enumerate(rows->places))
+      table[place * given + i] = 1;
+    Value sums = rewrite::multiply(node, node.reshape(updates, newRows), 0,
+                                   count, std::move(table));
+    if (!sums)
+      return failure();
+    Value y = node.map("add", {rows->x, sums});
+    return node.result(0, node.reshape(y, node.shape(0)));
+  }
   Shape order = to_vector(seq<int64_t>(0, count));
   for (auto [i, place] : enumerate(rows->places))
     order[place] = count + i;

@@ -76,6 +76,7 @@ static constexpr OnnxOp table[] = {
   {"Max",                   6, 1, many, "*", "", importNary, foldArithmetic, "max"},
   {"Min",                   6, 1, many, "*", "", importNary, foldArithmetic, "min"},
   {"Sum",                   6, 1, many, "*", "", importNary, foldArithmetic, "add"},
+  {"Mean",                  8, 1, many, "*", "", importNary, nullptr, "add"},
   {"Pow",                   7, 2, 2, "*", "", importPow, foldArithmetic, "pow"},
   // Reductions and data movement
   {"ReduceMean",            1, 1, 2, "0", "axes:I keepdims:i noop_with_empty_axes:i", importReduce},
@@ -115,6 +116,7 @@ static constexpr OnnxOp table[] = {
   {"GatherElements",       11, 2, 2, "0", "axis:i", importGatherElements},
   {"ScatterElements",      11, 3, 3, "0 2", "axis:i reduction:s", importScatterElements},
   {"Scatter",               9, 3, 3, "0 2", "axis:i", importScatterElements},
+  {"OneHot",                9, 3, 3, "", "axis:i", importOneHot},
   {"TopK",                  1, 1, 2, "0", "axis:i k:i largest:i sorted:i", importTopK},
   {"ArgMax",                1, 1, 1, "", "axis:i keepdims:i select_last_index:i", importArgMax},
   {"ArgMin",                1, 1, 1, "", "axis:i keepdims:i select_last_index:i", importArgMax},

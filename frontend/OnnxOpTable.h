@@ -115,6 +115,7 @@ mlir::LogicalResult importGatherND(NodeImporter &);
 mlir::LogicalResult importScatterND(NodeImporter &);
 mlir::LogicalResult importGatherElements(NodeImporter &);
 mlir::LogicalResult importScatterElements(NodeImporter &);
+mlir::LogicalResult importOneHot(NodeImporter &);
 mlir::LogicalResult importTopK(NodeImporter &);
 mlir::LogicalResult importArgMax(NodeImporter &);
 mlir::LogicalResult importTile(NodeImporter &);

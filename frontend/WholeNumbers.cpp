@@ -7,10 +7,10 @@
 using namespace lwcc;
 
 bool lwcc::isSameOfIntegers(llvm::StringRef op) {
-  static const llvm::StringSet<> others = {"Div",          "Pow",
-                                           "ReduceMean",   "ReduceL2",
-                                           "ReduceLogSum", "ReduceLogSumExp",
-                                           "Resize",       "Upsample"};
+  static const llvm::StringSet<> others = {
+      "Div",      "Pow",          "ReduceMean",      "Mean",
+      "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "Resize",
+      "Upsample"};
   return !others.contains(op);
 }
 
@@ -28,6 +28,8 @@ bool lwcc::makesWhole(const NodeView &node, unsigned output,
            HostTensor::Kind::real;
   if (op == "CastLike")
     return isWhole(1);
+  if (op == "OneHot")
+    return isWhole(2);
   if (op == "Where")
     return isWhole(1) && isWhole(2);
   return isWhole(0);

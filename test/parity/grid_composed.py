@@ -113,6 +113,12 @@ def rearrangements():
         case.last = case.op("ScatterND", case.last, case.stored(at),
                             case.weight("w", [len(at), 5, 6]))
         yield case.model()
+    for count in (1, 9):  # some of them more than once
+        at = np.stack([random.randint(0, e, count) for e in shape[:2]], 1)
+        case = Case(f"ScatterND adds {count} rows", shape)
+        case.last = case.op("ScatterND", case.last, case.stored(at),
+                            case.weight("w", [count, 5, 6]), reduction="add")
+        yield case.model()
     for repeats in ([1, 2, 1, 3], [1, 1, 2, 1], [1, 3, 2, 2]):
         case = Case(f"Tile {text(repeats)}", shape)
         case.last = case.op("Tile", case.last, case.ints(*repeats))

@@ -60,6 +60,22 @@ def elements():
     yield case.model()
 
 
+    for axis in (-1, 1, 0):
+        case = Case(f"OneHot axis{text(axis)}", [4, 6])
+        at = case.op("ArgMax", case.last, axis=1, keepdims=0)
+        depth, values = case.stored(np.array(6)), case.stored(np.float32([-0.5, 2]))
+        chosen = case.op("OneHot", at, depth, values, axis=axis)
+        if axis == 0:
+            chosen = case.op("Transpose", chosen, perm=[1, 0])
+        case.last = case.op("Mul", case.last, chosen)
+        yield case.model()
+    case = Case("OneHot of what is known", [4, 6])
+    chosen = case.op("OneHot", case.stored(np.array([0, -1, 7, 2])),
+                     case.stored(np.array(6)), case.stored(np.array([0, 3])))
+    case.last = case.op("Mul", case.last, case.op("Cast", chosen, to=FLOAT))
+    yield case.model()
+
+
 def largest():
     for axis, k, largest in ((-1, 1, 1), (1, 2, 1), (2, 3, 0), (0, 4, 1), (-1, 5, 1)):
         case = Case(f"TopK {k} axis{text(axis)} largest{largest}", [4, 3, 5])
@@ -87,10 +103,11 @@ def largest():
         yield case.model()
 
 
-def graph(name, nodes, outputs, inputs=(), stored=()):
-    def infos(values):
-        return [helper.make_tensor_value_info(value, kind, None) for value, kind in values]
-    return helper.make_graph(nodes, name, infos(inputs), infos(outputs), stored)
+def graph(name, nodes, outputs, inputs=()):
+    def infos(values):  # turns and conditions are scalars
+        return [helper.make_tensor_value_info(value, kind, None if kind == FLOAT else [])
+                for value, kind in values]
+    return helper.make_graph(nodes, name, infos(inputs), infos(outputs))
 
 
 def branches():
@@ -111,7 +128,8 @@ def branches():
         size = case.op("Gather", case.op("Shape", case.last), case.stored(np.array(2)))
         one = case.op("Equal", size, case.stored(np.array(1)))
         axes = case.ints(2)
-        yes = graph("yes", [helper.make_node("Squeeze", [case.last, axes], ["a"])],
+        yes = graph("yes", [helper.make_node("ReduceMax", [case.last, axes], ["a"],
+                                            keepdims=0)],
                     [("a", FLOAT)])
         no = graph("no", [helper.make_node("ReduceSum", [case.last, axes], ["b"],
                                            keepdims=0)], [("b", FLOAT)])

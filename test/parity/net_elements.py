@@ -21,13 +21,20 @@ class Elements(Composed):
     def elements(self):
         """Some of the columns, the same of each sample; or where the data says."""
         rng, (c, h, w), before = self.rng, self.shape, self.last
-        kind = rng.choice(["GatherElements", "ScatterElements", "TopK", "ArgMax", "ArgMin"])
+        kind = rng.choice(["GatherElements", "ScatterElements", "TopK", "ArgMax", "ArgMin",
+                           "OneHot"])
         name = self.name("at")
         if kind == "TopK":
             k = rng.randrange(1, min(w, 4) + 1)
             self.op(kind, [self.integers(name, [k])], (c, h, k), {}, axis=3,
                     outputs=[name + ".values", name + ".places"],
                     largest=rng.randrange(2))
+            return
+        if kind == "OneHot":
+            self.op("ArgMax", (), (c, h), {}, axis=3, keepdims=0)
+            self.constants.append(helper.make_tensor(name, FLOAT, [2], [0.5, 2.0]))
+            self.op(kind, [self.scalar(w, INT64), name], (c, h, w), {})
+            self.op("Mul", [before], (c, h, w), {})
             return
         self.op("ArgMin" if kind == "ArgMin" else "ArgMax", (), (c, h, 1), {}, axis=3)
         places, self.last = self.last, before
@@ -95,3 +102,4 @@ class Elements(Composed):
         last = node("SequenceErase", [last, self.scalar(0, INT64)], ".rest")
         self.last = last
         self.op("ConcatFromSequence", (), (2 * c, h, w), {}, axis=1)
+        self.op("Mean", [self.last], None, {})

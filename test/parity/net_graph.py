@@ -18,7 +18,7 @@ RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze",
             "ScatterND", "Gather", "GroupNormalization", "ReduceMax", "ReduceMin",
             "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
             "ReduceLogSumExp", "ReduceSumSquare", "CumSum", "GatherElements",
-            "ScatterElements", "TopK", "ArgMax", "ArgMin"}
+            "ScatterElements", "TopK", "ArgMax", "ArgMin", "OneHot"}
 
 
 class Graph:

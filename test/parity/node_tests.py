@@ -286,8 +286,8 @@ def table(results):
         f"{len(results)} cases: {total['passed']} pass, {total['refused']} are refused, "
         f"{len(results) - total['passed'] - total['refused']} are wrong.", "",
         "| operator | pass | pass while compiling | refused | why |", "|---|---|---|---|---|",
-        *lines, "", "Operators that lwcc does not have, and how many cases they have: "
-        + ", ".join(none) + "."])
+        *lines, *(["", "Operators that lwcc does not have, and how many cases they have: "
+                   + ", ".join(none) + "."] if none else [])])
 
 
 def main():

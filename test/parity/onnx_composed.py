@@ -98,7 +98,7 @@ def rows_at(x, indices):
 def scatter_nd(call, x, indices, updates):
     places = indices.reshape(-1, indices.shape[-1]).unbind(1)
     rows = updates.reshape(-1, *x.shape[indices.shape[-1]:])
-    return x.index_put(places, rows)
+    return x.index_put(places, rows, call.get("reduction", "none") == "add")
 
 
 def depth_to_space(call, x):

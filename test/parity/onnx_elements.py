@@ -42,6 +42,16 @@ def arg_max(call, x):
     return x.shape[axis] - 1 - at if last else at
 
 
+def one_hot(call, indices, depth, values):
+    axis, depth = call.get("axis", -1), int(depth)
+    hit = named_places(indices, depth).unsqueeze(-1) == torch.arange(depth)
+    return torch.where(hit, values[1], values[0]).movedim(-1, axis)
+
+
+def named_places(indices, depth):
+    return torch.where(indices < 0, indices + depth, indices)
+
+
 # Branches and loops -----------------------------------------------------------
 
 
@@ -94,7 +104,7 @@ def join(call, sequence):
 
 OPS = {
     "GatherElements": gather_elements, "ScatterElements": scatter_elements,
-    "Scatter": scatter_elements, "TopK": top_k, "ArgMax": arg_max, "ArgMin": arg_max,
+    "Scatter": scatter_elements, "OneHot": one_hot, "TopK": top_k, "ArgMax": arg_max, "ArgMin": arg_max,
     "If": branch, "Loop": loop,
     "SequenceEmpty": lambda call: ([],),
     "SequenceConstruct": lambda call, *values: (list(values),),

@@ -372,6 +372,7 @@ OPS = {
         lambda x: F.max_pool2d(x, x.shape[2:]) if x.dim() == 4
         else x.amax(list(range(2, x.dim())), True)),
     "Sum": lambda call, *xs: sum(xs[1:], xs[0]),
+    "Mean": lambda call, *xs: sum(xs[1:], xs[0]) / len(xs),
     "Dropout": dropout, "Identity": unary(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Pad": pad, "Slice": slice_,
     "Transpose": lambda call, x: x.permute(

@@ -194,7 +194,7 @@ class Oracle:
 
 
 def restore_dropout(calls, output):
-    """Turns x * (uniform < keep) / keep back into a Dropout node.
+    """Turns x * (uniform < keep) / keep, or a Bernoulli of keep, back into a Dropout node.
 
     The dynamo exporter writes nn.Dropout(inplace=True) in this way. The node's
     result keeps the product's name, which keys its mask.
@@ -216,10 +216,12 @@ def restore_dropout(calls, output):
         if call.op != "Mul":
             continue
         for x, mask in (call.inputs, call.inputs[::-1]):
-            if follow(mask, "Div", "Less", "RandomUniformLike"):
+            if (follow(mask, "Div", "Less", "RandomUniformLike")
+                    or follow(mask, "Div", "Bernoulli")):
                 keep = follow(follow(mask, "Div").inputs[1], "Constant")
                 call.op, call.inputs = "Dropout", [x]
                 call.attributes = {"ratio": 1.0 - float(constant(keep))}
+                break
     return live(calls, output)
 
 
@@ -228,7 +230,7 @@ def live(calls, output):
     while True:
         read = {output, *(name for call in calls for name in call.inputs)}
         dead = [call for call in calls if call.op in (
-            "Div", "Less", "RandomUniformLike", "Cast", "CastLike", "Expand")
+            "Div", "Less", "RandomUniformLike", "Bernoulli", "Cast", "CastLike", "Expand")
             and not read.intersection(call.outputs)]
         if not dead:
             return calls
