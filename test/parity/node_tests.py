@@ -220,8 +220,12 @@ def judge(case, args):
             lambda position, value: not is_real(value),
             lambda position, value: position > 0,
             lambda position, value: True]
-    said = None
+    said, tried = None, []
     for way, stored in zip(WAYS, ways):
+        flags = [stored(i, value) for i, value in enumerate(case.data_sets[0][0])]
+        if flags in tried:
+            continue
+        tried.append(flags)
         with tempfile.TemporaryDirectory(prefix="lwcc-node-") as folder:
             if args.keep:
                 folder = os.path.join(args.keep, case.name, way.replace(" ", "-"))
