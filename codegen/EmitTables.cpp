@@ -230,9 +230,9 @@ void TableEmitter::inputsAndLabels() {
       globalTensor("shares", global);
     if (role != Role::input)
       continue;
-    const std::string field = ("inputs[" + Twine(number) + "]").str();
+    const std::string field = ("inputs[" + Twine(number++) + "]").str();
     globalTensor(field, global);
-    if (int64_t tokens = tokensOf(names.program, number++))
+    if (int64_t tokens = tokensOf(names.program, name))
       out.assignment("program." + field + ".tokens", std::to_string(tokens));
   }
 }

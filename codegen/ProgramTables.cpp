@@ -10,9 +10,10 @@ using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
 
-int64_t lwcc::tokensOf(ProgramOp program, size_t input) {
-  auto tokens = program->getAttrOfType<DenseI64ArrayAttr>("exec.tokens");
-  return tokens && input < size_t(tokens.size()) ? tokens[input] : 0;
+int64_t lwcc::tokensOf(ProgramOp program, StringRef input) {
+  auto tokens = program->getAttrOfType<DictionaryAttr>("exec.tokens");
+  auto count = tokens ? tokens.getAs<IntegerAttr>(input) : IntegerAttr();
+  return count ? count.getInt() : 0;
 }
 
 ArrayRef<int64_t> lwcc::globalDims(BufferOp buffer) {

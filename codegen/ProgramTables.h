@@ -28,8 +28,8 @@ llvm::StringRef useName(exec::LaneOp lane);
 /// The extents of the tensor of which a buffer holds a part.
 llvm::ArrayRef<int64_t> globalDims(exec::BufferOp buffer);
 
-/// How many integers input number `input` of a program takes; 0: floats.
-int64_t tokensOf(exec::ProgramOp program, size_t input);
+/// How many integers an input of a program takes; 0: floats.
+int64_t tokensOf(exec::ProgramOp program, llvm::StringRef input);
 
 /// Bytes of a state tensor as it is exported: dense, the size of its raw_data.
 int64_t bytesOfState(exec::BufferOp buffer);

@@ -63,14 +63,20 @@ static std::optional<int64_t> integerOp(StringRef op, int64_t a, int64_t b,
       .Default([] { return 0; })();
 }
 
-static float realOp(StringRef op, float a, float b) {
+/// What remains has the divisor's sign, or with `fmod` the dividend's.
+static float remainderOf(float a, float b, bool fmod) {
+  float rest = std::fmod(a, b);
+  return !fmod && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+static float realOp(StringRef op, float a, float b, bool fmod) {
   return StringSwitch<std::function<float()>>(op)
       .Case("Add", [&] { return a + b; })
       .Case("Sum", [&] { return a + b; })
       .Case("Sub", [&] { return a - b; })
       .Case("Mul", [&] { return a * b; })
       .Case("Div", [&] { return a / b; })
-      .Case("Mod", [&] { return std::fmod(a, b); })
+      .Case("Mod", [&] { return remainderOf(a, b, fmod); })
       .Case("Pow", [&] { return std::pow(a, b); })
       .Case("Min", [&] { return std::min(a, b); })
       .Case("Max", [&] { return std::max(a, b); })
@@ -127,7 +133,8 @@ static std::optional<HostTensor> binary(const NodeView &node,
                                     ? a.integers[ia] == b.integers[ib]
                                     : *compare(op, a.at(ia), b.at(ib)));
     } else if (result.isReal()) {
-      result.reals.push_back(realOp(op, float(a.at(ia)), float(b.at(ib))));
+      result.reals.push_back(
+          realOp(op, float(a.at(ia)), float(b.at(ib)), fmod));
     } else {
       std::optional<int64_t> value =
           integerOp(op, a.integers[ia], b.integers[ib], fmod);
@@ -321,7 +328,8 @@ std::optional<HostTensor> lwcc::foldReduce(const NodeView &node, Inputs inputs,
     bool copy = extremum && std::exchange(first[at], i) < 0;
     if (result.isReal())
       result.reals[at] =
-          copy ? x.reals[i] : realOp(combine, result.reals[at], x.reals[i]);
+          copy ? x.reals[i]
+               : realOp(combine, result.reals[at], x.reals[i], false);
     else
       result.integers[at] =
           copy ? x.integers[i]

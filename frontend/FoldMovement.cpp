@@ -221,9 +221,12 @@ std::optional<HostTensor> lwcc::foldSlice(const NodeView &node, Inputs inputs,
 
 std::optional<HostTensor>
 lwcc::foldGatherND(const NodeView &node, Inputs inputs, std::string &error) {
-  const HostTensor &x = *inputs[0], &indices = *inputs[1];
-  if (node.integer("batch_dims", 0) != 0)
+  const HostTensor &x = *inputs[0];
+  std::optional<HostTensor> whole =
+      withBatchDims(x.shape, *inputs[1], node.integer("batch_dims", 0), error);
+  if (!whole)
     return std::nullopt;
+  const HostTensor &indices = *whole;
   std::optional<Shape> places = placesOf(x.shape, indices, error);
   if (!places)
     return std::nullopt;

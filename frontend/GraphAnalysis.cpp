@@ -1,6 +1,7 @@
 //===- GraphAnalysis.cpp - What of an ONNX graph is trained ---------------===//
 
 #include "frontend/GraphAnalysis.h"
+#include "frontend/ControlFlow.h"
 #include "frontend/GraphRepairs.h"
 #include "frontend/OnnxOpTable.h"
 #include "frontend/Parameters.h"
@@ -109,8 +110,8 @@ private:
       if (value.empty() || !seen.insert(value).second)
         continue;
       if (const NodeProto *node = producer(value))
-        for (const std::string &input : node->input())
-          pending.push_back(input);
+        forEachRead(*node,
+                    [&](const std::string &name) { pending.push_back(name); });
     }
     return seen;
   }

@@ -34,7 +34,7 @@ LogicalResult GraphImporter::run() {
     needed.insert(head);
   needed.insert(graph.loss);
   for (const NodeProto *node : graph.nodes)
-    needed.insert(node->input().begin(), node->input().end());
+    forEachRead(*node, [&](const std::string &name) { needed.insert(name); });
   beginFunction();
   if (failed(reporter.result()))
     return failure();
@@ -125,8 +125,8 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
   HostRef number;
   if (leaf && *elementCount(*shape) == 1 && (number = hostOf(value, false)))
     host = &number;
-  else if (leaf)
-    return readParameter(name, *shape, *leaf, user);
+  else if (leaf) // whatever the value's own name: it is one parameter
+    return readParameter((*leaf)->name, *shape, *leaf, user);
   // What is true is 1, what is false 0.
   bool boolean = (*host)->kind == HostTensor::Kind::boolean;
   if (boolean || (amongWhole && !(*host)->isReal())) {
@@ -219,6 +219,7 @@ void GraphImporter::importNode(const NodeProto &node) {
   } else if (isAbsorbed(importer, inputs)) {
     define(importer.output(), Imported(*inputs[0]));
   } else if (StringRef(node.op_type()).starts_with("Random") ||
+             node.op_type() == "Bernoulli" ||
              (any_of(inputs, isNoise) && node.op_type() != "Shape")) {
     (void)importNoise(importer, inputs);
   } else if (!evaluate(importer, row, inputs)) {
@@ -232,14 +233,15 @@ void GraphImporter::importNode(const NodeProto &node) {
       (void)importer.fail("can only be evaluated while compiling, but its "
                           "inputs depend on the data or on parameters");
   }
-  for (const std::string &output : node.output()) {
+  for (auto [i, output] : enumerate(node.output())) {
     if (output.empty())
       continue;
     if (!values.contains(output))
       define(output, Imported());
-    if (values.find(output)->second.as<Value>() &&
-        makesWhole(importer,
-                   [&](int i) { return isWhole(importer, inputs, i); }))
+    const Imported &value = values.find(output)->second;
+    if ((value.as<Value>() || value.as<Sequence>()) &&
+        makesWhole(importer, i,
+                   [&](int j) { return isWhole(importer, inputs, j); }))
       whole.insert(output);
   }
 }

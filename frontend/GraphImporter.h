@@ -9,6 +9,7 @@
 #ifndef LWCC_FRONTEND_GRAPHIMPORTER_H
 #define LWCC_FRONTEND_GRAPHIMPORTER_H
 
+#include "frontend/ControlFlow.h"
 #include "frontend/OnnxOpTable.h"
 #include "frontend/Parameters.h"
 
@@ -73,6 +74,8 @@ public:
   llvm::StringMap<Shape> shapes;
   /// Mul nodes that turned out to be dropouts, with their data input.
   llvm::DenseMap<const onnx::NodeProto *, unsigned> dropouts;
+  /// What is known of the Ifs and Loops. They have no results here.
+  Decisions decisions;
 
 private:
   friend class NodeImporter;

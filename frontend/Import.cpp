@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Import.h"
+#include "frontend/ControlFlow.h"
 #include "frontend/GraphImporter.h"
 #include "frontend/NodeImporter.h"
 #include "frontend/OnnxExport.h"
@@ -209,9 +210,9 @@ static void addClassWeights(ModuleOp module, ArrayRef<float> weights,
                   FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
 }
 
-/// How many integers each input may be: the rows of the smallest table that it
-/// names rows of, as it is; 0: floats. Empty if all are floats.
-static SmallVector<int64_t> tokensOf(ModuleOp module, const OnnxGraph &graph) {
+/// How many integers each input of these may be: the rows of the smallest table
+/// that it names rows of, as it is. Empty if all are floats.
+static DictionaryAttr tokensOf(ModuleOp module, const OnnxGraph &graph) {
   SmallVector<int64_t> tokens;
   for (const onnx::ValueInfoProto *input : graph.inputs)
     tokens.push_back(OnnxGraph::takesIntegers(*input) ? mostWhole : 0);
@@ -226,13 +227,52 @@ static SmallVector<int64_t> tokensOf(ModuleOp module, const OnnxGraph &graph) {
       own = std::min(own, lwcc::shapeOf(op.getTable())[0]);
     }
   });
-  return tokens;
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> named;
+  for (auto [input, count] : zip_equal(graph.inputs, tokens))
+    if (count)
+      named.push_back(builder.getNamedAttr(input->name(),
+                                           builder.getI64IntegerAttr(count)));
+  return builder.getDictionaryAttr(named);
+}
+
+/// Replaces branches and loops by what is known of them, round by round: what a
+/// condition needs may stand behind another branch.
+static LogicalResult resolveControlFlow(OnnxFile &file,
+                                        const ImportOptions &options,
+                                        Reporter &reporter) {
+  while (hasControlFlow(file.model.graph())) {
+    Decisions decisions;
+    {
+      // All that is wrong is said by the import that follows.
+      ScopedDiagnosticHandler silent(reporter.getContext(),
+                                     [](Diagnostic &) { return success(); });
+      Reporter quiet(reporter.getContext(), file.name);
+      FailureOr<OnnxGraph> graph = analyzeGraph(file, options, quiet);
+      if (failed(graph))
+        return success();
+      std::optional<Batch> batch = resolveBatch(*graph, options, quiet);
+      if (!batch)
+        return success();
+      Leaves leaves = collectLeaves(*graph, quiet);
+      bool rebatch = batch->ofFile && batch->ofFile != batch->size;
+      GraphImporter importer(*graph, leaves, quiet, batch->size,
+                             rebatch ? batch->ofFile : 0);
+      (void)importer.run();
+      decisions = std::move(importer.decisions);
+    }
+    if (decisions.empty())
+      return success();
+    if (failed(expandControlFlow(file, decisions, reporter)))
+      return failure();
+  }
+  return success();
 }
 
 static FailureOr<ImportedModel>
 import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   std::unique_ptr<OnnxFile> file = OnnxFile::open(path, reporter);
-  if (!file)
+  if (!file || failed(resolveControlFlow(*file, options, reporter)))
     return failure();
   FailureOr<OnnxGraph> graph = analyzeGraph(*file, options, reporter);
   if (failed(graph))
@@ -259,8 +299,8 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
 
   ModuleOp module = *importer.module;
   Builder builder(module.getContext());
-  if (SmallVector<int64_t> tokens = tokensOf(module, *graph); !tokens.empty())
-    module->setAttr(train::tokensAttr, builder.getDenseI64ArrayAttr(tokens));
+  if (DictionaryAttr tokens = tokensOf(module, *graph))
+    module->setAttr(train::tokensAttr, tokens);
   module->setAttr("train.model", builder.getStringAttr(file->name));
   module->setAttr("train.hash", builder.getStringAttr(file->hash));
   module->setAttr("train.batch", builder.getI64IntegerAttr(batch->size));

@@ -1,10 +1,10 @@
 //===- ImportDropout.cpp - Dropout, as a node and spelled out -------------===//
 //
 // Exporters write some dropouts (those in place, stochastic depth) as
-// arithmetic on random numbers: x * (uniform < keep) / keep. The importer
-// follows such random numbers as values of their own kind (Noise,
-// GraphImporter.h), and makes a dropout of the Mul that multiplies them with
-// the data.
+// arithmetic on random numbers: x * (uniform < keep) / keep, or a Bernoulli of
+// keep. The importer follows such random numbers as values of their own kind
+// (Noise, GraphImporter.h), and makes a dropout of the Mul that multiplies them
+// with the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +54,12 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
         node.real("high", 1) != 1 || !shape || !elementCount(*shape))
       return unsupported();
     return node.result(0, Imported(Noise{*shape, std::nullopt, 1}));
+  }
+  if (op == "Bernoulli") { // what is drawn is less than the probability
+    HostRef keep = hostOf(*inputs[0], true);
+    if (!keep || !keep->isSplat() || !(keep->at(0) > 0 && keep->at(0) <= 1))
+      return unsupported();
+    return node.result(0, Imported(Noise{keep->shape, keep->at(0), 1}));
   }
   unsigned at = find_if(inputs,
                         [](const Imported *input) {

@@ -47,6 +47,8 @@ LogicalResult lwcc::importNary(NodeImporter &node) {
       node.setFreshUniform(y, node.fanInOf(x));
     y = node.map(node.row().map, {y, x});
   }
+  if (y && node.op() == "Mean")
+    y = node.map("mul", {y, node.splat(1.0 / node.numInputs())});
   return y ? node.result(0, y) : failure();
 }
 
@@ -83,7 +85,14 @@ LogicalResult lwcc::importPow(NodeImporter &node) {
     return node.result(
         0, node.map("pow", {x, node.splat(value, exponent->shape)}));
   }
-  Value exponent = node.live(1);
+  Value exponent;
+  if (HostRef whole = node.constant(1); whole && !whole->isReal()) {
+    HostTensor reals = HostTensor::empty(HostTensor::Kind::real, whole->shape);
+    reals.reals.assign(whole->integers.begin(), whole->integers.end());
+    exponent = node.stored(std::move(reals));
+  } else {
+    exponent = node.live(1);
+  }
   return exponent ? node.result(0, node.map("pow", {x, exponent})) : failure();
 }
 

@@ -114,10 +114,14 @@ static FailureOr<Rows> readRows(NodeImporter &node) {
     return failure();
   Shape from(shapeOf(x));
   std::string error;
-  std::optional<Shape> places = placesOf(from, *indices, error);
+  std::optional<HostTensor> whole =
+      withBatchDims(from, *indices, node.integer("batch_dims", 0), error);
+  std::optional<Shape> places;
+  if (whole)
+    places = placesOf(from, *whole, error);
   if (!places)
     return node.fail(error);
-  int64_t size = indices->shape.back();
+  int64_t size = whole->shape.back();
   Rows rows{x, Shape(ArrayRef(indices->shape).drop_back()),
             Shape(ArrayRef(from).drop_front(size)), *places};
   Shape shape = {*elementCount(ArrayRef(from).take_front(size))};
@@ -127,9 +131,6 @@ static FailureOr<Rows> readRows(NodeImporter &node) {
 }
 
 LogicalResult lwcc::importGatherND(NodeImporter &node) {
-  if (node.integer("batch_dims", 0) != 0)
-    return node.fail("has batch_dims=" + Twine(node.integer("batch_dims", 0)) +
-                     "; only 0 is supported");
   FailureOr<Rows> rows = readRows(node);
   if (failed(rows))
     return failure();
@@ -140,10 +141,13 @@ LogicalResult lwcc::importGatherND(NodeImporter &node) {
 }
 
 /// Data of which some rows are replaced: rows of data and updates, joined, are
-/// taken in a new order.
+/// taken in a new order. Where updates are added, a product with a table of
+/// zeros and ones says to which rows.
 LogicalResult lwcc::importScatterND(NodeImporter &node) {
-  if (StringRef how = node.text("reduction", "none"); how != "none")
-    return node.fail("has reduction='" + how + "'; only 'none' is supported");
+  StringRef how = node.text("reduction", "none");
+  if (how != "none" && how != "add")
+    return node.fail("has reduction='" + how +
+                     "'; 'none' and 'add' are supported");
   FailureOr<Rows> rows = readRows(node);
   if (failed(rows))
     return failure();
@@ -158,8 +162,22 @@ LogicalResult lwcc::importScatterND(NodeImporter &node) {
   int64_t count = shapeOf(rows->x)[0];
   if (!rewrite::admitTable(node, count, 1))
     return failure();
-  Shape newRows = {int64_t(rows->places.size())};
+  int64_t given = rows->places.size();
+  Shape newRows = {given};
   append_range(newRows, rows->row);
+  if (how == "add") {
+    if (!rewrite::admitTable(node, count, given))
+      return failure();
+    std::vector<float> table(count * given, 0.0f);
+    for (auto [i, place] : enumerate(rows->places))
+      table[place * given + i] = 1;
+    Value sums = rewrite::multiply(node, node.reshape(updates, newRows), 0,
+                                   count, std::move(table));
+    if (!sums)
+      return failure();
+    Value y = node.map("add", {rows->x, sums});
+    return node.result(0, node.reshape(y, node.shape(0)));
+  }
   Shape order = to_vector(seq<int64_t>(0, count));
   for (auto [i, place] : enumerate(rows->places))
     order[place] = count + i;
@@ -213,7 +231,9 @@ LogicalResult lwcc::importDepthToSpace(NodeImporter &node) {
   int64_t n = from[0], c = from[1], h = from[2], w = from[3];
   if (!toSpace) {
     x = node.reshape(x, {n, c, h / block, block, w / block, block});
-    x = rewrite::transpose(node, x, {0, 3, 5, 1, 2, 4});
+    x = rewrite::transpose(node, x,
+                           mode == "DCR" ? Shape{0, 3, 5, 1, 2, 4}
+                                         : Shape{0, 1, 3, 5, 2, 4});
     return node.result(
         0, node.reshape(x, {n, c * block * block, h / block, w / block}));
   }

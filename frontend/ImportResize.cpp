@@ -60,26 +60,36 @@ static FailureOr<Sizes> readSizes(NodeImporter &node, ArrayRef<int64_t> from) {
   HostRef sizes = old ? nullptr : node.constant(3);
   int64_t rank = from.size();
   std::string error;
-  Shape axes = to_vector(seq<int64_t>(0, rank));
-  if (std::optional<Shape> given = node.NodeView::integers("axes")) {
-    std::optional<Shape> some = normalizeAxes(*given, rank, error);
-    if (!some)
-      return node.fail(error);
-    axes = *some;
-  }
+  Shape axes = node.NodeView::integers("axes").value_or(
+      to_vector(seq<int64_t>(0, rank)));
+  if (!normalizeAxes(axes, rank, error))
+    return node.fail(error);
+  for (int64_t &axis : axes) // in the file's order, as the numbers are
+    axis += axis < 0 ? rank : 0;
   HostRef numbers = sizes && sizes->size() ? sizes : scales;
   bool bySizes = numbers && numbers == sizes;
   if (!numbers || numbers->size() != int64_t(axes.size()))
     return node.fail("needs sizes or scales known at compile time, one for "
                      "each of " +
                      Twine(axes.size()) + " dimensions");
-  if (StringRef policy = node.text("keep_aspect_ratio_policy", "stretch");
-      policy != "stretch")
-    return node.fail("has keep_aspect_ratio_policy='" + policy +
-                     "'; only 'stretch' is supported");
+  StringRef policy = node.text("keep_aspect_ratio_policy", "stretch");
+  if (!is_contained({"stretch", "not_larger", "not_smaller"}, policy))
+    return node.fail("has the unknown keep_aspect_ratio_policy '" + policy +
+                     "'");
+  // One scale for all axes, so that no size, or each, is reached.
+  std::optional<double> common;
+  if (bySizes && policy != "stretch")
+    for (auto [i, axis] : enumerate(axes)) {
+      double own = numbers->at(i) / double(from[axis]);
+      common = !common                  ? own
+               : policy == "not_larger" ? std::min(*common, own)
+                                        : std::max(*common, own);
+    }
   Sizes result{Shape(from), SmallVector<double>(rank, 1.0)};
   for (auto [i, axis] : enumerate(axes)) {
     double number = numbers->at(i);
+    if (common)
+      number = std::floor(*common * double(from[axis]) + 0.5);
     // In single precision, in which 1.4 * 5 is 7.
     int64_t extent =
         bySizes ? int64_t(number)
@@ -89,8 +99,9 @@ static FailureOr<Sizes> readSizes(NodeImporter &node, ArrayRef<int64_t> from) {
       return node.fail("resizes an extent of " + Twine(from[axis]) + " by " +
                        std::to_string(number));
     result.extents[axis] = extent;
-    result.scales[axis] =
-        bySizes ? double(extent) / double(from[axis]) : number;
+    result.scales[axis] = common    ? *common
+                          : bySizes ? double(extent) / double(from[axis])
+                                    : number;
   }
   return result;
 }

@@ -136,21 +136,6 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
   return node.result(0, Imported(Sequence(sequence)));
 }
 
-LogicalResult lwcc::importSequenceAt(NodeImporter &node) {
-  auto *sequence = node.raw(0).as<Sequence>();
-  FailureOr<double> position = node.scalar(1, "");
-  if (failed(position))
-    return failure();
-  if (!sequence)
-    return node.fail("reads '" + node.input(0) + "', which is no sequence");
-  int64_t size = (*sequence)->size();
-  if (!(*position >= -size && *position < size))
-    return node.fail("reads element " + std::to_string(*position) +
-                     " of a sequence of " + Twine(size));
-  int64_t at = int64_t(*position);
-  return node.result(0, Imported((**sequence)[at < 0 ? at + size : at]));
-}
-
 //===----------------------------------------------------------------------===//
 // Slices
 //===----------------------------------------------------------------------===//

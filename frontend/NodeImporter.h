@@ -31,6 +31,10 @@ public:
 
   /// A float tensor of the program; null after reporting.
   mlir::Value live(unsigned i);
+  /// The same of an element of a sequence.
+  mlir::Value live(const Imported &element, llvm::StringRef name) {
+    return importer.liveOf(element, name, proto());
+  }
   /// The shape of input i, whatever kind of tensor it is.
   llvm::ArrayRef<int64_t> shape(unsigned i);
   /// A tensor known at compile time; null if absent or not known.
@@ -105,6 +109,8 @@ public:
   /// op's result gets the output's name.
   mlir::LogicalResult result(unsigned i, mlir::Value value);
   mlir::LogicalResult result(unsigned i, Imported value);
+  /// Says which branch of an If is taken, or how often a Loop turns.
+  void decide(int64_t decision) { importer.decisions[&proto()] = decision; }
 
 private:
   void setFresh(mlir::Value weight, llvm::StringRef kind, double a, double b);

@@ -125,7 +125,7 @@ static void eraseUnused(GraphProto &graph) {
       return used.contains(output);
     });
     if (!dead[i])
-      used.insert(node.input().begin(), node.input().end());
+      forEachRead(node, [&](const std::string &name) { used.insert(name); });
   }
   SmallPtrSet<const NodeProto *, 16> erased;
   for (auto [i, isDead] : enumerate(dead))

@@ -76,6 +76,7 @@ static constexpr OnnxOp table[] = {
   {"Max",                   6, 1, many, "*", "", importNary, foldArithmetic, "max"},
   {"Min",                   6, 1, many, "*", "", importNary, foldArithmetic, "min"},
   {"Sum",                   6, 1, many, "*", "", importNary, foldArithmetic, "add"},
+  {"Mean",                  8, 1, many, "*", "", importNary, nullptr, "add"},
   {"Pow",                   7, 2, 2, "*", "", importPow, foldArithmetic, "pow"},
   // Reductions and data movement
   {"ReduceMean",            1, 1, 2, "0", "axes:I keepdims:i noop_with_empty_axes:i", importReduce},
@@ -102,13 +103,26 @@ static constexpr OnnxOp table[] = {
   {"Split",                 2, 1, 2, "0", "axis:i num_outputs:i split:I", importSplit},
   {"SplitToSequence",      11, 1, 2, "0", "axis:i keepdims:i", importSplitToSequence},
   {"SequenceAt",           11, 2, 2, "0", "", importSequenceAt},
+  {"SequenceEmpty",        11, 0, 0, "", "dtype:i", importSequenceEmpty},
+  {"SequenceConstruct",    11, 1, many, "*", "", importSequenceConstruct},
+  {"SequenceInsert",       11, 2, 3, "0 1", "", importSequenceInsert},
+  {"SequenceErase",        11, 1, 2, "0", "", importSequenceErase},
+  {"SequenceLength",       11, 1, 1, "", "", importSequenceLength},
+  {"ConcatFromSequence",   11, 1, 1, "0", "axis:i new_axis:i", importConcatFromSequence},
   {"Slice",                 1, 1, 5, "0", "axes:I ends:I starts:I", importSlice, foldSlice},
   {"Gather",                1, 2, 2, "0", "axis:i", importGather, foldGather},
   {"GatherND",             11, 2, 2, "0", "batch_dims:i", importGatherND, foldGatherND},
   {"ScatterND",            11, 3, 3, "0 2", "reduction:s", importScatterND, foldScatterND},
+  {"GatherElements",       11, 2, 2, "0", "axis:i", importGatherElements},
+  {"ScatterElements",      11, 3, 3, "0 2", "axis:i reduction:s", importScatterElements},
+  {"Scatter",               9, 3, 3, "0 2", "axis:i", importScatterElements},
+  {"OneHot",                9, 3, 3, "", "axis:i", importOneHot},
+  {"TopK",                  1, 1, 2, "0", "axis:i k:i largest:i sorted:i", importTopK},
+  {"ArgMax",                1, 1, 1, "", "axis:i keepdims:i select_last_index:i", importArgMax},
+  {"ArgMin",                1, 1, 1, "", "axis:i keepdims:i select_last_index:i", importArgMax},
   {"Tile",                  6, 2, 2, "0", "", importTile, foldTile},
   {"DepthToSpace",          1, 1, 1, "0", "blocksize:i mode:s", importDepthToSpace},
-  {"SpaceToDepth",          1, 1, 1, "0", "blocksize:i", importDepthToSpace},
+  {"SpaceToDepth",          1, 1, 1, "0", "blocksize:i mode:s", importDepthToSpace},
   {"Resize",               10, 1, 4, "0", "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s", importResize},
   {"Upsample",              7, 2, 2, "0", "mode:s", importResize},
   {"Trilu",                14, 1, 2, "0", "upper:i", importTrilu, foldTrilu},
@@ -127,12 +141,16 @@ static constexpr OnnxOp table[] = {
   {"Floor",                 6, 1, 1, "", "", importUnary, foldUnary, "floor"},
   {"Round",                11, 1, 1, "", "", importUnary, foldUnary, "round"},
   {"Sign",                  9, 1, 1, "", "", importUnary, foldUnary, "sign"},
+  // Before the import (ControlFlow.h)
+  {"If",                    1, 1, 1, "", "else_branch:g then_branch:g", importIf},
+  {"Loop",                  1, 0, 1024, "", "body:g", importLoop},
   // Made at compile time, or the file's way to give a parameter
   {"Constant",              1, 0, 0, "", "value:t value_float:f value_floats:F value_int:i value_ints:I", nullptr},
   {"ConstantOfShape",       9, 1, 1, "", "value:t", nullptr, foldConstantOfShape},
   {"RandomNormal",          1, 0, 0, "", "dtype:i mean:f scale:f seed:f shape:I", nullptr},
   {"RandomNormalLike",      1, 1, 1, "", "dtype:i mean:f scale:f seed:f", nullptr},
   {"RandomUniform",         1, 0, 0, "", "dtype:i high:f low:f seed:f shape:I", nullptr},
+  {"Bernoulli",            15, 1, 1, "", "dtype:i seed:f", nullptr},
   {"RandomUniformLike",     1, 1, 1, "", "dtype:i high:f low:f seed:f", nullptr},
   // Shape plumbing
   {"Shape",                 1, 1, 1, "", "end:i start:i", nullptr},
@@ -184,6 +202,8 @@ static StringRef typeLetter(AttributeProto::AttributeType type) {
     return "S";
   case AttributeProto::TENSOR:
     return "t";
+  case AttributeProto::GRAPH:
+    return "g";
   default:
     return "?";
   }

@@ -35,8 +35,8 @@ struct OnnxOp {
   int minInputs, maxInputs;
   /// Inputs through which a gradient flows: "0 1", or "*" for all.
   llvm::StringLiteral differentiable;
-  /// "name:type ...", the type being that of AttributeProto (i f s t, for lists
-  /// I F S). Attributes of an elementwise operator are parameters of its
+  /// "name:type ...", the type being that of AttributeProto (i f s t g, for
+  /// lists I F S). Attributes of an elementwise operator are parameters of its
   /// function and carry a default, as in "alpha:f=1".
   llvm::StringLiteral attributes;
   ImportFn import;              ///< null: only at compile time
@@ -101,10 +101,23 @@ mlir::LogicalResult importConcat(NodeImporter &);
 mlir::LogicalResult importSplit(NodeImporter &);
 mlir::LogicalResult importSplitToSequence(NodeImporter &);
 mlir::LogicalResult importSequenceAt(NodeImporter &);
+mlir::LogicalResult importSequenceEmpty(NodeImporter &);
+mlir::LogicalResult importSequenceConstruct(NodeImporter &);
+mlir::LogicalResult importSequenceInsert(NodeImporter &);
+mlir::LogicalResult importSequenceErase(NodeImporter &);
+mlir::LogicalResult importSequenceLength(NodeImporter &);
+mlir::LogicalResult importConcatFromSequence(NodeImporter &);
+mlir::LogicalResult importIf(NodeImporter &);
+mlir::LogicalResult importLoop(NodeImporter &);
 mlir::LogicalResult importSlice(NodeImporter &);
 mlir::LogicalResult importGather(NodeImporter &);
 mlir::LogicalResult importGatherND(NodeImporter &);
 mlir::LogicalResult importScatterND(NodeImporter &);
+mlir::LogicalResult importGatherElements(NodeImporter &);
+mlir::LogicalResult importScatterElements(NodeImporter &);
+mlir::LogicalResult importOneHot(NodeImporter &);
+mlir::LogicalResult importTopK(NodeImporter &);
+mlir::LogicalResult importArgMax(NodeImporter &);
 mlir::LogicalResult importTile(NodeImporter &);
 mlir::LogicalResult importDepthToSpace(NodeImporter &);
 mlir::LogicalResult importPad(NodeImporter &);

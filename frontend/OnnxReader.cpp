@@ -248,24 +248,31 @@ bool OnnxFile::openWeights(StringRef folder, Reporter &reporter) {
     complain() << problem;
     good = false;
   };
-  for (const auto &tensor : model.graph().initializer())
-    open(tensor, [&] {
-      InFlightDiagnostic diagnostic = reporter.error();
-      diagnostic << "initializer '" << tensor.name() << "' ";
-      return diagnostic;
-    });
-  for (const auto &node : model.graph().node())
-    for (const auto &attribute : node.attribute())
-      if (attribute.has_t())
-        open(attribute.t(), [&] {
-          InFlightDiagnostic diagnostic = reporter.error(node);
-          diagnostic << "the tensor of attribute '" << attribute.name() << "' ";
-          return diagnostic;
-        });
-  for (const auto &tensor : model.graph().sparse_initializer()) {
-    reporter.error() << "initializer '" << tensor.values().name()
-                     << "' is sparse; store it as a dense tensor";
-    good = false;
-  }
+  auto openGraph = [&](const onnx::GraphProto &graph, auto &&self) -> void {
+    for (const auto &tensor : graph.initializer())
+      open(tensor, [&] {
+        InFlightDiagnostic diagnostic = reporter.error();
+        diagnostic << "initializer '" << tensor.name() << "' ";
+        return diagnostic;
+      });
+    for (const auto &node : graph.node())
+      for (const auto &attribute : node.attribute()) {
+        if (attribute.has_t())
+          open(attribute.t(), [&] {
+            InFlightDiagnostic diagnostic = reporter.error(node);
+            diagnostic << "the tensor of attribute '" << attribute.name()
+                       << "' ";
+            return diagnostic;
+          });
+        if (attribute.has_g()) // a branch, or the body of a loop
+          self(attribute.g(), self);
+      }
+    for (const auto &tensor : graph.sparse_initializer()) {
+      reporter.error() << "initializer '" << tensor.values().name()
+                       << "' is sparse; store it as a dense tensor";
+      good = false;
+    }
+  };
+  openGraph(model.graph(), openGraph);
   return good;
 }

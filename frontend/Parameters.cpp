@@ -1,6 +1,7 @@
 //===- Parameters.cpp - Which tensors of a file are trained ---------------===//
 
 #include "frontend/Parameters.h"
+#include "frontend/ControlFlow.h"
 #include "frontend/Metadata.h"
 #include "frontend/OnnxOpTable.h"
 
@@ -123,6 +124,11 @@ private:
         if (reached && op->isDifferentiable(i) && flowsThrough(*node))
           differentiable.insert(input);
       }
+      // What is in its place later may read all of these.
+      if (reached && (op->name == "If" || op->name == "Loop"))
+        forEachRead(*node, [&](const std::string &name) {
+          differentiable.insert(name);
+        });
     }
   }
 

@@ -65,7 +65,7 @@ std::vector<float> lwcc::resizeWeights(const ResizeRule &rule, int64_t from,
          j <= int64_t(std::ceil(place + radius)); ++j) {
       double weight = weightAt(rule, (double(j) - place) * shrink);
       bool outside = j < 0 || j >= from;
-      if (outside && (rule.excludeOutside || rule.antialias))
+      if (outside && rule.excludeOutside)
         continue;
       row[std::clamp<int64_t>(j, 0, from - 1)] += weight;
       sum += weight;

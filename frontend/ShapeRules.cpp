@@ -200,3 +200,37 @@ std::optional<Shape> lwcc::placesOf(ArrayRef<int64_t> shape,
   }
   return places;
 }
+
+std::optional<HostTensor> lwcc::withBatchDims(ArrayRef<int64_t> shape,
+                                              const HostTensor &indices,
+                                              int64_t batchDims,
+                                              std::string &error) {
+  if (batchDims == 0)
+    return indices;
+  ArrayRef<int64_t> own = indices.shape;
+  bool fits = !indices.isReal() && batchDims > 0 &&
+              batchDims < int64_t(own.size()) &&
+              batchDims < int64_t(shape.size()) &&
+              own.take_front(batchDims) == shape.take_front(batchDims);
+  if (!fits || indices.size() == 0) {
+    error = "has batch_dims=" + std::to_string(batchDims) +
+            " and indices of shape " + printShape(own) + " for data of shape " +
+            printShape(shape);
+    return std::nullopt;
+  }
+  HostTensor longer = HostTensor::empty(indices.kind, own);
+  longer.shape.back() += batchDims;
+  int64_t size = own.back();
+  int64_t each = *elementCount(own.drop_front(batchDims)); // of one in front
+  for (int64_t i = 0; i < indices.size(); i += size) {
+    Shape front;
+    for (int64_t d = batchDims - 1, rest = i / each; d >= 0; --d) {
+      front.insert(front.begin(), rest % shape[d]);
+      rest /= shape[d];
+    }
+    longer.integers.insert(longer.integers.end(), front.begin(), front.end());
+    for (int64_t d = 0; d < size; ++d)
+      longer.integers.push_back(indices.integers[i + d]);
+  }
+  return longer;
+}

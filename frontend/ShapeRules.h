@@ -39,6 +39,11 @@ std::optional<int64_t> placeOf(int64_t index, int64_t extent,
 /// row-major order of the dimensions of `shape` that they count.
 std::optional<Shape> placesOf(llvm::ArrayRef<int64_t> shape,
                               const HostTensor &indices, std::string &error);
+/// GatherND's indices that are given for each element of the first dimensions
+/// of `shape`, with these in front of each tuple.
+std::optional<HostTensor> withBatchDims(llvm::ArrayRef<int64_t> shape,
+                                        const HostTensor &indices,
+                                        int64_t batchDims, std::string &error);
 
 /// start, step and extent of a slice, per dimension.
 struct SliceBounds {

@@ -23,9 +23,10 @@ inline constexpr int64_t mostWhole = 1 << 24;
 /// quotient of integers is cut off, for example.
 bool isSameOfIntegers(llvm::StringRef op);
 
-/// Whether a node's results are integers or booleans. `isWhole(i)` says it of
+/// Whether an output of a node is integers or booleans. `isWhole(i)` says it of
 /// input i.
-bool makesWhole(const NodeView &node, llvm::function_ref<bool(int)> isWhole);
+bool makesWhole(const NodeView &node, unsigned output,
+                llvm::function_ref<bool(int)> isWhole);
 
 } // namespace lwcc
 

@@ -8,7 +8,8 @@
 #   unit        GoogleTest programs
 #   lit         passes, code generation, command lines (lit and FileCheck)
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
-#   operators   every operator's gradients over a grid, against the oracle
+#   operators   every operator's gradients over a grid, against the oracle; ONNX's
+#               own 1,884 node tests, of which none may be wrong
 #   plans       1,000 random networks under random plans on up to six devices,
 #               against one device; three models under every schedule of a pipeline;
 #               a few models on several devices against the oracle
@@ -223,7 +224,10 @@ for section in "${sections[@]}"; do
         lenet5 mlp_softmax lenet5_loss alexnet2012 resnet18 googlenet mobilenet_v3_small
       counted oracle-ops "$oracle" "$root/test/parity/op_grid.py" --check-oracle
       ;;
-    operators) counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" ;;
+    operators)
+      counted operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs"
+      counted node-tests "$oracle" "$root/test/parity/node_tests.py" --jobs="$jobs"
+      ;;
     plans)
       counted plans "$oracle" "$root/test/parity/plans.py" --cases=1000 --emitted=10 \
         --counted=300 --predicted=60

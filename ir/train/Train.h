@@ -88,8 +88,8 @@ inline constexpr llvm::StringLiteral auxiliaryAttr = "train.auxiliary";
 /// Of a module: at its end the file has a softmax over the classes, which is
 /// part of the loss.
 inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";
-/// Of a module some of whose inputs are integers: for each input how many there
-/// are, from 0; 0 where it is floats.
+/// Of a module some of whose inputs are integers: a dictionary of how many
+/// there are, from 0, for each of these by name.
 inline constexpr llvm::StringLiteral tokensAttr = "train.tokens";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose
 /// order the plan says something about.

@@ -132,7 +132,8 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     Location loc = logits.getLoc();
     // Also where the file has the loss: scores are what a softmax is taken of.
     logits = withoutSoftmax(logits);
-    logits = classesSecond(builder, loc, logits);
+    if (!hasLoss) // ONNX's losses have the classes second
+      logits = classesSecond(builder, loc, logits);
     auto type = cast<RankedTensorType>(logits.getType());
     if (type.getRank() < 2)
       return mlir::emitError(loc) << "logits have rank " << type.getRank()

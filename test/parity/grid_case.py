@@ -107,7 +107,8 @@ class Case:
         try:
             inferred = shape_inference.infer_shapes(model, strict_mode=True,
                                                     data_prop=True)
+            width = inferred.graph.output[0].type.tensor_type.shape.dim[1].dim_value
         except shape_inference.InferenceError:
-            return Oracle(model).run(torch.zeros(
-                self.input, dtype=torch.int64 if self.tokens else None)).shape[1]
-        return inferred.graph.output[0].type.tensor_type.shape.dim[1].dim_value
+            width = 0
+        return width or Oracle(model).run(torch.zeros(
+            self.input, dtype=torch.int64 if self.tokens else None)).shape[1]

@@ -6,6 +6,7 @@ grid_case.py builds a case, op_grid.py runs it.
 
 from grid_composed import (conditions, further_reductions, rearrangements,
                            sample_normalizations)
+from grid_elements import branches, elements, largest, sequences
 from grid_layers import (convolutions, fused_activations, initial_values,
                          normalizations, poolings, products, shared_weights,
                          softmaxes_and_losses)
@@ -22,7 +23,7 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           softmaxes_and_losses,
           further_convolutions, transposed_convolutions, further_poolings, resizes,
           sums_of_products, recurrent_layers, sample_normalizations, further_reductions, rearrangements, conditions,
-          embeddings, integers,
+          embeddings, integers, elements, largest, branches, sequences,
           fused_activations, initial_values, shared_weights)
 
 

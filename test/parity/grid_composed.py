@@ -95,6 +95,12 @@ def rearrangements():
         case = Case(f"GatherND by {size} of {count}", shape)
         case.last = case.op("GatherND", case.last, case.stored(at))
         yield case.model()
+    for batch_dims, size, count in ((1, 1, 2), (1, 2, 3), (2, 1, 4)):
+        front, rest = shape[:batch_dims], shape[batch_dims:batch_dims + size]
+        at = np.stack([random.randint(0, e, [*front, count]) for e in rest], -1)
+        case = Case(f"GatherND of {batch_dims} batch dimensions by {size}", shape)
+        case.last = case.op("GatherND", case.last, case.stored(at), batch_dims=batch_dims)
+        yield case.model()
     case = Case("GatherND of windows", [4, 3, 4])
     at = np.array([[b, c] for b in range(4) for c in (2, 0, 1, 1)]).reshape(4, 4, 2)
     case.last = case.op("GatherND", case.last, case.stored(at))
@@ -106,6 +112,12 @@ def rearrangements():
         at = np.unique(at, axis=0)
         case.last = case.op("ScatterND", case.last, case.stored(at),
                             case.weight("w", [len(at), 5, 6]))
+        yield case.model()
+    for count in (1, 9):  # some of them more than once
+        at = np.stack([random.randint(0, e, count) for e in shape[:2]], 1)
+        case = Case(f"ScatterND adds {count} rows", shape)
+        case.last = case.op("ScatterND", case.last, case.stored(at),
+                            case.weight("w", [count, 5, 6]), reduction="add")
         yield case.model()
     for repeats in ([1, 2, 1, 3], [1, 1, 2, 1], [1, 3, 2, 2]):
         case = Case(f"Tile {text(repeats)}", shape)
@@ -119,6 +131,9 @@ def rearrangements():
         case = Case(f"SpaceToDepth {block}", [2, 3, 2 * block, block])
         case.last = case.op("SpaceToDepth", case.last, blocksize=block)
         yield case.model()
+    case = Case("SpaceToDepth CRD", [2, 3, 4, 6], 27)
+    case.last = case.op("SpaceToDepth", case.last, blocksize=2, mode="CRD")
+    yield case.model()
     for upper, k in itertools.product((0, 1), (None, -1, 2)):
         case = Case(f"Trilu upper{upper} {text(k)}", [3, 4, 5])
         extra = [] if k is None else [case.stored(np.array(k))]

@@ -83,6 +83,11 @@ def elementwise():
     case = Case("Dropout that the file switched off", [4, 9])
     case.last = case.op("Dropout", case.last, case.scalar(0.3))
     yield case.model()
+    case = Case("Dropout of a Bernoulli", [4, 9])
+    keep = case.scalar(0.75)
+    drawn = case.op("Bernoulli", case.op("Expand", keep, case.ints(4, 9)))
+    case.last = case.op("Mul", case.last, case.op("Div", drawn, keep))
+    yield case.model()
     case = Case("Dropout opset 10", [4, 9], opset=10)
     case.last = case.op("Dropout", case.last, ratio=0.25)
     yield case.model()
@@ -116,10 +121,15 @@ def further_elementwise():
         x = case.op("Add", case.last, case.scalar(3.0))
         case.last = case.op("Pow", x, case.scalar(exponent))
         yield case.model()
-    case = Case("Sum of three", shape)
-    case.last = case.op("Sum", case.last, case.weight("a", [5, 1, 1]),
-                        case.weight("b", [3]))
+    case = Case("Pow of integers", shape)
+    x = case.op("Add", case.last, case.scalar(3.0))
+    case.last = case.op("Pow", x, case.ints(2, 3, 1))
     yield case.model()
+    for kind in ("Sum", "Mean"):
+        case = Case(f"{kind} of three", shape)
+        case.last = case.op(kind, case.last, case.weight("a", [5, 1, 1]),
+                            case.weight("b", [3]))
+        yield case.model()
 
 
 def further_movements():

@@ -132,8 +132,9 @@ def resizes():
         yield case.model()
     for mode, options, sizes in itertools.product(
             ("linear", "cubic"),
-            (dict(antialias=1), dict(exclude_outside=1)), ([3, 4], [8, 9])):
-        if mode == "linear" and "exclude_outside" in options:
+            (dict(antialias=1), dict(exclude_outside=1),
+             dict(antialias=1, exclude_outside=1)), ([3, 4], [8, 9])):
+        if mode == "linear" and list(options) == ["exclude_outside"]:
             continue
         case = Case(f"Resize {mode} {text(list(options))} to {text(sizes)}", shape)
         case.last = case.op("Resize", case.last, "", "", case.ints(*sizes),
@@ -150,6 +151,12 @@ def resizes():
             scales = case.stored(np.array([1, 1, 2, 3], np.float32))
             case.last = case.op(kind, case.last, scales, mode=mode)
             yield case.model()
+    for mode, policy in itertools.product(
+            ("nearest", "linear"), ("stretch", "not_larger", "not_smaller")):
+        case = Case(f"Resize {mode} columns first {policy}", shape)
+        case.last = case.op("Resize", case.last, "", "", case.ints(9, 11), axes=[3, 2],
+                            mode=mode, keep_aspect_ratio_policy=policy)
+        yield case.model()
     case = Case("Resize of rank 3", [3, 4, 7])
     scales = case.stored(np.array([1, 1, 2], np.float32))
     case.last = case.op("Resize", case.last, "", scales, mode="linear")

@@ -17,7 +17,8 @@ RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze",
             "Einsum", "Tile", "Resize", "SpaceToDepth", "DepthToSpace", "GatherND",
             "ScatterND", "Gather", "GroupNormalization", "ReduceMax", "ReduceMin",
             "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
-            "ReduceLogSumExp", "ReduceSumSquare", "CumSum"}
+            "ReduceLogSumExp", "ReduceSumSquare", "CumSum", "GatherElements",
+            "ScatterElements", "TopK", "ArgMax", "ArgMin", "OneHot"}
 
 
 class Graph:

@@ -83,6 +83,14 @@ def cumulative_sum(call, x, axis):
 # Rearrangements --------------------------------------------------------------
 
 def gather_nd(call, x, indices):
+    def each(x, indices, dims):
+        if dims:
+            return torch.stack([each(a, b, dims - 1) for a, b in zip(x, indices)])
+        return rows_at(x, indices)
+    return each(x, indices, call.get("batch_dims", 0))
+
+
+def rows_at(x, indices):
     places = indices.reshape(-1, indices.shape[-1]).unbind(1)
     return x[places].reshape(*indices.shape[:-1], *x.shape[indices.shape[-1]:])
 
@@ -90,12 +98,14 @@ def gather_nd(call, x, indices):
 def scatter_nd(call, x, indices, updates):
     places = indices.reshape(-1, indices.shape[-1]).unbind(1)
     rows = updates.reshape(-1, *x.shape[indices.shape[-1]:])
-    return x.index_put(places, rows)
+    return x.index_put(places, rows, call.get("reduction", "none") == "add")
 
 
 def depth_to_space(call, x):
     b, (n, c, h, w) = call.get("blocksize"), x.shape
     if call.op == "SpaceToDepth":
+        if call.get("mode", "DCR") == "CRD":
+            return F.pixel_unshuffle(x, b)
         x = x.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4)
         return x.reshape(n, c * b * b, h // b, w // b)
     if call.get("mode", "DCR") == "CRD":

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
 import onnx_composed
+import onnx_elements
 import onnx_recurrent
 import onnx_windows
 import philox
@@ -287,7 +288,7 @@ def gather(call, x, index):
     axis = call.get("axis", 0) % x.dim()
     index = torch.where(index < 0, index + x.shape[axis], index)
     y = x.index_select(axis, index.reshape(-1))
-    return y.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1:])
+    return y.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
 
 
 def shape(call, x):
@@ -371,6 +372,7 @@ OPS = {
         lambda x: F.max_pool2d(x, x.shape[2:]) if x.dim() == 4
         else x.amax(list(range(2, x.dim())), True)),
     "Sum": lambda call, *xs: sum(xs[1:], xs[0]),
+    "Mean": lambda call, *xs: sum(xs[1:], xs[0]) / len(xs),
     "Dropout": dropout, "Identity": unary(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Pad": pad, "Slice": slice_,
     "Transpose": lambda call, x: x.permute(
@@ -392,5 +394,5 @@ OPS = {
     "LogSoftmax": lambda call, x: softmax(call, x, torch.log_softmax),
     "SoftmaxCrossEntropyLoss": loss_of(F.cross_entropy),
     "NegativeLogLikelihoodLoss": loss_of(F.nll_loss),
-    **onnx_composed.OPS, **onnx_recurrent.OPS, **onnx_windows.OPS,
+    **onnx_composed.OPS, **onnx_elements.OPS, **onnx_recurrent.OPS, **onnx_windows.OPS,
 }

@@ -147,14 +147,19 @@ class Oracle:
         if len(self.inputs) > 1:
             values[self.inputs[1]] = labels
         for call in self.calls:
-            arguments = [values[name] if name else None for name in call.inputs]
-            if call.op not in OPS:
-                raise NotImplementedError(f"the oracle has no {call.op}")
-            results = OPS[call.op](call, *arguments)
-            if not isinstance(results, tuple):
-                results = (results,)
-            values.update(zip(call.outputs, results))
+            self.evaluate(call, values)
         return values[self.output]
+
+    def evaluate(self, call, values):
+        """Runs one node on values by name, and adds its outputs to these."""
+        arguments = [values[name] if name else None for name in call.inputs]
+        if call.op not in OPS:
+            raise NotImplementedError(f"the oracle has no {call.op}")
+        call.scope = values  # what the graphs of an If or a Loop may read
+        results = OPS[call.op](call, *arguments)
+        if not isinstance(results, tuple):
+            results = (results,)
+        values.update(zip(call.outputs, results))
 
     def loss(self, images, labels):
         result = self.run(images, labels)
@@ -189,7 +194,7 @@ class Oracle:
 
 
 def restore_dropout(calls, output):
-    """Turns x * (uniform < keep) / keep back into a Dropout node.
+    """Turns x * (uniform < keep) / keep, or a Bernoulli of keep, back into a Dropout node.
 
     The dynamo exporter writes nn.Dropout(inplace=True) in this way. The node's
     result keeps the product's name, which keys its mask.
@@ -211,10 +216,12 @@ def restore_dropout(calls, output):
         if call.op != "Mul":
             continue
         for x, mask in (call.inputs, call.inputs[::-1]):
-            if follow(mask, "Div", "Less", "RandomUniformLike"):
+            if (follow(mask, "Div", "Less", "RandomUniformLike")
+                    or follow(mask, "Div", "Bernoulli")):
                 keep = follow(follow(mask, "Div").inputs[1], "Constant")
                 call.op, call.inputs = "Dropout", [x]
                 call.attributes = {"ratio": 1.0 - float(constant(keep))}
+                break
     return live(calls, output)
 
 
@@ -223,7 +230,7 @@ def live(calls, output):
     while True:
         read = {output, *(name for call in calls for name in call.inputs)}
         dead = [call for call in calls if call.op in (
-            "Div", "Less", "RandomUniformLike", "Cast", "CastLike", "Expand")
+            "Div", "Less", "RandomUniformLike", "Bernoulli", "Cast", "CastLike", "Expand")
             and not read.intersection(call.outputs)]
         if not dead:
             return calls

@@ -101,7 +101,7 @@ def weights(call, mode, coordinates, how, size, new, scale):
             distance = (j - at) * squeeze
             weight = (max(0.0, 1 - abs(distance)) if mode == "linear"
                       else cubic(distance, a))
-            if not 0 <= j < size and (call.get("exclude_outside", 0) or antialias):
+            if not 0 <= j < size and call.get("exclude_outside", 0):
                 continue
             matrix[i, min(max(j, 0), size - 1)] += weight
         matrix[i] /= matrix[i].sum()
@@ -117,9 +117,15 @@ def resize(call, x, roi=None, scales=None, sizes=None):
         "coordinate_transformation_mode", "half_pixel")
     how = "floor" if old else call.get("nearest_mode", "round_prefer_floor")
     axes = call.get("axes", list(range(x.dim())))
+    policy, common = call.get("keep_aspect_ratio_policy", "stretch"), None
+    if policy != "stretch" and sizes is not None and sizes.numel():
+        choose = min if policy == "not_larger" else max
+        common = choose(int(s) / x.shape[axis] for s, axis in zip(sizes, axes))
     for i, axis in enumerate(axes):
         size = x.shape[axis]
-        if sizes is not None and sizes.numel():
+        if common:
+            scale, new = common, int(np.floor(common * size + 0.5))
+        elif sizes is not None and sizes.numel():
             new = int(sizes[i])
             scale = new / size
         else:

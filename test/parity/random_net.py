@@ -14,13 +14,13 @@ import numpy as np
 from onnx import helper, save
 
 from net_graph import FLOAT, INT64
-from net_composed import Composed
+from net_elements import Elements
 
 TABLE = Path(__file__).parents[2] / "frontend" / "OnnxOpTable.cpp"
 
 # Loss nodes become the same ops as the loss that lwcc adds; test/frontend has them.
-# Upsample ended with opset 9.
-NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Upsample"}
+# Upsample ended with opset 9, Scatter with 10.
+NOT_DRAWN = {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Upsample", "Scatter"}
 
 
 def imported_operators():
@@ -38,7 +38,7 @@ def undrawn(networks):
     return sorted(imported_operators() - drawn)
 
 
-class Net(Composed):
+class Net(Elements):
     """A random network: blocks of several branches, and the draw of all."""
 
     def residual(self):
@@ -151,7 +151,8 @@ class Net(Composed):
                 self.reduce_and_scale, self.reduce_and_scale, self.running_sum,
                 self.choose, self.choose, self.steps, self.resize,
                 self.transposed_conv, self.spaces, self.mirror, self.places,
-                self.places, self.letters, self.sequences, self.recurrent])()
+                self.places, self.letters, self.sequences, self.recurrent,
+                self.elements, self.elements, self.control, self.list_of_values])()
         if rng.random() < 0.08:
             self.positions()
             return image

@@ -88,6 +88,19 @@ class Reader(nn.Module):
         return self.head((x * kept).sum(1) / kept.sum(1))
 
 
+class Late(nn.Module):
+    """Numbers that are read after the words, though they are the first input."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(13, 6)
+        self.head = nn.Linear(9, 4)
+
+    def forward(self, numbers, words):
+        text = torch.tanh(self.words(words)).mean(1)
+        return self.head(torch.cat((text, numbers), 1))
+
+
 class Scaled(nn.Module):
     """A row, and one number for it."""
 
@@ -132,6 +145,7 @@ NETWORKS = {
     "recommender": (Recommender, 3, {"dense": floats(4),
                                      "category": integers(np.array([11, 7]), 2)}),
     "reader": (Reader, 4, {"input_ids": integers(23, 9), "attention_mask": mask(9)}),
+    "late": (Late, 4, {"numbers": floats(3), "words": integers(13, 5)}),
     "melody": (Melody, 3, {"notes": floats(5, 4), "speed": floats()}),
     "scaled": (Scaled, 3, {"row": floats(6), "factor": floats()}),
 }

@@ -125,13 +125,14 @@ def check_units():
             yield (f"average pool k{kernel} s{stride} p{pad} include={include}",
                    torch.allclose(actual, expected, atol=1e-12))
 
-    class Resize(dict):  # what ONNX Runtime does otherwise
+    class Resize(dict):  # as PyTorch's exporter writes it
         op, opset = "Resize", 19
 
     for mode, name, coefficient in (("linear", "bilinear", -0.75),
                                     ("cubic", "bicubic", -0.5)):
         for size in ([4, 3], [11, 12]):
-            call = Resize(mode=mode, antialias=1, cubic_coeff_a=coefficient)
+            call = Resize(mode=mode, antialias=1, exclude_outside=1,
+                          cubic_coeff_a=coefficient)
             actual = onnx_windows.resize(call, x, sizes=torch.tensor([2, 3, *size]))
             expected = F.interpolate(x, size=size, mode=name, antialias=True)
             yield (f"resize {name} antialiased to {size}",

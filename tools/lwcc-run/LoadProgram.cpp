@@ -220,7 +220,7 @@ LogicalResult Loader::load(rt::Program &program) {
   for (auto &[name, entry] : state)
     program.state.push_back(entry);
   for (auto &[name, input] : inputs) {
-    input.tokens = tokensOf(op, program.inputs.size());
+    input.tokens = tokensOf(op, name);
     program.inputs.push_back(input);
   }
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))

@@ -81,9 +81,10 @@ static Facts factsOf(CompiledModel &model) {
     }
   }
   facts.batch = numberOf(module, "train.batch");
-  if (auto tokens = module->getAttrOfType<DenseI64ArrayAttr>(train::tokensAttr))
-    for (auto [input, count] : llvm::zip(facts.inputs, tokens.asArrayRef()))
-      input.tokens = count;
+  if (auto tokens = module->getAttrOfType<DictionaryAttr>(train::tokensAttr))
+    for (auto &input : facts.inputs)
+      if (auto count = tokens.getAs<IntegerAttr>(input.name))
+        input.tokens = count.getInt();
   facts.classes = numberOf(module, train::classesAttr);
   if (auto loss = module->getAttrOfType<StringAttr>("train.loss"))
     facts.loss = loss.getValue().str();
