@@ -21,6 +21,7 @@ static constexpr OnnxOp table[] = {
   {"Gemm",                  7, 2, 3, "0 1 2", "alpha:f beta:f transA:i transB:i", importGemm},
   {"MatMul",                1, 2, 2, "0 1", "", importMatMul},
   {"Einsum",               12, 1, many, "*", "equation:s", importEinsum},
+  {"Attention",            23, 3, 7, "0 1 2 3 4 5", "is_causal:i kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i", importAttention},
   {"RNN",                   7, 3, 6, "0 1 2 3 5", "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i", importRecurrent},
   {"LSTM",                  7, 3, 8, "0 1 2 3 5 6", "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i input_forget:i", importRecurrent},
   {"GRU",                   7, 3, 6, "0 1 2 3 5", "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i linear_before_reset:i", importRecurrent},

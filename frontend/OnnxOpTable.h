@@ -60,6 +60,7 @@ struct AttributeSpec {
 llvm::SmallVector<AttributeSpec> attributesOf(const OnnxOp &op);
 
 // Import functions, by file.
+mlir::LogicalResult importAttention(NodeImporter &);
 mlir::LogicalResult importConv(NodeImporter &);
 mlir::LogicalResult importConvTranspose(NodeImporter &);
 mlir::LogicalResult importPool(NodeImporter &);

@@ -18,7 +18,7 @@ struct Alternative {
 
 static StringRef alternativeTo(StringRef domain, StringRef name) {
   static const Alternative table[] = {
-      {{"Attention", "RotaryEmbedding"},
+      {{"RotaryEmbedding"},
        "export with opset_version=20, which writes it in simpler operators"},
       {{"LpPool", "GlobalLpPool"}, "AveragePool and MaxPool are"},
       {{"Scan", "SequenceMap"},

@@ -4,7 +4,7 @@ Shapes are small and mostly odd, so that no size divides a vector or a tile.
 grid_case.py builds a case, op_grid.py runs it.
 """
 
-from grid_composed import (conditions, further_reductions, rearrangements,
+from grid_composed import (attentions, conditions, further_reductions, rearrangements,
                            sample_normalizations)
 from grid_elements import branches, elements, largest, sequences
 from grid_layers import (convolutions, fused_activations, initial_values,
@@ -22,7 +22,8 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           elementwise, further_elementwise, movements, further_movements,
           softmaxes_and_losses,
           further_convolutions, transposed_convolutions, further_poolings, resizes,
-          sums_of_products, recurrent_layers, sample_normalizations, further_reductions, rearrangements, conditions,
+          sums_of_products, recurrent_layers, sample_normalizations, attentions, further_reductions, rearrangements,
+          conditions,
           embeddings, integers, elements, largest, branches, sequences,
           fused_activations, initial_values, shared_weights)
 

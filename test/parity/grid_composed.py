@@ -79,6 +79,59 @@ def further_reductions():
         yield case.model()
 
 
+def attentions():
+    def parts(case, heads, groups, sizes=(6, 6), tokens=None):
+        """Queries, keys and values of what the case has, [n, tokens, features]."""
+        n, own, features = case.shape
+        made = []
+        for name, count, size in (("q", heads, sizes[0]), ("k", groups, sizes[0]),
+                                  ("v", groups, sizes[1])):
+            x = case.op("MatMul", case.last, case.weight(name, [features, count * size]))
+            if tokens and name != "q":
+                x = case.op("MatMul", case.weight(f"{name}.t", [tokens, own]), x)
+            made.append(x)
+        return made
+
+    for heads, groups, causal, cap in itertools.product((1, 4), (1, 2), (0, 1), (0.0, 2.0)):
+        if groups > heads:
+            continue
+        case = Case(f"Attention {heads} heads {groups} groups causal{causal} "
+                    f"cap{text(cap)}", [2, 5, 7], 23)
+        case.last = case.op("Attention", *parts(case, heads, groups), q_num_heads=heads,
+                            kv_num_heads=groups, is_causal=causal, softcap=cap)
+        yield case.model()
+    case = Case("Attention of other tokens and sizes", [2, 5, 7], 23)
+    case.last = case.op("Attention", *parts(case, 2, 2, (3, 4), tokens=6), q_num_heads=2,
+                        kv_num_heads=2, scale=0.7)
+    yield case.model()
+    case = Case("Attention with heads of their own", [2, 3, 5, 4], 24)
+    case.last = case.op("Attention", case.last, case.last, case.weight("v", [2, 3, 5, 6]))
+    yield case.model()
+    random = np.random.RandomState(2)
+    nothing = random.rand(2, 1, 5, 5) < 0.6
+    nothing[1, 0, 2] = False  # a query that sees nothing
+    for name, mask in (("of numbers", random.rand(5, 5).astype(np.float32)),
+                       ("of truths", random.rand(5, 5) < 0.7), ("of nothing", nothing)):
+        case = Case(f"Attention with a mask {name}", [2, 5, 7], 23)
+        case.last = case.op("Attention", *parts(case, 2, 2), case.stored(mask),
+                            q_num_heads=2, kv_num_heads=2)
+        yield case.model()
+    case = Case("Attention with a mask of data", [2, 5, 7], 23)
+    row = case.op("ReduceSum", case.last, case.ints(2), keepdims=0)
+    seen = case.op("Unsqueeze", case.op("Greater", row, case.scalar(0.0)), case.ints(1, 2))
+    case.last = case.op("Attention", *parts(case, 2, 2), seen, q_num_heads=2,
+                        kv_num_heads=2)
+    yield case.model()
+    for causal in (0, 1):
+        case = Case(f"Attention to what was before causal{causal}", [2, 5, 8], 24)
+        past = [case.weight(name, [2, 2, 3, 6]) for name in ("past.k", "past.v")]
+        y, keys, _ = case.op("Attention", *parts(case, 4, 2), "", *past, outputs=3,
+                             q_num_heads=4, kv_num_heads=2, is_causal=causal)
+        flat = [case.op("Reshape", x, case.ints(2, -1)) for x in (y, keys)]
+        case.last = case.op("Concat", *flat, axis=1)
+        yield case.model()
+
+
 def rearrangements():
     shape = [4, 3, 5, 6]
     for axis, index in ((1, [2, 0, 1]), (2, [0, 3, 1, 1, 4, 0]), (3, [5, 5, 5]),

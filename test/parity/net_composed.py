@@ -51,6 +51,18 @@ class Composed(Movements):
             options["epsilon"] = 1e-2
         self.op(kind, inputs, None, {}, **options)
 
+    def attend(self):
+        """Rows attend to each other; channels are heads, some of them of one group."""
+        rng, (c, h, w), queries = self.rng, self.shape, self.last
+        keys, values = queries, self.op("Neg", (), None, {})
+        if c % 2 == 0 and rng.random() < 0.5:
+            half = [self.integers(self.name("half"), [at]) for at in (0, c // 2, 1)]
+            self.last = queries
+            values = keys = self.op("Slice", half, (c // 2, h, w), {})
+        self.last = queries
+        self.op("Attention", [keys, values], (c, h, w), {}, is_causal=rng.randrange(2),
+                softcap=rng.choice([0.0, 1.5]))
+
     def reduce_and_scale(self):
         """A number for each channel, or for each row, scales what it comes from."""
         rng, before, shape = self.rng, self.last, self.shape

@@ -53,6 +53,37 @@ def lp_norm(call, x):
     return x / torch.where(norm == 0, 1.0, norm)
 
 
+# Attention -------------------------------------------------------------------
+
+def attention(call, q, k, v, mask=None, past_key=None, past_value=None):
+    joined = q.dim() == 3
+
+    def with_heads(x, name):
+        return (x.unflatten(2, (call.get(name), -1)).transpose(1, 2) if joined else x)
+
+    q = with_heads(q, "q_num_heads")
+    k, v = (with_heads(x, "kv_num_heads") for x in (k, v))
+    before = 0
+    if past_key is not None:
+        before = past_key.shape[2]
+        k, v = torch.cat((past_key, k), 2), torch.cat((past_value, v), 2)
+    keys, values = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    scores = q @ keys.mT * call.get("scale", q.shape[3] ** -0.5)
+    if cap := call.get("softcap", 0.0):
+        scores = cap * torch.tanh(scores / cap)
+    if call.get("is_causal", 0):
+        seen = torch.ones(scores.shape[2:], dtype=torch.bool).tril(before)
+        scores = scores.masked_fill(~seen, -torch.inf)
+    if mask is not None:
+        scores = (scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool
+                  else scores + mask)
+    # Who sees nothing gets zeros.
+    nothing = (scores == -torch.inf).all(3, keepdim=True)
+    parts = torch.softmax(scores.masked_fill(nothing, 0.0), 3).masked_fill(nothing, 0.0)
+    y = parts @ values
+    return (y.transpose(1, 2).flatten(2) if joined else y), k, v
+
+
 # Reductions ------------------------------------------------------------------
 
 def reduction(function):
@@ -153,6 +184,7 @@ def shrink(call, x):
 
 
 OPS = {
+    "Attention": attention,
     "LayerNormalization": layer_norm, "RMSNormalization": layer_norm,
     "InstanceNormalization": instance_norm, "GroupNormalization": group_norm,
     "MeanVarianceNormalization": mean_variance_norm, "LpNormalization": lp_norm,

@@ -152,7 +152,8 @@ class Net(Elements):
                 self.choose, self.choose, self.steps, self.resize,
                 self.transposed_conv, self.spaces, self.mirror, self.places,
                 self.places, self.letters, self.sequences, self.recurrent,
-                self.elements, self.elements, self.control, self.list_of_values])()
+                self.elements, self.elements, self.control, self.list_of_values,
+                self.attend])()
         if rng.random() < 0.08:
             self.positions()
             return image
