@@ -119,6 +119,7 @@ def attentions():
     case = Case("Attention with a mask of data", [2, 5, 7], 23)
     row = case.op("ReduceSum", case.last, case.ints(2), keepdims=0)
     seen = case.op("Unsqueeze", case.op("Greater", row, case.scalar(0.0)), case.ints(1, 2))
+    seen = case.op("Expand", seen, case.ints(2, 1, 5, 5))
     case.last = case.op("Attention", *parts(case, 2, 2), seen, q_num_heads=2,
                         kv_num_heads=2)
     yield case.model()
