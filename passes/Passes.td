@@ -35,6 +35,14 @@ def ParameterGroups : LwccPass<"train-parameter-groups"> {
   ];
 }
 
+def SplitSlices : LwccPass<"train-split-slices"> {
+  let summary = "makes one split of slices that take a tensor apart";
+  let description = [{
+    Takes and gives `imported`. The gradient of a split is a concat; those of the
+    slices would be tensors of zeros but for a part, and their sum.
+  }];
+}
+
 def SamplesFirst : LwccPass<"train-samples-first"> {
   let summary = "keeps the samples in the first dimension, where plans cut them";
   let description = [{

@@ -120,7 +120,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createParameterGroups(
               {options.freeze, options.groups, options.noDecay}),
           // Before anything is made of the ops, and labels come.
-          createSamplesFirst(), createMatrixRows(),
+          createSplitSlices(), createSamplesFirst(), createMatrixRows(),
           // The loss before the rest: it is what everything is differentiated
           // against.
           createAddLoss({options.labelSmoothing, options.softLabels}),
