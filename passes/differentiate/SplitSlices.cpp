@@ -86,8 +86,8 @@ struct SplitSlicesPass : lwcc::impl::SplitSlicesBase<SplitSlicesPass> {
           axis && !slice.getX().getDefiningOp<ReadOp>())
         found[{slice.getX(), *axis}].push_back(slice);
     for (auto &[of, slices] : found)
-      if (slices.size() > 1)
-        splitAlong(of.first, of.second, slices);
+      if (slices.size() > 1) // of what may be a part of a split by now
+        splitAlong(slices.front().getX(), of.second, slices);
   }
 };
 } // namespace

@@ -230,7 +230,10 @@ def conditions():
         if kind == "Equal":
             x = case.op("Clip", x, case.scalar(-0.2), case.scalar(0.2))
         condition = case.op(kind, x, case.scalar(0.2))
-        case.last = case.op("Where", condition, x, case.weight("w", [5, 1, 1]))
+        choices = [x, case.weight("w", [5, 1, 1])]
+        if kind == "Equal":  # where Clip lets a gradient through
+            choices.reverse()
+        case.last = case.op("Where", condition, *choices)
         yield case.model()
     for kind in ("And", "Or"):
         case = Case(f"Where {kind} Not", shape)

@@ -14,6 +14,21 @@ func.func @model(%x: tensor<3x4x5xf32> {train.name = "x"}) -> (tensor<1x4x5xf32>
 
 // -----
 
+// Parts of parts.
+// CHECK-LABEL: func.func @model(
+// CHECK: %[[S:.*]]:2 = train.split(%arg0) {axis = 0
+// CHECK: %[[T:.*]]:2 = train.split(%[[S]]#0) {axis = 0
+// CHECK: return %[[T]]#0, %[[T]]#1, %[[S]]#1
+func.func @model(%x: tensor<4x5xf32> {train.name = "x"}) -> (tensor<1x5xf32>, tensor<1x5xf32>, tensor<2x5xf32>) {
+  %a = train.slice(%x) {start = array<i64: 0, 0>, step = array<i64: 1, 1>, train.names = ["a"], train.work = #train.work<"a" forward>} : (tensor<4x5xf32>) -> tensor<2x5xf32>
+  %b = train.slice(%x) {start = array<i64: 2, 0>, step = array<i64: 1, 1>, train.names = ["b"], train.work = #train.work<"b" forward>} : (tensor<4x5xf32>) -> tensor<2x5xf32>
+  %c = train.slice(%a) {start = array<i64: 0, 0>, step = array<i64: 1, 1>, train.names = ["c"], train.work = #train.work<"c" forward>} : (tensor<2x5xf32>) -> tensor<1x5xf32>
+  %d = train.slice(%a) {start = array<i64: 1, 0>, step = array<i64: 1, 1>, train.names = ["d"], train.work = #train.work<"d" forward>} : (tensor<2x5xf32>) -> tensor<1x5xf32>
+  return %c, %d, %b : tensor<1x5xf32>, tensor<1x5xf32>, tensor<2x5xf32>
+}
+
+// -----
+
 // Elements that none has, that two have, or that are apart; slices of a parameter.
 // CHECK-LABEL: func.func @model(
 // CHECK-NOT: train.split
