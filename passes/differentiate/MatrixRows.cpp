@@ -11,9 +11,10 @@
 // plans cut stays where it is, samples and heads.
 //
 // It does so for whole families: values of rank 4 that elementwise ops, data
-// movements and reductions lead to from one another, if batched products or
-// transposes are among them, and nothing that has no rule below, such as a
-// convolution, is. Reshapes part families.
+// movements and reductions lead to from one another, if products of two tensors
+// of rank 4 are among them, and nothing that has no rule below, such as a
+// convolution, is. Reshapes part families. Height and width of what is changed
+// can no longer be cut.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,9 +75,9 @@ private:
   OpBuilder builder;
   Operation *current = nullptr;
   llvm::EquivalenceClasses<void *> families;
-  /// Some value of each family that is multiplied or transposed, or that has an
-  /// op without a rule.
-  llvm::DenseSet<void *> moved, excluded;
+  /// Some value of each family that is multiplied, or that has an op without a
+  /// rule.
+  llvm::DenseSet<void *> multiplied, excluded;
   llvm::DenseSet<void *> matrices; ///< leaders of families to change
   llvm::DenseMap<Value, Value> changedOf;
 };
@@ -112,11 +113,10 @@ void MatrixRows::findFamilies() {
         excluded.insert(value);
     }
     auto product = dyn_cast<MatMulOp>(op);
-    if (!values.empty() &&
-        (isa<TransposeOp>(op) || (product && isImageLike(product.getB()))))
-      moved.insert(values.front());
+    if (product && isImageLike(product.getB()))
+      multiplied.insert(values.front());
   }
-  for (void *value : moved)
+  for (void *value : multiplied)
     matrices.insert(families.getLeaderValue(value));
   for (void *value : excluded)
     matrices.erase(families.getLeaderValue(value));

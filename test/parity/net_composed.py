@@ -52,16 +52,21 @@ class Composed(Movements):
         self.op(kind, inputs, None, {}, **options)
 
     def attend(self):
-        """Rows attend to each other; channels are heads, some of them of one group."""
-        rng, (c, h, w), queries = self.rng, self.shape, self.last
-        keys, values = queries, self.op("Neg", (), None, {})
-        if c % 2 == 0 and rng.random() < 0.5:
-            half = [self.integers(self.name("half"), [at]) for at in (0, c // 2, 1)]
-            self.last = queries
-            values = keys = self.op("Slice", half, (c // 2, h, w), {})
+        """Rows of all channels attend to each other, in heads of some columns each."""
+        rng, (c, h, w) = self.rng, self.shape
+        self.reshape([c * h, w], {})
+        heads = rng.choice([n for n in range(1, w + 1) if w % n == 0])
+        queries, groups = self.last, rng.choice([1, heads])
+        keys = self.op("Neg", (), None, {})
+        if groups < heads:
+            at = [self.integers(f"{self.name('at')}.{i}", [value])
+                  for i, value in enumerate((0, w // heads, 2))]
+            keys = self.op("Slice", at, (c * h, w // heads), {})
         self.last = queries
-        self.op("Attention", [keys, values], (c, h, w), {}, is_causal=rng.randrange(2),
+        self.op("Attention", [keys, keys], (c * h, w), {}, q_num_heads=heads,
+                kv_num_heads=groups, is_causal=rng.randrange(2),
                 softcap=rng.choice([0.0, 1.5]))
+        self.reshape([c, h, w], {})
 
     def reduce_and_scale(self):
         """A number for each channel, or for each row, scales what it comes from."""

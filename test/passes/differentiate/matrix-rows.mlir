@@ -40,15 +40,29 @@ train.parameter trainable @b : tensor<1x2x3x3xf32> init<constant 1.0>
 // CHECK: train.concat(%{{.*}}) {axis = 3 : i64, {{.*}}-> tensor<2x1x1x6x2xf32>
 // CHECK: train.slice(%{{.*}}) {start = array<i64: 0, 0, 0, 1, 0>, step = array<i64: 1, 1, 1, 2, 1>{{.*}} -> tensor<2x1x1x3x2xf32>
 // CHECK: train.pad(%{{.*}}) {low = array<i64: 0, 0, 0, 1, 0>{{.*}} -> tensor<2x1x1x4x2xf32>
-func.func @model(%x: tensor<2x12xf32> {train.name = "x"}) -> tensor<2x8xf32> {
+func.func @model(%x: tensor<2x12xf32> {train.name = "x"}) -> (tensor<2x8xf32>, tensor<2x9xf32>) {
   %q = train.reshape(%x) {train.work = #train.work<"q" forward>, train.names = ["q"]} : (tensor<2x12xf32>) -> tensor<2x4x3x1xf32>
   %t = train.transpose(%q) {perm = array<i64: 0, 3, 2, 1>, train.work = #train.work<"t" forward>, train.names = ["t"]} : (tensor<2x4x3x1xf32>) -> tensor<2x1x3x4xf32>
   %a, %b = train.split(%t) {axis = 3, sizes = array<i64: 2, 2>, train.work = #train.work<"s" forward>, train.names = ["a", "b"]} : (tensor<2x1x3x4xf32>) -> (tensor<2x1x3x2xf32>, tensor<2x1x3x2xf32>)
   %c = train.concat(%a, %b) {axis = 2, train.work = #train.work<"c" forward>, train.names = ["c"]} : (tensor<2x1x3x2xf32>, tensor<2x1x3x2xf32>) -> tensor<2x1x6x2xf32>
   %d = train.slice(%c) {start = array<i64: 0, 0, 1, 0>, step = array<i64: 1, 1, 2, 1>, train.work = #train.work<"d" forward>, train.names = ["d"]} : (tensor<2x1x6x2xf32>) -> tensor<2x1x3x2xf32>
+  %f = train.matmul(%d, %d) {transpose_b = true, train.work = #train.work<"f" forward>, train.names = ["f"]} : (tensor<2x1x3x2xf32>, tensor<2x1x3x2xf32>) -> tensor<2x1x3x3xf32>
   %e = train.pad(%d) {low = array<i64: 0, 0, 1, 0>, value = 0.0 : f32, train.work = #train.work<"e" forward>, train.names = ["e"]} : (tensor<2x1x3x2xf32>) -> tensor<2x1x4x2xf32>
   %y = train.reshape(%e) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x1x4x2xf32>) -> tensor<2x8xf32>
-  return %y : tensor<2x8xf32>
+  %z = train.reshape(%f) {train.work = #train.work<"z" forward>, train.names = ["z"]} : (tensor<2x1x3x3xf32>) -> tensor<2x9xf32>
+  return %y, %z : tensor<2x8xf32>, tensor<2x9xf32>
+}
+
+// -----
+
+// Nothing is multiplied.
+// CHECK-LABEL: func.func @model(
+// CHECK-NOT: x1x
+func.func @model(%x: tensor<2x24xf32> {train.name = "x"}) -> tensor<2x24xf32> {
+  %q = train.reshape(%x) {train.work = #train.work<"q" forward>, train.names = ["q"]} : (tensor<2x24xf32>) -> tensor<2x2x3x4xf32>
+  %t = train.transpose(%q) {perm = array<i64: 0, 2, 1, 3>, train.work = #train.work<"t" forward>, train.names = ["t"]} : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32>
+  %y = train.reshape(%t) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x3x2x4xf32>) -> tensor<2x24xf32>
+  return %y : tensor<2x24xf32>
 }
 
 // -----
