@@ -87,8 +87,10 @@ private:
 /// Whether values of rank 4 on both sides of an op are of one family. Constants
 /// and parameters of a map are read as they are.
 static bool hasRule(Operation *op) {
-  return isa<MapOp, DropoutOp, MatMulOp, SoftmaxOp, ReduceOp, ReduceMaxOp,
-             TransposeOp, ConcatOp, SplitOp, SliceOp, PadOp>(op);
+  if (auto reduce = dyn_cast<ReduceOp>(op)) // of higher rank
+    return isImageLike(reduce.getX());
+  return isa<MapOp, DropoutOp, MatMulOp, SoftmaxOp, ReduceMaxOp, TransposeOp,
+             ConcatOp, SplitOp, SliceOp, PadOp>(op);
 }
 
 /// Whether a value is no op's result, or one that is made once for all steps.

@@ -75,3 +75,16 @@ func.func @model(%x: tensor<2x24xf32> {train.name = "x"}) -> tensor<2x3x2x4xf32>
   %t = train.transpose(%q) {perm = array<i64: 0, 2, 1, 3>, train.work = #train.work<"t" forward>, train.names = ["t"]} : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32>
   return %t : tensor<2x3x2x4xf32>
 }
+
+// -----
+
+// What a reduction makes of a higher rank.
+// CHECK-LABEL: func.func @model(
+// CHECK-NOT: x1x
+func.func @model(%x: tensor<2x72xf32> {train.name = "x"}) -> tensor<2x18xf32> {
+  %q = train.reshape(%x) {train.work = #train.work<"q" forward>, train.names = ["q"]} : (tensor<2x72xf32>) -> tensor<2x2x3x3x4xf32>
+  %r = train.reduce(%q) {axes = array<i64: 4>, train.work = #train.work<"r" forward>, train.names = ["r"]} : (tensor<2x2x3x3x4xf32>) -> tensor<2x2x3x3xf32>
+  %p = train.matmul(%r, %r) {train.work = #train.work<"p" forward>, train.names = ["p"]} : (tensor<2x2x3x3xf32>, tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %y = train.reshape(%p) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x2x3x3xf32>) -> tensor<2x18xf32>
+  return %y : tensor<2x18xf32>
+}
