@@ -58,8 +58,8 @@ static Value hideLater(NodeImporter &node, Value scores, int64_t before) {
               : Value();
 }
 
-/// Input `i` and the keys or values of steps before in front of it, and the
-/// node's output of both. Null after reporting.
+/// Keys or values with those of steps before, input `past`, in front of them,
+/// which are the node's output `present`, too. Null after reporting.
 static Value withPast(NodeImporter &node, Value x, unsigned past,
                       unsigned present) {
   if (x && node.hasInput(past)) {

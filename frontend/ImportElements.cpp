@@ -10,6 +10,7 @@
 #include "frontend/Lines.h"
 #include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
+#include "frontend/WholeNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -213,8 +214,7 @@ LogicalResult lwcc::importOneHot(NodeImporter &node) {
   if (!values || values->size() != 2)
     return node.fail("needs two values known at compile time as its input '" +
                      node.input(2) + "'");
-  constexpr int64_t most = 1 << 24; // every place is a float
-  if (!(*given >= 1 && *given <= double(most)))
+  if (!(*given >= 1 && *given <= double(mostWhole))) // every place is a float
     return node.fail("has a depth of " + formatv("{0:f0}", *given) +
                      "; at least 1 and at most 2^24 is needed");
   int64_t depth = int64_t(*given);

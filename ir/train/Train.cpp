@@ -144,6 +144,13 @@ void lwcc::train::setNames(Operation *op, ArrayRef<StringRef> names) {
   op->setAttr(namesAttr, Builder(op->getContext()).getStrArrayAttr(names));
 }
 
+void lwcc::train::setResults(func::FuncOp func, ValueRange results) {
+  Operation *end = func.getBody().front().getTerminator();
+  end->setOperands(results);
+  func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
+                                 end->getOperandTypes()));
+}
+
 RankedTensorType lwcc::train::scalarsType(MLIRContext *context) {
   return RankedTensorType::get(
       {64}, IntegerType::get(context, 8, IntegerType::Unsigned));

@@ -132,6 +132,9 @@ void inheritWork(mlir::Operation *op, mlir::Operation *from, Phase phase);
 llvm::StringRef nameOf(mlir::Value value);
 void setNames(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names);
 
+/// Makes these what a function returns.
+void setResults(mlir::func::FuncOp func, mlir::ValueRange results);
+
 /// tensor<64xui8>, the type of the step's scalars.
 mlir::RankedTensorType scalarsType(mlir::MLIRContext *context);
 

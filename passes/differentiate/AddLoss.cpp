@@ -316,10 +316,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     SmallVector<Value> results = {trained, counts};
     if (evaluated != trained)
       results.push_back(evaluated);
-    Operation *ret = func.getBody().front().getTerminator();
-    ret->setOperands(results);
-    func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
-                                   ret->getOperandTypes()));
+    setResults(func, results);
   }
 
   /// One label for each vector of scores.

@@ -23,6 +23,7 @@
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace lwcc {
@@ -42,6 +43,10 @@ using Lengths = SmallVector<int64_t>;
 constexpr int64_t added = 2;
 
 int64_t newDim(int64_t dim) { return dim < added ? dim : dim + 1; }
+
+Lengths newDims(ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims, newDim);
+}
 
 /// A list with an element for each dimension, and `single` for the new one.
 Lengths newList(ArrayRef<int64_t> list, int64_t single) {
@@ -66,7 +71,7 @@ private:
   bool isOfMatrices(Value value) const;
   /// The value with the new dimension.
   Value changed(Value value);
-  Value changedOperand(Value value, int64_t rank);
+  Value broadcastOperand(Value value);
   Value reshape(Value x, ArrayRef<int64_t> shape);
   void rewrite(Operation *op);
   Operation *clone(Operation *op, ValueRange operands);
@@ -87,10 +92,13 @@ private:
 /// Whether values of rank 4 on both sides of an op are of one family. Constants
 /// and parameters of a map are read as they are.
 static bool hasRule(Operation *op) {
-  if (auto reduce = dyn_cast<ReduceOp>(op)) // of higher rank
+  // These may read or make values of a higher rank.
+  if (auto reduce = dyn_cast<ReduceOp>(op))
     return isImageLike(reduce.getX());
-  return isa<MapOp, DropoutOp, MatMulOp, SoftmaxOp, ReduceMaxOp, TransposeOp,
-             ConcatOp, SplitOp, SliceOp, PadOp>(op);
+  if (auto map = dyn_cast<MapOp>(op))
+    return isImageLike(map.getY());
+  return isa<DropoutOp, MatMulOp, SoftmaxOp, ReduceMaxOp, TransposeOp, ConcatOp,
+             SplitOp, SliceOp, PadOp>(op);
 }
 
 /// Whether a value is no op's result, or one that is made once for all steps.
@@ -146,11 +154,10 @@ Value MatrixRows::changed(Value value) {
   return result;
 }
 
-/// What of an operand broadcasts to a result of `rank` dimensions, with the new
-/// one.
-Value MatrixRows::changedOperand(Value value, int64_t rank) {
+/// What of an operand of a map broadcasts to its changed result.
+Value MatrixRows::broadcastOperand(Value value) {
   Lengths shape(typeOf(value).getShape());
-  if (rank != 4 || shape.size() <= 2) // only behind the new dimension
+  if (shape.size() <= 2) // only behind the new dimension
     return value;
   if (isOfMatrices(value))
     return changed(value);
@@ -183,9 +190,8 @@ void MatrixRows::rewrite(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
   if (reduce && !isImageLike(reduce.getY())) {
     // The new dimension goes with those that are dropped.
-    Lengths axes = {added};
-    for (int64_t axis : reduce.getAxes())
-      axes.push_back(newDim(axis));
+    Lengths axes = newDims(reduce.getAxes());
+    axes.push_back(added);
     llvm::sort(axes);
     reduce.getXMutable().set(changed(reduce.getX()));
     reduce.setAxes(axes);
@@ -193,18 +199,14 @@ void MatrixRows::rewrite(Operation *op) {
   }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(
-        isa<MapOp>(op)
-            ? changedOperand(operand, typeOf(op->getResult(0)).getRank())
-        : isImageLike(operand) ? changed(operand)
-                               : operand);
+    operands.push_back(isa<MapOp>(op)         ? broadcastOperand(operand)
+                       : isImageLike(operand) ? changed(operand)
+                                              : operand);
   llvm::TypeSwitch<Operation *>(clone(op, operands))
       .Case<ReduceMaxOp, SoftmaxOp, ConcatOp, SplitOp>(
           [&](auto along) { along.setAxis(newDim(along.getAxis())); })
       .Case([&](TransposeOp transpose) {
-        Lengths perm;
-        for (int64_t dim : transpose.getPerm())
-          perm.push_back(newDim(dim));
+        Lengths perm = newDims(transpose.getPerm());
         perm.insert(perm.begin() + added, added);
         transpose.setPerm(perm);
       })
@@ -213,12 +215,7 @@ void MatrixRows::rewrite(Operation *op) {
         slice.setStep(newList(slice.getStep(), 1));
       })
       .Case([&](PadOp pad) { pad.setLow(newList(pad.getLow(), 0)); })
-      .Case([&](ReduceOp each) {
-        Lengths axes;
-        for (int64_t axis : each.getAxes())
-          axes.push_back(newDim(axis));
-        each.setAxes(axes);
-      });
+      .Case([&](ReduceOp kept) { kept.setAxes(newDims(kept.getAxes())); });
 }
 
 void MatrixRows::run() {

@@ -149,13 +149,6 @@ Value scoresOf(func::FuncOp evaluate) {
   return scores && typeOf(scores).getRank() == 2 ? scores : Value();
 }
 
-void returnFrom(func::FuncOp func, ArrayRef<Value> results) {
-  Operation *ret = func.getBody().front().getTerminator();
-  ret->setOperands(results);
-  func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
-                                 ret->getOperandTypes()));
-}
-
 /// Gives each function its own of the two losses.
 void chooseLosses(func::FuncOp train, func::FuncOp evaluate) {
   auto returned = [](func::FuncOp func) {
@@ -163,8 +156,8 @@ void chooseLosses(func::FuncOp train, func::FuncOp evaluate) {
   };
   if (returned(train).size() < 3)
     return;
-  returnFrom(train, {returned(train)[0], returned(train)[1]});
-  returnFrom(evaluate, {returned(evaluate)[2], returned(evaluate)[1]});
+  setResults(train, {returned(train)[0], returned(train)[1]});
+  setResults(evaluate, {returned(evaluate)[2], returned(evaluate)[1]});
 }
 
 /// Adds the scores to what @evaluate returns, where a sample has such.
@@ -175,7 +168,7 @@ void returnScores(func::FuncOp evaluate) {
   auto results = llvm::to_vector(
       evaluate.getBody().front().getTerminator()->getOperands());
   results.push_back(scores);
-  returnFrom(evaluate, results);
+  setResults(evaluate, results);
 }
 
 struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {

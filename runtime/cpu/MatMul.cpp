@@ -38,27 +38,30 @@ struct Matrices {
 
   Matrices(Tensor tensor, bool transposed, int64_t &workspace)
       : t(tensor), transposed(transposed) {
-    if (!setStrides(t)) {
-      packed = true;
-      dense = Tensor(nullptr, t.type, t.dim.data(), t.rank, Layout::dense);
-      [[maybe_unused]] bool usable = setStrides(dense);
-      assert(usable && "a row-major matrix has a stride of 1");
-      offset = workspace;
-      workspace += (dense.bytes() + 255) / 256 * 256;
-    }
+    if (!setStrides(t))
+      pack(Tensor(nullptr, t.type, t.dim.data(), t.rank, Layout::dense),
+           workspace);
   }
 
-  /// Packs a row-major matrix with rows that begin `apart` elements from each
-  /// other.
-  void packApart(int64_t apart, int64_t &workspace) {
-    assert(t.rank == 2 && !packed && !columns && apart >= t.dim[1]);
+  /// Packs the operand as `to`, which is row-major but for the distance of what
+  /// its first dimension counts.
+  void pack(const Tensor &to, int64_t &workspace) {
+    assert(!packed);
     packed = true;
-    dense = Tensor(nullptr, t.type, t.dim.data(), t.rank, Layout::dense);
-    dense.stride[0] = leading = apart;
-    batches = logicalNest(dense);
-    batches.rank = 0;
+    dense = to;
+    [[maybe_unused]] bool usable = setStrides(dense);
+    assert(usable && "a row-major matrix has a stride of 1");
     offset = workspace;
-    workspace += (t.dim[0] * apart * sizeOf(t.type) + 255) / 256 * 256;
+    workspace +=
+        (dense.dim[0] * dense.stride[0] * sizeOf(dense.type) + 255) / 256 * 256;
+  }
+
+  /// Packs a matrix with its rows a cache line farther apart.
+  void spreadRows(int64_t &workspace) {
+    constexpr int64_t line = 16; // floats
+    Tensor to(nullptr, t.type, t.dim.data(), t.rank, Layout::dense);
+    to.stride[0] += line;
+    pack(to, workspace);
   }
 
   bool setStrides(const Tensor &at) {
@@ -229,11 +232,10 @@ void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
     product.batch *= c.dim[d];
   product.bias = bias;
   product.relu = params.relu;
-  constexpr int64_t line = 16; // floats of a cache line
   if (product.a.transposed && sharesCacheSets(product, product.a, product.n))
-    product.a.packApart(product.a.leading + line, workspace);
+    product.a.spreadRows(workspace);
   if (!product.b.transposed && sharesCacheSets(product, product.b, product.m))
-    product.b.packApart(product.b.leading + line, workspace);
+    product.b.spreadRows(workspace);
   on.needWorkspace(workspace);
   on.append("matmul", {c}, [product, &on] { product.run(on); });
 }

@@ -12,6 +12,9 @@ using namespace lwcc;
 using namespace lwcc::plan;
 
 static constexpr size_t sampleDimension = 0;
+/// What lanes compute; updates run behind the last.
+static constexpr std::array<Phase, 3> computedPhases = {
+    Phase::forward, Phase::backward, Phase::weight};
 
 LanePlan::LanePlan(const Problem &problem, const CostModel &costs,
                    const Plan &plan, int lanes, Fragments fragments)

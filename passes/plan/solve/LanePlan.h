@@ -23,10 +23,6 @@ namespace lwcc::plan {
 /// Which layers are cut into fragments, one for each lane.
 enum class Fragments { none, ofImages, ofAll };
 
-/// What lanes compute; updates run behind the last.
-inline constexpr std::array<Phase, 3> computedPhases = {
-    Phase::forward, Phase::backward, Phase::weight};
-
 class LanePlan {
 public:
   /// The lanes that a plan has are where its tasks run under a choice of zeros.

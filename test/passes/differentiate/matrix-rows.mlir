@@ -88,3 +88,16 @@ func.func @model(%x: tensor<2x72xf32> {train.name = "x"}) -> tensor<2x18xf32> {
   %y = train.reshape(%p) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x2x3x3xf32>) -> tensor<2x18xf32>
   return %y : tensor<2x18xf32>
 }
+
+// -----
+
+// What broadcasts to a higher rank.
+// CHECK-LABEL: func.func @model(
+// CHECK: train.matmul({{.*}} -> tensor<2x2x3x3xf32>
+// CHECK: train.map "x0 + x1"({{.*}} : (tensor<2x2x3x3xf32>, tensor<2x2x2x3x3xf32>) -> tensor<2x2x2x3x3xf32>
+func.func @model(%x: tensor<2x18xf32> {train.name = "x"}, %z: tensor<2x2x2x3x3xf32> {train.name = "z"}) -> tensor<2x2x2x3x3xf32> {
+  %q = train.reshape(%x) {train.work = #train.work<"q" forward>, train.names = ["q"]} : (tensor<2x18xf32>) -> tensor<2x2x3x3xf32>
+  %p = train.matmul(%q, %q) {train.work = #train.work<"p" forward>, train.names = ["p"]} : (tensor<2x2x3x3xf32>, tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %y = train.map "x0 + x1"(%p, %z) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x2x3x3xf32>, tensor<2x2x2x3x3xf32>) -> tensor<2x2x2x3x3xf32>
+  return %y : tensor<2x2x2x3x3xf32>
+}
