@@ -21,6 +21,14 @@ struct NoDevice : Error {
   using Error::Error;
 };
 
+/// A process that runs some of the devices is gone. What it knew is lost, not
+/// the training: its last checkpoint can be continued.
+struct RankLost : Error {
+  using Error::Error;
+  /// As sysexits.h's EX_TEMPFAIL, on which launchers start again.
+  static constexpr int exitCode = 75;
+};
+
 } // namespace lwcc::rt
 
 #endif // LWCC_RUNTIME_CORE_ERROR_H

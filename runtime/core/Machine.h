@@ -13,9 +13,11 @@
 #ifndef LWCC_RUNTIME_CORE_MACHINE_H
 #define LWCC_RUNTIME_CORE_MACHINE_H
 
+#include "runtime/core/Ranks.h"
 #include "runtime/core/Tensor.h"
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -70,6 +72,9 @@ struct MachineOptions {
   int threads = 0;            ///< CPU threads over all lanes; 0: all cores
   bool yielding = false;      ///< CPU: of all cores only those that are free
   bool deterministic = false; ///< bitwise equal from run to run
+  /// Which of the devices this process has, else all. Outlives the machine; its
+  /// `threads` are those of all ranks. CPU only.
+  const Ranks *ranks = nullptr;
 };
 
 class Lane;
@@ -103,6 +108,15 @@ public:
   static std::unique_ptr<Machine> create(const MachineSpec &spec,
                                          const MachineOptions &options);
   virtual ~Machine() = default;
+
+  /// Null: this process runs all devices. Of those of other ranks it holds an
+  /// image of what it reads there; rank 0 can read and write them.
+  virtual const Ranks *ranks() const { return nullptr; }
+  bool isLocal(int device) const {
+    return !ranks() || ranks()->isLocal(device);
+  }
+  /// Ends the run under way and skips all that follow; synchronize throws this.
+  virtual void stop(std::exception_ptr) {}
 
   virtual Lane &lane(int index) = 0;
   virtual Event &event(int index) = 0;

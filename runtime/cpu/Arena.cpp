@@ -21,16 +21,18 @@ static constexpr int64_t hugePage = int64_t(2) << 20;
 /// does not change what lies behind it, which may be code.
 static constexpr int64_t guardBytes = 4096;
 
-Arena::Arena(int64_t bytes) : size(bytes) {
+Arena::Arena(int64_t bytes, Use use) : size(bytes) {
   if (bytes == 0)
     return;
-  bool huge = bytes >= 4 * hugePage;
+  bool huge = use == own && bytes >= 4 * hugePage;
   int64_t page = huge ? hugePage : guardBytes;
   room = (bytes + page - 1) / page * page;
   // Of huge pages one more than needed, so that the start can be aligned.
   mapped = room + (huge ? page : 0) + guardBytes;
   void *at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                  MAP_PRIVATE | MAP_ANONYMOUS |
+                      (use == image ? MAP_NORESERVE : 0),
+                  -1, 0);
   if (at == MAP_FAILED)
     throw Error("cannot map " + formatBytes(bytes) + " of memory");
   if (huge) {

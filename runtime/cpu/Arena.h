@@ -16,9 +16,13 @@ namespace lwcc::rt {
 
 class Arena {
 public:
+  enum Use {
+    own,
+    image ///< of memory elsewhere: only pages that are written to take memory
+  };
   Arena() = default;
   /// Throws Error if the system has no such memory.
-  explicit Arena(int64_t bytes);
+  explicit Arena(int64_t bytes, Use use = own);
   ~Arena();
   Arena(Arena &&other) noexcept { swap(other); }
   Arena &operator=(Arena &&other) noexcept {

@@ -8,8 +8,12 @@
 // loses its core while it holds a lock would hold up all others until the
 // kernel sees to it.
 //
-// A failing operator ends the run in all lanes: the events of that run are
-// released, the items that follow are skipped, and synchronize throws.
+// A failing operator ends the run in all lanes: who waits for an event is woken,
+// the items that follow are skipped, and synchronize throws.
+//
+// Of a program that several ranks run (core/Ranks.h), all lanes are recorded, but
+// only those of this rank's devices have threads. Runs are counted alike in all
+// ranks, and begin when all have ended the one before (RankExchange.h).
 //
 // Machine.cpp makes and ends a machine and describes it, Run.cpp records and
 // runs sequences, Transfer.cpp copies between device and host.
@@ -20,6 +24,7 @@
 
 #include "runtime/core/Machine.h"
 #include "runtime/cpu/Lane.h"
+#include "runtime/cpu/RankExchange.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -36,6 +41,9 @@ class CpuMachine final : public Machine {
 public:
   CpuMachine(const MachineSpec &spec, const MachineOptions &options);
   ~CpuMachine() override;
+
+  const Ranks *ranks() const override { return team; }
+  void stop(std::exception_ptr exception) override { fail(exception); }
 
   Lane &lane(int index) override { return *lanes.at(index); }
   Event &event(int index) override { return *events.at(index); }
@@ -70,6 +78,7 @@ private:
     int actionLane = 0;
     bool isRead = false;
     uint64_t number = 0;
+    uint64_t run = 0; ///< of a sequence: counts runs
   };
   /// What one lane is to do next.
   struct Mailbox {
@@ -85,13 +94,18 @@ private:
   void laneMain(CpuLane &lane);
   void finish(const Item &item);
   void perform(const Item &item, CpuLane &lane);
-  void fail(uint64_t number, std::exception_ptr exception);
+  void fail(std::exception_ptr exception);
   void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
+  /// The number of the first item.
+  uint64_t postRun(Item item);
+  /// Copies of other ranks' devices, by rank 0.
+  int64_t postRemoteRead(int device, Tensor source, Tensor host);
   CpuLane &laneOn(int device);
   /// Copies in the device's lane; the ticket.
   int64_t postCopy(int device, Tensor to, Tensor from, bool isRead);
   int deviceOf(const void *address) const;
 
+  const Ranks *team; ///< null: this process runs all devices
   std::vector<Arena> arenas;
   std::vector<std::unique_ptr<CpuLane>> lanes;
   std::vector<std::unique_ptr<CpuEvent>> events;
@@ -109,6 +123,7 @@ private:
   std::condition_variable changed; ///< completed
   std::deque<Item> queue; ///< items completed + 1, which is at hand, ... posted
   uint64_t posted = 0, completed = 0;
+  uint64_t runs = 0; ///< posted
   /// When reads were over, by ticket, until that or a later one is waited for.
   std::map<uint64_t, Clock::time_point> readAt;
   std::atomic<bool> failed = false;
@@ -117,7 +132,8 @@ private:
   std::atomic<int> missingThreads = 0; ///< of the lanes' teams
   std::latch started;                  ///< lanes whose team stands
 
-  std::vector<std::thread> workers; ///< last: they use all of the above
+  std::vector<std::thread> workers; ///< they use all of the above
+  std::unique_ptr<RankExchange> exchange; ///< whose threads do, too
 };
 
 } // namespace lwcc::rt

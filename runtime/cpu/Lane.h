@@ -38,7 +38,10 @@ struct Entry {
   int number = 0;            ///< work: counts the sequence's operators
   /// work: what it reads on other devices, by device
   std::vector<MovedBytes> received;
+  Tensors read; ///< work: the operands that lie there
 };
+
+class SequenceExchange;
 
 /// Entries in the order in which they were appended, and each lane's share.
 struct Sequence {
@@ -46,6 +49,7 @@ struct Sequence {
   std::vector<Entry> entries;
   int operators = 0; ///< among them
   std::vector<std::vector<int>> perLane;
+  SequenceExchange *exchange = nullptr; ///< with other ranks
 };
 
 class CpuLane final : public Lane {
@@ -73,7 +77,8 @@ public:
   int64_t workspaceBytes() const { return memory.bytes(); }
 
   void beginRecording(Sequence &sequence);
-  void endRecording();
+  /// Without memory where another rank runs the lane.
+  void endRecording(bool isLocal = true);
 
   const int index;
   const int device;
@@ -101,7 +106,13 @@ public:
   void wait(Lane &lane) override;
 
   void signal(uint64_t run);
-  void await(uint64_t run);
+  /// Returns at once when `failed`, if it is woken.
+  void await(uint64_t run, const std::atomic<bool> &failed);
+  void wake();
+
+  /// Where a later run's may come before a thread has seen an earlier one's.
+  void signalAtLeast(uint64_t run);
+  void awaitAtLeast(uint64_t run, const std::atomic<bool> &failed);
 
 private:
   /// An int is what the system can wait for (futex); it may wrap around.

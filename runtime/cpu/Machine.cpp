@@ -50,17 +50,29 @@ static int threadsOf(const MachineSpec &spec, int lane, int threads) {
       whole * widths[index] / width + (before < left ? 1 : 0), 1));
 }
 
+/// How many lanes have a thread in this process.
+static ptrdiff_t localLanes(const MachineSpec &spec, const Ranks *ranks) {
+  return std::count_if(spec.lanes.begin(), spec.lanes.end(),
+                       [&](const LaneSpec &lane) {
+                         return !ranks || ranks->isLocal(lane.device);
+                       });
+}
+
 CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
-    : started(static_cast<ptrdiff_t>(spec.lanes.size())) {
-  assert(!spec.lanes.empty() && "a machine without lanes can run nothing");
+    : team(options.ranks), started(localLanes(spec, options.ranks)) {
+  assert(localLanes(spec, team) > 0 &&
+         "a machine without lanes can run nothing");
   int64_t needed = 0, available = availableMemory();
-  for (const DeviceSpec &device : spec.devices)
-    needed += device.arenaBytes;
+  int device = 0;
+  for (const DeviceSpec &each : spec.devices)
+    needed += isLocal(device++) ? each.arenaBytes : 0;
   if (needed > available)
     throw Error("too little memory: the program needs " + formatBytes(needed) +
                 ", available are " + formatBytes(available));
-  for (const DeviceSpec &device : spec.devices)
-    arenas.emplace_back(device.arenaBytes);
+  device = 0;
+  for (const DeviceSpec &each : spec.devices)
+    arenas.emplace_back(each.arenaBytes,
+                        isLocal(device++) ? Arena::own : Arena::image);
 
   allThreads = mostThreads = threadCount(options.threads);
   // Whoever names a number means it.
@@ -78,15 +90,25 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
   for (int i = 0; i < spec.events; ++i)
     events.push_back(std::make_unique<CpuEvent>());
   startLanes(spec);
+  if (!team)
+    return;
+  try {
+    exchange = std::make_unique<RankExchange>(*team);
+  } catch (...) {
+    stopLanes();
+    throw;
+  }
 }
 
 void CpuMachine::startLanes(const MachineSpec &spec) {
   int count = static_cast<int>(lanes.size()), threads = 0;
   for (auto &lane : lanes)
-    threads += lane->threads;
+    threads += isLocal(lane->device) ? lane->threads : 0;
   checkThreadsStart(threads);
   try {
     for (int i = 0; i < count; ++i) {
+      if (!isLocal(spec.lanes[i].device))
+        continue;
       workers.emplace_back([this, i] { laneMain(*lanes[i]); });
       // For debuggers and profilers; the system keeps 15 characters.
       std::string name = spec.lanes[i].name;
@@ -108,8 +130,12 @@ void CpuMachine::startLanes(const MachineSpec &spec) {
 }
 
 void CpuMachine::stopLanes() {
-  for (size_t i = 0; i < workers.size(); ++i)
-    hand(static_cast<int>(i), nullptr);
+  size_t left = workers.size(); // fewer than lanes, where one did not start
+  for (auto &lane : lanes)
+    if (isLocal(lane->device) && left > 0) {
+      hand(lane->index, nullptr);
+      --left;
+    }
   for (std::thread &worker : workers)
     worker.join();
   workers.clear();
@@ -120,13 +146,16 @@ CpuMachine::~CpuMachine() {
     std::unique_lock lock(mutex);
     waitFor(lock, posted);
   }
+  exchange.reset();
   stopLanes();
 }
 
 std::string CpuMachine::describe() const {
   std::string text = std::to_string(allThreads) +
                      (allThreads == 1 ? " CPU thread" : " CPU threads");
-  if (allThreads > omp_get_num_procs())
+  if (team)
+    text += " in " + std::to_string(team->count) + " ranks";
+  else if (allThreads > omp_get_num_procs())
     text += " on " + std::to_string(omp_get_num_procs()) +
             (omp_get_num_procs() == 1 ? " core" : " cores");
   if (allThreads < mostThreads)

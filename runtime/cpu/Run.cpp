@@ -61,7 +61,7 @@ Sequence *CpuMachine::record(const char *name,
                 ": oneDNN: " + e.what());
   }
   for (auto &lane : lanes)
-    lane->endRecording();
+    lane->endRecording(isLocal(lane->device));
 
 #ifndef NDEBUG
   // In appended order every event is recorded before it is waited for, so that
@@ -78,6 +78,16 @@ Sequence *CpuMachine::record(const char *name,
       recorded.push_back(entry.event);
   }
 #endif
+  if (team) {
+    std::vector<const CpuEvent *> known;
+    for (auto &event : events)
+      known.push_back(event.get());
+    sequence->exchange = &exchange->add(std::make_unique<SequenceExchange>(
+        *sequence, exchange->size(), *team, known,
+        [this](const void *address) { return deviceOf(address); }));
+    if (team->remote)
+      team->remote->record(name);
+  }
   sequences.push_back(std::move(sequence));
   return sequences.back().get();
 }
@@ -103,9 +113,10 @@ void CpuMachine::start(const Item &item) {
     lanesLeft = 1;
     return hand(item.actionLane, &item);
   }
-  lanesLeft = static_cast<int>(lanes.size());
+  lanesLeft = static_cast<int>(workers.size());
   for (auto &lane : lanes)
-    hand(lane->index, &item);
+    if (isLocal(lane->device))
+      hand(lane->index, &item);
 }
 
 void CpuMachine::hand(int lane, const Item *item) {
@@ -115,10 +126,30 @@ void CpuMachine::hand(int lane, const Item *item) {
   mailbox.isFull.notify_one();
 }
 
+uint64_t CpuMachine::postRun(Item item) {
+  item.run = ++runs;
+  if (!team)
+    return post(std::move(item));
+  if (team->remote) {
+    auto isIt = [&](auto &one) { return one.get() == item.sequence; };
+    team->remote->run(static_cast<int>(
+        std::find_if(sequences.begin(), sequences.end(), isIt) -
+        sequences.begin()));
+  }
+  Item meeting;
+  meeting.actionLane = laneOn(-1).index;
+  meeting.action = [this, run = item.run, sequence = item.sequence] {
+    exchange->meet(run, failed);
+    sequence->exchange->begin(run, exchange->transport());
+  };
+  post(std::move(meeting));
+  return post(std::move(item));
+}
+
 void CpuMachine::run(Sequence *sequence) {
   Item item;
   item.sequence = sequence;
-  post(std::move(item));
+  postRun(std::move(item));
 }
 
 const std::vector<TracedCall> &CpuMachine::runTraced(Sequence *sequence) {
@@ -126,7 +157,7 @@ const std::vector<TracedCall> &CpuMachine::runTraced(Sequence *sequence) {
   item.sequence = sequence;
   item.calls = &traces.emplace_back(sequence->operators);
   std::vector<TracedCall> &calls = *item.calls;
-  post(std::move(item));
+  postRun(std::move(item));
   return calls;
 }
 
@@ -172,8 +203,14 @@ void CpuMachine::perform(const Item &item, CpuLane &lane) {
   try {
     if (!item.sequence)
       return item.action();
+    SequenceExchange *others = item.sequence->exchange;
     for (int index : item.sequence->perLane[lane.index]) {
       const Entry &entry = item.sequence->entries[index];
+      if (others) {
+        others->before(index, item.run, failed);
+        if (failed)
+          return;
+      }
       switch (entry.kind) {
       case Entry::work:
         current = &entry;
@@ -185,22 +222,24 @@ void CpuMachine::perform(const Item &item, CpuLane &lane) {
           lane.received[read.from] += read.bytes;
         break;
       case Entry::record:
-        entry.event->signal(item.number);
+        entry.event->signal(item.run);
         break;
       case Entry::wait:
-        entry.event->await(item.number);
+        entry.event->await(item.run, failed);
         break;
       }
       if (failed)
         return;
+      if (others)
+        others->after(index, item.run, exchange->transport());
     }
   } catch (...) {
-    fail(item.number, current ? inContext(*current, std::current_exception())
-                              : std::current_exception());
+    fail(current ? inContext(*current, std::current_exception())
+                 : std::current_exception());
   }
 }
 
-void CpuMachine::fail(uint64_t number, std::exception_ptr exception) {
+void CpuMachine::fail(std::exception_ptr exception) {
   {
     std::lock_guard lock(mutex);
     if (!failure)
@@ -208,7 +247,9 @@ void CpuMachine::fail(uint64_t number, std::exception_ptr exception) {
     failed = true;
   }
   for (auto &event : events)
-    event->signal(number); // whoever waits sees `failed`
+    event->wake(); // whoever waits sees `failed`
+  if (exchange)
+    exchange->wake();
 }
 
 void CpuMachine::waitFor(std::unique_lock<std::mutex> &lock, uint64_t number) {
@@ -221,6 +262,10 @@ void CpuMachine::synchronize() {
   if (failed) {
     std::exception_ptr exception = std::exchange(failure, nullptr);
     failed = false;
+    if (team) { // other ranks do not go on, either
+      failure = exception;
+      failed = true;
+    }
     std::rethrow_exception(exception);
   }
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/HostCopy.h"
 #include "runtime/cpu/Copy.h"
 #include "runtime/cpu/CpuMachine.h"
 
@@ -19,10 +20,14 @@ static Tensor rowMajor(const Tensor &tensor, void *host) {
 }
 
 CpuLane &CpuMachine::laneOn(int device) {
+  CpuLane *any = nullptr;
   for (auto &lane : lanes)
-    if (lane->device == device)
-      return *lane;
-  return *lanes.front();
+    if (isLocal(lane->device)) {
+      if (lane->device == device)
+        return *lane;
+      any = any ? any : lane.get();
+    }
+  return *any;
 }
 
 int64_t CpuMachine::postCopy(int device, Tensor to, Tensor from, bool isRead) {
@@ -34,16 +39,57 @@ int64_t CpuMachine::postCopy(int device, Tensor to, Tensor from, bool isRead) {
   return static_cast<int64_t>(post(std::move(item)));
 }
 
+/// Where a tensor lies in its device's arena, in bytes.
+static int64_t offsetIn(const Arena &arena, const Tensor &tensor) {
+  return tensor.as<char>() - arena.data();
+}
+
+/// Asks now, so that the other rank reads before it runs anything else, and
+/// waits in the order of items.
+int64_t CpuMachine::postRemoteRead(int device, Tensor source, Tensor host) {
+  assert(team->remote && "only rank 0 reads the devices of others");
+  const int64_t request = team->remote->askFor(
+      device, offsetIn(arenas[device], source), source.bytes());
+  Item item;
+  item.actionLane = laneOn(device).index;
+  item.isRead = true;
+  item.action = [this, source, host, request] {
+    const bool isSame = source.stride == host.stride;
+    std::vector<char> stored(isSame ? 0 : source.bytes());
+    Tensor from = source;
+    from.data = isSame ? host.data : stored.data();
+    team->remote->await(request, from.data);
+    if (!isSame)
+      copyOnHost(host, from);
+  };
+  return static_cast<int64_t>(post(std::move(item)));
+}
+
 void CpuMachine::read(Tensor source, int device, void *host) {
+  if (!isLocal(device)) {
+    wait(postRemoteRead(device, source, rowMajor(source, host)));
+    return;
+  }
   wait(postCopy(device, rowMajor(source, host), source, true));
 }
 
 void CpuMachine::write(Tensor target, int device, const void *host) {
+  if (!isLocal(device)) {
+    std::vector<char> stored(target.bytes());
+    Tensor to = target;
+    to.data = stored.data();
+    copyOnHost(to, rowMajor(target, const_cast<void *>(host)));
+    return team->remote->write(device, offsetIn(arenas[device], target),
+                                stored.data(), target.bytes());
+  }
   postCopy(device, target, rowMajor(target, const_cast<void *>(host)), false);
   synchronize();
 }
 
 void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
+  if (!isLocal(device))
+    return team->remote->write(device, offsetIn(arenas[device], target), host,
+                                target.bytes());
   Tensor source = target;
   source.data = const_cast<void *>(host);
   postCopy(device, target, source, false);
@@ -52,6 +98,8 @@ void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
 int64_t CpuMachine::readAsync(Tensor source, int device, void *host) {
   Tensor target = source;
   target.data = host;
+  if (!isLocal(device))
+    return postRemoteRead(device, source, target);
   return postCopy(device, target, source, true);
 }
 

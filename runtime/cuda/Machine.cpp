@@ -59,6 +59,9 @@ DeviceBuffer::~DeviceBuffer() {
 
 std::unique_ptr<Machine> Machine::create(const MachineSpec &spec,
                                          const MachineOptions &options) {
+  if (options.ranks)
+    throw Error("several ranks run programs for CPUs only (lwcc --target=cpu); "
+                "one process runs all GPUs of a machine");
   return std::make_unique<CudaMachine>(spec, options);
 }
 

@@ -243,6 +243,11 @@ const std::vector<FlagSection> &flagTable() {
             "number rounds differently, with --deterministic, too, where "
             "checkpoints remember it",
             true, 0, 4096},
+           {"ranks", "N", &O::ranks,
+            "start N processes on this machine, each with its share of the "
+            "program's devices; on several machines srun, mpirun or torchrun "
+            "start them, and the flag is left out",
+            false, 1, 65536},
            {"deterministic", nullptr, &O::deterministic,
             "bitwise equal results from run to run with as many CPU threads",
             true},

@@ -15,12 +15,15 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Benchmark.h"
 #include "runtime/train/loop/Trainer.h"
+#include "runtime/train/ranks/Follower.h"
+#include "runtime/train/ranks/Leader.h"
 #include "runtime/train/report/Info.h"
 #include "runtime/train/state/Weights.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -126,6 +129,51 @@ static void printHelp(const Program &program, const char *name,
               flagsHelp(*flags.optimizer, command).c_str());
 }
 
+/// What this process does where it is not rank 0.
+static int followRankZero(const Launch &launch, const Program &program,
+                          Flags &flags) {
+  std::vector<DataSet> opened;
+  FollowerSetup setup;
+  setup.openData = [&](const Welcome &welcome) {
+    recallFlags(flags, welcome.flags, "rank 0");
+    if (flags.options.benchmark > 0) {
+      opened.push_back(benchmarkData(program));
+    } else {
+      TrainingData data = openTrainingData(program, flags.options);
+      opened.push_back(std::move(data.training));
+      if (data.validation)
+        opened.push_back(std::move(*data.validation));
+    }
+    std::vector<const DataSet *> sets;
+    for (const DataSet &set : opened)
+      sets.push_back(&set);
+    return sets;
+  };
+  setup.createMachine = [&](const Ranks &ranks, int threads) {
+    flags.options.threads = threads;
+    return createMachine(program, flags.options, &ranks);
+  };
+  return follow(launch, program, setup);
+}
+
+/// The machine of a training, of which other ranks may have a part.
+static std::unique_ptr<Machine>
+startMachine(const Program &program, Flags &flags, Leader *leader,
+             const std::vector<const DataSet *> &data) {
+  if (!leader)
+    return createMachine(program, flags.options);
+  std::vector<DataMark> marks;
+  for (const DataSet *set : data)
+    marks.push_back(markOf(program, *set->source));
+  leader->gather(flags.options.threads,
+                 rememberedFlags(flags.options, *flags.optimizer), marks);
+  flags.options.threads = leader->threads();
+  std::unique_ptr<Machine> machine =
+      createMachine(program, flags.options, &leader->ranks());
+  leader->watch(*machine);
+  return machine;
+}
+
 static int trainOrThrow(int argc, char **argv, const Program &program) {
   auto start = std::chrono::steady_clock::now();
   const Optimizer &optimizer = optimizerOf(program.optimizer);
@@ -149,15 +197,28 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(program.blobBytes) +
                 " bytes) are not there; this file belongs to the program, and "
                 "has to be copied and renamed with it");
+  const std::optional<Launch> launch =
+      findLaunch(options.ranks, [](const char *name) { return ::getenv(name); });
+  if (launch && flags.command && launch->rank > 0)
+    return 0; // rank 0 does it alone
   if (flags.command)
     return flags.command->name == std::string_view(predictCommand)
                ? runPredict(program, flags)
                : runEvaluate(program, flags);
   checkHyperParameters(optimizer, options);
+  if (launch && launch->rank > 0)
+    return followRankZero(*launch, program, flags);
   if (!options.trace.empty())
     checkWritable(options.trace);
+  std::unique_ptr<Leader> leader; // outlives the machine
+  if (launch)
+    leader = std::make_unique<Leader>(*launch, program, argv);
   if (options.benchmark > 0) {
-    runBenchmark(*createMachine(program, options), program, options, start);
+    const DataSet data = benchmarkData(program);
+    auto machine = startMachine(program, flags, leader.get(), {&data});
+    runBenchmark(*machine, program, options, start);
+    if (leader)
+      leader->finish(0);
     return 0;
   }
   if (options.data.empty())
@@ -189,7 +250,11 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
   // Last, since it makes the folder of the checkpoints.
   checkOutputs(program, options, checkpoint, lock);
 
-  std::unique_ptr<Machine> machine = createMachine(program, options);
+  std::vector<const DataSet *> sets = {&data};
+  if (validation)
+    sets.push_back(&*validation);
+  std::unique_ptr<Machine> machine =
+      startMachine(program, flags, leader.get(), sets);
   if (options.deterministic) // checkpoints remember it
     flags.options.threads = threadsOf(*machine, program);
   TrainingTask task{program,
@@ -200,7 +265,10 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                     checkpoint,
                     weights ? &*weights : nullptr,
                     rememberedFlags(options, optimizer)};
-  return Trainer(*machine, task).run();
+  const int code = Trainer(*machine, task).run();
+  if (leader)
+    leader->finish(code);
+  return code;
 }
 
 /// Where a program is started without them, the next files that it opens would
@@ -230,6 +298,8 @@ int trainMain(int argc, char **argv, const Program &program) {
                           "--workers, or a higher limit (ulimit -u, ulimit -v) "
                           "may help"
                         : "");
+    if (dynamic_cast<const RankLost *>(&error))
+      return RankLost::exitCode;
   }
   return 1;
 }

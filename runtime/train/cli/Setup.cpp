@@ -34,12 +34,14 @@ void Mistakes::raise() const {
 }
 
 std::unique_ptr<Machine> createMachine(const Program &program,
-                                       const Options &options) {
+                                       const Options &options,
+                                       const Ranks *ranks) {
   MachineOptions choice;
   choice.threads = static_cast<int>(options.threads);
   // Neither a measurement nor equal bits may depend on what else runs.
   choice.yielding = !options.deterministic && options.benchmark == 0;
   choice.deterministic = options.deterministic;
+  choice.ranks = ranks;
   return Machine::create(program.machine, choice);
 }
 

@@ -35,7 +35,8 @@ private:
 
 /// Throws Error: no such device, too little memory.
 std::unique_ptr<Machine> createMachine(const Program &program,
-                                       const Options &options);
+                                       const Options &options,
+                                       const Ranks *ranks = nullptr);
 
 /// Opens a folder of data and how it becomes the model's input. `classes` are
 /// the training's, where they have names. Remarks go to standard error. Throws

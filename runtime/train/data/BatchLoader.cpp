@@ -50,10 +50,19 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
       batchesOf(images, batchSize, settings.evaluation || settings.keepLast);
   assert(perEpoch > 0 && "fewer images than a batch");
   toPrepare = toDeliver = settings.firstEpoch * perEpoch + settings.firstBatch;
+  findOwnRows(machine, program);
+  int remoteLoader = -1;
+  if (const Ranks *ranks = machine.ranks(); ranks && ranks->remote) {
+    static_assert(std::is_trivially_copyable_v<Settings>,
+                  "sent to ranks that run the same binary");
+    remoteLoader = ranks->remote->openLoader(std::string(
+        reinterpret_cast<const char *>(&settings), sizeof settings));
+  }
   // Memory is allocated here, on one thread, and never again.
   for (int i = 0; i < settings.slots; ++i) {
     slots.push_back(
         std::make_unique<Batch>(machine, program, settings.evaluation));
+    slots.back()->remoteLoader = remoteLoader;
     if (settings.mixing.any()) {
       slots.back()->unmixed.inputs.resize(batchSize * inputElements.front());
       slots.back()->unmixed.labels.resize(batchSize);
@@ -69,6 +78,24 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
                        plural(settings.workers, "thread").c_str(),
                        error.code().message().c_str()));
   }
+}
+
+/// Where samples do not stand for themselves, a process needs all.
+void BatchLoader::findOwnRows(const Machine &machine, const Program &program) {
+  const bool needsAll = !machine.ranks() || settings.mixing.any() ||
+                        source.isOwnTarget ||
+                        (settings.evaluation && settings.skipBad);
+  isOwnRow.assign(batchSize, needsAll);
+  auto mark = [&](const GlobalTensor &tensor) {
+    for (const Shard &shard : tensor.shards)
+      if (machine.isLocal(shard.ref.device))
+        std::fill_n(isOwnRow.begin() + shard.begin[0], shard.ref.dims[0], true);
+  };
+  for (const InputTensor &input : program.inputs)
+    mark(input);
+  mark(program.labels);
+  if (sampleShares > 0)
+    mark(program.shares);
 }
 
 BatchLoader::~BatchLoader() { stop(); }
@@ -236,6 +263,8 @@ void BatchLoader::doPiece(Draft &draft, int64_t piece, Desk &desk) {
 
 void BatchLoader::prepare(Batch &batch, int64_t at, Desk &desk) {
   int64_t given = -1;
+  if (at < int64_t(batch.images.size()) && !isOwnRow[at])
+    return putLabels(batch, at, batch.images[at], desk); // to count them
   if (at < int64_t(batch.images.size())) {
     const int64_t wanted = batch.images[at], images = source.size();
     int64_t image = wanted;

@@ -14,6 +14,10 @@
 // Where samples of a training are mixed (Mix.h), a batch is prepared twice
 // over: workers first make its samples, and when all are there, mix them.
 //
+// Of a program that several ranks run, each has a loader for the same batches,
+// and prepares the rows that its devices read. The loader of rank 0 has those of
+// the others made.
+//
 // A sample that cannot be read (BadSample) ends the training, or is passed
 // over: in training the next one in the source that can be read takes its
 // place, in evaluation its label does not count.
@@ -57,6 +61,7 @@ struct Batch {
   std::vector<uint32_t> images;       ///< numbers in the data source
   std::vector<SkippedSample> skipped; ///< in the order of the numbers
   int64_t labelCount = 0;             ///< of labels that count
+  int remoteLoader = -1;              ///< of other ranks, which fill it too
   std::vector<StagedTensor> inputs;   ///< the program's
   StagedTensor labels;
   std::optional<StagedTensor> shares; ///< of a training with soft labels
@@ -133,6 +138,7 @@ private:
   /// one where they are mixed.
   int64_t piecesOf(const Draft &draft) const;
   void doPiece(Draft &draft, int64_t piece, Desk &desk);
+  void findOwnRows(const Machine &machine, const Program &program);
   /// Sample `at` of the batch.
   void prepare(Batch &batch, int64_t at, Desk &desk);
   void mix(Batch &batch, int64_t at, Desk &desk) const;
@@ -146,6 +152,7 @@ private:
   const std::vector<Transform> &transforms;
   Settings settings;
   int64_t batchSize, sampleLabels, sampleShares = 0, perEpoch;
+  std::vector<bool> isOwnRow; ///< by row of a batch: a local device reads it
   std::vector<int64_t> inputElements;
   std::vector<int64_t> inputDims; ///< of a sample's first one
   bool ofNumbers;                 ///< the loss

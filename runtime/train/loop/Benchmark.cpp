@@ -36,14 +36,19 @@ static int64_t peakResidentBytes() {
   return int64_t(usage.ru_maxrss) * 1024;
 }
 
-void runBenchmark(Machine &machine, const Program &program,
-                  const Options &options, Clock::time_point start) {
+DataSet benchmarkData(const Program &program) {
   const std::vector<ModelInput> inputs = inputsOf(program);
   DataSet data{openData("synthetic", DataRole::training, inputs, program.batch),
                {}};
   for (size_t k = 0; k < inputs.size(); ++k)
     data.transforms.emplace_back(data.source->part(k).format(), inputs[k].dims,
                                  std::vector<double>{}, std::vector<double>{});
+  return data;
+}
+
+void runBenchmark(Machine &machine, const Program &program,
+                  const Options &options, Clock::time_point start) {
+  const DataSet data = benchmarkData(program);
   BatchLoader::Settings settings;
   settings.slots = 1;
   BatchLoader loader(machine, program, data, settings);

@@ -9,11 +9,15 @@
 #define LWCC_RUNTIME_TRAIN_LOOP_BENCHMARK_H
 
 #include "runtime/core/Program.h"
+#include "runtime/train/data/Transform.h"
 #include "runtime/train/loop/Options.h"
 
 #include <chrono>
 
 namespace lwcc::rt::train {
+
+/// A batch's worth of synthetic samples.
+DataSet benchmarkData(const Program &program);
 
 /// `start` is when the program started. Prints to stdout, and one record to
 /// --log; the steps behind the warm-up go to --trace.

@@ -3,6 +3,7 @@
 #include "runtime/train/loop/NonFinite.h"
 
 #include "runtime/train/files/Text.h"
+#include "runtime/train/report/Info.h"
 
 #include <cmath>
 #include <new>
@@ -49,6 +50,10 @@ std::string explainNonFinite(Machine &machine, const Program &program,
   if (batch.labelCount == 0)
     return "no label of the batch counts, and the mean of no losses is no "
            "number (--ignore-index says which labels do not count)";
+
+  if (machine.ranks())
+    return "where it comes from is looked for in a training of one process "
+           "only (without --ranks)";
 
   machine.synchronize();
   auto *scalars =

@@ -95,6 +95,7 @@ struct Options {
   int64_t logInterval = 50;
   // Machine
   int64_t threads = 0;
+  int64_t ranks = 0; ///< 0: this process alone, or what a launcher started
   bool deterministic = false;
   int64_t benchmark = 0;
   std::string trace;

@@ -26,7 +26,7 @@ public:
   /// The signal that asked to stop, or 0.
   int received() const;
   /// As if `signal` had come, unless one has.
-  void request(int signal);
+  static void request(int signal);
 
   static constexpr int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 

@@ -24,6 +24,8 @@ StepQueue::StepQueue(Machine &machine, const Program &program, bool scores)
 }
 
 void writeInputs(Machine &machine, const Batch &batch) {
+  if (const Ranks *ranks = machine.ranks(); ranks && ranks->remote)
+    ranks->remote->stage(batch.remoteLoader);
   for (const StagedTensor &input : batch.inputs)
     input.writeAsync(machine);
   batch.labels.writeAsync(machine);

@@ -68,7 +68,8 @@ private:
   bool wasShort = false;     ///< ... and whether it was
 };
 
-/// Writes a batch and its scalars in order with runs.
+/// Writes a batch and its scalars in order with runs; other ranks write their
+/// parts of the same batch.
 void writeInputs(Machine &machine, const Batch &batch);
 void writeScalars(Machine &machine, const Program &program,
                   const StepScalars *pinned);

@@ -245,6 +245,7 @@ void Trainer::finishStep(const StepResult &result) {
     trace.add(result.scalars.step, *result.calls);
   if (trace.endsWith(result.scalars.step))
     writeTrace();
+  tellRanks();
   loader->release(*result.batch);
 }
 
@@ -282,6 +283,13 @@ void Trainer::saveCheckpointInto(const std::string &folder) {
   lastCheckpoint = saveCheckpoint(folder, options.checkpointKeep,
                                   checkpointInfo(), program, machine);
   savedStep = state.step;
+  tellRanks();
+}
+
+/// What a person is told if one of several is lost.
+void Trainer::tellRanks() {
+  if (const Ranks *ranks = machine.ranks())
+    ranks->remote->saved(state.step, lastCheckpoint);
 }
 
 /// Where a training is cut short that keeps a model, but no checkpoints: what

@@ -87,6 +87,7 @@ private:
   void finishStep(const StepResult &result);
   void noteSkipped(const std::vector<SkippedSample> &samples);
   void drain();
+  void tellRanks();
   CheckpointInfo checkpointInfo() const;
   void saveCheckpointNow();
   void saveCheckpointInto(const std::string &folder);

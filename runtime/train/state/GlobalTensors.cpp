@@ -181,7 +181,8 @@ void StagedTensor::get(int64_t index, void *elements) const {
 void StagedTensor::writeAsync(Machine &machine) const {
   for (size_t i = 0; i < memory.size(); ++i) {
     const Shard &shard = tensor->shards[i];
-    machine.writeAsync(shard.ref.on(machine), shard.ref.device, memory[i]);
+    if (machine.isLocal(shard.ref.device))
+      machine.writeAsync(shard.ref.on(machine), shard.ref.device, memory[i]);
   }
 }
 

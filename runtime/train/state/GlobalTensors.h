@@ -47,8 +47,8 @@ public:
   /// may put or get parts of a tensor that no other works on.
   void put(int64_t index, const void *elements);
   void get(int64_t index, void *elements) const;
-  /// In order with runs; the memory is in use until the next synchronize or
-  /// the wait for a later ticket.
+  /// In order with runs, to the devices of this process; the memory is in use
+  /// until the next synchronize or the wait for a later ticket.
   void writeAsync(Machine &machine) const;
 
 private:

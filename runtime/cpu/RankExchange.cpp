@@ -1,0 +1,226 @@
+//===- RankExchange.cpp - A CPU machine's share of an exchange ------------===//
+
+#include "runtime/cpu/RankExchange.h"
+
+#include "runtime/core/HostCopy.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lwcc::rt {
+
+/// A parcel's id: the sequence, then the number of the message or news in it.
+static constexpr uint64_t barrierSequence = 0xffffffff;
+static uint64_t idOf(uint64_t sequence, uint64_t number) {
+  return sequence << 32 | number;
+}
+
+/// The same elements one behind the other, in `memory`.
+static Tensor packed(const Tensor &tensor, void *memory) {
+  return {memory, tensor.type, tensor.dim.data(), tensor.rank, Layout::dense};
+}
+
+/// What the derivation needs to know of a sequence.
+static std::vector<exchange::Step>
+stepsOf(const Sequence &sequence, const std::vector<const CpuEvent *> &events,
+        const std::function<int(const void *)> &deviceOf) {
+  std::vector<exchange::Step> steps;
+  for (const Entry &entry : sequence.entries) {
+    exchange::Step step;
+    step.lane = entry.lane->index;
+    step.device = entry.lane->device;
+    if (entry.kind == Entry::work) {
+      for (const Tensor &y : entry.results)
+        if (y)
+          step.writes.push_back({step.device, y});
+      for (const Tensor &x : entry.read)
+        step.reads.push_back({deviceOf(x.data), x});
+    } else {
+      step.kind = entry.kind == Entry::record ? exchange::Step::record
+                                              : exchange::Step::wait;
+      step.event = static_cast<int>(
+          std::find(events.begin(), events.end(), entry.event) -
+          events.begin());
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+SequenceExchange::SequenceExchange(
+    Sequence &sequence, int number, const Ranks &ranks,
+    const std::vector<const CpuEvent *> &events,
+    const std::function<int(const void *)> &deviceOf) {
+  const exchange::Messages all = exchange::deriveMessages(
+      stepsOf(sequence, events, deviceOf), ranks.ofDevice);
+  const size_t steps = sequence.entries.size();
+  behind.resize(steps);
+  awaits.resize(steps);
+  auto eventOf = [&](int event) {
+    return const_cast<CpuEvent *>(events[event]);
+  };
+  uint64_t next = 0;
+  auto parcelTo = [&](int peer) -> Outgoing & {
+    Outgoing &out = outgoing.emplace_back();
+    out.parcel.peer = peer;
+    out.parcel.id = idOf(number, next);
+    return out;
+  };
+  for (const exchange::Message &message : all.messages) {
+    const Tensor &region = message.region.tensor;
+    const bool isPacked = !exchange::isContiguous(region);
+    Incoming &in = incoming.emplace_back();
+    if (message.to == ranks.rank) {
+      in.from = message.from;
+      in.target = region;
+      if (isPacked)
+        in.staging = Arena(region.bytes());
+      for (int event : message.events)
+        in.events.push_back(eventOf(event));
+    } else if (message.from == ranks.rank) {
+      Outgoing &out = parcelTo(message.to);
+      out.source = region;
+      out.parcel.data = region.data;
+      out.parcel.bytes = region.bytes();
+      if (isPacked) {
+        out.staging = Arena(region.bytes());
+        out.parcel.data = out.staging.data();
+      }
+      out.writers = static_cast<int>(message.writers.size());
+      out.left = out.writers;
+      for (int writer : message.writers)
+        behind[writer].push_back(&out);
+      if (message.writers.empty())
+        atStart.push_back(&out);
+    }
+    ++next;
+  }
+  for (const exchange::News &news : all.news) {
+    Incoming &in = incoming.emplace_back();
+    if (news.to == ranks.rank) {
+      in.from = news.from;
+      in.events.push_back(eventOf(news.event));
+    } else if (news.from == ranks.rank) {
+      behind[news.record].push_back(&parcelTo(news.to));
+    }
+    ++next;
+  }
+  for (size_t i = 0; i < steps; ++i)
+    if (ranks.isLocal(sequence.entries[i].lane->device))
+      for (int message : all.awaits[i])
+        awaits[i].push_back(&incoming[message]);
+}
+
+void SequenceExchange::send(Outgoing &out, uint64_t run, Transport &transport) {
+  if (out.staging.bytes() > 0)
+    copyOnHost(packed(out.source, out.staging.data()), out.source);
+  out.left.store(out.writers, std::memory_order_relaxed);
+  out.parcel.run = run;
+  transport.send(out.parcel);
+}
+
+void SequenceExchange::begin(uint64_t run, Transport &transport) {
+  for (Outgoing *out : atStart)
+    send(*out, run, transport);
+}
+
+void SequenceExchange::before(int step, uint64_t run,
+                              const std::atomic<bool> &failed) {
+  for (Incoming *in : awaits[step])
+    in->done.await(run, failed);
+}
+
+void SequenceExchange::after(int step, uint64_t run, Transport &transport) {
+  for (Outgoing *out : behind[step])
+    if (out->writers <= 1 ||
+        out->left.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      send(*out, run, transport);
+}
+
+void SequenceExchange::wake() {
+  for (Incoming &in : incoming)
+    in.done.wake();
+}
+
+void *SequenceExchange::landing(int from, uint32_t number, int64_t bytes) {
+  if (number >= incoming.size())
+    return nullptr;
+  Incoming &in = incoming[number];
+  if (in.from != from || !in.target || bytes != in.target.bytes())
+    return nullptr;
+  return in.staging.bytes() > 0 ? in.staging.data() : in.target.data;
+}
+
+bool SequenceExchange::arrived(int from, uint32_t number, uint64_t run) {
+  if (number >= incoming.size() || incoming[number].from != from)
+    return false;
+  Incoming &in = incoming[number];
+  if (in.staging.bytes() > 0)
+    copyOnHost(in.target, packed(in.target, in.staging.data()));
+  in.done.signal(run);
+  for (CpuEvent *event : in.events)
+    event->signal(run);
+  return true;
+}
+
+RankExchange::RankExchange(const Ranks &ranks) : ranks(ranks) {
+  for (int distance = 1; distance < ranks.count; distance *= 2) {
+    Round &round = rounds.emplace_back();
+    for (Parcel &parcel : round.parcels) {
+      parcel.peer = (ranks.rank + distance) % ranks.count;
+      parcel.id = idOf(barrierSequence, rounds.size() - 1);
+    }
+  }
+  ranks.transport->start(*this);
+}
+
+RankExchange::~RankExchange() { ranks.transport->stop(); }
+
+SequenceExchange &RankExchange::add(std::unique_ptr<SequenceExchange> one) {
+  std::lock_guard lock(mutex);
+  return *sequences.emplace_back(std::move(one));
+}
+
+void RankExchange::meet(uint64_t run, const std::atomic<bool> &failed) {
+  for (Round &round : rounds) {
+    Parcel &parcel = round.parcels[run % 2];
+    parcel.run = run;
+    ranks.transport->send(parcel);
+    round.told.awaitAtLeast(run, failed);
+  }
+}
+
+void RankExchange::wake() {
+  for (Round &round : rounds)
+    round.told.wake();
+  std::lock_guard lock(mutex);
+  for (auto &sequence : sequences)
+    sequence->wake();
+}
+
+void *RankExchange::landing(int from, uint64_t id, int64_t bytes) {
+  std::lock_guard lock(mutex);
+  return id >> 32 < sequences.size()
+             ? sequences[id >> 32]->landing(from, uint32_t(id), bytes)
+             : nullptr;
+}
+
+void RankExchange::arrived(int from, uint64_t id, uint64_t run) {
+  const auto number = uint32_t(id);
+  if (id >> 32 == barrierSequence && number < rounds.size())
+    return rounds[number].told.signalAtLeast(run);
+  SequenceExchange *sequence = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    if (id >> 32 < sequences.size())
+      sequence = sequences[id >> 32].get();
+  }
+  if (!sequence || !sequence->arrived(from, number, run))
+    lost(from, "it sent what this program does not send");
+}
+
+void RankExchange::lost(int peer, const std::string &why) {
+  ranks.onLost(peer, why);
+}
+
+} // namespace lwcc::rt

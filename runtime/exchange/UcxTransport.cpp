@@ -1,0 +1,393 @@
+//===- UcxTransport.cpp - Parcels by UCX ----------------------------------===//
+//
+// Lanes push parcels onto a list that the one thread takes as a whole; only that
+// thread calls UCX.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/exchange/UcxTransport.h"
+
+#include "runtime/core/Error.h"
+
+#if __has_include(<ucp/api/ucp.h>)
+
+#include "runtime/exchange/UcxApi.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <functional>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace lwcc::rt {
+
+const UcxApi &UcxApi::load() {
+  static const UcxApi api = [] {
+    // Its notes are for its own developers, and the trainer has its signals.
+    ::setenv("UCX_LOG_LEVEL", "fatal", /*overwrite=*/0);
+    ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+    ::setenv("UCX_HANDLE_ERRORS", "none", 0);
+    ::setenv("UCX_ERROR_SIGNALS", "", 0);
+    void *ucp = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!ucp)
+      throw Error(std::string("several ranks need UCX: ") + ::dlerror() +
+                  "; Debian's package is libucx0");
+    UcxApi found;
+    auto find = [&](auto &member, const char *name) {
+      member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(
+          ::dlsym(ucp, name));
+      if (!member)
+        throw Error(std::string("this libucp has no ") + name +
+                    "; version 1.12 or later is needed");
+    };
+#define LWCC_UCX_FIND(name) find(found.name, #name);
+    LWCC_UCX_FUNCTIONS(LWCC_UCX_FIND)
+#undef LWCC_UCX_FIND
+    find(found.ucs_status_string, "ucs_status_string");
+    return found;
+  }();
+  return api;
+}
+
+namespace {
+
+/// Sent before the data.
+struct Header {
+  uint64_t id, run;
+  int64_t bytes;
+  int64_t from;
+};
+
+constexpr unsigned messageId = 1;
+
+} // namespace
+
+struct UcxTransport::State {
+  explicit State(int rank) : rank(rank) {}
+
+  void run();
+  void post(const Parcel &parcel);
+  ucp_ep_h endpoint(int peer);
+  ucs_status_t receive(const Header &header, void *data, size_t length,
+                       bool isLarge);
+  void lose(int peer, ucs_status_t status);
+  void close();
+  std::string text(ucs_status_t status) const {
+    return ucx->ucs_status_string(status);
+  }
+
+  const int rank;
+  const UcxApi *ucx = nullptr;
+  ucp_context_h context = nullptr;
+  ucp_worker_h worker = nullptr;
+  int ucxEvents = -1, wakeup = -1;
+  std::string address;
+  std::vector<std::string> peers;
+  std::vector<ucp_ep_h> endpoints;
+  std::vector<bool> isLost;
+  Receiver *receiver = nullptr;
+  std::atomic<Parcel *> outgoing = nullptr; ///< the latest first
+  std::atomic<bool> stopping = false;
+  std::thread thread;
+};
+
+namespace {
+
+void check(const UcxApi &ucx, ucs_status_t status, const char *what) {
+  if (status != UCS_OK)
+    throw Error(std::string("UCX: ") + what + ": " +
+                ucx.ucs_status_string(status));
+}
+
+} // namespace
+
+UcxTransport::UcxTransport(int rank) : state(std::make_unique<State>(rank)) {
+  State &s = *state;
+  s.ucx = &UcxApi::load();
+  const UcxApi &ucx = *s.ucx;
+  ucp_config_t *config = nullptr;
+  check(ucx, ucx.ucp_config_read(nullptr, nullptr, &config),
+        "its configuration");
+  ucp_params_t params = {};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  ucs_status_t status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR,
+                                             &params, config, &s.context);
+  ucx.ucp_config_release(config);
+  check(ucx, status, "no way to other ranks");
+  ucp_worker_params_t workerParams = {};
+  workerParams.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  workerParams.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  check(ucx, ucx.ucp_worker_create(s.context, &workerParams, &s.worker),
+        "a worker");
+  check(ucx, ucx.ucp_worker_get_efd(s.worker, &s.ucxEvents), "its events");
+  ucp_address_t *bytes = nullptr;
+  size_t length = 0;
+  check(ucx, ucx.ucp_worker_get_address(s.worker, &bytes, &length),
+        "its address");
+  s.address.assign(reinterpret_cast<const char *>(bytes), length);
+  ucx.ucp_worker_release_address(s.worker, bytes);
+  s.wakeup = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (s.wakeup < 0)
+    throw Error("too many open files");
+}
+
+UcxTransport::~UcxTransport() {
+  stop();
+  State &s = *state;
+  if (s.worker)
+    s.ucx->ucp_worker_destroy(s.worker);
+  if (s.context)
+    s.ucx->ucp_cleanup(s.context);
+  if (s.wakeup >= 0)
+    ::close(s.wakeup);
+}
+
+const std::string &UcxTransport::address() const { return state->address; }
+
+void UcxTransport::setPeers(std::vector<std::string> addresses) {
+  state->endpoints.resize(addresses.size());
+  state->isLost.resize(addresses.size());
+  state->peers = std::move(addresses);
+}
+
+void UcxTransport::start(Receiver &receiver) {
+  State &s = *state;
+  s.receiver = &receiver;
+  ucp_am_handler_param_t handler = {};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = messageId;
+  handler.arg = &s;
+  handler.cb = [](void *state, const void *header, size_t headerBytes,
+                  void *data, size_t length, const ucp_am_recv_param_t *how) {
+    if (headerBytes != sizeof(Header))
+      return UCS_OK; // not one of ours
+    Header copy;
+    std::memcpy(&copy, header, sizeof copy);
+    return static_cast<State *>(state)->receive(
+        copy, data, length, how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
+  };
+  check(*s.ucx, s.ucx->ucp_worker_set_am_recv_handler(s.worker, &handler),
+        "its messages");
+  s.thread = std::thread([&s] { s.run(); });
+  pthread_setname_np(s.thread.native_handle(), "exchange");
+}
+
+void UcxTransport::send(Parcel &parcel) {
+  State &s = *state;
+  Parcel *last = s.outgoing.load(std::memory_order_relaxed);
+  do
+    parcel.next = last;
+  while (!s.outgoing.compare_exchange_weak(last, &parcel,
+                                           std::memory_order_release,
+                                           std::memory_order_relaxed));
+  if (!last) { // else someone has just woken the thread
+    const uint64_t one = 1;
+    [[maybe_unused]] ssize_t written = ::write(s.wakeup, &one, sizeof one);
+  }
+}
+
+void UcxTransport::stop() {
+  State &s = *state;
+  if (!s.thread.joinable())
+    return;
+  s.stopping = true;
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = ::write(s.wakeup, &one, sizeof one);
+  s.thread.join();
+}
+
+void UcxTransport::State::run() {
+  while (true) {
+    Parcel *list = outgoing.exchange(nullptr, std::memory_order_acquire);
+    Parcel *first = nullptr; // the oldest
+    while (list)
+      first = std::exchange(list, std::exchange(list->next, first));
+    while (first) {
+      const Parcel parcel = *first; // may be used again once it is posted
+      first = first->next;
+      post(parcel);
+    }
+    while (ucx->ucp_worker_progress(worker))
+      ;
+    if (outgoing.load(std::memory_order_relaxed))
+      continue;
+    if (stopping)
+      return close();
+    if (ucx->ucp_worker_arm(worker) != UCS_OK)
+      continue; // something came meanwhile
+    pollfd events[] = {{ucxEvents, POLLIN, 0}, {wakeup, POLLIN, 0}};
+    ::poll(events, 2, 1000); // some transports have timers
+    if (events[1].revents) {
+      uint64_t count;
+      [[maybe_unused]] ssize_t got = ::read(wakeup, &count, sizeof count);
+    }
+  }
+}
+
+ucp_ep_h UcxTransport::State::endpoint(int peer) {
+  if (!endpoints[peer] && !isLost[peer]) {
+    ucp_ep_params_t params = {};
+    params.field_mask =
+        UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.address =
+        reinterpret_cast<const ucp_address_t *>(peers[peer].data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    if (ucs_status_t status =
+            ucx->ucp_ep_create(worker, &params, &endpoints[peer]);
+        status != UCS_OK) {
+      endpoints[peer] = nullptr;
+      lose(peer, status);
+    }
+  }
+  return endpoints[peer];
+}
+
+void UcxTransport::State::lose(int peer, ucs_status_t status) {
+  if (isLost[peer] || stopping)
+    return;
+  isLost[peer] = true;
+  receiver->lost(peer, text(status));
+}
+
+namespace {
+struct SendDone {
+  Header header;
+  const UcxApi *ucx;
+  std::function<void(ucs_status_t)> failed;
+};
+} // namespace
+
+void UcxTransport::State::post(const Parcel &parcel) {
+  ucp_ep_h to = endpoint(parcel.peer);
+  if (!to)
+    return;
+  // UCX reads the header until the request is over.
+  auto *sending = new SendDone{
+      {parcel.id, parcel.run, parcel.bytes, rank},
+      ucx,
+      [this, peer = parcel.peer](ucs_status_t status) { lose(peer, status); }};
+  ucp_request_param_t params = {};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.user_data = sending;
+  params.cb.send = [](void *request, ucs_status_t status, void *data) {
+    std::unique_ptr<SendDone> done(static_cast<SendDone *>(data));
+    if (status != UCS_OK)
+      done->failed(status);
+    done->ucx->ucp_request_free(request);
+  };
+  ucs_status_ptr_t request = ucx->ucp_am_send_nbx(
+      to, messageId, &sending->header, sizeof sending->header, parcel.data,
+      static_cast<size_t>(parcel.bytes), &params);
+  if (UCS_PTR_IS_PTR(request))
+    return; // the callback ends it
+  delete sending;
+  if (UCS_PTR_IS_ERR(request))
+    lose(parcel.peer, UCS_PTR_STATUS(request));
+}
+
+namespace {
+struct FetchDone {
+  Header header;
+  const UcxApi *ucx;
+  Receiver *receiver;
+};
+} // namespace
+
+ucs_status_t UcxTransport::State::receive(const Header &header, void *data,
+                                          size_t length, bool isLarge) {
+  const int from = static_cast<int>(header.from);
+  if (from < 0 || from >= static_cast<int>(peers.size()))
+    return UCS_OK; // from nobody
+  if (length == 0) {
+    receiver->arrived(from, header.id, header.run);
+    return UCS_OK;
+  }
+  void *to = receiver->landing(from, header.id, static_cast<int64_t>(length));
+  if (!to) {
+    receiver->lost(from, "it sent what this program does not send");
+    return UCS_OK; // a large one is told that nobody wants it
+  }
+  if (!isLarge) {
+    std::memcpy(to, data, length);
+    receiver->arrived(from, header.id, header.run);
+    return UCS_OK;
+  }
+  auto *fetching = new FetchDone{header, ucx, receiver};
+  ucp_request_param_t params = {};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  params.user_data = fetching;
+  params.cb.recv_am = [](void *request, ucs_status_t status, size_t,
+                         void *arg) {
+    std::unique_ptr<FetchDone> done(static_cast<FetchDone *>(arg));
+    const int peer = static_cast<int>(done->header.from);
+    if (status == UCS_OK)
+      done->receiver->arrived(peer, done->header.id, done->header.run);
+    else
+      done->receiver->lost(peer, done->ucx->ucs_status_string(status));
+    done->ucx->ucp_request_free(request);
+  };
+  ucs_status_ptr_t request =
+      ucx->ucp_am_recv_data_nbx(worker, data, to, length, &params);
+  if (UCS_PTR_IS_ERR(request)) {
+    delete fetching;
+    lose(from, UCS_PTR_STATUS(request));
+  }
+  return UCS_INPROGRESS; // the data is UCX's until it is fetched
+}
+
+/// Waits for what is being sent, but not for ranks that are gone.
+void UcxTransport::State::close() {
+  for (ucp_ep_h &to : endpoints) {
+    if (!to)
+      continue;
+    ucp_request_param_t params = {};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = isLost[&to - endpoints.data()] ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+    ucs_status_ptr_t request = ucx->ucp_ep_close_nbx(to, &params);
+    for (int turn = 0; turn < 1000 && UCS_PTR_IS_PTR(request) &&
+                       ucx->ucp_request_check_status(request) == UCS_INPROGRESS;
+         ++turn)
+      if (!ucx->ucp_worker_progress(worker))
+        ::usleep(1000);
+    if (UCS_PTR_IS_PTR(request))
+      ucx->ucp_request_free(request);
+    to = nullptr;
+  }
+}
+
+} // namespace lwcc::rt
+
+#else
+
+namespace lwcc::rt {
+
+struct UcxTransport::State {};
+
+UcxTransport::UcxTransport(int) {
+  throw Error("several ranks need UCX, and this program was compiled without "
+              "it: install Debian's libucx-dev and compile it again");
+}
+UcxTransport::~UcxTransport() = default;
+const std::string &UcxTransport::address() const {
+  static const std::string none;
+  return none;
+}
+void UcxTransport::setPeers(std::vector<std::string>) {}
+void UcxTransport::start(Receiver &) {}
+void UcxTransport::send(Parcel &) {}
+void UcxTransport::stop() {}
+
+} // namespace lwcc::rt
+
+#endif

@@ -1,0 +1,458 @@
+//===- Follower.cpp - What ranks but the first do -------------------------===//
+//
+// Three threads: one listens, so that the end is heard whatever else happens;
+// one does what is asked; one waits for runs and sends what was read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/ranks/Follower.h"
+
+#include "runtime/exchange/UcxTransport.h"
+#include "runtime/train/loop/Signals.h"
+#include "runtime/train/loop/StepQueue.h"
+#include "runtime/train/ranks/Channel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace lwcc::rt::train {
+
+using std::chrono::milliseconds;
+
+/// While ranks prepare themselves, which may take as long as their data do.
+static constexpr std::chrono::minutes preparation{10};
+
+namespace {
+
+/// Standard output or error, of which only rank 0 has one, goes nowhere.
+class Silenced {
+public:
+  explicit Silenced(int stream) : stream(stream), kept(::dup(stream)) {
+    if (int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
+      ::dup2(null, stream);
+      ::close(null);
+    }
+  }
+  ~Silenced() {
+    std::fflush(nullptr);
+    if (kept >= 0) {
+      ::dup2(kept, stream);
+      ::close(kept);
+    }
+  }
+
+private:
+  const int stream, kept;
+};
+
+/// Messages that wait to be done.
+class Inbox {
+public:
+  void add(Received message) {
+    std::lock_guard lock(mutex);
+    messages.push_back(std::move(message));
+    changed.notify_one();
+  }
+  Received take() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return !messages.empty(); });
+    Received first = std::move(messages.front());
+    messages.pop_front();
+    return first;
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Received> messages;
+};
+
+class Follower {
+public:
+  Follower(const Launch &launch, const Program &program)
+      : launch(launch), program(program), own(describeRank(launch, program)),
+        channel(connectTo(launch.host, launch.port, startPatience())) {}
+  int run(const FollowerSetup &setup);
+
+private:
+  /// What is kept until the machine is through with it.
+  struct Kept {
+    int64_t ticket = 0;
+    std::vector<std::pair<BatchLoader *, Batch *>> batches;
+    std::deque<std::string> written; ///< a deque: they stay in place
+    int64_t request = -1; ///< that the bytes answer
+    std::shared_ptr<std::vector<char>> bytes;
+    bool isLast = false;
+  };
+
+  Received expect(MessageKind kind);
+  void meet(const FollowerSetup &setup);
+  void listen();
+  void beat();
+  void carryOut();
+  void doOne(const Received &message);
+  void keep(Kept kept);
+  void finishKept();
+  void fail(const std::string &why, int code);
+  [[noreturn]] void end(const std::string &why, int code);
+
+  const Launch &launch;
+  const Program &program;
+  const Hello own;
+  Channel channel;
+  std::unique_ptr<UcxTransport> transport;
+  Ranks team;
+  std::vector<const DataSet *> data;
+  std::unique_ptr<Machine> machine;
+  std::vector<Sequence *> sequences;
+  std::vector<std::unique_ptr<BatchLoader>> loaders;
+  StopSignals signals;
+  Inbox inbox;
+  Kept pending; ///< since the last ticket
+  int64_t pendingBytes = 0;
+  std::atomic<int64_t> steps = 0;
+  std::mutex checkpointMutex;
+  std::string checkpoint;
+  std::atomic<bool> isOver = false;
+  int exitCode = 0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Kept> kept;
+};
+
+} // namespace
+
+/// Says why, and is gone: threads may wait for what never comes.
+void Follower::end(const std::string &why, int code) {
+  std::fprintf(stderr, "[%s] %s\n", rankText(launch.rank, own.host).c_str(),
+               why.c_str());
+  std::fflush(stderr);
+  ::_exit(code);
+}
+
+/// Rank 0 says it, and ends all.
+void Follower::fail(const std::string &why, int code) {
+  try {
+    channel.send(MessageKind::failed,
+                 PacketWriter().number(int32_t(code)).text(why).bytes);
+  } catch (const Error &) { // then that is noticed, too
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Meeting
+//===----------------------------------------------------------------------===//
+
+Received Follower::expect(MessageKind kind) {
+  Received message;
+  do
+    message = channel.receive(preparation, mostContents);
+  while (message.kind == MessageKind::alive);
+  if (message.kind == MessageKind::refused)
+    ::_exit(1); // rank 0 has said why
+  if (message.kind != kind)
+    throw Error("rank 0 sends what was not expected");
+  return message;
+}
+
+void Follower::meet(const FollowerSetup &setup) {
+  team.rank = launch.rank;
+  team.count = launch.count;
+  team.onLost = [this](int rank, const std::string &why) {
+    if (!isOver)
+      fail("rank " + std::to_string(rank) + " was lost: " + why,
+           RankLost::exitCode);
+  };
+  channel.send(MessageKind::hello, own.packed());
+  Welcome welcome;
+  try {
+    welcome = Welcome::from(expect(MessageKind::welcome).contents);
+  } catch (const Error &error) {
+    throw Error("rank 0 (" + launch.host + ":" + std::to_string(launch.port) +
+                "): " + error.what());
+  }
+  std::atomic<bool> isReady = false;
+  std::thread beating([&] {
+    for (int i = 0; !isReady; ++i) {
+      std::this_thread::sleep_for(milliseconds(50));
+      if (i % 20 == 19)
+        try {
+          channel.send(MessageKind::alive);
+        } catch (const Error &) {
+          return; // who receives finds out
+        }
+    }
+  });
+  try {
+    team.ofDevice = ranksOfDevices(program.machine, launch.count);
+    {
+      Silenced remarks(STDERR_FILENO); // rank 0 makes them
+      data = setup.openData(welcome);
+    }
+    transport = std::make_unique<UcxTransport>(launch.rank);
+    team.transport = transport.get();
+    PacketWriter prepared;
+    prepared.text(transport->address()).number(uint64_t(data.size()));
+    for (const DataSet *set : data) {
+      const DataMark mark = markOf(program, *set->source);
+      prepared.number(mark.samples).number(mark.labels);
+    }
+    isReady = true;
+    beating.join();
+    channel.send(MessageKind::prepared, prepared.bytes);
+  } catch (const Error &error) {
+    isReady = true;
+    if (beating.joinable())
+      beating.join();
+    fail(error.what(), 1);
+  }
+  const std::string all = expect(MessageKind::peers).contents;
+  PacketReader reader(all);
+  std::vector<std::string> addresses(launch.count);
+  for (std::string &address : addresses)
+    address = reader.text();
+  transport->setPeers(std::move(addresses));
+  machine = setup.createMachine(team, welcome.threads);
+}
+
+//===----------------------------------------------------------------------===//
+// Listening
+//===----------------------------------------------------------------------===//
+
+void Follower::listen() {
+  while (true) {
+    Received message;
+    try {
+      message = channel.receive(silence, mostContents);
+    } catch (const Error &error) {
+      std::string last;
+      {
+        std::lock_guard lock(checkpointMutex);
+        last = checkpoint;
+      }
+      end("rank 0 (" + launch.host + ") was lost: " + error.what() +
+              "; in step " + std::to_string(steps) +
+              (last.empty() ? ", no checkpoint is known"
+                            : ", the last checkpoint is " + last),
+          RankLost::exitCode);
+    }
+    PacketReader reader(message.contents);
+    switch (message.kind) {
+    case MessageKind::alive:
+      break;
+    case MessageKind::abort: {
+      const auto code = reader.number<int32_t>();
+      if (code != RankLost::exitCode)
+        ::_exit(code); // rank 0 says why
+      end(reader.text(), code);
+    }
+    case MessageKind::saved: {
+      std::lock_guard lock(checkpointMutex);
+      checkpoint = reader.text();
+      break;
+    }
+    case MessageKind::end:
+      isOver = true;
+      exitCode = reader.number<int32_t>();
+      if (exitCode != 0)
+        ::_exit(exitCode); // what is under way is not wanted any more
+      inbox.add(std::move(message));
+      return;
+    default:
+      inbox.add(std::move(message));
+    }
+  }
+}
+
+/// Every second a sign of life, and at once a signal that came.
+void Follower::beat() {
+  bool told = false;
+  for (int i = 0; !isOver; ++i) {
+    std::this_thread::sleep_for(milliseconds(50));
+    try {
+      if (int signal = signals.received(); signal && !told) {
+        told = true;
+        channel.send(MessageKind::stop, PacketWriter().number(signal).bytes);
+      }
+      if (i % 20 == 0)
+        channel.send(MessageKind::alive);
+    } catch (const Error &) {
+      return; // who listens finds out
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Doing
+//===----------------------------------------------------------------------===//
+
+void Follower::keep(Kept one) {
+  std::lock_guard lock(mutex);
+  kept.push_back(std::move(one));
+  changed.notify_one();
+}
+
+void Follower::finishKept() {
+  while (true) {
+    Kept one;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return !kept.empty(); });
+      one = std::move(kept.front());
+      kept.pop_front();
+    }
+    if (one.isLast)
+      return;
+    try {
+      machine->wait(one.ticket);
+      for (auto [loader, batch] : one.batches)
+        loader->release(*batch);
+      if (one.request < 0)
+        continue;
+      constexpr size_t piece = size_t(16) << 20;
+      const std::vector<char> &bytes = *one.bytes;
+      for (size_t at = 0; at < bytes.size(); at += piece) {
+        PacketWriter reply;
+        reply.number(one.request);
+        reply.bytes.append(bytes.data() + at,
+                           std::min(piece, bytes.size() - at));
+        channel.send(MessageKind::reply, reply.bytes);
+      }
+    } catch (const RankLost &) {
+      return; // rank 0 knows, or will
+    } catch (const std::exception &error) {
+      return fail(error.what(), 1);
+    }
+  }
+}
+
+void Follower::doOne(const Received &message) {
+  PacketReader reader(message.contents);
+  switch (message.kind) {
+  case MessageKind::record: {
+    const bool isStep = message.contents == "train_step";
+    sequences.push_back(machine->record(isStep ? "train_step" : "evaluate", [&] {
+      (isStep ? program.trainStep : program.evaluate)(*machine);
+    }));
+    return;
+  }
+  case MessageKind::openLoader: {
+    const auto settings = reader.number<BatchLoader::Settings>();
+    const size_t which = settings.evaluation ? 1 : 0;
+    if (which >= data.size())
+      throw Error("rank 0 asks for data that were not opened");
+    loaders.push_back(std::make_unique<BatchLoader>(*machine, program,
+                                                    *data[which], settings));
+    return;
+  }
+  case MessageKind::stage: {
+    BatchLoader &loader = *loaders.at(reader.number<int32_t>());
+    Batch &batch = loader.next();
+    writeInputs(*machine, batch);
+    pending.batches.emplace_back(&loader, &batch);
+    return;
+  }
+  case MessageKind::write: {
+    const auto device = reader.number<int32_t>();
+    const auto offset = reader.number<int64_t>();
+    const std::string_view bytes = reader.rest();
+    if (device < 0 || device >= int(program.machine.devices.size()) ||
+        !machine->isLocal(device) || offset < 0 ||
+        offset + int64_t(bytes.size()) >
+            program.machine.devices[device].arenaBytes)
+      throw Error("rank 0 writes where nothing is");
+    pending.written.emplace_back(bytes);
+    const std::string &data = pending.written.back();
+    machine->writeAsync(Tensor(machine->arena(device) + offset, DType::u8,
+                               {int64_t(data.size())}, Layout::dense),
+                        device, data.data());
+    pendingBytes += int64_t(data.size());
+    if (pendingBytes > int64_t(64) << 20) {
+      machine->synchronize();
+      pending.written.clear();
+      pendingBytes = 0;
+    }
+    return;
+  }
+  case MessageKind::run:
+  case MessageKind::read: {
+    Kept one = std::exchange(pending, {});
+    pendingBytes = 0;
+    int device = static_cast<int>(
+        std::find(team.ofDevice.begin(), team.ofDevice.end(), launch.rank) -
+        team.ofDevice.begin());
+    int64_t offset = 0, bytes = 1; // of a run, only to know when it is over
+    if (message.kind == MessageKind::run) {
+      machine->run(sequences.at(reader.number<int32_t>()));
+      ++steps;
+    } else {
+      one.request = reader.number<int64_t>();
+      device = reader.number<int32_t>();
+      offset = reader.number<int64_t>();
+      bytes = reader.number<int64_t>();
+    }
+    one.bytes = std::make_shared<std::vector<char>>(bytes);
+    one.ticket = machine->readAsync(Tensor(machine->arena(device) + offset,
+                                           DType::u8, {bytes}, Layout::dense),
+                                    device, one.bytes->data());
+    return keep(std::move(one));
+  }
+  default:
+    throw Error("rank 0 sends what was not expected");
+  }
+}
+
+void Follower::carryOut() {
+  while (true) {
+    const Received message = inbox.take();
+    if (message.kind == MessageKind::end)
+      return;
+    try {
+      doOne(message);
+    } catch (const RankLost &) {
+      ::pause(); // until rank 0 says so
+    } catch (const std::exception &error) {
+      fail(error.what(), 1);
+      ::pause();
+    }
+  }
+}
+
+int Follower::run(const FollowerSetup &setup) {
+  Silenced output(STDOUT_FILENO);
+  meet(setup);
+  std::thread listening([this] { listen(); });
+  std::thread beating([this] { beat(); });
+  std::thread finishing([this] { finishKept(); });
+  carryOut();
+  Kept last;
+  last.isLast = true;
+  keep(std::move(last));
+  for (std::thread *thread : {&listening, &beating, &finishing})
+    thread->join();
+  loaders.clear();
+  machine.reset();
+  return exitCode;
+}
+
+int follow(const Launch &launch, const Program &program,
+           const FollowerSetup &setup) {
+  try {
+    return Follower(launch, program).run(setup);
+  } catch (const Error &error) {
+    std::fprintf(stderr, "[rank %d] error: %s\n", launch.rank, error.what());
+    return 1;
+  }
+}
+
+} // namespace lwcc::rt::train
