@@ -89,7 +89,7 @@ struct UcxTransport::State {
   ucp_worker_h worker = nullptr;
   int ucxEvents = -1, wakeup = -1;
   std::string address;
-  std::vector<std::string> peers;
+  std::vector<UcxPeer> peers;
   std::vector<ucp_ep_h> endpoints;
   std::vector<bool> isLost;
   Receiver *receiver = nullptr;
@@ -152,10 +152,10 @@ UcxTransport::~UcxTransport() {
 
 const std::string &UcxTransport::address() const { return state->address; }
 
-void UcxTransport::setPeers(std::vector<std::string> addresses) {
-  state->endpoints.resize(addresses.size());
-  state->isLost.resize(addresses.size());
-  state->peers = std::move(addresses);
+void UcxTransport::setPeers(std::vector<UcxPeer> peers) {
+  state->endpoints.resize(peers.size());
+  state->isLost.resize(peers.size());
+  state->peers = std::move(peers);
 }
 
 void UcxTransport::start(Receiver &receiver) {
@@ -240,8 +240,10 @@ ucp_ep_h UcxTransport::State::endpoint(int peer) {
     params.field_mask =
         UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
     params.address =
-        reinterpret_cast<const ucp_address_t *>(peers[peer].data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        reinterpret_cast<const ucp_address_t *>(peers[peer].address.data());
+    // UCX's shared memory cannot tell that the other end is gone.
+    params.err_mode = peers[peer].isNear ? UCP_ERR_HANDLING_MODE_NONE
+                                         : UCP_ERR_HANDLING_MODE_PEER;
     if (ucs_status_t status =
             ucx->ucp_ep_create(worker, &params, &endpoints[peer]);
         status != UCS_OK) {
@@ -383,7 +385,7 @@ const std::string &UcxTransport::address() const {
   static const std::string none;
   return none;
 }
-void UcxTransport::setPeers(std::vector<std::string>) {}
+void UcxTransport::setPeers(std::vector<UcxPeer>) {}
 void UcxTransport::start(Receiver &) {}
 void UcxTransport::send(Parcel &) {}
 void UcxTransport::stop() {}

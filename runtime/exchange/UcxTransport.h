@@ -25,6 +25,12 @@
 
 namespace lwcc::rt {
 
+/// Another rank.
+struct UcxPeer {
+  std::string address; ///< as its transport gives it: bytes
+  bool isNear = false; ///< on the same machine: others notice if it is gone
+};
+
 class UcxTransport final : public Transport {
 public:
   /// Throws Error: no libucp on this machine, or it finds no way.
@@ -33,8 +39,8 @@ public:
 
   /// What the others need to reach this rank: bytes.
   const std::string &address() const;
-  /// Those of all ranks, before start.
-  void setPeers(std::vector<std::string> addresses);
+  /// All ranks, before start.
+  void setPeers(std::vector<UcxPeer> peers);
 
   void start(Receiver &receiver) override;
   void send(Parcel &parcel) override;

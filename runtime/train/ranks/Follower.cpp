@@ -218,10 +218,12 @@ void Follower::meet(const FollowerSetup &setup) {
   }
   const std::string all = expect(MessageKind::peers).contents;
   PacketReader reader(all);
-  std::vector<std::string> addresses(launch.count);
-  for (std::string &address : addresses)
-    address = reader.text();
-  transport->setPeers(std::move(addresses));
+  std::vector<UcxPeer> peers(launch.count);
+  for (UcxPeer &peer : peers) {
+    peer.address = reader.text();
+    peer.isNear = reader.text() == own.kernel;
+  }
+  transport->setPeers(std::move(peers));
   machine = setup.createMachine(team, welcome.threads);
 }
 

@@ -94,9 +94,11 @@ void Leader::finish(int code) {
       }
 }
 
-/// They have been told; whoever does not listen is ended.
+/// They have been told; whoever does not listen is ended, at once where one
+/// that is lost may stand still.
 void Leader::endChildren() {
-  const auto until = SteadyClock::now() + std::chrono::seconds(5);
+  const auto until =
+      SteadyClock::now() + std::chrono::seconds(isRankLost ? 1 : 5);
   for (pid_t &child : children)
     while (child > 0) {
       if (::waitpid(child, nullptr, WNOHANG) != 0)
@@ -283,10 +285,14 @@ void Leader::gather(
   if (!problems.empty())
     refuse("not all ranks can train:" + problems);
   PacketWriter all;
-  for (const std::string &address : addresses)
-    all.text(address);
+  std::vector<UcxPeer> reached;
+  for (int rank = 0; rank < launch.count; ++rank) {
+    const std::string &kernel = (rank ? peers[rank].hello : own).kernel;
+    all.text(addresses[rank]).text(kernel);
+    reached.push_back({addresses[rank], kernel == own.kernel});
+  }
   tellAll(MessageKind::peers, all.bytes);
-  transport->setPeers(std::move(addresses));
+  transport->setPeers(std::move(reached));
 }
 
 void Leader::watch(Machine &watched) {
