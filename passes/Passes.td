@@ -145,6 +145,7 @@ def TrainPlan : LwccPass<"train-plan"> {
   let options = [
     Option<"strategy", "strategy", "std::string", "\"single\"", "who makes the plan">,
     Option<"gpus", "gpus", "int64_t", "1", "how many GPUs it may use">,
+    Option<"nodes", "nodes", "int64_t", "0", "on which these are, 0: as many as it takes">,
     Option<"machineName", "machine", "std::string", "\"\"", "a built-in machine or a file">,
     Option<"precision", "precision", "std::string", "\"fp32\"", "of products: fp32 or tf32">,
     Option<"file", "plan", "std::string", "\"\"", "a plan to read instead">,

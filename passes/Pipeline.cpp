@@ -84,6 +84,7 @@ static PassList planning(const PipelineOptions &options,
   TrainPlanOptions plan;
   plan.strategy = options.strategy;
   plan.gpus = options.gpus;
+  plan.nodes = options.nodes;
   plan.machineName = options.machine;
   plan.precision = options.precision;
   plan.file = options.plan;

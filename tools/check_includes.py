@@ -27,7 +27,8 @@ FOREIGN = ["llvm", "mlir", "onnx", "nlohmann", "dnnl", "cuda"]
 ROOMS = [
     # What a generated program links.
     ("runtime/core", ""),
-    ("runtime/cpu", "runtime/core dnnl"),
+    ("runtime/exchange", "runtime/core"),
+    ("runtime/cpu", "runtime/core runtime/exchange dnnl"),
     ("runtime/cuda", "runtime/core cuda"),
     ("runtime/emit", "runtime/core runtime/cpu runtime/cuda"),
     ("runtime/train/files", "runtime/core nlohmann"),
@@ -35,6 +36,7 @@ ROOMS = [
     ("runtime/train/data", "runtime/core runtime/train"),
     ("runtime/train/report", "runtime/core runtime/train"),
     ("runtime/train/loop", "runtime/core runtime/train"),
+    ("runtime/train/ranks", "runtime/core runtime/exchange runtime/train"),
     ("runtime/train/cli", "runtime/core runtime/train"),
     # The forms of a program.
     ("ir", "llvm"),

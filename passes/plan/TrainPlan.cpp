@@ -81,7 +81,7 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
       return;
     }
     std::vector<std::string> unfound =
-        plan::findDevices(machineName, gpus, machine);
+        plan::findDevices(machineName, gpus, machine, nodes);
     for (const std::string &mistake : unfound)
       fail(mistake);
     if (!unfound.empty())
@@ -142,11 +142,11 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
     if (costs.isUnmeasured())
       module.emitWarning("costs '")
           << costsFile << "' have no times of "
-          << (machine.oneProcessor ? std::to_string(machine.devices()) +
-                                         " devices of one processor"
-                                   : "devices with a processor each")
+          << (machine.oneProcessor
+                  ? std::to_string(machine.gpus) + " devices of one processor"
+                  : "devices with a processor each")
           << ": a roofline is used instead; lwcc profile --gpus="
-          << machine.devices() << " adds them";
+          << machine.gpus << " adds them";
     if (machineName.empty() && gpus > 1 && isPriced())
       emitRemark(UnknownLoc::get(&getContext()))
           << "no --machine: planned for " << machine.gpus

@@ -29,10 +29,9 @@ Arena::Arena(int64_t bytes, Use use) : size(bytes) {
   room = (bytes + page - 1) / page * page;
   // Of huge pages one more than needed, so that the start can be aligned.
   mapped = room + (huge ? page : 0) + guardBytes;
-  void *at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS |
-                      (use == image ? MAP_NORESERVE : 0),
-                  -1, 0);
+  void *at = mmap(
+      nullptr, mapped, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS | (use == image ? MAP_NORESERVE : 0), -1, 0);
   if (at == MAP_FAILED)
     throw Error("cannot map " + formatBytes(bytes) + " of memory");
   if (huge) {

@@ -8,12 +8,12 @@
 // loses its core while it holds a lock would hold up all others until the
 // kernel sees to it.
 //
-// A failing operator ends the run in all lanes: who waits for an event is woken,
-// the items that follow are skipped, and synchronize throws.
+// A failing operator ends the run in all lanes: who waits for an event is
+// woken, the items that follow are skipped, and synchronize throws.
 //
-// Of a program that several ranks run (core/Ranks.h), all lanes are recorded, but
-// only those of this rank's devices have threads. Runs are counted alike in all
-// ranks, and begin when all have ended the one before (RankExchange.h).
+// Of a program that several ranks run (core/Ranks.h), all lanes are recorded,
+// but only those of this rank's devices have threads. Runs are counted alike in
+// all ranks, and begin when all have ended the one before (RankExchange.h).
 //
 // Machine.cpp makes and ends a machine and describes it, Run.cpp records and
 // runs sequences, Transfer.cpp copies between device and host.
@@ -132,7 +132,7 @@ private:
   std::atomic<int> missingThreads = 0; ///< of the lanes' teams
   std::latch started;                  ///< lanes whose team stands
 
-  std::vector<std::thread> workers; ///< they use all of the above
+  std::vector<std::thread> workers;       ///< they use all of the above
   std::unique_ptr<RankExchange> exchange; ///< whose threads do, too
 };
 

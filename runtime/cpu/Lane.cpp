@@ -81,8 +81,7 @@ template <typename IsOver>
 static void waitUntil(const std::atomic<int> &lastRun,
                       const std::atomic<bool> &failed, IsOver isOver) {
   for (int last = lastRun.load(std::memory_order_acquire);
-       !isOver(last) && !failed;
-       last = lastRun.load(std::memory_order_acquire))
+       !isOver(last) && !failed; last = lastRun.load(std::memory_order_acquire))
     lastRun.wait(last, std::memory_order_acquire);
 }
 
@@ -107,9 +106,9 @@ static bool isAtLeast(int a, int b) {
 void CpuEvent::signalAtLeast(uint64_t run) {
   const int number = static_cast<int>(run);
   int last = lastRun.load(std::memory_order_relaxed);
-  while (!isAtLeast(last, number) &&
-         !lastRun.compare_exchange_weak(last, number,
-                                        std::memory_order_release))
+  while (
+      !isAtLeast(last, number) &&
+      !lastRun.compare_exchange_weak(last, number, std::memory_order_release))
     ;
   lastRun.notify_all();
 }

@@ -1,13 +1,13 @@
 //===- RankExchange.h - A CPU machine's share of an exchange ----*- C++ -*-===//
 //
 // Sends what lanes of this rank write and others read, keeps what arrives where
-// it is read, and starts no run before all ranks have ended the one before. What
-// is sent to whom is decided in exchange/Messages.h, once for each recorded
-// sequence.
+// it is read, and starts no run before all ranks have ended the one before.
+// What is sent to whom is decided in exchange/Messages.h, once for each
+// recorded sequence.
 //
 // Ranks meet between runs by a dissemination barrier (Hensgen, Finkel, Manber,
-// "Two algorithms for barrier synchronization", 1988): in round i each tells the
-// one 2^i ahead, log2 of their number times.
+// "Two algorithms for barrier synchronization", 1988): in round i each tells
+// the one 2^i ahead, log2 of their number times.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_RANKEXCHANGE_H
@@ -64,7 +64,7 @@ private:
   void send(Outgoing &outgoing, uint64_t run, Transport &transport);
 
   std::deque<Outgoing> outgoing;
-  std::deque<Incoming> incoming;     ///< by the number of message or news
+  std::deque<Incoming> incoming; ///< by the number of message or news
   std::vector<Outgoing *> atStart;
   std::vector<std::vector<Outgoing *>> behind; ///< by step
   std::vector<std::vector<Incoming *>> awaits; ///< by step

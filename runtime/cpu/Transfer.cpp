@@ -80,7 +80,7 @@ void CpuMachine::write(Tensor target, int device, const void *host) {
     to.data = stored.data();
     copyOnHost(to, rowMajor(target, const_cast<void *>(host)));
     return team->remote->write(device, offsetIn(arenas[device], target),
-                                stored.data(), target.bytes());
+                               stored.data(), target.bytes());
   }
   postCopy(device, target, rowMajor(target, const_cast<void *>(host)), false);
   synchronize();
@@ -89,7 +89,7 @@ void CpuMachine::write(Tensor target, int device, const void *host) {
 void CpuMachine::writeAsync(Tensor target, int device, const void *host) {
   if (!isLocal(device))
     return team->remote->write(device, offsetIn(arenas[device], target), host,
-                                target.bytes());
+                               target.bytes());
   Tensor source = target;
   source.data = const_cast<void *>(host);
   postCopy(device, target, source, false);

@@ -24,7 +24,7 @@ struct Parcel {
   uint64_t id = 0;  ///< both sides know what it stands for
   uint64_t run = 0; ///< of the sequence
   const void *data = nullptr;
-  int64_t bytes = 0; ///< 0: only news
+  int64_t bytes = 0;      ///< 0: only news
   Parcel *next = nullptr; ///< the transport's own
 };
 

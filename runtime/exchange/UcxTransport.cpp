@@ -1,7 +1,7 @@
 //===- UcxTransport.cpp - Parcels by UCX ----------------------------------===//
 //
-// Lanes push parcels onto a list that the one thread takes as a whole; only that
-// thread calls UCX.
+// Lanes push parcels onto a list that the one thread takes as a whole; only
+// that thread calls UCX.
 //
 //===----------------------------------------------------------------------===//
 
@@ -187,9 +187,8 @@ void UcxTransport::send(Parcel &parcel) {
   Parcel *last = s.outgoing.load(std::memory_order_relaxed);
   do
     parcel.next = last;
-  while (!s.outgoing.compare_exchange_weak(last, &parcel,
-                                           std::memory_order_release,
-                                           std::memory_order_relaxed));
+  while (!s.outgoing.compare_exchange_weak(
+      last, &parcel, std::memory_order_release, std::memory_order_relaxed));
   if (!last) { // else someone has just woken the thread
     const uint64_t one = 1;
     [[maybe_unused]] ssize_t written = ::write(s.wakeup, &one, sizeof one);
@@ -237,8 +236,8 @@ void UcxTransport::State::run() {
 ucp_ep_h UcxTransport::State::endpoint(int peer) {
   if (!endpoints[peer] && !isLost[peer]) {
     ucp_ep_params_t params = {};
-    params.field_mask =
-        UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
     params.address =
         reinterpret_cast<const ucp_address_t *>(peers[peer].address.data());
     // UCX's shared memory cannot tell that the other end is gone.
@@ -279,7 +278,8 @@ void UcxTransport::State::post(const Parcel &parcel) {
       ucx,
       [this, peer = parcel.peer](ucs_status_t status) { lose(peer, status); }};
   ucp_request_param_t params = {};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.user_data = sending;
   params.cb.send = [](void *request, ucs_status_t status, void *data) {
     std::unique_ptr<SendDone> done(static_cast<SendDone *>(data));
@@ -326,7 +326,8 @@ ucs_status_t UcxTransport::State::receive(const Header &header, void *data,
   }
   auto *fetching = new FetchDone{header, ucx, receiver};
   ucp_request_param_t params = {};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
                         UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   params.user_data = fetching;
   params.cb.recv_am = [](void *request, ucs_status_t status, size_t,

@@ -10,8 +10,8 @@
 // its own arrival.
 //
 // One thread of each rank does all of it and sleeps while nothing comes. libucp
-// is loaded when the first transport is made: programs run without it where they
-// have one rank.
+// is loaded when the first transport is made: programs run without it where
+// they have one rank.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_EXCHANGE_UCXTRANSPORT_H

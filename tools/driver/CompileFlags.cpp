@@ -76,6 +76,9 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
   if (gpus < 1 || gpus > plan::mostDevices)
     fail("--gpus=" + llvm::Twine(gpus) + ": expected 1 to " +
          llvm::Twine(plan::mostDevices));
+  if (nodes.getNumOccurrences() && (nodes < 1 || nodes > gpus))
+    fail("--nodes=" + llvm::Twine(nodes) + ": expected 1 to " +
+         llvm::Twine(gpus) + ", the number of devices (--gpus)");
   if (memory.getNumOccurrences()) {
     if (std::optional<int64_t> bytes = parseBytes(memory))
       memoryBytes = *bytes;

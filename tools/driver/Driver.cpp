@@ -230,6 +230,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   options.labelSmoothing = flags.labelSmoothing;
   options.softLabels = flags.softLabels;
   options.gpus = flags.gpus;
+  options.nodes = flags.nodes;
   options.group = flags.group;
   options.frozenBn = flags.frozenBn;
   if (flags.gpus > 1) {
@@ -319,7 +320,7 @@ FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
   plan::Machine machine;
   plan::Profile profile;
   std::vector<std::string> mistakes =
-      plan::findDevices(flags.machine, flags.gpus, machine);
+      plan::findDevices(flags.machine, flags.gpus, machine, flags.nodes);
   if (!flags.costs.empty())
     llvm::append_range(mistakes, plan::readProfile(flags.costs, flags.precision,
                                                    flags.platform, profile));
@@ -328,7 +329,7 @@ FailureOr<plan::ProgramTime> lwcc::predictStep(exec::ProgramOp program,
   if (!mistakes.empty())
     return failure();
   // A plan may leave devices out, whose cores the others get then.
-  if (machine.oneProcessor)
+  if (machine.oneProcessor && machine.nodes == 1)
     machine.gpus = llvm::range_size(program.getBody().getOps<exec::DeviceOp>());
   plan::CostModel costs(machine, flags.precision,
                         flags.costs.empty() ? nullptr : &profile);

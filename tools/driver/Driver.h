@@ -115,6 +115,12 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<int> gpus{"gpus", llvm::cl::init(1), llvm::cl::value_desc("N"),
                           llvm::cl::desc("Devices to use"),
                           llvm::cl::cat(category)};
+  llvm::cl::opt<int> nodes{
+      "nodes", llvm::cl::init(0), llvm::cl::value_desc("N"),
+      llvm::cl::desc("Machines on which the devices are, equally many on each "
+                     "(default: as many as --machine needs); ranks of the "
+                     "program run them"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> memory{
       "memory", llvm::cl::value_desc("SIZE"),
       llvm::cl::desc("Memory of a device, such as 80GiB: a program that needs "

@@ -23,6 +23,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # libdnnl is ours; dpkg-shlibdeps finds it in the package itself.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${onednn}/lib)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++ (>= 4:12), zlib1g-dev, libllvm22 (>= 1:22.1)")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, make | ninja-build")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, make | ninja-build, libucx0")
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 include(CPack)

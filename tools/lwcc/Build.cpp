@@ -255,7 +255,8 @@ Error lwcc::buildBinary(const TrainerSource &source, StringRef output) {
     llvm::append_range(command, pictureLibraries());
     for (const std::string &flag :
          {"-L" + ours.onednn + "/lib", std::string("-ldnnl"),
-          std::string("-fopenmp"), std::string("-lz"), std::string("-lpthread"),
+          std::string("-fopenmp"), std::string("-lz"), std::string("-ldl"),
+          std::string("-lpthread"),
           "-Wl,-rpath,$ORIGIN:" + ours.onednn + "/lib"})
       command.push_back(flag);
   }

@@ -305,7 +305,7 @@ bool Profiler::run() {
       return false;
   }
   for (const std::string &mistake :
-       plan::findDevices(flags.machine, flags.gpus, machine))
+       plan::findDevices(flags.machine, flags.gpus, machine, flags.nodes))
     return complain(mistake);
   if (!(flags.traces.empty() ? runPrograms() : readTraces()))
     return false;

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     return 1;
   Machine machine;
   for (const std::string &mistake :
-       findDevices(flags.machine, flags.gpus, machine)) {
+       findDevices(flags.machine, flags.gpus, machine, flags.nodes)) {
     llvm::errs() << "lwcc: error: " << mistake << "\n";
     return 1;
   }

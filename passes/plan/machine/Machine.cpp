@@ -201,9 +201,34 @@ std::vector<std::string> lwcc::plan::machineFromJson(llvm::StringRef text,
       });
 }
 
+/// So many devices on each of so many nodes. Returns why not, or "".
+static std::string spreadOver(int64_t nodes, int64_t gpus,
+                              llvm::StringRef nameOrFile, Machine &machine) {
+  constexpr Link ethernet{1.25 * giga, 50e-6};
+  const bool isDefault = nameOrFile.empty();
+  if (gpus % nodes != 0)
+    return llvm::formatv(
+        "--gpus={0} are not equally many on each of --nodes={1}", gpus, nodes);
+  if (!isDefault && gpus / nodes > machine.gpus)
+    return llvm::formatv("a node of machine '{0}' has {1} devices, fewer than "
+                         "--gpus={2} on --nodes={3} need",
+                         nameOrFile, machine.gpus, gpus, nodes);
+  // Of a machine that is one node, there may be more.
+  if (machine.nodes > 1 && nodes > machine.nodes)
+    return llvm::formatv("machine '{0}' has {1} nodes, fewer than --nodes={2}",
+                         nameOrFile, machine.nodes, nodes);
+  if (machine.network.bandwidth == 0)
+    machine.network = ethernet;
+  machine.nodes = nodes;
+  machine.gpus = gpus / nodes;
+  if (machine.gpus == 1 && nodes > 1)
+    machine.link = machine.network; // it has that to itself
+  return "";
+}
+
 std::vector<std::string> lwcc::plan::findDevices(llvm::StringRef nameOrFile,
-                                                 int64_t gpus,
-                                                 Machine &machine) {
+                                                 int64_t gpus, Machine &machine,
+                                                 int64_t nodes) {
   bool isDefault = nameOrFile.empty();
   if (const Machine *known = findMachine(isDefault ? "h200x8" : nameOrFile)) {
     machine = *known;
@@ -222,11 +247,15 @@ std::vector<std::string> lwcc::plan::findDevices(llvm::StringRef nameOrFile,
       text += " " + row.name;
     return {text};
   }
-  if (!isDefault && gpus > machine.devices())
+  if (nodes > 0) {
+    if (std::string mistake = spreadOver(nodes, gpus, nameOrFile, machine);
+        !mistake.empty())
+      return {mistake};
+  } else if (!isDefault && gpus > machine.devices()) {
     return {
         llvm::formatv("machine '{0}' has {1} devices, fewer than --gpus={2}",
                       nameOrFile, machine.devices(), gpus)};
-  if (isDefault || gpus <= machine.gpus) {
+  } else if (isDefault || gpus <= machine.gpus) {
     machine.nodes = 1;
     machine.gpus = gpus;
   } else if (gpus % machine.gpus == 0) {
@@ -237,6 +266,6 @@ std::vector<std::string> lwcc::plan::findDevices(llvm::StringRef nameOrFile,
                           gpus, nameOrFile, machine.gpus)};
   }
   if (machine.oneProcessor)
-    machine.device.memory /= gpus;
+    machine.device.memory /= machine.gpus;
   return {};
 }

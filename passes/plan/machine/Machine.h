@@ -67,9 +67,9 @@ struct Machine {
   /// The link of a PCIe switch to everything else, which the devices at the
   /// switch share. 0 devices: there is no such link.
   LinkLevel uplink;
-  /// Whether the devices are parts of one processor, whose rates and memory
-  /// they share. `device` describes all of the processor; findDevices divides
-  /// memory, CostModel divides rates.
+  /// Whether the devices of a node are parts of one processor, whose rates and
+  /// memory they share. `device` describes all of the processor; findDevices
+  /// divides memory, CostModel divides rates.
   bool oneProcessor = false;
   /// How much later kernels end if a transfer to their device runs beside them,
   /// as a part of the transfer's time.
@@ -99,10 +99,12 @@ std::vector<std::string> machineFromJson(llvm::StringRef text,
 std::string toJson(const Machine &machine);
 
 /// Makes `machine` so many devices of a built-in machine, or of one in a file.
-/// They are of one node if that has enough, else of whole nodes. Without a name
-/// they are H200s in one node. Returns a sentence for each mistake.
+/// They are of one node if that has enough, else of whole nodes; or of so many
+/// nodes as `nodes` says, if it is not 0. Without a name they are H200s in one
+/// node. Nodes of which no network is known have 10 Gb/s Ethernet. Returns a
+/// sentence for each mistake.
 std::vector<std::string> findDevices(llvm::StringRef nameOrFile, int64_t gpus,
-                                     Machine &machine);
+                                     Machine &machine, int64_t nodes = 0);
 
 } // namespace lwcc::plan
 

@@ -13,19 +13,21 @@ static constexpr double halfRows = 64, halfColumns = 16, halfTerms = 16;
 
 CostModel::CostModel(const Machine &machine, llvm::StringRef precision,
                      const Profile *profile)
-    : profile(profile), share(machine.oneProcessor ? machine.devices() : 1),
+    : profile(profile), nodes(machine.nodes),
+      share(machine.oneProcessor ? machine.gpus : 1),
       divides(machine.oneProcessor),
       flops(precision == "tf32" ? machine.device.tf32 : machine.device.fp32),
       bandwidth(machine.device.bandwidth), launch(machine.device.launch),
       processors(machine.device.processors), name(machine.name) {
   if (machine.oneProcessor) {
-    flops /= static_cast<double>(machine.devices());
-    bandwidth /= static_cast<double>(machine.devices());
+    flops /= static_cast<double>(machine.gpus);
+    bandwidth /= static_cast<double>(machine.gpus);
   }
 }
 
 CostModel CostModel::forDevices(int64_t devices) const {
   CostModel costs = *this;
+  devices = (devices + nodes - 1) / nodes; // of one processor
   if (share == 1 || devices == share || (profile && !profile->knows(devices)))
     return costs;
   double larger = static_cast<double>(share) / static_cast<double>(devices);

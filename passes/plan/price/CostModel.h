@@ -71,6 +71,7 @@ private:
   double measured(llvm::StringRef key) const;
 
   const Profile *profile;
+  int64_t nodes;      ///< each with a processor of its own
   int64_t share;      ///< which times of the profile count (Profile.h)
   bool divides;       ///< whether lanes divide the device's threads
   double stretch = 1; ///< of the profile's times

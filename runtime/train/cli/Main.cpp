@@ -197,8 +197,8 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
                 countText(program.blobBytes) +
                 " bytes) are not there; this file belongs to the program, and "
                 "has to be copied and renamed with it");
-  const std::optional<Launch> launch =
-      findLaunch(options.ranks, [](const char *name) { return ::getenv(name); });
+  const std::optional<Launch> launch = findLaunch(
+      options.ranks, [](const char *name) { return ::getenv(name); });
   if (launch && flags.command && launch->rank > 0)
     return 0; // rank 0 does it alone
   if (flags.command)
@@ -212,7 +212,7 @@ static int trainOrThrow(int argc, char **argv, const Program &program) {
     checkWritable(options.trace);
   std::unique_ptr<Leader> leader; // outlives the machine
   if (launch)
-    leader = std::make_unique<Leader>(*launch, program, argv);
+    leader = std::make_unique<Leader>(*launch, program);
   if (options.benchmark > 0) {
     const DataSet data = benchmarkData(program);
     auto machine = startMachine(program, flags, leader.get(), {&data});

@@ -15,8 +15,8 @@
 // over: workers first make its samples, and when all are there, mix them.
 //
 // Of a program that several ranks run, each has a loader for the same batches,
-// and prepares the rows that its devices read. The loader of rank 0 has those of
-// the others made.
+// and prepares the rows that its devices read. The loader of rank 0 has those
+// of the others made.
 //
 // A sample that cannot be read (BadSample) ends the training, or is passed
 // over: in training the next one in the source that can be read takes its

@@ -110,6 +110,7 @@ void runBenchmark(Machine &machine, const Program &program,
                 bytesText(bytes).c_str(), d);
   }
   // As the transfers counted; every step moves the same.
+  // Of several ranks only this one's counted.
   JsonObject pairs;
   int64_t movedBytes = 0;
   for (const MovedBytes &pair : machine.movedBytes()) {

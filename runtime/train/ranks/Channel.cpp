@@ -68,8 +68,8 @@ void Channel::readAll(void *to, size_t bytes, SteadyClock::time_point until) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         until - SteadyClock::now());
     pollfd event = {socket, POLLIN, 0};
-    const int ready = ::poll(
-        &event, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    const int ready =
+        ::poll(&event, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
     if (ready < 0 && errno == EINTR)
       continue;
     if (ready == 0)

@@ -61,7 +61,8 @@ public:
 
   /// Throws Error where the other end is gone, or takes nothing for `silence`.
   void send(MessageKind kind, std::string_view contents = {});
-  /// The next message. Throws Error: gone, silent for so long, or not a message.
+  /// The next message. Throws Error: gone, silent for so long, or not a
+  /// message.
   Received receive(std::chrono::milliseconds patience, uint64_t most);
   /// Ends the connection; who receives finds out.
   void shut();

@@ -89,7 +89,7 @@ private:
     int64_t ticket = 0;
     std::vector<std::pair<BatchLoader *, Batch *>> batches;
     std::deque<std::string> written; ///< a deque: they stay in place
-    int64_t request = -1; ///< that the bytes answer
+    int64_t request = -1;            ///< that the bytes answer
     std::shared_ptr<std::vector<char>> bytes;
     bool isLast = false;
   };
@@ -343,9 +343,10 @@ void Follower::doOne(const Received &message) {
   switch (message.kind) {
   case MessageKind::record: {
     const bool isStep = message.contents == "train_step";
-    sequences.push_back(machine->record(isStep ? "train_step" : "evaluate", [&] {
-      (isStep ? program.trainStep : program.evaluate)(*machine);
-    }));
+    sequences.push_back(
+        machine->record(isStep ? "train_step" : "evaluate", [&] {
+          (isStep ? program.trainStep : program.evaluate)(*machine);
+        }));
     return;
   }
   case MessageKind::openLoader: {

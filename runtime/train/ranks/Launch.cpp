@@ -18,7 +18,7 @@ struct Launcher {
   const char *name, *rank, *count;
 };
 constexpr Launcher launchers[] = {
-    {"LWCC_RANKS", "LWCC_RANK", "LWCC_RANKS"},
+    {"LWCC_RANK", "LWCC_RANK", "LWCC_RANKS"},
     {"torchrun", "RANK", "WORLD_SIZE"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"mpiexec", "PMI_RANK", "PMI_SIZE"},

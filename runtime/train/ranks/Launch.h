@@ -11,8 +11,9 @@
 //   SLURM_PROCID, SLURM_NTASKS           srun
 //
 // Where the environment does not say where rank 0 is, LWCC_ADDRESS=HOST:PORT
-// does. All ranks need the same LWCC_SECRET: what reaches the port without it is
-// turned away. It is no encryption: the network between ranks must be private.
+// does. All ranks need the same LWCC_SECRET: what reaches the port without it
+// is turned away. It is no encryption: the network between ranks must be
+// private.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_TRAIN_RANKS_LAUNCH_H
@@ -44,7 +45,8 @@ std::optional<Launch> findLaunch(int64_t ranks, const Environment &environment);
 /// A text that nobody guesses.
 std::string drawSecret();
 
-/// How long ranks wait for each other at the start: LWCC_START_SECONDS, or 60 s.
+/// How long ranks wait for each other at the start: LWCC_START_SECONDS, or 60
+/// s.
 std::chrono::seconds startPatience();
 
 } // namespace lwcc::rt::train

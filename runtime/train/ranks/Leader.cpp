@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <set>
 
 #include <poll.h>
@@ -29,9 +30,9 @@ static constexpr int64_t pieceBytes = int64_t(16) << 20;
 // Start and end
 //===----------------------------------------------------------------------===//
 
-Leader::Leader(const Launch &launch, const Program &program, char **argv)
-    : launch(launch), program(program), own(describeRank(launch, program)),
-      port(launch.port), peers(launch.count) {
+Leader::Leader(const Launch &launch, const Program &program)
+    : launch(launch), own(describeRank(launch, program)), port(launch.port),
+      peers(launch.count) {
   team.count = launch.count;
   team.ofDevice = ranksOfDevices(program.machine, launch.count);
   team.remote = this;
@@ -40,14 +41,28 @@ Leader::Leader(const Launch &launch, const Program &program, char **argv)
   team.transport = transport.get();
   listener = listenAt(launch.host, port);
   if (launch.port == 0)
-    startOthers(argv);
+    startOthers();
 }
 
-void Leader::startOthers(char **argv) {
-  const std::string ours[] = {
-      "LWCC_RANKS=" + std::to_string(launch.count),
-      "LWCC_ADDRESS=" + launch.host + ":" + std::to_string(port),
-      "LWCC_SECRET=" + launch.secret};
+/// As this process was started, which may be by lwcc-run.
+static std::vector<std::string> ownArguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(file, argument, '\0');)
+    arguments.push_back(argument);
+  return arguments;
+}
+
+void Leader::startOthers() {
+  std::vector<std::string> arguments = ownArguments();
+  std::vector<char *> argv;
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const std::string ours[] = {"LWCC_RANKS=" + std::to_string(launch.count),
+                              "LWCC_ADDRESS=" + launch.host + ":" +
+                                  std::to_string(port),
+                              "LWCC_SECRET=" + launch.secret};
   for (int rank = 1; rank < launch.count; ++rank) {
     const std::string which = "LWCC_RANK=" + std::to_string(rank);
     std::vector<char *> environment;
@@ -59,7 +74,7 @@ void Leader::startOthers(char **argv) {
     environment.push_back(nullptr);
     pid_t child = 0;
     if (int error = ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr,
-                                  argv, environment.data())) {
+                                  argv.data(), environment.data())) {
       endChildren();
       ::close(listener);
       throw Error("cannot start rank " + std::to_string(rank) + ": " +
@@ -145,7 +160,8 @@ void Leader::admit(int socket, std::vector<std::string> &turnedAway) {
   Peer peer;
   peer.channel = std::make_unique<Channel>(socket);
   try {
-    const Received message = peer.channel->receive(milliseconds(2000), mostBefore);
+    const Received message =
+        peer.channel->receive(milliseconds(2000), mostBefore);
     if (message.kind != MessageKind::hello)
       throw Error("it does not say who it is");
     peer.hello = Hello::from(message.contents);
@@ -165,7 +181,8 @@ void Leader::admit(int socket, std::vector<std::string> &turnedAway) {
   if (!why.empty()) {
     turnedAway.push_back(rankText(hello.rank, hello.host) + ": " + why);
     try {
-      peer.channel->send(MessageKind::refused, "rank 0 turns this one away: " + why);
+      peer.channel->send(MessageKind::refused,
+                         "rank 0 turns this one away: " + why);
     } catch (const Error &) { // gone already
     }
     return;
@@ -271,10 +288,10 @@ void Leader::gather(
       for (size_t i = 0; i < data.size(); ++i)
         if (i >= found.size() || found[i] != data[i])
           problems +=
-              who + (i == 0 ? "its training data are" : "its validation data are") +
-              " others: " +
-              countText(i < found.size() ? found[i].samples : 0) + " samples, " +
-              countText(data[i].samples) + " for rank 0" +
+              who +
+              (i == 0 ? "its training data are" : "its validation data are") +
+              " others: " + countText(i < found.size() ? found[i].samples : 0) +
+              " samples, " + countText(data[i].samples) + " for rank 0" +
               (i < found.size() && found[i].samples == data[i].samples
                    ? ", with other labels"
                    : "");

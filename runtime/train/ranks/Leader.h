@@ -34,7 +34,7 @@ class Leader final : public RemoteDevices {
 public:
   /// Listens, and starts the other ranks where --ranks asks for it: the same
   /// program with the same arguments. Throws Error.
-  Leader(const Launch &launch, const Program &program, char **argv);
+  Leader(const Launch &launch, const Program &program);
   /// The others end, too.
   ~Leader() override;
 
@@ -71,7 +71,7 @@ private:
     int64_t bytes = 0, arrived = 0;
     std::string data;
   };
-  void startOthers(char **argv);
+  void startOthers();
   void checkChildren();
   void meet();
   void admit(int socket, std::vector<std::string> &turnedAway);
@@ -87,7 +87,6 @@ private:
   void throwIfLost();
 
   const Launch launch;
-  const Program &program;
   const Hello own;
   int port = 0, listener = -1;
   std::vector<pid_t> children; ///< by rank - 1, of --ranks
@@ -104,7 +103,7 @@ private:
   int loaders = 0;
   std::string loss; ///< what is told; "": all are there
   bool isRankLost = false;
-  int64_t savedStep = -1, steps = 0;
+  int64_t steps = 0; ///< that are over
   std::string checkpoint;
   std::atomic<bool> ended = false;
   std::thread listening;

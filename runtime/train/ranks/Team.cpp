@@ -66,7 +66,7 @@ Hello Hello::from(std::string_view bytes) {
 }
 
 Hello describeRank(const Launch &launch, const Program &program) {
-  Hello hello{launch.secret,   launch.rank,   launch.count, hashOfProgram(),
+  Hello hello{launch.secret,    launch.rank,   launch.count, hashOfProgram(),
               program.compiler, program.model, {},           {}};
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) == 0)
@@ -75,10 +75,10 @@ Hello describeRank(const Launch &launch, const Program &program) {
   if (hello.kernel.empty())
     hello.kernel = hello.host;
   const char *wanted = std::getenv("OMP_NUM_THREADS");
-  hello.cores = wanted && std::atoi(wanted) > 0
-                    ? std::atoi(wanted)
-                    : static_cast<int>(
-                          std::max(std::thread::hardware_concurrency(), 1u));
+  hello.cores =
+      wanted && std::atoi(wanted) > 0
+          ? std::atoi(wanted)
+          : static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
   return hello;
 }
 
@@ -126,10 +126,9 @@ std::vector<int> ranksOfDevices(const MachineSpec &machine, int count) {
   for (int device = 0; device < devices; ++device)
     ranks[device] = static_cast<int>(int64_t(device) * count / devices);
   for (int rank = 0; rank < count; ++rank)
-    if (std::none_of(machine.lanes.begin(), machine.lanes.end(),
-                     [&](const LaneSpec &lane) {
-                       return ranks[lane.device] == rank;
-                     }))
+    if (std::none_of(
+            machine.lanes.begin(), machine.lanes.end(),
+            [&](const LaneSpec &lane) { return ranks[lane.device] == rank; }))
       throw Error("rank " + std::to_string(rank) +
                   " would have nothing to do: the plan leaves its devices "
                   "idle; start fewer ranks");
