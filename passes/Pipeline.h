@@ -31,7 +31,7 @@ struct PipelineOptions {
   int64_t group = 0;
   bool frozenBn = false; ///< the running statistics, which stay as they are
   int gpus = 1;
-  int nodes = 0; ///< on which they are; 0: as many as it takes
+  int nodes = 0;             ///< on which they are; 0: as many as it takes
   std::string costs;         ///< a profile to price plans by, if any
   std::string target;        ///< that it must be of, if any
   int64_t memory = 0;        ///< bytes of a device, 0: the machine's
