@@ -1,7 +1,8 @@
 //===- Follower.cpp - What ranks but the first do -------------------------===//
 //
-// Three threads: one listens, so that the end is heard whatever else happens;
-// one does what is asked; one waits for runs and sends what was read.
+// Four threads: one listens, so that the end is heard whatever else happens;
+// one shows that the rank is alive; one does what is asked; one waits for runs
+// (Finisher.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,17 +12,16 @@
 #include "runtime/train/loop/Signals.h"
 #include "runtime/train/loop/StepQueue.h"
 #include "runtime/train/ranks/Channel.h"
+#include "runtime/train/ranks/Finisher.h"
+#include "runtime/train/ranks/Inbox.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <condition_variable>
 #include <cstdio>
-#include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace lwcc::rt::train {
@@ -33,49 +33,6 @@ static constexpr std::chrono::minutes preparation{10};
 
 namespace {
 
-/// Standard output or error, of which only rank 0 has one, goes nowhere.
-class Silenced {
-public:
-  explicit Silenced(int stream) : stream(stream), kept(::dup(stream)) {
-    if (int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
-      ::dup2(null, stream);
-      ::close(null);
-    }
-  }
-  ~Silenced() {
-    std::fflush(nullptr);
-    if (kept >= 0) {
-      ::dup2(kept, stream);
-      ::close(kept);
-    }
-  }
-
-private:
-  const int stream, kept;
-};
-
-/// Messages that wait to be done.
-class Inbox {
-public:
-  void add(Received message) {
-    std::lock_guard lock(mutex);
-    messages.push_back(std::move(message));
-    changed.notify_one();
-  }
-  Received take() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return !messages.empty(); });
-    Received first = std::move(messages.front());
-    messages.pop_front();
-    return first;
-  }
-
-private:
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Received> messages;
-};
-
 class Follower {
 public:
   Follower(const Launch &launch, const Program &program)
@@ -84,24 +41,12 @@ public:
   int run(const FollowerSetup &setup);
 
 private:
-  /// What is kept until the machine is through with it.
-  struct Kept {
-    int64_t ticket = 0;
-    std::vector<std::pair<BatchLoader *, Batch *>> batches;
-    std::deque<std::string> written; ///< a deque: they stay in place
-    int64_t request = -1;            ///< that the bytes answer
-    std::shared_ptr<std::vector<char>> bytes;
-    bool isLast = false;
-  };
-
   Received expect(MessageKind kind);
   void meet(const FollowerSetup &setup);
   void listen();
   void beat();
   void carryOut();
   void doOne(const Received &message);
-  void keep(Kept kept);
-  void finishKept();
   void fail(const std::string &why, int code);
   [[noreturn]] void end(const std::string &why, int code);
 
@@ -118,16 +63,13 @@ private:
   StopSignals signals;
   Inbox inbox;
   Kept pending; ///< since the last ticket
+  std::optional<Finisher> finisher;
   int64_t pendingBytes = 0;
   std::atomic<int64_t> steps = 0;
   std::mutex checkpointMutex;
   std::string checkpoint;
   std::atomic<bool> isOver = false;
   int exitCode = 0;
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Kept> kept;
 };
 
 } // namespace
@@ -298,46 +240,6 @@ void Follower::beat() {
 // Doing
 //===----------------------------------------------------------------------===//
 
-void Follower::keep(Kept one) {
-  std::lock_guard lock(mutex);
-  kept.push_back(std::move(one));
-  changed.notify_one();
-}
-
-void Follower::finishKept() {
-  while (true) {
-    Kept one;
-    {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return !kept.empty(); });
-      one = std::move(kept.front());
-      kept.pop_front();
-    }
-    if (one.isLast)
-      return;
-    try {
-      machine->wait(one.ticket);
-      for (auto [loader, batch] : one.batches)
-        loader->release(*batch);
-      if (one.request < 0)
-        continue;
-      constexpr size_t piece = size_t(16) << 20;
-      const std::vector<char> &bytes = *one.bytes;
-      for (size_t at = 0; at < bytes.size(); at += piece) {
-        PacketWriter reply;
-        reply.number(one.request);
-        reply.bytes.append(bytes.data() + at,
-                           std::min(piece, bytes.size() - at));
-        channel.send(MessageKind::reply, reply.bytes);
-      }
-    } catch (const RankLost &) {
-      return; // rank 0 knows, or will
-    } catch (const std::exception &error) {
-      return fail(error.what(), 1);
-    }
-  }
-}
-
 void Follower::doOne(const Received &message) {
   PacketReader reader(message.contents);
   switch (message.kind) {
@@ -404,11 +306,11 @@ void Follower::doOne(const Received &message) {
       offset = reader.number<int64_t>();
       bytes = reader.number<int64_t>();
     }
-    one.bytes = std::make_shared<std::vector<char>>(bytes);
+    one.bytes = std::make_unique<std::vector<char>>(bytes);
     one.ticket = machine->readAsync(Tensor(machine->arena(device) + offset,
                                            DType::u8, {bytes}, Layout::dense),
                                     device, one.bytes->data());
-    return keep(std::move(one));
+    return finisher->add(std::move(one));
   }
   default:
     throw Error("rank 0 sends what was not expected");
@@ -436,13 +338,12 @@ int Follower::run(const FollowerSetup &setup) {
   meet(setup);
   std::thread listening([this] { listen(); });
   std::thread beating([this] { beat(); });
-  std::thread finishing([this] { finishKept(); });
+  finisher.emplace(*machine, channel,
+                   [this](const std::string &why) { fail(why, 1); });
   carryOut();
-  Kept last;
-  last.isLast = true;
-  keep(std::move(last));
-  for (std::thread *thread : {&listening, &beating, &finishing})
-    thread->join();
+  finisher.reset(); // when all is over
+  listening.join();
+  beating.join();
   loaders.clear();
   machine.reset();
   return exitCode;

@@ -1,0 +1,206 @@
+//===- LeaderMeeting.cpp - How ranks come together ------------------------===//
+//
+// Rank 0's side: who may take part, what all are told, and what must be alike.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/files/Text.h"
+#include "runtime/train/ranks/Leader.h"
+
+#include <map>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace lwcc::rt::train {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+void Leader::refuse(const std::string &why) {
+  ended = true;
+  for (Peer &peer : peers)
+    if (peer.channel)
+      try {
+        peer.channel->send(MessageKind::refused, why);
+      } catch (const Error &) { // it is told nothing, then
+      }
+  throw Error(why);
+}
+
+/// A rank that --ranks started and that is gone will not come.
+void Leader::checkChildren() {
+  for (size_t i = 0; i < children.size(); ++i) {
+    int status = 0;
+    if (peers[i + 1].channel || children[i] == 0 ||
+        ::waitpid(children[i], &status, WNOHANG) != children[i])
+      continue;
+    children[i] = 0;
+    refuse("rank " + std::to_string(i + 1) + " ended before it met the others" +
+           (WIFSIGNALED(status)
+                ? " (signal " + std::to_string(WTERMSIG(status)) + ")"
+                : ""));
+  }
+}
+
+/// Takes a connection in, if it knows the secret.
+void Leader::admit(int socket, std::vector<std::string> &turnedAway) {
+  Peer peer;
+  peer.channel = std::make_unique<Channel>(socket);
+  try {
+    const Received message =
+        peer.channel->receive(milliseconds(2000), mostBefore);
+    if (message.kind != MessageKind::hello)
+      throw Error("it does not say who it is");
+    peer.hello = Hello::from(message.contents);
+  } catch (const Error &error) {
+    turnedAway.push_back(error.what());
+    return;
+  }
+  const Hello &hello = peer.hello;
+  std::string why;
+  if (hello.secret != launch.secret)
+    why = "it has another LWCC_SECRET";
+  else if (hello.count != launch.count)
+    why = "it is one of " + std::to_string(hello.count) + " ranks, not of " +
+          std::to_string(launch.count);
+  else if (hello.rank < 1 || hello.rank >= launch.count)
+    why = "there is no rank " + std::to_string(hello.rank);
+  if (!why.empty()) {
+    turnedAway.push_back(rankText(hello.rank, hello.host) + ": " + why);
+    try {
+      peer.channel->send(MessageKind::refused,
+                         "rank 0 turns this one away: " + why);
+    } catch (const Error &) { // gone already
+    }
+    return;
+  }
+  Peer &seat = peers[hello.rank];
+  if (seat.channel) {
+    const std::string both = "two processes are rank " +
+                             std::to_string(hello.rank) + " (" +
+                             seat.hello.host + ", " + hello.host + ")";
+    try {
+      peer.channel->send(MessageKind::refused, both);
+    } catch (const Error &) { // gone already
+    }
+    refuse(both);
+  }
+  seat = std::move(peer);
+}
+
+void Leader::meet() {
+  const std::chrono::seconds patience = startPatience();
+  const auto until = SteadyClock::now() + patience;
+  std::vector<std::string> turnedAway;
+  auto missing = [&] {
+    std::string names;
+    for (int rank = 1; rank < launch.count; ++rank)
+      if (!peers[rank].channel)
+        names += (names.empty() ? "" : ", ") + std::to_string(rank);
+    return names;
+  };
+  while (!missing().empty()) {
+    pollfd event = {listener, POLLIN, 0};
+    if (::poll(&event, 1, 100) > 0)
+      if (int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+          socket >= 0)
+        admit(socket, turnedAway);
+    checkChildren();
+    if (SteadyClock::now() < until)
+      continue;
+    std::string why = "of " + plural(launch.count, "rank") +
+                      " these did not come to " + launch.host + ":" +
+                      std::to_string(port) + " within " +
+                      std::to_string(patience.count()) + " s: " + missing();
+    for (const std::string &other : turnedAway)
+      why += "\n  turned away: " + other;
+    refuse(why);
+  }
+  ::close(listener);
+  listener = -1;
+}
+
+/// All ranks run one binary.
+void Leader::checkAlike() {
+  std::string others;
+  for (int rank = 1; rank < launch.count; ++rank)
+    if (const Hello &hello = peers[rank].hello; hello.binary != own.binary)
+      others += "\n  " + rankText(rank, hello.host) + ": another file, of " +
+                hello.model + ", compiled by " + hello.compiler;
+  if (!others.empty())
+    refuse("all ranks must run the same program; " + rankText(0, own.host) +
+           " runs one of " + own.model + ", compiled by " + own.compiler +
+           others);
+}
+
+void Leader::gather(
+    int64_t threads,
+    const std::vector<std::pair<std::string, std::string>> &flags,
+    const std::vector<DataMark> &data) {
+  meet();
+  checkAlike();
+  std::map<std::string, int> cores{{own.kernel, own.cores}};
+  for (int rank = 1; rank < launch.count; ++rank)
+    cores.emplace(peers[rank].hello.kernel, peers[rank].hello.cores);
+  for (const auto &[kernel, count] : cores)
+    allThreads += count;
+  if (threads > 0)
+    allThreads = static_cast<int>(threads);
+  tellAll(MessageKind::welcome, Welcome{allThreads, flags}.packed());
+
+  // Reading a large folder takes its time, and is the same work for all.
+  std::vector<std::string> addresses = {transport->address()};
+  std::string problems;
+  for (int rank = 1; rank < launch.count; ++rank) {
+    Peer &peer = peers[rank];
+    const std::string who = "\n  " + rankText(rank, peer.hello.host) + ": ";
+    addresses.emplace_back();
+    try {
+      Received answer{};
+      do
+        answer = peer.channel->receive(silence, mostContents);
+      while (answer.kind == MessageKind::alive);
+      PacketReader reader(answer.contents);
+      if (answer.kind == MessageKind::failed) {
+        reader.number<int32_t>();
+        problems += who + reader.text();
+        continue;
+      }
+      addresses.back() = reader.text();
+      std::vector<DataMark> found(reader.number<uint64_t>() % 8);
+      for (DataMark &mark : found) {
+        mark.samples = reader.number<int64_t>();
+        mark.labels = reader.number<uint64_t>();
+      }
+      for (size_t i = 0; i < data.size(); ++i)
+        if (i >= found.size() || found[i] != data[i])
+          problems +=
+              who +
+              (i == 0 ? "its training data are" : "its validation data are") +
+              " others: " + countText(i < found.size() ? found[i].samples : 0) +
+              " samples, " + countText(data[i].samples) + " for rank 0" +
+              (i < found.size() && found[i].samples == data[i].samples
+                   ? ", with other labels"
+                   : "");
+    } catch (const Error &error) {
+      problems += who + error.what();
+    }
+  }
+  if (!problems.empty())
+    refuse("not all ranks can train:" + problems);
+  PacketWriter all;
+  std::vector<UcxPeer> reached;
+  for (int rank = 0; rank < launch.count; ++rank) {
+    const std::string &kernel = (rank ? peers[rank].hello : own).kernel;
+    all.text(addresses[rank]).text(kernel);
+    reached.push_back({addresses[rank], kernel == own.kernel});
+  }
+  tellAll(MessageKind::peers, all.bytes);
+  transport->setPeers(std::move(reached));
+}
+
+} // namespace lwcc::rt::train
