@@ -166,7 +166,12 @@ void Follower::meet(const FollowerSetup &setup) {
     peer.isNear = reader.text() == own.kernel;
   }
   transport->setPeers(std::move(peers));
-  machine = setup.createMachine(team, welcome.threads);
+  try {
+    machine = setup.createMachine(team, welcome.threads);
+  } catch (const Error &error) {
+    fail(error.what(), 1);
+    listen(); // until rank 0 ends all
+  }
 }
 
 //===----------------------------------------------------------------------===//

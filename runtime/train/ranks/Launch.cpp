@@ -74,6 +74,8 @@ static void findAddress(Launch &launch, const Environment &environment) {
     launch.port = colon == std::string::npos
                       ? -1
                       : numberOf(given.substr(colon + 1), mostPorts);
+    if (launch.host.starts_with('[') && launch.host.ends_with(']'))
+      launch.host = launch.host.substr(1, launch.host.size() - 2); // IPv6
     if (launch.host.empty() || launch.port < 1)
       throw Error("LWCC_ADDRESS=" + given + ": expected HOST:PORT of rank 0");
     return;

@@ -31,6 +31,9 @@ static std::string microseconds(int64_t nanoseconds) {
                 static_cast<int>(nanoseconds % 1000));
 }
 
+/// What other ranks ran is in nobody's trace but theirs, and they write none.
+static bool isOfThisRank(const TracedCall &call) { return call.end != 0; }
+
 void Trace::writeTo(FileWriter &file) const {
   const std::vector<LaneSpec> &lanes = program.machine.lanes;
   std::string text = "{\"traceEvents\": [";
@@ -50,10 +53,12 @@ void Trace::writeTo(FileWriter &file) const {
   int64_t origin = std::numeric_limits<int64_t>::max();
   for (const auto &[step, calls] : steps)
     for (const TracedCall &call : *calls)
-      origin = std::min(origin, call.begin);
+      origin = isOfThisRank(call) ? std::min(origin, call.begin) : origin;
   for (const auto &[step, calls] : steps) {
     std::vector<int> counted(lanes.size());
-    for (const TracedCall &call : *calls)
+    for (const TracedCall &call : *calls) {
+      if (!isOfThisRank(call))
+        continue;
       add(JsonObject()
               .add("name", call.op)
               .add("cat", call.phase)
@@ -67,6 +72,7 @@ void Trace::writeTo(FileWriter &file) const {
                                   .add("step", step)
                                   .add("call", counted[call.lane]++)
                                   .str()));
+    }
     file.write(text); // not all of a long trace in memory
     text.clear();
   }

@@ -83,4 +83,32 @@ TEST(Machine, devicesOfOneProcessorShareItsMemory) {
   EXPECT_EQ(machine.device.memory, findMachine("h200x8")->device.memory);
 }
 
+TEST(Machine, nodesThatAreAskedForHaveAProcessorEachAndANetwork) {
+  Machine machine;
+  EXPECT_EQ(findDevices("cpu", 8, machine, 2), std::vector<std::string>{});
+  EXPECT_EQ(machine.nodes, 2);
+  EXPECT_EQ(machine.gpus, 4);
+  EXPECT_EQ(machine.device.memory, findMachine("cpu")->device.memory / 4);
+  EXPECT_EQ(machine.network, (Link{1.25e9, 50e-6}));
+  EXPECT_EQ(machine.link, findMachine("cpu")->link);
+  // A node's only device has the network to itself; a known network is kept.
+  EXPECT_EQ(findDevices("p100-4x4", 3, machine, 3), std::vector<std::string>{});
+  EXPECT_EQ(machine.link, findMachine("p100-4x4")->network);
+}
+
+TEST(Machine, nodesThatDoNotFitAreRefused) {
+  Machine machine;
+  auto mistake = [&](llvm::StringRef name, int64_t gpus, int64_t nodes) {
+    auto mistakes = findDevices(name, gpus, machine, nodes);
+    return mistakes.empty() ? std::string() : mistakes.front();
+  };
+  EXPECT_EQ(mistake("cpu", 8, 3),
+            "--gpus=8 are not equally many on each of --nodes=3");
+  EXPECT_EQ(mistake("p100-4x4", 16, 2),
+            "a node of machine 'p100-4x4' has 4 devices, fewer than --gpus=16 "
+            "on --nodes=2 need");
+  EXPECT_EQ(mistake("p100-4x4", 5, 5),
+            "machine 'p100-4x4' has 4 nodes, fewer than --nodes=5");
+}
+
 } // namespace
