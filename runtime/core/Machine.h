@@ -112,6 +112,8 @@ public:
   /// Null: this process runs all devices. Of those of other ranks it holds an
   /// image of what it reads there; rank 0 can read and write them.
   virtual const Ranks *ranks() const { return nullptr; }
+  /// All ranks at the same place between their runs; rank 0 gets the answer.
+  virtual RankLink measureRanks() { return {}; }
   bool isLocal(int device) const {
     return !ranks() || ranks()->isLocal(device);
   }

@@ -19,6 +19,12 @@ namespace lwcc::rt {
 
 class Transport;
 
+/// What parcels between rank 0 and another take; of several, the slowest.
+struct RankLink {
+  double latency = 0;   ///< seconds, one way
+  double bandwidth = 0; ///< bytes per second, to rank 0
+};
+
 /// The devices of other ranks, as rank 0 reaches them. What is asked of a rank
 /// happens in the order of asking. Each throws Error if a rank is lost.
 class RemoteDevices {
@@ -33,6 +39,8 @@ public:
   virtual void stage(int loader) = 0;
   /// They run the sequence that was recorded as the `sequence`-th.
   virtual void run(int sequence) = 0;
+  /// They answer Machine::measureRanks.
+  virtual void measure() = 0;
   /// Bytes [offset, offset + bytes) of a device's arena.
   virtual void write(int device, int64_t offset, const void *data,
                      int64_t bytes) = 0;

@@ -43,6 +43,7 @@ public:
   ~CpuMachine() override;
 
   const Ranks *ranks() const override { return team; }
+  RankLink measureRanks() override;
   void stop(std::exception_ptr exception) override { fail(exception); }
 
   Lane &lane(int index) override { return *lanes.at(index); }

@@ -10,7 +10,10 @@
 namespace lwcc::rt {
 
 /// A parcel's id: the sequence, then the number of the message or news in it.
-static constexpr uint64_t barrierSequence = 0xffffffff;
+static constexpr uint64_t barrierSequence = 0xffffffff,
+                          trialSequence = 0xfffffffe;
+static constexpr uint64_t pingNumber = 0, blockNumber = 1;
+static constexpr int64_t blockBytes = int64_t(4) << 20;
 static uint64_t idOf(uint64_t sequence, uint64_t number) {
   return sequence << 32 | number;
 }
@@ -190,7 +193,59 @@ void RankExchange::meet(uint64_t run, const std::atomic<bool> &failed) {
   }
 }
 
+void RankExchange::sendTrial(int peer, uint64_t number, uint64_t turn,
+                             int64_t bytes) {
+  Parcel &parcel = trial.parcels.emplace_back();
+  parcel.peer = peer;
+  parcel.id = idOf(trialSequence, number);
+  parcel.run = turn;
+  parcel.data = trial.block.data();
+  parcel.bytes = bytes;
+  ranks.transport->send(parcel);
+}
+
+RankLink RankExchange::measure(const std::atomic<bool> &failed) {
+  constexpr int trips = 100, warmup = 20, blocks = 16;
+  using Seconds = std::chrono::duration<double>;
+  // Each rank has turns of its own; the last one asks for blocks.
+  auto turnOf = [](int rank, int trip) {
+    return uint64_t(rank) * (trips + 2) + trip + 1;
+  };
+  RankLink slowest;
+  if (trial.block.bytes() == 0)
+    trial.block = Arena(blockBytes);
+  for (int peer = 1; peer < ranks.count && ranks.rank == 0; ++peer) {
+    Clock::time_point begin = Clock::now();
+    for (int trip = 0; trip < trips && !failed; ++trip) {
+      if (trip == warmup)
+        begin = Clock::now();
+      sendTrial(peer, pingNumber, turnOf(peer, trip), 0);
+      trial.answered.awaitAtLeast(turnOf(peer, trip), failed);
+    }
+    const double latency =
+        Seconds(Clock::now() - begin).count() / (2.0 * (trips - warmup));
+    begin = Clock::now();
+    sendTrial(peer, pingNumber, turnOf(peer, trips), 0);
+    trial.landed.awaitAtLeast(uint64_t(peer) * blocks, failed);
+    const double bandwidth =
+        double(blocks * blockBytes) / Seconds(Clock::now() - begin).count();
+    slowest.latency = std::max(slowest.latency, latency);
+    slowest.bandwidth =
+        peer == 1 ? bandwidth : std::min(slowest.bandwidth, bandwidth);
+  }
+  for (int trip = 0; trip <= trips && ranks.rank > 0 && !failed; ++trip) {
+    trial.answered.awaitAtLeast(turnOf(ranks.rank, trip), failed);
+    if (trip < trips)
+      sendTrial(0, pingNumber, turnOf(ranks.rank, trip), 0);
+    for (int block = 0; block < blocks && trip == trips; ++block)
+      sendTrial(0, blockNumber, block, blockBytes);
+  }
+  return slowest;
+}
+
 void RankExchange::wake() {
+  trial.answered.wake();
+  trial.landed.wake();
   for (Round &round : rounds)
     round.told.wake();
   std::lock_guard lock(mutex);
@@ -199,6 +254,8 @@ void RankExchange::wake() {
 }
 
 void *RankExchange::landing(int from, uint64_t id, int64_t bytes) {
+  if (id == idOf(trialSequence, blockNumber))
+    return bytes == trial.block.bytes() ? trial.block.data() : nullptr;
   std::lock_guard lock(mutex);
   return id >> 32 < sequences.size()
              ? sequences[id >> 32]->landing(from, uint32_t(id), bytes)
@@ -209,6 +266,10 @@ void RankExchange::arrived(int from, uint64_t id, uint64_t run) {
   const auto number = uint32_t(id);
   if (id >> 32 == barrierSequence && number < rounds.size())
     return rounds[number].told.signalAtLeast(run);
+  if (id == idOf(trialSequence, pingNumber))
+    return trial.answered.signalAtLeast(run);
+  if (id == idOf(trialSequence, blockNumber))
+    return trial.landed.signalAtLeast(++trial.blocks);
   SequenceExchange *sequence = nullptr;
   {
     std::lock_guard lock(mutex);

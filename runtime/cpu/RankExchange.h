@@ -81,6 +81,9 @@ public:
 
   /// Returns when all ranks have ended the run before, or one has failed.
   void meet(uint64_t run, const std::atomic<bool> &failed);
+  /// How quick parcels are between rank 0, which gets the answer, and the
+  /// others, one after the other.
+  RankLink measure(const std::atomic<bool> &failed);
   void wake();
   Transport &transport() { return *ranks.transport; }
 
@@ -93,8 +96,18 @@ private:
     Parcel parcels[2]; ///< of even runs and odd ones
     CpuEvent told;
   };
+  /// Parcels that only take time.
+  struct Trial {
+    std::deque<Parcel> parcels; ///< that were sent
+    Arena block;                ///< sent, and where others land
+    CpuEvent answered, landed;
+    std::atomic<int> blocks = 0; ///< that have landed
+  };
+  void sendTrial(int peer, uint64_t number, uint64_t turn, int64_t bytes);
+
   const Ranks &ranks;
   std::deque<Round> rounds;
+  Trial trial;
   std::mutex mutex; ///< of `sequences`, which grows while parcels may arrive
   std::vector<std::unique_ptr<SequenceExchange>> sequences;
 };

@@ -146,6 +146,18 @@ uint64_t CpuMachine::postRun(Item item) {
   return post(std::move(item));
 }
 
+RankLink CpuMachine::measureRanks() {
+  if (team->remote)
+    team->remote->measure();
+  RankLink link;
+  Item item;
+  item.actionLane = laneOn(-1).index;
+  item.action = [&] { link = exchange->measure(failed); };
+  post(std::move(item));
+  synchronize();
+  return link;
+}
+
 void CpuMachine::run(Sequence *sequence) {
   Item item;
   item.sequence = sequence;

@@ -40,6 +40,15 @@ struct MachineFlags : private ForgetLibraryOptions {
                         cl::desc("With --probe: as if there were so many "
                                  "devices (default: the GPUs, or the cores)"),
                         cl::cat(category)};
+  cl::opt<bool> ranks{"ranks",
+                      cl::desc("With --probe --target=cpu: measure what two "
+                               "processes take to exchange, as the network"),
+                      cl::cat(category)};
+  cl::opt<std::string> network{
+      "network", cl::value_desc("LOG"),
+      cl::desc("With --probe: the network is as a program measured it between "
+               "machines (./trainer --benchmark=N --log=LOG, started on all)"),
+      cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("FILE"),
       cl::desc("With --probe: where to write, - for the standard output "
@@ -86,9 +95,21 @@ static int writeProbed(const MachineFlags &flags, Target target) {
   if (toFile)
     if (llvm::Error error = checkOutput(file))
       return complain(std::move(error));
-  llvm::Expected<plan::Machine> machine = probe(target, flags.gpus);
+  plan::Link network;
+  if (!flags.network.empty()) {
+    llvm::Expected<plan::Link> logged = networkFromLog(flags.network);
+    if (!logged)
+      return complain(logged.takeError());
+    network = *logged;
+  }
+  if (flags.ranks && target != Target::cpu)
+    return complain("--ranks: several processes run programs for CPUs only");
+  llvm::Expected<plan::Machine> machine =
+      probe(target, flags.gpus, flags.ranks);
   if (!machine)
     return complain(machine.takeError());
+  if (network.bandwidth > 0)
+    machine->network = network;
   std::string text = plan::toJson(*machine);
   if (!toFile) {
     llvm::outs() << text;

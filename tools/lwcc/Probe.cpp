@@ -1,6 +1,7 @@
 //===- Probe.cpp - What a machine is capable of ---------------------------===//
 
 #include "tools/lwcc/Probe.h"
+#include "ir/InputFile.h"
 #include "passes/plan/price/CostModel.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/lwcc/CallTimes.h"
@@ -9,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
@@ -90,6 +92,8 @@ public:
 
   /// A program on one device, or on two that exchange.
   Expected<CallTimes> run(StringRef precision, int devices) const;
+  /// Between two processes that run the program that `run` made last.
+  Expected<plan::Link> runRanks() const;
 
 private:
   std::string file(StringRef name) const { return folder + "/" + name.str(); }
@@ -128,6 +132,14 @@ Expected<CallTimes> Bench::run(StringRef precision, int devices) const {
           file("log")))
     return error;
   return CallTimes::read(file("trace.json"));
+}
+
+Expected<plan::Link> Bench::runRanks() const {
+  if (Error error = execute({file("trainer"), "--ranks=2", "--benchmark=3",
+                             "--log=" + file("ranks.jsonl")},
+                            file("log")))
+    return error;
+  return networkFromLog(file("ranks.jsonl"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +233,28 @@ static plan::Link measureLink(const CallTimes &two, const Sizes &sizes) {
   return {rounded(1 / slope), rounded(small - slope * rows * Sizes::few)};
 }
 
-Expected<plan::Machine> lwcc::probe(Target target, int64_t gpus) {
+Expected<plan::Link> lwcc::networkFromLog(StringRef file) {
+  auto buffer = readInput(file, mostJsonBytes);
+  if (!buffer)
+    return makeError(file + ": " + llvm::toString(buffer.takeError()));
+  const StringRef last = (*buffer)->getBuffer().rtrim().rsplit('\n').second;
+  const StringRef line = last.empty() ? (*buffer)->getBuffer().trim() : last;
+  Expected<llvm::json::Value> value = llvm::json::parse(line);
+  if (!value)
+    llvm::consumeError(value.takeError());
+  const llvm::json::Object *record = value ? value->getAsObject() : nullptr;
+  plan::Link link;
+  if (record) {
+    link.bandwidth = rounded(record->getNumber("rank_bytes_per_s").value_or(0));
+    link.latency = rounded(record->getNumber("rank_latency_s").value_or(0));
+  }
+  if (!(link.bandwidth > 0 && link.bandwidth < 1e18 && link.latency >= 0))
+    return makeError(file + ": is no log of a benchmark of several ranks "
+                            "(./trainer --ranks=N --benchmark=N --log=FILE)");
+  return link;
+}
+
+Expected<plan::Machine> lwcc::probe(Target target, int64_t gpus, bool ranks) {
   if (auto compiler = findCompiler(target); !compiler)
     return compiler.takeError();
   auto folder = TemporaryFolder::make();
@@ -255,6 +288,12 @@ Expected<plan::Machine> lwcc::probe(Target target, int64_t gpus) {
     if (!two)
       return two.takeError();
     machine.link = measureLink(*two, sizesFor(target));
+    if (ranks) {
+      Expected<plan::Link> network = bench.runRanks();
+      if (!network)
+        return network.takeError();
+      machine.network = *network;
+    }
   }
   return machine;
 }

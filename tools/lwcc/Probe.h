@@ -14,8 +14,14 @@
 
 namespace lwcc {
 
-/// Describes `gpus` devices of this machine, or all for 0.
-llvm::Expected<plan::Machine> probe(Target target, int64_t gpus);
+/// Describes `gpus` devices of this machine, or all for 0; with `ranks`, also
+/// what two processes take to exchange, as its network.
+llvm::Expected<plan::Machine> probe(Target target, int64_t gpus,
+                                    bool ranks = false);
+
+/// The network between the ranks of a program, from the log of its benchmark
+/// (trainer --benchmark=N --log=FILE).
+llvm::Expected<plan::Link> networkFromLog(llvm::StringRef file);
 
 } // namespace lwcc
 

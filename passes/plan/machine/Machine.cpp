@@ -139,7 +139,7 @@ std::string lwcc::plan::toJson(const Machine &m) {
         json.member("gpus", m.uplink.devices);
         writeLink(json, m.uplink.link);
       });
-    if (m.nodes > 1)
+    if (m.network.bandwidth > 0)
       line("network", [&] { writeLink(json, m.network); });
     if (m.oneProcessor)
       json.member("one_processor", true);

@@ -109,6 +109,13 @@ void runBenchmark(Machine &machine, const Program &program,
     std::printf("              %s held on device %zu\n",
                 bytesText(bytes).c_str(), d);
   }
+  RankLink link;
+  if (machine.ranks()) {
+    link = machine.measureRanks();
+    std::printf("  ranks       %.1f us and %.2f GB/s from the slowest one to "
+                "rank 0\n",
+                link.latency * 1e6, link.bandwidth / 1e9);
+  }
   // As the transfers counted; every step moves the same.
   // Of several ranks only this one's counted.
   JsonObject pairs;
@@ -129,20 +136,24 @@ void runBenchmark(Machine &machine, const Program &program,
     std::printf("  note        the loss is %g; the time of a step does not "
                 "depend on it\n",
                 loss);
-  log.write(JsonObject()
-                .add("benchmark", options.benchmark)
-                .add("batch", program.batch)
-                .add("median_s", median)
-                .add("min_s", times.front())
-                .add("max_s", times.back())
-                .add("spread", spread / median)
-                .add("images_per_s", speed)
-                .add("first_step_s", first)
-                .add("peak_resident_bytes", resident)
-                .add("held_bytes", held)
-                .add("losses", losses)
-                .add("moved_bytes", movedBytes)
-                .addRaw("moved", pairs.str()));
+  JsonObject record;
+  record.add("benchmark", options.benchmark)
+      .add("batch", program.batch)
+      .add("median_s", median)
+      .add("min_s", times.front())
+      .add("max_s", times.back())
+      .add("spread", spread / median)
+      .add("images_per_s", speed)
+      .add("first_step_s", first)
+      .add("peak_resident_bytes", resident)
+      .add("held_bytes", held)
+      .add("losses", losses)
+      .add("moved_bytes", movedBytes)
+      .addRaw("moved", pairs.str());
+  if (machine.ranks())
+    record.add("rank_latency_s", link.latency)
+        .add("rank_bytes_per_s", link.bandwidth);
+  log.write(record);
 }
 
 } // namespace lwcc::rt::train

@@ -29,6 +29,7 @@ enum class MessageKind : uint8_t {
   stage,
   write,
   run,
+  measure,
   read,
   saved,
   end,

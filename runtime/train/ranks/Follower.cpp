@@ -294,6 +294,9 @@ void Follower::doOne(const Received &message) {
     }
     return;
   }
+  case MessageKind::measure:
+    machine->measureRanks();
+    return;
   case MessageKind::run:
   case MessageKind::read: {
     Kept one = std::exchange(pending, {});

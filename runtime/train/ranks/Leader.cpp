@@ -278,6 +278,11 @@ void Leader::run(int sequence) {
   throwIfLost();
 }
 
+void Leader::measure() {
+  tellAll(MessageKind::measure);
+  throwIfLost();
+}
+
 void Leader::write(int device, int64_t offset, const void *data,
                    int64_t bytes) {
   const auto *at = static_cast<const char *>(data);

@@ -55,6 +55,7 @@ public:
   int openLoader(const std::string &settings) override;
   void stage(int loader) override;
   void run(int sequence) override;
+  void measure() override;
   void write(int device, int64_t offset, const void *data,
              int64_t bytes) override;
   int64_t askFor(int device, int64_t offset, int64_t bytes) override;
