@@ -229,8 +229,8 @@ for section in "${sections[@]}"; do
       counted node-tests "$oracle" "$root/test/parity/node_tests.py" --jobs="$jobs"
       ;;
     plans)
-      counted plans "$oracle" "$root/test/parity/plans.py" --cases=1000 --emitted=10 \
-        --counted=300 --predicted=60
+      counted plans "$oracle" "$root/test/parity/plans.py" --cases=400 --emitted=6 \
+        --counted=300 --predicted=40
       counted minimum "$oracle" "$root/test/parity/minimum.py" --cases=60
       counted schedules "$oracle" "$root/test/parity/schedules.py" --quick --models="$models" \
         residual_mlp alexnet2012 residual_conv
@@ -256,7 +256,7 @@ for section in "${sections[@]}"; do
         "$root/examples/lenet5.onnx" --data="$data/train"
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
       counted several-inputs "$oracle" "$root/test/parity/several_inputs.py"
-      counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=100
+      counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=60
       ;;
     emitted)
       mapfile -t files < <(one_of_each)
