@@ -129,7 +129,7 @@ void Leader::checkAlike() {
   std::string others;
   for (int rank = 1; rank < launch.count; ++rank)
     if (const Hello &hello = peers[rank].hello; hello.binary != own.binary)
-      others += "\n  " + rankText(rank, hello.host) + ": another file, of " +
+      others += "\n  " + rankText(rank, hello.host) + ": another one, of " +
                 hello.model + ", compiled by " + hello.compiler;
   if (!others.empty())
     refuse("all ranks must run the same program; " + rankText(0, own.host) +

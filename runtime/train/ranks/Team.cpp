@@ -26,10 +26,29 @@ public:
 };
 } // namespace
 
-static uint64_t hashOfProgram() {
+/// Of the file, and of what lwcc-run makes of a model: the same file may plan
+/// in another way where a search is ended by time.
+static uint64_t hashOfProgram(const Program &program) {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   Hash hash;
   std::vector<char> block(1 << 20);
+  auto add = [&](const auto &value) { hash.add(&value, sizeof value); };
+  auto addText = [&](const std::string &text) {
+    hash.add(text.data(), text.size());
+  };
+  addText(program.modelHash);
+  addText(program.plan);
+  add(program.batch);
+  add(program.machine.events);
+  for (const DeviceSpec &device : program.machine.devices)
+    add(device.arenaBytes);
+  for (const LaneSpec &lane : program.machine.lanes)
+    addText(lane.name);
+  for (const StateTensor &state : program.state)
+    for (const Shard &shard : state.tensor.shards) {
+      add(shard.ref.device);
+      add(shard.ref.offset);
+    }
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) ||
          file.gcount() > 0)
     hash.add(block.data(), static_cast<size_t>(file.gcount()));
@@ -66,8 +85,9 @@ Hello Hello::from(std::string_view bytes) {
 }
 
 Hello describeRank(const Launch &launch, const Program &program) {
-  Hello hello{launch.secret,    launch.rank,   launch.count, hashOfProgram(),
-              program.compiler, program.model, {},           {}};
+  Hello hello{
+      launch.secret,    launch.rank,   launch.count, hashOfProgram(program),
+      program.compiler, program.model, {},           {}};
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) == 0)
     hello.host = name;

@@ -23,7 +23,7 @@ namespace lwcc::rt::train {
 struct Hello {
   std::string secret;
   int32_t rank = 0, count = 0;
-  uint64_t binary = 0;  ///< hash of the program's file
+  uint64_t binary = 0;  ///< hash of the program
   std::string compiler; ///< "lwcc 0.1.0"
   std::string model;
   std::string host;   ///< its name
