@@ -3,6 +3,7 @@
 #include "runtime/cpu/RankExchange.h"
 
 #include "runtime/core/HostCopy.h"
+#include "runtime/exchange/MessageCheck.h"
 
 #include <algorithm>
 #include <utility>
@@ -54,11 +55,13 @@ SequenceExchange::SequenceExchange(
     Sequence &sequence, int number, const Ranks &ranks,
     const std::vector<const CpuEvent *> &events,
     const std::function<int(const void *)> &deviceOf) {
-  const exchange::Messages all = exchange::deriveMessages(
-      stepsOf(sequence, events, deviceOf), ranks.ofDevice);
-  const size_t steps = sequence.entries.size();
-  behind.resize(steps);
-  awaits.resize(steps);
+  const std::vector<exchange::Step> steps = stepsOf(sequence, events, deviceOf);
+  const exchange::Messages all =
+      exchange::deriveMessages(steps, ranks.ofDevice);
+  assert(exchange::checkMessages(steps, ranks.ofDevice, all).empty() &&
+         "ranks may read what has not come, or wait for ever");
+  behind.resize(steps.size());
+  awaits.resize(steps.size());
   auto eventOf = [&](int event) {
     return const_cast<CpuEvent *>(events[event]);
   };
@@ -108,7 +111,7 @@ SequenceExchange::SequenceExchange(
     }
     ++next;
   }
-  for (size_t i = 0; i < steps; ++i)
+  for (size_t i = 0; i < steps.size(); ++i)
     if (ranks.isLocal(sequence.entries[i].lane->device))
       for (int message : all.awaits[i])
         awaits[i].push_back(&incoming[message]);
