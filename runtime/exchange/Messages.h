@@ -13,9 +13,11 @@
 //
 // An image needs no order of its own. In memory that all share, a region is
 // written again only when all that read it are through, and the program's
-// events see to that; so the next message to the same bytes leaves behind them.
-// A read at the start of a sequence has no writers in it: such a region is sent
-// when the run starts, which no rank does before all have ended the one before.
+// events see to that; so the next message that changes bytes leaves behind
+// them. Where reads overlap in part, a message may bring the same content once
+// more while it is read. A read at the start of a sequence has no writers in
+// it: such a region is sent when the run starts, which no rank does before all
+// have ended the one before.
 //
 // Does not decide what is computed where, or the order of anything: that is the
 // program's, and its events are kept as they are.
