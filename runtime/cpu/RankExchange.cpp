@@ -193,6 +193,8 @@ void RankExchange::meet(uint64_t run, const std::atomic<bool> &failed) {
     parcel.run = run;
     ranks.transport->send(parcel);
     round.told.awaitAtLeast(run, failed);
+    if (failed) // others must not hear that all are there
+      return;
   }
 }
 

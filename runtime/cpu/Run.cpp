@@ -140,7 +140,8 @@ uint64_t CpuMachine::postRun(Item item) {
   meeting.actionLane = laneOn(-1).index;
   meeting.action = [this, run = item.run, sequence = item.sequence] {
     exchange->meet(run, failed);
-    sequence->exchange->begin(run, exchange->transport());
+    if (!failed) // else others may be at work on the run before
+      sequence->exchange->begin(run, exchange->transport());
   };
   post(std::move(meeting));
   return post(std::move(item));
