@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -83,6 +84,15 @@ struct UcxTransport::State {
     return ucx->ucs_status_string(status);
   }
 
+  /// Whether the thread runs, is through, or stands still for good.
+  enum class Fate { runs, over, still };
+  void decide(Fate value) {
+    fate = value;
+    fate.notify_all();
+  }
+  static void standStill(int);
+  static thread_local State *ofThread;
+
   const int rank;
   const UcxApi *ucx = nullptr;
   ucp_context_h context = nullptr;
@@ -95,6 +105,7 @@ struct UcxTransport::State {
   Receiver *receiver = nullptr;
   std::atomic<Parcel *> outgoing = nullptr; ///< the latest first
   std::atomic<bool> stopping = false;
+  std::atomic<Fate> fate = Fate::runs;
   std::thread thread;
 };
 
@@ -142,6 +153,10 @@ UcxTransport::UcxTransport(int rank) : state(std::make_unique<State>(rank)) {
 UcxTransport::~UcxTransport() {
   stop();
   State &s = *state;
+  if (s.fate == State::Fate::still) {
+    state.release(); // its thread stands in the middle of it
+    return;
+  }
   if (s.worker)
     s.ucx->ucp_worker_destroy(s.worker);
   if (s.context)
@@ -202,10 +217,31 @@ void UcxTransport::stop() {
   s.stopping = true;
   const uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(s.wakeup, &one, sizeof one);
-  s.thread.join();
+  s.fate.wait(State::Fate::runs);
+  if (s.fate == State::Fate::still)
+    s.thread.detach();
+  else
+    s.thread.join();
+}
+
+thread_local UcxTransport::State *UcxTransport::State::ofThread = nullptr;
+
+/// UCX ends the program when a state is new to it, as some are in which another
+/// rank goes. Who is gone is soon known otherwise (train/ranks/), so its thread
+/// stands still for a while; what was no lost rank ends the program then.
+void UcxTransport::State::standStill(int) {
+  if (!ofThread)
+    return; // it is somebody else's end
+  ofThread->decide(Fate::still);
+  for (int i = 0; i < 15; ++i)
+    ::usleep(1000000);
 }
 
 void UcxTransport::State::run() {
+  ofThread = this;
+  struct sigaction action = {};
+  action.sa_handler = standStill;
+  ::sigaction(SIGABRT, &action, nullptr);
   while (true) {
     Parcel *list = outgoing.exchange(nullptr, std::memory_order_acquire);
     Parcel *first = nullptr; // the oldest
@@ -220,8 +256,10 @@ void UcxTransport::State::run() {
       ;
     if (outgoing.load(std::memory_order_relaxed))
       continue;
-    if (stopping)
-      return close();
+    if (stopping) {
+      close();
+      return decide(Fate::over);
+    }
     if (ucx->ucp_worker_arm(worker) != UCS_OK)
       continue; // something came meanwhile
     pollfd events[] = {{ucxEvents, POLLIN, 0}, {wakeup, POLLIN, 0}};
