@@ -253,6 +253,10 @@ static std::string writeCheckpoint(const std::string &folder,
     for (auto &owner : partOwners)
       owner->keep();
     syncDirectory(root.string());
+  } catch (const RankLost &) { // says more than that this was not saved
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
   } catch (const std::exception &error) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);
