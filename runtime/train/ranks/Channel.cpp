@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -98,6 +99,28 @@ Received Channel::receive(std::chrono::milliseconds patience, uint64_t most) {
   received.contents.resize(size);
   readAll(received.contents.data(), size, SteadyClock::now() + patience);
   return received;
+}
+
+bool Channel::hasMessage(uint64_t most) {
+  auto awaitBytes = [&](size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &count, sizeof count);
+    return bytes <= 1;
+  };
+  char head[9];
+  const ssize_t got =
+      ::recv(socket, head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
+  const bool isOver =
+      got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  if (got < static_cast<ssize_t>(sizeof head))
+    return awaitBytes(isOver ? 1 : sizeof head);
+  uint64_t size;
+  std::memcpy(&size, head + 1, sizeof size);
+  int there = 0;
+  return awaitBytes(size > most || ::ioctl(socket, FIONREAD, &there) < 0 ||
+                            static_cast<uint64_t>(there) >= sizeof head + size
+                        ? 1
+                        : sizeof head + size);
 }
 
 namespace {

@@ -65,6 +65,8 @@ public:
   /// The next message. Throws Error: gone, silent for so long, or not a
   /// message.
   Received receive(std::chrono::milliseconds patience, uint64_t most);
+  /// Receiving would not wait. Where it would, poll() tells when to ask again.
+  bool hasMessage(uint64_t most);
   /// Ends the connection; who receives finds out.
   void shut();
   int descriptor() const { return socket; }

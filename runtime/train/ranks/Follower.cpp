@@ -360,6 +360,7 @@ int Follower::run(const FollowerSetup &setup) {
 int follow(const Launch &launch, const Program &program,
            const FollowerSetup &setup) {
   try {
+    ranksOfDevices(program.machine, launch.count); // rank 0 says it and is gone
     return Follower(launch, program).run(setup);
   } catch (const Error &error) {
     std::fprintf(stderr, "[rank %d] error: %s\n", launch.rank, error.what());

@@ -109,11 +109,13 @@ void Leader::finish(int code) {
       }
 }
 
-/// They have been told; whoever does not listen is ended, at once where one
-/// that is lost may stand still.
+/// They have been told; whoever does not listen is ended, at once where they
+/// still wait to be met, or one that is lost may stand still.
 void Leader::endChildren() {
   const auto until =
-      SteadyClock::now() + std::chrono::seconds(isRankLost ? 1 : 5);
+      SteadyClock::now() + std::chrono::seconds(!haveMet     ? 0
+                                                : isRankLost ? 1
+                                                             : 5);
   for (pid_t &child : children)
     while (child > 0) {
       if (::waitpid(child, nullptr, WNOHANG) != 0)

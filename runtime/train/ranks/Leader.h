@@ -75,7 +75,8 @@ private:
   void startOthers();
   void checkChildren();
   void meet();
-  void admit(int socket, std::vector<std::string> &turnedAway);
+  void admit(std::unique_ptr<Channel> caller,
+             std::vector<std::string> &turnedAway);
   void checkAlike();
   void endChildren();
   [[noreturn]] void refuse(const std::string &why);
@@ -103,7 +104,7 @@ private:
   int64_t requests = 0;
   int loaders = 0;
   std::string loss; ///< what is told; "": all are there
-  bool isRankLost = false;
+  bool isRankLost = false, haveMet = false;
   int64_t steps = 0; ///< that are over
   std::string checkpoint;
   std::atomic<bool> ended = false;

@@ -7,6 +7,7 @@
 #include "runtime/train/files/Text.h"
 #include "runtime/train/ranks/Leader.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -47,12 +48,12 @@ void Leader::checkChildren() {
 }
 
 /// Takes a connection in, if it knows the secret.
-void Leader::admit(int socket, std::vector<std::string> &turnedAway) {
+void Leader::admit(std::unique_ptr<Channel> caller,
+                   std::vector<std::string> &turnedAway) {
   Peer peer;
-  peer.channel = std::make_unique<Channel>(socket);
+  peer.channel = std::move(caller);
   try {
-    const Received message =
-        peer.channel->receive(milliseconds(2000), mostBefore);
+    const Received message = peer.channel->receive(milliseconds(0), mostBefore);
     if (message.kind != MessageKind::hello)
       throw Error("it does not say who it is");
     peer.hello = Hello::from(message.contents);
@@ -96,6 +97,19 @@ void Leader::meet() {
   const std::chrono::seconds patience = startPatience();
   const auto until = SteadyClock::now() + patience;
   std::vector<std::string> turnedAway;
+  // Connections that have not said who they are; each has some time for it.
+  struct Caller {
+    std::unique_ptr<Channel> channel;
+    SteadyClock::time_point until;
+  };
+  std::vector<Caller> callers;
+  auto hear = [&](Caller &caller) {
+    if (!caller.channel->hasMessage(mostBefore) &&
+        SteadyClock::now() < caller.until)
+      return false;
+    admit(std::move(caller.channel), turnedAway);
+    return true;
+  };
   auto missing = [&] {
     std::string names;
     for (int rank = 1; rank < launch.count; ++rank)
@@ -104,11 +118,16 @@ void Leader::meet() {
     return names;
   };
   while (!missing().empty()) {
-    pollfd event = {listener, POLLIN, 0};
-    if (::poll(&event, 1, 100) > 0)
+    std::vector<pollfd> events = {{listener, POLLIN, 0}};
+    for (const Caller &caller : callers)
+      events.push_back({caller.channel->descriptor(), POLLIN, 0});
+    ::poll(events.data(), events.size(), 100);
+    if (events[0].revents)
       if (int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
           socket >= 0)
-        admit(socket, turnedAway);
+        callers.push_back({std::make_unique<Channel>(socket),
+                           SteadyClock::now() + milliseconds(2000)});
+    std::erase_if(callers, hear);
     checkChildren();
     if (SteadyClock::now() < until)
       continue;
@@ -116,12 +135,17 @@ void Leader::meet() {
                       " these did not come to " + launch.host + ":" +
                       std::to_string(port) + " within " +
                       std::to_string(patience.count()) + " s: " + missing();
-    for (const std::string &other : turnedAway)
-      why += "\n  turned away: " + other;
+    constexpr size_t mostNamed = 8;
+    for (size_t i = 0; i < std::min(turnedAway.size(), mostNamed); ++i)
+      why += "\n  turned away: " + turnedAway[i];
+    if (turnedAway.size() > mostNamed)
+      why += "\n  turned away: " +
+             countText(int64_t(turnedAway.size() - mostNamed)) + " more";
     refuse(why);
   }
   ::close(listener);
   listener = -1;
+  haveMet = true;
 }
 
 /// All ranks run one binary.
