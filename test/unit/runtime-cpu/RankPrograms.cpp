@@ -81,6 +81,8 @@ public:
   void append(const Piece &piece);
   /// An event that orders more than is needed.
   void waitForAny(int lane);
+  /// What is known on a lane, for others.
+  void record(int lane);
 
 private:
   using Clock = std::vector<int>; ///< by lane, how much of its work is over
@@ -95,7 +97,7 @@ private:
   };
   /// What is known behind it: all that was, where its event is recorded.
   struct Recorded {
-    int event, lane, place;
+    int event, lane;
     Clock known;
   };
 
@@ -125,11 +127,15 @@ void Synchronizer::orderBehind(int lane, int piece) {
       return join(lane, one.known);
     }
   const int from = done[piece].lane;
-  const int event = static_cast<int>(recorded.size());
-  recorded.push_back({event, from, done[piece].place, now[from]});
-  program.record(from, event);
-  program.wait(lane, event);
+  record(from);
+  program.wait(lane, recorded.back().event);
   join(lane, now[from]);
+}
+
+void Synchronizer::record(int lane) {
+  const int event = static_cast<int>(recorded.size());
+  recorded.push_back({event, lane, now[lane]});
+  program.record(lane, event);
 }
 
 void Synchronizer::waitForAny(int lane) {
@@ -163,11 +169,8 @@ void Synchronizer::append(const Piece &piece) {
   program.work(piece.lane, piece.writes, piece.reads);
   done.push_back({piece.lane, place, now[piece.lane]});
   // Most often right behind it, where a message may bring it.
-  if (draw(random, 3) == 0) {
-    const int event = static_cast<int>(recorded.size());
-    recorded.push_back({event, piece.lane, place, now[piece.lane]});
-    program.record(piece.lane, event);
-  }
+  if (draw(random, 3) == 0)
+    record(piece.lane);
   for (const Region &region : piece.reads)
     for (int at : placesOf(program, region))
       touched[region.device][at].readers.push_back(number);
@@ -252,6 +255,11 @@ RankProgram randomProgram(Random &random, Regions regions) {
     Piece piece{draw(random, int(devices.size())), {}, {}};
     if (draw(random, 8) == 0)
       synchronizer.waitForAny(piece.lane);
+    if (draw(random, 4) == 0) { // which may order others through this lane
+      const int lane = draw(random, int(devices.size()));
+      synchronizer.waitForAny(lane);
+      synchronizer.record(lane);
+    }
     for (int w = draw(random, 3); w > 0; --w)
       piece.writes.push_back(regionOn(devices[piece.lane]));
     for (int r = draw(random, 4); r > 0; --r)
