@@ -139,10 +139,10 @@ class Case:
         return team, r"did not come(.|\n)*turned away: rank 3 \(.*another LWCC_SECRET"
 
     def another_count(self):
-        team = self.team(start=False)
-        for rank in range(GPUS):
-            team.start(rank, **({"LWCC_RANKS": "5"} if rank == 3 else {}))
-        return team, r"turned away: rank 3 \(.*it is one of 5 ranks, not of 4"
+        team = self.team(3, start=False)
+        for rank in range(3):
+            team.start(rank, **({"LWCC_RANKS": "4"} if rank == 2 else {}))
+        return team, r"turned away: rank 2 \(.*it is one of 4 ranks, not of 3"
 
     def more_ranks_than_devices(self):
         return self.team(5), r"5 ranks: this program is for 4 devices"

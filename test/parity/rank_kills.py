@@ -36,6 +36,7 @@ MODEL, BATCH, GPUS = "lenet5", 64, 4
 STEPS, EVERY = 1500, 20
 START_SECONDS, PATIENCE = 8, 12
 GOAL = 1e-6
+FIRST_STEP = f"step 1/{STEPS}"
 # Of checkpoints, too: with so many threads programs for four devices agree bitwise.
 FLAGS = ["--data=synthetic", "--lr=0.001", "--seed=3", "--deterministic", "--threads=4"]
 
@@ -75,9 +76,15 @@ class Programs:
             self.losses[plan] = losses_of(log)
 
 
-def draw_moment(rng):
-    """Seconds behind the start; a third of them while the ranks start."""
-    return rng.uniform(0, 0.3) if rng.random() < 0.33 else rng.uniform(0.3, 2.0)
+def await_moment(rng, team):
+    """A third of them while the ranks start, the others behind the first step."""
+    if rng.random() < 0.33:
+        time.sleep(rng.uniform(0, 0.5))
+        return
+    until = time.monotonic() + PATIENCE
+    while FIRST_STEP not in team.said(0, "out") and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0, 1.5))
 
 
 def check_message(team, name, code, victim, others_said):
@@ -88,7 +95,7 @@ def check_message(team, name, code, victim, others_said):
     if code == LOST:
         named = re.search(rf"rank {victim}\b[^\n]*was lost", said)
         return "" if named else f"rank {name} does not name rank {victim}: {said!r}"
-    if code == 1 and not re.search(r"step \d+/", team.said(0, "out")):
+    if code == 1 and FIRST_STEP not in team.said(0, "out"):
         # Rank 0 says why, or each where rank 0 is gone.
         return "" if re.search(r"rank \d+|did not come", others_said) else (
             f"rank {name} ends without a word: {said!r}")
@@ -104,7 +111,7 @@ def strike(programs, seed, plan, transport, checkpoints):
                f"--checkpoint-dir={checkpoints}", f"--checkpoint-every={EVERY}"]
     with Ranks(command, GPUS, None, transport,
                LWCC_START_SECONDS=str(START_SECONDS)) as team:
-        time.sleep(draw_moment(rng))
+        await_moment(rng, team)
         if any(each.poll() is not None for each in team.processes.values()):
             raise RankError(f"ended before it was killed\n{team.everything()}")
         team.processes[victim].send_signal(signal.SIGSTOP if stops else signal.SIGKILL)

@@ -28,9 +28,6 @@ namespace lwcc::rt::train {
 
 using std::chrono::milliseconds;
 
-/// While ranks prepare themselves, which may take as long as their data do.
-static constexpr std::chrono::minutes preparation{10};
-
 namespace {
 
 class Follower {
@@ -98,9 +95,9 @@ void Follower::fail(const std::string &why, int code) {
 Received Follower::expect(MessageKind kind) {
   Received message;
   do
-    message = channel.receive(preparation, mostContents);
+    message = channel.receive(silence, mostContents);
   while (message.kind == MessageKind::alive);
-  if (message.kind == MessageKind::refused)
+  if (message.kind == MessageKind::refused || message.kind == MessageKind::end)
     ::_exit(1); // rank 0 has said why
   if (message.kind != kind)
     throw Error("rank 0 sends what was not expected");

@@ -42,6 +42,7 @@ Leader::Leader(const Launch &launch, const Program &program)
   listener = listenAt(launch.host, port);
   if (launch.port == 0)
     startOthers();
+  meeting = std::thread([this] { meetAndBeat(); });
 }
 
 /// As this process was started, which may be by lwcc-run.
@@ -85,9 +86,11 @@ void Leader::startOthers() {
 }
 
 Leader::~Leader() {
-  if (!ended) // what is thrown says why, where it is caught
+  const bool isSaid = ended.exchange(true);
+  if (meeting.joinable())
+    meeting.join();
+  if (!isSaid) // what is thrown says why, where it is caught
     finish(1);
-  ended = true;
   for (Peer &peer : peers)
     if (peer.channel)
       peer.channel->shut();
@@ -128,6 +131,8 @@ void Leader::endChildren() {
 }
 
 void Leader::watch(Machine &watched) {
+  isWatched = true;
+  meeting.join();
   {
     std::lock_guard lock(mutex);
     machine = &watched;

@@ -75,6 +75,8 @@ private:
   void startOthers();
   void checkChildren();
   void meet();
+  void beat();
+  void meetAndBeat();
   void admit(std::unique_ptr<Channel> caller,
              std::vector<std::string> &turnedAway);
   void checkAlike();
@@ -107,8 +109,10 @@ private:
   bool isRankLost = false, haveMet = false;
   int64_t steps = 0; ///< that are over
   std::string checkpoint;
-  std::atomic<bool> ended = false;
-  std::thread listening;
+  std::string refusal; ///< why the ranks cannot meet
+  std::chrono::steady_clock::time_point beaten;
+  std::atomic<bool> ended = false, isWatched = false;
+  std::thread meeting, listening;
 };
 
 } // namespace lwcc::rt::train

@@ -117,7 +117,8 @@ void Leader::meet() {
         names += (names.empty() ? "" : ", ") + std::to_string(rank);
     return names;
   };
-  while (!missing().empty()) {
+  while (!missing().empty() && !ended) {
+    beat();
     std::vector<pollfd> events = {{listener, POLLIN, 0}};
     for (const Caller &caller : callers)
       events.push_back({caller.channel->descriptor(), POLLIN, 0});
@@ -145,7 +146,38 @@ void Leader::meet() {
   }
   ::close(listener);
   listener = -1;
-  haveMet = true;
+}
+
+/// Every second a sign of life to those that are here.
+void Leader::beat() {
+  const auto now = SteadyClock::now();
+  if (now - beaten < heartbeat)
+    return;
+  beaten = now;
+  for (Peer &peer : peers)
+    if (peer.channel)
+      try {
+        peer.channel->send(MessageKind::alive);
+      } catch (const Error &) { // who asks it for something finds out
+      }
+}
+
+/// From the start, so that whoever waits for rank 0 knows that it works.
+void Leader::meetAndBeat() {
+  std::string why;
+  try {
+    meet();
+  } catch (const Error &error) {
+    why = error.what();
+  }
+  {
+    std::lock_guard lock(mutex);
+    haveMet = why.empty() && !ended;
+    refusal = why;
+  }
+  changed.notify_all();
+  for (; !ended && !isWatched; std::this_thread::sleep_for(milliseconds(20)))
+    beat();
 }
 
 /// All ranks run one binary.
@@ -165,7 +197,12 @@ void Leader::gather(
     int64_t threads,
     const std::vector<std::pair<std::string, std::string>> &flags,
     const std::vector<DataMark> &data) {
-  meet();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return haveMet || !refusal.empty(); });
+    if (!haveMet)
+      throw Error(refusal);
+  }
   checkAlike();
   std::map<std::string, int> cores{{own.kernel, own.cores}};
   for (int rank = 1; rank < launch.count; ++rank)
