@@ -1,4 +1,4 @@
-"""lost_rank.py CHECKPOINTS COMMAND...: kills rank 1 of 3 behind the first checkpoint."""
+"""lost_rank.py CHECKPOINTS COMMAND...: kills rank 1 of 3 behind the second checkpoint."""
 
 import os
 import socket
@@ -16,10 +16,11 @@ ranks = [subprocess.Popen(command, text=True, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, env={**said, "LWCC_RANK": str(rank)})
          for rank in range(3)]
 deadline = time.time() + 60
-while time.time() < deadline and not any(
-        entry.startswith("step-") for entry in
-        (os.listdir(checkpoints) if os.path.isdir(checkpoints) else [])):
+saved = 0  # of the second, rank 0 has told the others the first
+while time.time() < deadline and saved < 2:
     time.sleep(0.02)
+    if os.path.isdir(checkpoints):
+        saved = sum(entry.startswith("step-") for entry in os.listdir(checkpoints))
 ranks[1].kill()
 for number, rank in enumerate(ranks):
     _, text = rank.communicate(timeout=30)
