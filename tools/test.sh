@@ -134,6 +134,16 @@ lit() {
   return "$code"
 }
 
+# Runs a command that ends with `N of M ...`, and says it as the others do.
+of() { # COMMAND...
+  local log=$logs/of.log code good all
+  "$@" 2>&1 | tee "$log"
+  code=${PIPESTATUS[0]}
+  read -r good all < <(sed -n 's/^\([0-9]*\) of \([0-9]*\) .*/\1 \2/p' "$log" | tail -1)
+  echo "${good:-0} passed, $((${all:-1} - ${good:-0})) failed"
+  return "$code"
+}
+
 make_inputs() {
   [[ -x $oracle ]] || { echo "test.sh: no test oracle in $deps; run tools/setup.sh" >&2; return 1; }
   "$oracle" "$root/test/models/make_models.py" "$models" &&
@@ -256,6 +266,9 @@ for section in "${sections[@]}"; do
         "$root/examples/lenet5.onnx" --data="$data/train"
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
       counted several-inputs "$oracle" "$root/test/parity/several_inputs.py"
+      counted ranks of "$oracle" "$root/test/parity/ranks.py" --quick --jobs="$jobs"
+      counted rank-kills of "$oracle" "$root/test/parity/rank_kills.py" --kills=10
+      counted rank-inputs of "$oracle" "$root/test/parity/rank_inputs.py" --messages=20000
       counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=60
       ;;
     emitted)
