@@ -16,9 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <functional>
 #include <poll.h>
 #include <pthread.h>
@@ -28,34 +26,6 @@
 #include <utility>
 
 namespace lwcc::rt {
-
-const UcxApi &UcxApi::load() {
-  static const UcxApi api = [] {
-    // Its notes are for its own developers, and the trainer has its signals.
-    ::setenv("UCX_LOG_LEVEL", "fatal", /*overwrite=*/0);
-    ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-    ::setenv("UCX_HANDLE_ERRORS", "none", 0);
-    ::setenv("UCX_ERROR_SIGNALS", "", 0);
-    void *ucp = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!ucp)
-      throw Error(std::string("several ranks need UCX: ") + ::dlerror() +
-                  "; Debian's package is libucx0");
-    UcxApi found;
-    auto find = [&](auto &member, const char *name) {
-      member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(
-          ::dlsym(ucp, name));
-      if (!member)
-        throw Error(std::string("this libucp has no ") + name +
-                    "; version 1.12 or later is needed");
-    };
-#define LWCC_UCX_FIND(name) find(found.name, #name);
-    LWCC_UCX_FUNCTIONS(LWCC_UCX_FIND)
-#undef LWCC_UCX_FIND
-    find(found.ucs_status_string, "ucs_status_string");
-    return found;
-  }();
-  return api;
-}
 
 namespace {
 
@@ -406,28 +376,6 @@ void UcxTransport::State::close() {
     to = nullptr;
   }
 }
-
-} // namespace lwcc::rt
-
-#else
-
-namespace lwcc::rt {
-
-struct UcxTransport::State {};
-
-UcxTransport::UcxTransport(int) {
-  throw Error("several ranks need UCX, and this program was compiled without "
-              "it: install Debian's libucx-dev and compile it again");
-}
-UcxTransport::~UcxTransport() = default;
-const std::string &UcxTransport::address() const {
-  static const std::string none;
-  return none;
-}
-void UcxTransport::setPeers(std::vector<UcxPeer>) {}
-void UcxTransport::start(Receiver &) {}
-void UcxTransport::send(Parcel &) {}
-void UcxTransport::stop() {}
 
 } // namespace lwcc::rt
 
