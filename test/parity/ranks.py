@@ -51,8 +51,8 @@ def slow_machine(path):
 
 
 def random_plan(model, batch, seed, path):
-    """Writes a plan whose layers are cut into random parts, some of them as owt cuts
-    them, on random devices and lanes."""
+    """Writes a plan whose layers are cut along what owt cuts them along, into random
+    parts, on random devices and lanes."""
     rng = random.Random(seed)
     run(["lwcc", "plan", model, f"--batch={batch}", f"--gpus={GPUS}", "--strategy=owt",
          "-o", path])
@@ -62,10 +62,11 @@ def random_plan(model, batch, seed, path):
     while used != set(range(GPUS)):
         used, layers = set(), {}
         for name, cuts in owt["layers"].items():
-            if not cuts or rng.random() < 0.1:
+            keys = [key for key in cuts if key in "cn"]
+            if not keys or rng.random() < 0.1:
                 continue  # takes over another's
-            count = rng.randint(1, GPUS)
-            key = rng.choice(["n"] + [key for key in cuts if key in "cn"])
+            key = rng.choice(keys)
+            count = rng.randint(1, cuts[key])
             places = [rng.randrange(GPUS) for _ in range(count)]
             used.update(places)
             layers[name] = {key: count, "places": [f"0.{device}.{rng.randrange(2)}"
