@@ -201,7 +201,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="the first seed")
-    parser.add_argument("--transports", default="shm,tcp", type=lambda text: text.split(","))
+    parser.add_argument("--transports", default="shm,tcp",
+                        type=lambda text: text.split(","))
     parser.add_argument("--resume-every", type=int, default=10)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lwcc-kills-") as folder:

@@ -155,7 +155,8 @@ class Namespaces:
 
     def count(self, rank, what):
         """What the kernel has counted so far at the interface of a rank: tx_bytes .."""
-        return int(run([*self.enter(rank), "cat", f"/sys/class/net/eth0/statistics/{what}"]))
+        return int(run([*self.enter(rank), "cat",
+                        f"/sys/class/net/eth0/statistics/{what}"]))
 
     def limit(self, rate):
         """Each rank sends through a token bucket of this rate, as "1gbit"."""
