@@ -185,7 +185,7 @@ class Case:
 
     def ranks_beside_a_launcher(self):
         return self.team(command=[*self.synthetic, "--ranks=3"]), (
-            r"--ranks=3: LWCC_RANKS has started 4; leave the flag out")
+            r"--ranks=3: LWCC_RANK has started 4; leave the flag out")
 
     def ranks_of_a_word(self):
         return self.alone("--ranks=some"), r"--ranks"

@@ -8,10 +8,6 @@
 // each call took. The result is the median of equal calls over all runs, steps,
 // layers and devices.
 //
-// Cores share caches and memory, and some are two of one. So where the tiles of
-// a program are fewer than the devices of a processor, and take turns on these,
-// the other devices are kept busy meanwhile, by more of the same program.
-//
 // Devices of one processor are as large as the program leaves them: their times
 // belong to the number of devices that the program computes on (Profile.h). So
 // one more program has all layers on one device, as plans for one have.
@@ -98,7 +94,6 @@ private:
     std::string trainer; ///< a file
     TracedProgram calls;
     int64_t steps;
-    int64_t others = 0; ///< that run meanwhile and are not timed
   };
   Expected<Program> build(const plan::Plan &plan, StringRef name);
   Error measure(Program &program);
@@ -206,23 +201,10 @@ Expected<Profiler::Program> Profiler::build(const plan::Plan &plan,
 Error Profiler::measure(Program &program) {
   constexpr double leastSeconds = 0.25;
   std::string trace = folder.file("trace");
-  std::vector<std::string> command = {
-      program.trainer, "--benchmark=" + std::to_string(program.steps),
-      "--trace=" + trace};
-  if (program.others > 0) {
-    static constexpr char beside[] =
-        "others=; i=0\n"
-        "while [ $i -lt $1 ]; do\n"
-        "  \"$2\" --benchmark=1000000 >/dev/null 2>&1 & others=\"$others $!\"\n"
-        "  i=$((i + 1))\n"
-        "done\n"
-        "shift; \"$@\"; code=$?\n"
-        "kill $others; wait; exit $code\n";
-    const std::string shell[] = {"/bin/sh", "-c", beside, "sh",
-                                 std::to_string(program.others)};
-    command.insert(command.begin(), std::begin(shell), std::end(shell));
-  }
-  if (Error error = execute(command, folder.file("log")))
+  if (Error error = execute({program.trainer,
+                             "--benchmark=" + std::to_string(program.steps),
+                             "--trace=" + trace},
+                            folder.file("log")))
     return error;
   Expected<CallTimes> times = CallTimes::read(trace);
   if (!times)
@@ -275,10 +257,6 @@ bool Profiler::runPrograms() {
     if (!program)
       return complain(llvm::toString(program.takeError()));
     programs.push_back(std::move(*program));
-    // Of the tilings; that on one device is alone as plans for one are.
-    if (machine.oneProcessor && programs.size() <= tilings.size())
-      programs.back().others =
-          machine.gpus / tilings[programs.size() - 1].tiles() - 1;
   }
   for (int round = 0; round < flags.rounds; ++round)
     for (Program &program : programs)
