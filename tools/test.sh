@@ -267,7 +267,7 @@ for section in "${sections[@]}"; do
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
       counted several-inputs "$oracle" "$root/test/parity/several_inputs.py"
       counted ranks of "$oracle" "$root/test/parity/ranks.py" --quick --jobs="$jobs" \
-        --plans=layerwise,pipeline --transports=shm,net
+        --models=lenet5:64 --plans=layerwise,pipeline --transports=shm,net
       counted rank-kills of "$oracle" "$root/test/parity/rank_kills.py" --kills=10
       counted rank-inputs of "$oracle" "$root/test/parity/rank_inputs.py" --messages=20000
       counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=60

@@ -116,7 +116,11 @@ class Namespaces:
         if made.returncode:
             return f"ip netns add: {made.stdout.strip()}"
         run(["ip", "netns", "delete", name])
-        return None
+        try:
+            with Namespaces(2):
+                return None
+        except RankError as error:  # no bridge, or no veth
+            return str(error)
 
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of __exit__
