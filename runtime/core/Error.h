@@ -22,9 +22,10 @@ struct NoDevice : Error {
 };
 
 /// A process that runs some of the devices is gone. What it knew is lost, not
-/// the training: its last checkpoint can be continued.
-struct RankLost : Error {
-  using Error::Error;
+/// the training: its last checkpoint can be continued. No Error, since whoever
+/// goes on after one, without an output perhaps, cannot after this.
+struct RankLost : std::runtime_error {
+  using std::runtime_error::runtime_error;
   /// As sysexits.h's EX_TEMPFAIL, on which launchers start again.
   static constexpr int exitCode = 75;
 };

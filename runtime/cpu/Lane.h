@@ -38,7 +38,7 @@ struct Entry {
   int number = 0;            ///< work: counts the sequence's operators
   /// work: what it reads on other devices, by device
   std::vector<MovedBytes> received;
-  Tensors read; ///< work: the operands that lie there
+  Tensors read; ///< work: the operands of `received`, one for each
 };
 
 class SequenceExchange;

@@ -62,17 +62,16 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
     : team(options.ranks), started(localLanes(spec, options.ranks)) {
   assert(localLanes(spec, team) > 0 &&
          "a machine without lanes can run nothing");
+  const int devices = static_cast<int>(spec.devices.size());
   int64_t needed = 0, available = availableMemory();
-  int device = 0;
-  for (const DeviceSpec &each : spec.devices)
-    needed += isLocal(device++) ? each.arenaBytes : 0;
+  for (int device = 0; device < devices; ++device)
+    needed += isLocal(device) ? spec.devices[device].arenaBytes : 0;
   if (needed > available)
     throw Error("too little memory: the program needs " + formatBytes(needed) +
                 ", available are " + formatBytes(available));
-  device = 0;
-  for (const DeviceSpec &each : spec.devices)
-    arenas.emplace_back(each.arenaBytes,
-                        isLocal(device++) ? Arena::own : Arena::image);
+  for (int device = 0; device < devices; ++device)
+    arenas.emplace_back(spec.devices[device].arenaBytes,
+                        isLocal(device) ? Arena::own : Arena::image);
 
   allThreads = mostThreads = threadCount(options.threads);
   // Whoever names a number means it.

@@ -6,6 +6,7 @@
 #include "runtime/exchange/MessageCheck.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace lwcc::rt {
@@ -26,8 +27,10 @@ static Tensor packed(const Tensor &tensor, void *memory) {
 
 /// What the derivation needs to know of a sequence.
 static std::vector<exchange::Step>
-stepsOf(const Sequence &sequence, const std::vector<const CpuEvent *> &events,
-        const std::function<int(const void *)> &deviceOf) {
+stepsOf(const Sequence &sequence, const std::vector<const CpuEvent *> &events) {
+  std::unordered_map<const CpuEvent *, int> numbers;
+  for (const CpuEvent *event : events)
+    numbers.emplace(event, static_cast<int>(numbers.size()));
   std::vector<exchange::Step> steps;
   for (const Entry &entry : sequence.entries) {
     exchange::Step step;
@@ -37,14 +40,12 @@ stepsOf(const Sequence &sequence, const std::vector<const CpuEvent *> &events,
       for (const Tensor &y : entry.results)
         if (y)
           step.writes.push_back({step.device, y});
-      for (const Tensor &x : entry.read)
-        step.reads.push_back({deviceOf(x.data), x});
+      for (size_t i = 0; i < entry.read.size(); ++i)
+        step.reads.push_back({entry.received[i].from, entry.read[i]});
     } else {
       step.kind = entry.kind == Entry::record ? exchange::Step::record
                                               : exchange::Step::wait;
-      step.event = static_cast<int>(
-          std::find(events.begin(), events.end(), entry.event) -
-          events.begin());
+      step.event = numbers.at(entry.event);
     }
     steps.push_back(std::move(step));
   }
@@ -53,9 +54,8 @@ stepsOf(const Sequence &sequence, const std::vector<const CpuEvent *> &events,
 
 SequenceExchange::SequenceExchange(
     Sequence &sequence, int number, const Ranks &ranks,
-    const std::vector<const CpuEvent *> &events,
-    const std::function<int(const void *)> &deviceOf) {
-  const std::vector<exchange::Step> steps = stepsOf(sequence, events, deviceOf);
+    const std::vector<const CpuEvent *> &events) {
+  const std::vector<exchange::Step> steps = stepsOf(sequence, events);
   const exchange::Messages all =
       exchange::deriveMessages(steps, ranks.ofDevice);
   assert(exchange::checkMessages(steps, ranks.ofDevice, all).empty() &&

@@ -31,8 +31,7 @@ namespace lwcc::rt {
 class SequenceExchange {
 public:
   SequenceExchange(Sequence &sequence, int number, const Ranks &ranks,
-                   const std::vector<const CpuEvent *> &events,
-                   const std::function<int(const void *)> &deviceOf);
+                   const std::vector<const CpuEvent *> &events);
 
   /// Sends what no step of the sequence writes.
   void begin(uint64_t run, Transport &transport);

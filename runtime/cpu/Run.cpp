@@ -83,8 +83,7 @@ Sequence *CpuMachine::record(const char *name,
     for (auto &event : events)
       known.push_back(event.get());
     sequence->exchange = &exchange->add(std::make_unique<SequenceExchange>(
-        *sequence, exchange->size(), *team, known,
-        [this](const void *address) { return deviceOf(address); }));
+        *sequence, exchange->size(), *team, known));
     if (team->remote)
       team->remote->record(name);
   }
@@ -273,11 +272,10 @@ void CpuMachine::synchronize() {
   std::unique_lock lock(mutex);
   waitFor(lock, posted);
   if (failed) {
-    std::exception_ptr exception = std::exchange(failure, nullptr);
-    failed = false;
-    if (team) { // other ranks do not go on, either
-      failure = exception;
-      failed = true;
+    std::exception_ptr exception = failure;
+    if (!team) { // else other ranks do not go on, either
+      failure = nullptr;
+      failed = false;
     }
     std::rethrow_exception(exception);
   }

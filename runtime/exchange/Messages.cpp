@@ -114,10 +114,10 @@ void Derivation::read(int step, const Region &region) {
 void Derivation::write(int step, const Region &region) {
   const Span bytes = spanOf(region.tensor);
   std::vector<Write> &past = written[region.device];
-  std::erase_if(past, [&](const Write &one) {
-    return one.step != step && covers(bytes, one.bytes) &&
-           isContiguous(region.tensor);
-  });
+  if (isContiguous(region.tensor))
+    std::erase_if(past, [&](const Write &one) {
+      return one.step != step && covers(bytes, one.bytes);
+    });
   past.push_back({bytes, step});
   for (auto &[place, there] : known)
     if (place.first == region.device)
@@ -147,8 +147,8 @@ void Derivation::bring(int event, int record, int to) {
 Messages Derivation::run() {
   result.awaits.resize(steps.size());
   written.resize(ranks.size());
-  std::map<int, int> recorded;                // event: step
-  std::map<std::pair<int, int>, bool> wanted; // event and rank, once each
+  std::map<int, int> recorded;          // event: step
+  std::set<std::pair<int, int>> wanted; // event and rank
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
     const Step &step = steps[i];
     switch (step.kind) {
@@ -166,13 +166,13 @@ Messages Derivation::run() {
       assert(at != recorded.end() && "waited for before it is recorded");
       const int to = ranks[step.device];
       if (ranks[steps[at->second].device] != to)
-        wanted[{step.event, to}] = true;
+        wanted.insert({step.event, to});
       break;
     }
     }
   }
-  for (const auto &[key, unused] : wanted)
-    bring(key.first, recorded[key.first], key.second);
+  for (const auto &[event, to] : wanted)
+    bring(event, recorded[event], to);
   return std::move(result);
 }
 

@@ -17,7 +17,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
-#include <functional>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -32,7 +31,6 @@ namespace {
 /// Sent before the data.
 struct Header {
   uint64_t id, run;
-  int64_t bytes;
   int64_t from;
 };
 
@@ -43,6 +41,17 @@ constexpr unsigned messageId = 1;
 struct UcxTransport::State {
   explicit State(int rank) : rank(rank) {}
 
+  /// What is under way, for its callback: UCX reads the header until then.
+  struct Transfer {
+    State *state;
+    Header header;
+    int peer;
+    void end(void *request) {
+      state->ucx->ucp_request_free(request);
+      delete this;
+    }
+  };
+
   void run();
   void post(const Parcel &parcel);
   ucp_ep_h endpoint(int peer);
@@ -50,9 +59,6 @@ struct UcxTransport::State {
                        bool isLarge);
   void lose(int peer, ucs_status_t status);
   void close();
-  std::string text(ucs_status_t status) const {
-    return ucx->ucs_status_string(status);
-  }
 
   /// Whether the thread runs, is through, or stands still for good.
   enum class Fate { runs, over, still };
@@ -265,35 +271,24 @@ void UcxTransport::State::lose(int peer, ucs_status_t status) {
   if (isLost[peer] || stopping)
     return;
   isLost[peer] = true;
-  receiver->lost(peer, text(status));
+  receiver->lost(peer, ucx->ucs_status_string(status));
 }
-
-namespace {
-struct SendDone {
-  Header header;
-  const UcxApi *ucx;
-  std::function<void(ucs_status_t)> failed;
-};
-} // namespace
 
 void UcxTransport::State::post(const Parcel &parcel) {
   ucp_ep_h to = endpoint(parcel.peer);
   if (!to)
     return;
-  // UCX reads the header until the request is over.
-  auto *sending = new SendDone{
-      {parcel.id, parcel.run, parcel.bytes, rank},
-      ucx,
-      [this, peer = parcel.peer](ucs_status_t status) { lose(peer, status); }};
+  auto *sending =
+      new Transfer{this, {parcel.id, parcel.run, rank}, parcel.peer};
   ucp_request_param_t params = {};
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.user_data = sending;
   params.cb.send = [](void *request, ucs_status_t status, void *data) {
-    std::unique_ptr<SendDone> done(static_cast<SendDone *>(data));
+    auto *sending = static_cast<Transfer *>(data);
     if (status != UCS_OK)
-      done->failed(status);
-    done->ucx->ucp_request_free(request);
+      sending->state->lose(sending->peer, status);
+    sending->end(request);
   };
   ucs_status_ptr_t request = ucx->ucp_am_send_nbx(
       to, messageId, &sending->header, sizeof sending->header, parcel.data,
@@ -304,14 +299,6 @@ void UcxTransport::State::post(const Parcel &parcel) {
   if (UCS_PTR_IS_ERR(request))
     lose(parcel.peer, UCS_PTR_STATUS(request));
 }
-
-namespace {
-struct FetchDone {
-  Header header;
-  const UcxApi *ucx;
-  Receiver *receiver;
-};
-} // namespace
 
 ucs_status_t UcxTransport::State::receive(const Header &header, void *data,
                                           size_t length, bool isLarge) {
@@ -332,7 +319,7 @@ ucs_status_t UcxTransport::State::receive(const Header &header, void *data,
     receiver->arrived(from, header.id, header.run);
     return UCS_OK;
   }
-  auto *fetching = new FetchDone{header, ucx, receiver};
+  auto *fetching = new Transfer{this, header, from};
   ucp_request_param_t params = {};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                         UCP_OP_ATTR_FIELD_USER_DATA |
@@ -340,13 +327,13 @@ ucs_status_t UcxTransport::State::receive(const Header &header, void *data,
   params.user_data = fetching;
   params.cb.recv_am = [](void *request, ucs_status_t status, size_t,
                          void *arg) {
-    std::unique_ptr<FetchDone> done(static_cast<FetchDone *>(arg));
-    const int peer = static_cast<int>(done->header.from);
+    auto *fetching = static_cast<Transfer *>(arg);
     if (status == UCS_OK)
-      done->receiver->arrived(peer, done->header.id, done->header.run);
+      fetching->state->receiver->arrived(fetching->peer, fetching->header.id,
+                                         fetching->header.run);
     else
-      done->receiver->lost(peer, done->ucx->ucs_status_string(status));
-    done->ucx->ucp_request_free(request);
+      fetching->state->lose(fetching->peer, status);
+    fetching->end(request);
   };
   ucs_status_ptr_t request =
       ucx->ucp_am_recv_data_nbx(worker, data, to, length, &params);

@@ -104,8 +104,6 @@ bool Trainer::stopping() {
 void Trainer::attempt(const std::function<void()> &output) {
   try {
     output();
-  } catch (const RankLost &) { // then nothing can be written any more
-    throw;
   } catch (const Error &error) {
     if (failure.empty())
       failure = error.what();

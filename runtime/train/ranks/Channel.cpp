@@ -63,6 +63,13 @@ void Channel::send(MessageKind kind, std::string_view contents) {
   }
 }
 
+void Channel::tryToSend(MessageKind kind, std::string_view contents) {
+  try {
+    send(kind, contents);
+  } catch (const Error &) { // it is gone
+  }
+}
+
 void Channel::readAll(void *to, size_t bytes, SteadyClock::time_point until) {
   auto *at = static_cast<char *>(to);
   while (bytes > 0) {

@@ -17,7 +17,7 @@
 namespace lwcc::rt::train {
 
 enum class MessageKind : uint8_t {
-  // While ranks meet (Meeting.h)
+  // While ranks meet (LeaderMeeting.cpp)
   hello,
   welcome,
   refused,
@@ -36,7 +36,6 @@ enum class MessageKind : uint8_t {
   abort,
   // To rank 0
   reply,
-  skipped,
   failed,
   stop,
   // Both ways
@@ -51,6 +50,8 @@ struct Received {
 /// What a message may hold once the other end has shown the secret, and before.
 inline constexpr uint64_t mostContents = uint64_t(32) << 20,
                           mostBefore = uint64_t(64) << 10;
+/// What one message carries of a tensor.
+inline constexpr int64_t pieceBytes = int64_t(16) << 20;
 inline constexpr std::chrono::seconds heartbeat{1}, silence{10};
 
 class Channel {
@@ -62,6 +63,8 @@ public:
 
   /// Throws Error where the other end is gone, or takes nothing for `silence`.
   void send(MessageKind kind, std::string_view contents = {});
+  /// The same where nothing follows from it: who receives finds out.
+  void tryToSend(MessageKind kind, std::string_view contents = {});
   /// The next message. Throws Error: gone, silent for so long, or not a
   /// message.
   Received receive(std::chrono::milliseconds patience, uint64_t most);

@@ -47,7 +47,7 @@ void Finisher::work() {
 }
 
 void Finisher::finish(const Kept &kept) {
-  constexpr size_t piece = size_t(16) << 20;
+  constexpr auto piece = static_cast<size_t>(pieceBytes);
   machine.wait(kept.ticket);
   for (auto [loader, batch] : kept.batches)
     loader->release(*batch);

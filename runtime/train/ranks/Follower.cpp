@@ -35,6 +35,11 @@ public:
   Follower(const Launch &launch, const Program &program)
       : launch(launch), program(program), own(describeRank(launch, program)),
         channel(connectTo(launch.host, launch.port, startPatience())) {}
+  ~Follower() {
+    isOver = true;
+    if (beating.joinable())
+      beating.join();
+  }
   int run(const FollowerSetup &setup);
 
 private:
@@ -65,8 +70,9 @@ private:
   std::atomic<int64_t> steps = 0;
   std::mutex checkpointMutex;
   std::string checkpoint;
-  std::atomic<bool> isOver = false;
+  std::atomic<bool> isOver = false, haveMet = false;
   int exitCode = 0;
+  std::thread beating;
 };
 
 } // namespace
@@ -81,11 +87,8 @@ void Follower::end(const std::string &why, int code) {
 
 /// Rank 0 says it, and ends all.
 void Follower::fail(const std::string &why, int code) {
-  try {
-    channel.send(MessageKind::failed,
-                 PacketWriter().number(int32_t(code)).text(why).bytes);
-  } catch (const Error &) { // then that is noticed, too
-  }
+  channel.tryToSend(MessageKind::failed,
+                    PacketWriter().number(int32_t(code)).text(why).bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,18 +123,7 @@ void Follower::meet(const FollowerSetup &setup) {
     throw Error("rank 0 (" + launch.host + ":" + std::to_string(launch.port) +
                 "): " + error.what());
   }
-  std::atomic<bool> isReady = false;
-  std::thread beating([&] {
-    for (int i = 0; !isReady; ++i) {
-      std::this_thread::sleep_for(milliseconds(50));
-      if (i % 20 == 19)
-        try {
-          channel.send(MessageKind::alive);
-        } catch (const Error &) {
-          return; // who receives finds out
-        }
-    }
-  });
+  beating = std::thread([this] { beat(); });
   try {
     team.ofDevice = ranksOfDevices(program.machine, launch.count);
     {
@@ -146,13 +138,8 @@ void Follower::meet(const FollowerSetup &setup) {
       const DataMark mark = markOf(program, *set->source);
       prepared.number(mark.samples).number(mark.labels);
     }
-    isReady = true;
-    beating.join();
     channel.send(MessageKind::prepared, prepared.bytes);
   } catch (const Error &error) {
-    isReady = true;
-    if (beating.joinable())
-      beating.join();
     fail(error.what(), 1);
   }
   const std::string all = expect(MessageKind::peers).contents;
@@ -220,21 +207,18 @@ void Follower::listen() {
   }
 }
 
-/// Every second a sign of life, and at once a signal that came.
+/// Every second a sign of life, from the meeting on, and at once a signal that
+/// came: while ranks meet, rank 0 expects none.
 void Follower::beat() {
   bool told = false;
   for (int i = 0; !isOver; ++i) {
     std::this_thread::sleep_for(milliseconds(50));
-    try {
-      if (int signal = signals.received(); signal && !told) {
-        told = true;
-        channel.send(MessageKind::stop, PacketWriter().number(signal).bytes);
-      }
-      if (i % 20 == 0)
-        channel.send(MessageKind::alive);
-    } catch (const Error &) {
-      return; // who listens finds out
+    if (int signal = signals.received(); signal && haveMet && !told) {
+      told = true;
+      channel.tryToSend(MessageKind::stop, PacketWriter().number(signal).bytes);
     }
+    if (i % 20 == 0)
+      channel.tryToSend(MessageKind::alive);
   }
 }
 
@@ -341,14 +325,13 @@ void Follower::carryOut() {
 int Follower::run(const FollowerSetup &setup) {
   Silenced output(STDOUT_FILENO);
   meet(setup);
+  haveMet = true;
   std::thread listening([this] { listen(); });
-  std::thread beating([this] { beat(); });
   finisher.emplace(*machine, channel,
                    [this](const std::string &why) { fail(why, 1); });
   carryOut();
   finisher.reset(); // when all is over
   listening.join();
-  beating.join();
   loaders.clear();
   machine.reset();
   return exitCode;

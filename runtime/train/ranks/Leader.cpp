@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <set>
 
 #include <poll.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,9 +20,6 @@ namespace lwcc::rt::train {
 
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-/// What one message carries of a tensor.
-static constexpr int64_t pieceBytes = int64_t(16) << 20;
 
 //===----------------------------------------------------------------------===//
 // Start and end
@@ -103,13 +98,7 @@ Leader::~Leader() {
 
 void Leader::finish(int code) {
   ended = true;
-  for (size_t rank = 1; rank < peers.size(); ++rank)
-    if (peers[rank].channel)
-      try {
-        peers[rank].channel->send(MessageKind::end,
-                                  PacketWriter().number(int32_t(code)).bytes);
-      } catch (const Error &) { // it is gone: nobody waits for it
-      }
+  offerAll(MessageKind::end, PacketWriter().number(int32_t(code)).bytes);
 }
 
 /// They have been told; whoever does not listen is ended, at once where they
@@ -147,7 +136,6 @@ void Leader::watch(Machine &watched) {
 //===----------------------------------------------------------------------===//
 
 void Leader::listen() {
-  auto beat = SteadyClock::now();
   std::vector<pollfd> events(peers.size(), pollfd{-1, POLLIN, 0});
   for (size_t rank = 1; rank < peers.size(); ++rank)
     events[rank].fd = peers[rank].channel->descriptor();
@@ -170,10 +158,7 @@ void Leader::listen() {
         peers[rank].heard = SteadyClock::time_point::max();
       }
     }
-    if (now - beat >= heartbeat) {
-      beat = now;
-      tellAll(MessageKind::alive);
-    }
+    beat();
   }
 }
 

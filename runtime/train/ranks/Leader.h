@@ -86,6 +86,8 @@ private:
   void hear(int rank, const Received &message);
   void tell(int rank, MessageKind kind, std::string_view contents = {});
   void tellAll(MessageKind kind, std::string_view contents = {});
+  /// Those that are here, and only if they still are.
+  void offerAll(MessageKind kind, std::string_view contents = {});
   void lost(int rank, const std::string &why);
   void stopAll(const std::string &text, bool isLoss);
   void throwIfLost();

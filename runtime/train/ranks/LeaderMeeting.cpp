@@ -23,12 +23,7 @@ using std::chrono::milliseconds;
 
 void Leader::refuse(const std::string &why) {
   ended = true;
-  for (Peer &peer : peers)
-    if (peer.channel)
-      try {
-        peer.channel->send(MessageKind::refused, why);
-      } catch (const Error &) { // it is told nothing, then
-      }
+  offerAll(MessageKind::refused, why);
   throw Error(why);
 }
 
@@ -72,11 +67,8 @@ void Leader::admit(std::unique_ptr<Channel> caller,
     why = "there is no rank " + std::to_string(hello.rank);
   if (!why.empty()) {
     turnedAway.push_back(rankText(hello.rank, hello.host) + ": " + why);
-    try {
-      peer.channel->send(MessageKind::refused,
-                         "rank 0 turns this one away: " + why);
-    } catch (const Error &) { // gone already
-    }
+    peer.channel->tryToSend(MessageKind::refused,
+                            "rank 0 turns this one away: " + why);
     return;
   }
   Peer &seat = peers[hello.rank];
@@ -84,10 +76,7 @@ void Leader::admit(std::unique_ptr<Channel> caller,
     const std::string both = "two processes are rank " +
                              std::to_string(hello.rank) + " (" +
                              seat.hello.host + ", " + hello.host + ")";
-    try {
-      peer.channel->send(MessageKind::refused, both);
-    } catch (const Error &) { // gone already
-    }
+    peer.channel->tryToSend(MessageKind::refused, both);
     refuse(both);
   }
   seat = std::move(peer);
@@ -148,18 +137,19 @@ void Leader::meet() {
   listener = -1;
 }
 
+void Leader::offerAll(MessageKind kind, std::string_view contents) {
+  for (Peer &peer : peers)
+    if (peer.channel)
+      peer.channel->tryToSend(kind, contents);
+}
+
 /// Every second a sign of life to those that are here.
 void Leader::beat() {
   const auto now = SteadyClock::now();
   if (now - beaten < heartbeat)
     return;
   beaten = now;
-  for (Peer &peer : peers)
-    if (peer.channel)
-      try {
-        peer.channel->send(MessageKind::alive);
-      } catch (const Error &) { // who asks it for something finds out
-      }
+  offerAll(MessageKind::alive);
 }
 
 /// From the start, so that whoever waits for rank 0 knows that it works.
@@ -237,16 +227,15 @@ void Leader::gather(
         mark.samples = reader.number<int64_t>();
         mark.labels = reader.number<uint64_t>();
       }
+      found.resize(data.size()); // what it has not found has no samples
       for (size_t i = 0; i < data.size(); ++i)
-        if (i >= found.size() || found[i] != data[i])
+        if (found[i] != data[i])
           problems +=
-              who +
-              (i == 0 ? "its training data are" : "its validation data are") +
-              " others: " + countText(i < found.size() ? found[i].samples : 0) +
+              who + (i == 0 ? "its training" : "its validation") +
+              " data are others: " + countText(found[i].samples) +
               " samples, " + countText(data[i].samples) + " for rank 0" +
-              (i < found.size() && found[i].samples == data[i].samples
-                   ? ", with other labels"
-                   : "");
+              (found[i].samples == data[i].samples ? ", with other labels"
+                                                   : "");
     } catch (const Error &error) {
       problems += who + error.what();
     }

@@ -253,13 +253,11 @@ static std::string writeCheckpoint(const std::string &folder,
     for (auto &owner : partOwners)
       owner->keep();
     syncDirectory(root.string());
-  } catch (const RankLost &) { // says more than that this was not saved
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
-    throw;
   } catch (const std::exception &error) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);
+    if (dynamic_cast<const RankLost *>(&error))
+      throw; // it says more than that this was not saved
     auto earlier = listCheckpoints(folder);
     throw Error("the checkpoint of step " + std::to_string(info.state.step) +
                 " could not be saved: " + error.what() +
