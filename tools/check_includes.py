@@ -29,7 +29,7 @@ ROOMS = [
     ("runtime/core", ""),
     ("runtime/exchange", "runtime/core"),
     ("runtime/cpu", "runtime/core runtime/exchange dnnl"),
-    ("runtime/cuda", "runtime/core cuda"),
+    ("runtime/cuda", "runtime/core runtime/exchange cuda"),
     ("runtime/emit", "runtime/core runtime/cpu runtime/cuda"),
     ("runtime/train/files", "runtime/core nlohmann"),
     ("runtime/train/state", "runtime/core runtime/train"),

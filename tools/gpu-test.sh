@@ -226,6 +226,14 @@ if [[ -n $architecture ]]; then
   echo "{\"architecture\": ${architecture#sm_}}" >"$folder/binaries.json"
 fi
 
+# Of UCX, for several ranks; a GPU machine may have none.
+mkdir -p "$folder/libraries"
+for library in libucp.so.0 libuct.so.0 libucs.so.0 libucm.so.0 libnuma.so.1; do
+  file=$(ldconfig -p | sed -n "s|.*$library .*x86-64.* => ||p" | head -1)
+  [[ -n $file ]] || fail "no $library: run tools/setup.sh"
+  cp -L "$file" "$folder/libraries/$library"
+done
+
 # cuDNN must take every graph of one device before anybody goes to a GPU.
 if [[ -x $build/bin/cudnn-plan-check ]]; then
   programs=()

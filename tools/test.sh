@@ -289,6 +289,9 @@ for section in "${sections[@]}"; do
           "$root/examples/alexnet.onnx" "$models/lenet5.legacy.onnx"
         counted cudnn-plans cudnn_plans "${files[@]}"
         counted cuda-emulation cuda_emulation "$models/lenet5.legacy.onnx"
+        counted cuda-ranks of "$oracle" "$root/test/parity/ranks.py" --jobs="$jobs" \
+          --emulation="$build/cuda-emulation" --models=lenet5:12 --only=grid \
+          --plans=layerwise,pipeline --transports=shm,tcp
         counted cuda-plans "$oracle" "$root/test/parity/plans.py" --cases=8 --emitted=8 \
           --first=5001 --max-devices=4 --emulation="$build/cuda-emulation"
         counted gpu-bundle gpu_bundle

@@ -72,8 +72,8 @@ struct MachineOptions {
   int threads = 0;            ///< CPU threads over all lanes; 0: all cores
   bool yielding = false;      ///< CPU: of all cores only those that are free
   bool deterministic = false; ///< bitwise equal from run to run
-  /// Which of the devices this process has, else all. Outlives the machine; its
-  /// `threads` are those of all ranks. CPU only.
+  /// Which of the devices this process has, else all. Outlives the machine;
+  /// `threads` are then those of all ranks.
   const Ranks *ranks = nullptr;
 };
 

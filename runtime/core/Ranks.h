@@ -55,6 +55,9 @@ struct Ranks {
   int rank = 0; ///< this process
   int count = 1;
   std::vector<int> ofDevice; ///< by device
+  /// By rank, what is equal where two ranks share a machine; empty: each has
+  /// one of its own.
+  std::vector<std::string> hosts;
   Transport *transport = nullptr;
   RemoteDevices *remote = nullptr; ///< of rank 0
   /// Called when a rank can be reached no more.

@@ -13,10 +13,11 @@
 //
 // Of a program that several ranks run (core/Ranks.h), all lanes are recorded,
 // but only those of this rank's devices have threads. Runs are counted alike in
-// all ranks, and begin when all have ended the one before (RankExchange.h).
+// all ranks, and begin when all have ended the one before (exchange/).
 //
 // Machine.cpp makes and ends a machine and describes it, Run.cpp records and
-// runs sequences, Transfer.cpp copies between device and host.
+// runs sequences (RankRuns.cpp: those of several ranks), Transfer.cpp copies
+// between device and host.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_CPUMACHINE_H
@@ -24,7 +25,7 @@
 
 #include "runtime/core/Machine.h"
 #include "runtime/cpu/Lane.h"
-#include "runtime/cpu/RankExchange.h"
+#include "runtime/exchange/RankExchange.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -99,6 +100,10 @@ private:
   void waitFor(std::unique_lock<std::mutex> &lock, uint64_t number);
   /// The number of the first item.
   uint64_t postRun(Item item);
+  /// Of several ranks: the exchange of a sequence that was recorded, and a run
+  /// that begins when all have ended the one before.
+  void shareRecorded(Sequence &sequence);
+  uint64_t postShared(Item item);
   /// Copies of other ranks' devices, by rank 0.
   int64_t postRemoteRead(int device, Tensor source, Tensor host);
   CpuLane &laneOn(int device);
@@ -111,7 +116,7 @@ private:
   std::vector<std::unique_ptr<CpuLane>> lanes;
   std::vector<std::unique_ptr<CpuEvent>> events;
   std::vector<std::unique_ptr<Sequence>> sequences;
-  std::vector<Arena> hostMemory;
+  std::vector<Arena> hostMemory, stagingMemory;
   std::deque<std::vector<TracedCall>>
       traces;          ///< a deque: its items stay in place
   int allThreads = 1;  ///< over all lanes

@@ -13,8 +13,8 @@
 #include "runtime/core/Machine.h"
 #include "runtime/core/Ops.h"
 #include "runtime/cpu/Arena.h"
+#include "runtime/exchange/RunCounter.h"
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -97,26 +97,11 @@ private:
 /// Every lane of this backend is a CpuLane.
 inline CpuLane &cpuLane(Lane &lane) { return static_cast<CpuLane &>(lane); }
 
-/// Counts runs: a run's `wait` returns once the same run's `record` was passed.
-/// A lane that goes on needs no lock for it: the lane that held it might have
-/// no core, until one of those that wait for it gives up its own.
-class CpuEvent final : public Event {
+/// Recorded or waited for by a lane's thread as it comes by.
+class CpuEvent final : public Event, public RunCounter {
 public:
   void record(Lane &lane) override;
   void wait(Lane &lane) override;
-
-  void signal(uint64_t run);
-  /// Returns at once when `failed`, if it is woken.
-  void await(uint64_t run, const std::atomic<bool> &failed);
-  void wake();
-
-  /// Where a later run's may come before a thread has seen an earlier one's.
-  void signalAtLeast(uint64_t run);
-  void awaitAtLeast(uint64_t run, const std::atomic<bool> &failed);
-
-private:
-  /// An int is what the system can wait for (futex); it may wrap around.
-  std::atomic<int> lastRun = 0;
 };
 
 } // namespace lwcc::rt

@@ -78,15 +78,8 @@ Sequence *CpuMachine::record(const char *name,
       recorded.push_back(entry.event);
   }
 #endif
-  if (team) {
-    std::vector<const CpuEvent *> known;
-    for (auto &event : events)
-      known.push_back(event.get());
-    sequence->exchange = &exchange->add(std::make_unique<SequenceExchange>(
-        *sequence, exchange->size(), *team, known));
-    if (team->remote)
-      team->remote->record(name);
-  }
+  if (team)
+    shareRecorded(*sequence);
   sequences.push_back(std::move(sequence));
   return sequences.back().get();
 }
@@ -127,35 +120,7 @@ void CpuMachine::hand(int lane, const Item *item) {
 
 uint64_t CpuMachine::postRun(Item item) {
   item.run = ++runs;
-  if (!team)
-    return post(std::move(item));
-  if (team->remote) {
-    auto isIt = [&](auto &one) { return one.get() == item.sequence; };
-    team->remote->run(static_cast<int>(
-        std::find_if(sequences.begin(), sequences.end(), isIt) -
-        sequences.begin()));
-  }
-  Item meeting;
-  meeting.actionLane = laneOn(-1).index;
-  meeting.action = [this, run = item.run, sequence = item.sequence] {
-    exchange->meet(run, failed);
-    if (!failed) // else others may be at work on the run before
-      sequence->exchange->begin(run, exchange->transport());
-  };
-  post(std::move(meeting));
-  return post(std::move(item));
-}
-
-RankLink CpuMachine::measureRanks() {
-  if (team->remote)
-    team->remote->measure();
-  RankLink link;
-  Item item;
-  item.actionLane = laneOn(-1).index;
-  item.action = [&] { link = exchange->measure(failed); };
-  post(std::move(item));
-  synchronize();
-  return link;
+  return team ? postShared(std::move(item)) : post(std::move(item));
 }
 
 void CpuMachine::run(Sequence *sequence) {
@@ -243,7 +208,7 @@ void CpuMachine::perform(const Item &item, CpuLane &lane) {
       if (failed)
         return;
       if (others)
-        others->after(index, item.run, exchange->transport());
+        others->after(index, item.run);
     }
   } catch (...) {
     fail(current ? inContext(*current, std::current_exception())

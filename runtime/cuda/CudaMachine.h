@@ -7,6 +7,11 @@
 // without a graph, and, for debugging, the run of one operator at a time. So
 // what is observed is what runs.
 //
+// Of a program that several ranks run (core/Ranks.h), all lanes are recorded,
+// but only those of this rank's devices have streams, and the host starts their
+// steps as what they read arrives (RankRuns.cpp). Then several threads may call
+// a machine: one at a time is at work in it.
+//
 // Ops.h is implemented in terms of CudaLane: append() and launch().
 //
 //===----------------------------------------------------------------------===//
@@ -16,11 +21,16 @@
 #include "runtime/core/Machine.h"
 #include "runtime/core/Ops.h"
 #include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/HostImage.h"
 #include "runtime/cuda/KernelAddress.h"
 #include "runtime/cuda/Upload.h"
+#include "runtime/exchange/RankExchange.h"
 
+#include <atomic>
 #include <deque>
+#include <exception>
 #include <map>
+#include <mutex>
 #include <type_traits>
 
 #include <cuda_runtime_api.h>
@@ -60,6 +70,8 @@ struct Work {
 
 class CudaLane : public Lane {
 public:
+  /// `gpu` of another rank's lane is one of this rank's, on which operators may
+  /// prepare themselves; it has no stream.
   CudaLane(CudaMachine &machine, Gpu &gpu, int index, const LaneSpec &spec);
   ~CudaLane() override;
 
@@ -119,14 +131,19 @@ private:
 
 class CudaEvent : public Event {
 public:
+  explicit CudaEvent(int number) : number(number) {}
   ~CudaEvent() override;
   void record(Lane &lane) override;
   void wait(Lane &lane) override;
 
+  const int number;
+
 private:
   /// One per GPU that records it in some sequence, made there.
   std::map<Gpu *, cudaEvent_t> events;
-  cudaEvent_t current = nullptr; ///< of the sequence that is being recorded
+  /// Of the sequence that is being recorded; null where another rank records
+  /// it.
+  cudaEvent_t current = nullptr;
 };
 
 } // namespace lwcc::rt::cuda
@@ -140,9 +157,12 @@ struct Sequence {
     const char *layer, *phase;
     const char *op; ///< null: an event
     Tensors results;
+    /// Absent: nothing is done on this rank's GPUs.
     std::function<void()> run;
     Tensors read; ///< operands that may lie on other devices
     int64_t workspaceBytes = 0;
+    const cuda::CudaEvent *event = nullptr;
+    bool isRecord = false; ///< of the event, else a wait for it
     char *ownWorkspace = nullptr;
   };
   std::string name;
@@ -150,8 +170,11 @@ struct Sequence {
   std::vector<Step> steps;
   cudaGraphExec_t graph = nullptr;
   std::vector<cuda::DeviceBuffer> ownWorkspaces;
-  /// For traces: before and after each operator, made by the first traced run.
+  /// For traces: before and after each operator of this rank, by step, made by
+  /// the first traced run.
   std::vector<std::pair<cudaEvent_t, cudaEvent_t>> timers;
+  SequenceExchange *exchange = nullptr;  ///< with other ranks
+  std::vector<std::vector<int>> perLane; ///< with other ranks: steps
 
   ~Sequence();
 };
@@ -165,9 +188,16 @@ public:
   CudaMachine(const MachineSpec &spec, const MachineOptions &options);
   ~CudaMachine() override;
 
+  const Ranks *ranks() const override { return team; }
+  RankLink measureRanks() override;
+  void stop(std::exception_ptr exception) override;
+
   Lane &lane(int index) override { return *lanes.at(index); }
   Event &event(int index) override { return *events.at(index); }
-  char *arena(int device) override { return devices.at(device).arena.data(); }
+  char *arena(int device) override {
+    return isLocal(device) ? devices.at(device).arena.data()
+                           : devices.at(device).image.data();
+  }
 
   Sequence *record(const char *name,
                    const std::function<void()> &body) override;
@@ -196,9 +226,12 @@ public:
   bool isDeterministic() const { return options.deterministic; }
 
 private:
+  /// What makes the calls of a step.
+  using Starter = std::function<void(const Sequence::Step &)>;
   struct Device {
-    Gpu *gpu = nullptr;
+    Gpu *gpu = nullptr; ///< of another rank's, one of this rank's
     DeviceBuffer arena;
+    HostImage image; ///< of another rank's
     /// Transfers; the first device's also launches the graphs, and everything
     /// the others do is ordered before and after what it does.
     cudaStream_t stream = nullptr;
@@ -208,6 +241,18 @@ private:
     std::vector<DeviceBuffer> uploadBuffers;
     int64_t graphBytes = 0; ///< device memory that the graphs took
   };
+  /// What of a lane goes to other ranks.
+  struct Leaving {
+    std::unique_ptr<CudaLane> lane;
+    cudaEvent_t written = nullptr; ///< on the lane that it stands beside
+  };
+  /// A copy of another rank's device, which comes by rank 0's connection.
+  struct RemoteRead {
+    int64_t request = 0;
+    void *host = nullptr;
+  };
+  void makeDevices();
+  void makeLanes();
   /// Runs `transfer` on a device's stream in order with the runs.
   void inOrder(int device, const std::function<void(cudaStream_t)> &transfer);
   int deviceOf(const void *address) const;
@@ -221,11 +266,34 @@ private:
   void call(const Sequence::Step &step) const;
   /// One step on its GPU; an error says which.
   void perform(const Sequence::Step &step);
-  /// All steps, on streams that leave the first device's and come back to it.
-  void enqueue(const Sequence &sequence);
+  /// What `starts` does, on streams that leave the first device's and come back
+  /// to it.
+  void enqueue(const std::function<void()> &starts);
+  void performAll(const Sequence &sequence);
+  /// The first device of this rank: its stream orders what all do.
+  Device &origin();
+  void settle();
+  void makeTimers(Sequence &sequence);
+
+  // With other ranks (RankRuns.cpp). `lock` holds `calls`.
+  std::vector<exchange::Step> stepsOf(const Sequence &sequence) const;
+  void shareRecorded(Sequence &sequence);
+  void runShared(Sequence &sequence, const Starter &start,
+                 std::unique_lock<std::mutex> &lock);
+  void dispatch(Sequence &sequence, uint64_t run, const Starter &start,
+                std::unique_lock<std::mutex> &lock);
+  CudaLane &laneOn(int device) const;
+  void leaveBehind(Outgoing &out, uint64_t run, CudaLane &lane);
+  void leave(Outgoing &out, uint64_t run, CudaLane &lane);
+  void throwIfStopped();
+  /// `flags` of cudaHostAlloc.
+  void *allocatePinned(int64_t bytes, unsigned flags);
+  /// Where a tensor lies in its device's arena, in bytes.
+  int64_t offsetIn(int device, const Tensor &tensor);
 
   const MachineSpec spec;
   const MachineOptions options;
+  const Ranks *team; ///< null: this process runs all devices
   GraphUse graphs = GraphUse::ifPossible; ///< never, once a capture has failed
   const bool synchronizesSteps;           ///< to see which one fails
   const bool separatesWorkspaces;
@@ -233,7 +301,9 @@ private:
   std::vector<std::unique_ptr<Gpu>> gpus;
   std::vector<Device> devices;
   std::vector<std::unique_ptr<CudaLane>> lanes;
+  std::vector<Leaving> leaving; ///< by lane; with other ranks
   std::vector<std::unique_ptr<CudaEvent>> events;
+  std::deque<RunCounter> heard; ///< by event, of those that others record
   std::vector<std::unique_ptr<Sequence>> sequences;
   Sequence *recording = nullptr;
   std::vector<void *> pinned;
@@ -244,6 +314,15 @@ private:
   /// tickets[t % size] is recorded behind the transfer with ticket t + 1.
   std::vector<cudaEvent_t> tickets;
   int64_t lastTicket = 0;
+  std::multimap<int64_t, RemoteRead> remoteReads; ///< by ticket
+
+  /// Of CUDA, and all of the above: one thread of a process at a time.
+  static inline std::mutex calls;
+  uint64_t sharedRuns = 0;
+  std::mutex failing;
+  std::exception_ptr failure;
+  std::atomic<bool> failed = false;
+  std::unique_ptr<RankExchange> exchange; ///< whose threads use it
 };
 
 inline CudaLane &cudaLane(Lane &lane) { return static_cast<CudaLane &>(lane); }

@@ -89,47 +89,6 @@ int cuda::countGpus() {
   return count;
 }
 
-std::vector<int> cuda::physicalDevices(const char *text, int logical,
-                                       int present) {
-  std::vector<int> devices;
-  auto needs = [&] {
-    return "the program was compiled for " + std::to_string(logical) +
-           (logical == 1 ? " device" : " devices");
-  };
-  if (!text || !*text) {
-    if (logical > present)
-      throw Error(needs() + ", this machine has " + std::to_string(present) +
-                  (present == 1 ? " GPU" : " GPUs") +
-                  "; to share GPUs, say which GPU serves each device, as in "
-                  "LWCC_DEVICES=0,0,0,0, or compile with a smaller --gpus");
-    for (int d = 0; d < logical; ++d)
-      devices.push_back(d);
-    return devices;
-  }
-  std::string list = text;
-  for (size_t at = 0; at <= list.size();) {
-    size_t end = std::min(list.find(',', at), list.size());
-    std::string item = list.substr(at, end - at);
-    if (item.empty() || item.size() > 4 ||
-        item.find_first_not_of("0123456789") != std::string::npos)
-      throw Error("LWCC_DEVICES is \"" + list +
-                  "\"; it must be GPU numbers with commas between, such as "
-                  "0,1");
-    int device = std::atoi(item.c_str());
-    if (device >= present)
-      throw Error("LWCC_DEVICES names GPU " + item + ", this machine has " +
-                  std::to_string(present) + ", counted from 0");
-    devices.push_back(device);
-    at = end + 1;
-  }
-  if (static_cast<int>(devices.size()) < logical)
-    throw Error(needs() + ", LWCC_DEVICES names only " +
-                std::to_string(devices.size()) +
-                "; name one GPU for each device (repeats are allowed)");
-  devices.resize(static_cast<size_t>(logical));
-  return devices;
-}
-
 bool cuda::isSet(const char *name, const char *text) {
   std::string value = text ? text : "";
   if (!value.empty() && value != "0" && value != "1")

@@ -11,6 +11,7 @@
 #define LWCC_RUNTIME_CUDA_GPU_H
 
 #include "runtime/core/Ops.h"
+#include "runtime/core/Ranks.h"
 #include "runtime/cuda/Check.h"
 
 #include <functional>
@@ -73,6 +74,14 @@ private:
 /// its value or null; the default is 0, 1, 2, ... Throws Error for anything but
 /// a list of numbers below `present` that is long enough.
 std::vector<int> physicalDevices(const char *text, int logical, int present);
+
+/// The same for one of several ranks, by device of the program; -1 for those of
+/// other ranks. LWCC_DEVICES (`text`) names a GPU for each device of the
+/// program, or for each of this rank's. By default ranks of one machine take
+/// its GPUs in turn; where CUDA_VISIBLE_DEVICES (`visible`) leaves fewer, each
+/// its own from 0 on.
+std::vector<int> physicalDevicesOfRank(const char *text, const Ranks &ranks,
+                                       int present, const char *visible);
 
 /// Whether sequences become CUDA graphs. With `ifPossible`, a sequence that
 /// cannot become one runs without; with `always` that is an error.

@@ -13,6 +13,8 @@ CudaLane::CudaLane(CudaMachine &machine, Gpu &gpu, int index,
                    const LaneSpec &spec)
     : machine(machine), gpu(gpu), index(index), device(spec.device),
       name(spec.name) {
+  if (!machine.isLocal(device))
+    return;
   gpu.use();
   // A smaller number is a greater priority.
   int least = 0, greatest = 0;
@@ -32,7 +34,8 @@ CudaLane::~CudaLane() {
 void CudaLane::append(const char *op, Tensors results,
                       std::function<void()> run, int64_t workspaceBytes,
                       Tensors read) {
-  workspaceNeeded = std::max(workspaceNeeded, workspaceBytes);
+  if (machine.isLocal(device))
+    workspaceNeeded = std::max(workspaceNeeded, workspaceBytes);
   machine.append({this, currentLayer, currentPhase, op, std::move(results),
                   std::move(run), std::move(read), workspaceBytes});
 }
@@ -63,33 +66,44 @@ CudaEvent::~CudaEvent() {
 
 void CudaEvent::record(Lane &on) {
   CudaLane &lane = cudaLane(on);
-  cudaEvent_t &event = events[&lane.gpu];
-  if (!event) {
-    lane.gpu.use();
-    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
-          "making an event");
+  Sequence::Step step{&lane, "", "", nullptr, {}, {}, {}};
+  step.event = this;
+  step.isRecord = true;
+  current = nullptr;
+  if (lane.machine.isLocal(lane.device)) {
+    cudaEvent_t &event = events[&lane.gpu];
+    if (!event) {
+      lane.gpu.use();
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+            "making an event");
+    }
+    current = event;
+    step.run = [event, &lane] {
+      check(cudaEventRecord(event, lane.stream), "recording an event");
+    };
   }
-  current = event;
-  auto run = [event, &lane] {
-    check(cudaEventRecord(event, lane.stream), "recording an event");
-  };
-  lane.machine.append({&lane, "", "", nullptr, {}, run, {}, 0});
+  lane.machine.append(std::move(step));
 }
 
 void CudaEvent::wait(Lane &on) {
   CudaLane &lane = cudaLane(on);
-  assert(current && "an event is recorded before it is waited for");
-  auto run = [event = current, &lane] {
-    check(cudaStreamWaitEvent(lane.stream, event, 0), "waiting for an event");
-  };
-  lane.machine.append({&lane, "", "", nullptr, {}, run, {}, 0});
+  assert((current || lane.machine.ranks()) &&
+         "an event is recorded before it is waited for");
+  Sequence::Step step{&lane, "", "", nullptr, {}, {}, {}};
+  step.event = this;
+  if (current && lane.machine.isLocal(lane.device))
+    step.run = [event = current, &lane] {
+      check(cudaStreamWaitEvent(lane.stream, event, 0), "waiting for an event");
+    };
+  lane.machine.append(std::move(step));
 }
 
 Sequence::~Sequence() {
   if (graph)
     cudaGraphExecDestroy(graph);
-  for (auto [before, after] : timers) {
-    cudaEventDestroy(before);
-    cudaEventDestroy(after);
-  }
+  for (auto [before, after] : timers)
+    if (before) {
+      cudaEventDestroy(before);
+      cudaEventDestroy(after);
+    }
 }

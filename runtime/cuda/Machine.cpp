@@ -59,29 +59,46 @@ DeviceBuffer::~DeviceBuffer() {
 
 std::unique_ptr<Machine> Machine::create(const MachineSpec &spec,
                                          const MachineOptions &options) {
-  if (options.ranks)
-    throw Error("several ranks run programs for CPUs only (lwcc --target=cpu); "
-                "one process runs all GPUs of a machine");
   return std::make_unique<CudaMachine>(spec, options);
 }
 
 CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
-    : spec(spec), options(options),
+    : spec(spec), options(options), team(options.ranks),
       synchronizesSteps(isSet("LWCC_SYNC", std::getenv("LWCC_SYNC"))),
       separatesWorkspaces(
           isSet("LWCC_OWN_WORKSPACES", std::getenv("LWCC_OWN_WORKSPACES"))) {
-  graphs =
-      synchronizesSteps ? GraphUse::never : graphUse(std::getenv("LWCC_GRAPH"));
-  int present = countGpus();
-  std::vector<int> physical =
-      physicalDevices(std::getenv("LWCC_DEVICES"),
-                      static_cast<int>(spec.devices.size()), present);
+  graphs = graphUse(std::getenv("LWCC_GRAPH"));
+  if (team && graphs == GraphUse::always)
+    throw Error("LWCC_GRAPH is 1, but several ranks run without CUDA graphs "
+                "(their steps are started as what they read arrives)");
+  if (team || synchronizesSteps)
+    graphs = GraphUse::never;
+  makeDevices();
+  makeLanes();
+  for (int e = 0; e < spec.events; ++e)
+    events.push_back(std::make_unique<CudaEvent>(e));
+  if (!team)
+    return;
+  heard.resize(events.size());
+  exchange = std::make_unique<RankExchange>(*team);
+}
+
+void CudaMachine::makeDevices() {
+  const int present = countGpus();
+  const char *choice = std::getenv("LWCC_DEVICES");
+  const auto count = static_cast<int>(spec.devices.size());
+  const std::vector<int> physical =
+      team ? physicalDevicesOfRank(choice, *team, present,
+                                   std::getenv("CUDA_VISIBLE_DEVICES"))
+           : physicalDevices(choice, count, present);
   std::map<int, Gpu *> byId;
   for (int number : physical) {
+    devices.emplace_back();
+    if (number < 0) // another rank's
+      continue;
     Gpu *&gpu = byId[number];
     if (!gpu)
       gpu = gpus.emplace_back(std::make_unique<Gpu>(number)).get();
-    devices.emplace_back();
     devices.back().gpu = gpu;
   }
   // All arenas before anything is allocated, so that the message is about the
@@ -98,8 +115,13 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
                   "; free memory on it or compile with a smaller --batch");
   }
   enablePeerAccess();
-  for (size_t d = 0; d < devices.size(); ++d) {
+  for (int d = 0; d < count; ++d) {
     Device &device = devices[d];
+    if (!isLocal(d)) {
+      device.gpu = gpus.front().get();
+      device.image = HostImage(spec.devices[d].arenaBytes);
+      continue;
+    }
     device.gpu->use();
     device.arena = DeviceBuffer(*device.gpu, spec.devices[d].arenaBytes,
                                 "program's tensors");
@@ -110,12 +132,24 @@ CudaMachine::CudaMachine(const MachineSpec &spec, const MachineOptions &options)
     check(cudaEventCreateWithFlags(&device.order, cudaEventDisableTiming),
           "making an event");
   }
-  for (const LaneSpec &lane : spec.lanes)
-    lanes.push_back(
-        std::make_unique<CudaLane>(*this, *devices.at(lane.device).gpu,
-                                   static_cast<int>(lanes.size()), lane));
-  for (int e = 0; e < spec.events; ++e)
-    events.push_back(std::make_unique<CudaEvent>());
+}
+
+void CudaMachine::makeLanes() {
+  auto make = [&](const LaneSpec &lane) {
+    return std::make_unique<CudaLane>(*this, *devices.at(lane.device).gpu,
+                                      static_cast<int>(lanes.size()), lane);
+  };
+  for (const LaneSpec &lane : spec.lanes) {
+    if (team) {
+      Leaving &beside = leaving.emplace_back();
+      if (isLocal(lane.device)) {
+        beside.lane = make({lane.device, lane.name, LaneUse::copies});
+        check(cudaEventCreateWithFlags(&beside.written, cudaEventDisableTiming),
+              "making an event");
+      }
+    }
+    lanes.push_back(make(lane));
+  }
 }
 
 CudaMachine::~CudaMachine() {
@@ -123,6 +157,13 @@ CudaMachine::~CudaMachine() {
     for (cudaStream_t stream : {device.uploads, device.stream})
       if (stream)
         cudaStreamSynchronize(stream);
+  for (Leaving &beside : leaving) {
+    if (beside.lane) // what is sent, even where a run has failed
+      cudaStreamSynchronize(beside.lane->stream);
+    if (beside.written)
+      cudaEventDestroy(beside.written);
+  }
+  exchange.reset();
   sequences.clear();
   uploads.clear();
   for (cudaEvent_t ticket : tickets)
@@ -140,16 +181,22 @@ CudaMachine::~CudaMachine() {
 
 std::string CudaMachine::describe() const {
   std::string text;
-  for (size_t d = 0; d < devices.size(); ++d) {
-    const Gpu &gpu = *devices[d].gpu;
-    text +=
-        (d ? ", " : "") + gpu.name + " (sm_" + std::to_string(gpu.arch) + ")";
-  }
+  for (size_t d = 0; d < devices.size(); ++d)
+    if (isLocal(static_cast<int>(d))) {
+      const Gpu &gpu = *devices[d].gpu;
+      text += (text.empty() ? "" : ", ") + gpu.name + " (sm_" +
+              std::to_string(gpu.arch) + ")";
+    }
+  if (team)
+    text += " as rank " + std::to_string(team->rank) + " of " +
+            std::to_string(team->count);
   return text;
 }
 
 int64_t CudaMachine::bytesHeld(int index) const {
   const Device &device = devices.at(index);
+  if (!isLocal(index))
+    return spec.devices[index].arenaBytes; // and what only its rank knows
   int64_t bytes = device.arena.bytes() + device.graphBytes;
   for (const DeviceBuffer &buffer : device.uploadBuffers)
     bytes += buffer.bytes();
@@ -159,7 +206,7 @@ int64_t CudaMachine::bytesHeld(int index) const {
         bytes += workspace.bytes();
   // Libraries are counted with the first of the devices that share a GPU.
   auto first = std::find_if(devices.begin(), devices.end(), [&](auto &other) {
-    return other.gpu == device.gpu;
+    return other.gpu == device.gpu && other.stream;
   });
   if (first - devices.begin() == index)
     bytes += device.gpu->libraryBytes();

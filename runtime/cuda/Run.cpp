@@ -32,6 +32,9 @@ Sequence *CudaMachine::record(const char *name,
     }
     ~Recording() { machine.recording = nullptr; }
   };
+  std::unique_lock lock(calls);
+  if (team)
+    settle(); // images may be pinned anew
   {
     Recording scope(*this, sequence.get());
     for (auto &lane : lanes)
@@ -47,6 +50,8 @@ Sequence *CudaMachine::record(const char *name,
       lane->workspaces.emplace_back(lane->gpu, lane->workspaceNeeded,
                                     "workspace of a lane");
   loadKernels(*sequence);
+  if (team)
+    shareRecorded(*sequence);
   if (graphs != GraphUse::never)
     try {
       capture(*sequence);
@@ -68,7 +73,7 @@ Sequence *CudaMachine::record(const char *name,
 
 void CudaMachine::makeOwnWorkspaces(Sequence &sequence) {
   for (Sequence::Step &step : sequence.steps)
-    if (step.workspaceBytes > 0) {
+    if (step.workspaceBytes > 0 && isLocal(step.lane->device)) {
       step.lane->gpu.use();
       step.ownWorkspace =
           sequence.ownWorkspaces
@@ -88,7 +93,7 @@ void CudaMachine::loadKernels(Sequence &sequence) {
   for (auto &lane : lanes)
     lane->loading = true;
   for (Sequence::Step &step : sequence.steps)
-    if (step.op) {
+    if (step.op && isLocal(step.lane->device)) {
       step.lane->gpu.use();
       call(step);
     }
@@ -138,36 +143,53 @@ private:
 /// All lanes fork from the first device's stream and join it again, so that a
 /// capture sees one graph, of several devices if need be, and what follows on
 /// that stream follows all lanes.
-void CudaMachine::enqueue(const Sequence &sequence) {
-  Device &origin = devices.at(0);
+void CudaMachine::enqueue(const std::function<void()> &starts) {
+  std::vector<CudaLane *> own;
+  for (auto &lane : lanes)
+    if (isLocal(lane->device))
+      own.push_back(lane.get());
+  for (Leaving &beside : leaving)
+    if (beside.lane)
+      own.push_back(beside.lane.get());
   OrderingEvents ordering;
-  cudaEvent_t fork = ordering.make(*origin.gpu);
-  check(cudaEventRecord(fork, origin.stream), "forking the lanes");
-  for (auto &lane : lanes) {
+  cudaEvent_t fork = ordering.make(*origin().gpu);
+  check(cudaEventRecord(fork, origin().stream), "forking the lanes");
+  for (CudaLane *lane : own) {
     lane->gpu.use();
     check(cudaStreamWaitEvent(lane->stream, fork, 0), "forking the lanes");
   }
-  for (const Sequence::Step &step : sequence.steps)
-    perform(step);
-  for (auto &lane : lanes) {
+  starts();
+  for (CudaLane *lane : own) {
     cudaEvent_t join = ordering.make(lane->gpu);
     check(cudaEventRecord(join, lane->stream), "joining the lanes");
-    check(cudaStreamWaitEvent(origin.stream, join, 0), "joining the lanes");
+    check(cudaStreamWaitEvent(origin().stream, join, 0), "joining the lanes");
   }
+}
+
+void CudaMachine::performAll(const Sequence &sequence) {
+  for (const Sequence::Step &step : sequence.steps)
+    perform(step);
+}
+
+CudaMachine::Device &CudaMachine::origin() {
+  size_t first = 0;
+  while (!isLocal(static_cast<int>(first)))
+    ++first;
+  return devices.at(first);
 }
 
 void CudaMachine::capture(Sequence &sequence) {
   std::map<Gpu *, int64_t> before;
   for (Device &device : devices)
     before[device.gpu] = device.gpu->bytesFree();
-  Device &origin = devices.at(0);
+  Device &origin = this->origin();
   origin.gpu->use();
   cudaGraph_t graph = nullptr;
   // Relaxed: libraries may load code while they are captured.
   check(cudaStreamBeginCapture(origin.stream, cudaStreamCaptureModeRelaxed),
         "starting a graph");
   try {
-    enqueue(sequence);
+    enqueue([&] { performAll(sequence); });
     origin.gpu->use();
     check(cudaStreamEndCapture(origin.stream, &graph), "ending a graph");
   } catch (...) {
@@ -190,22 +212,34 @@ void CudaMachine::capture(Sequence &sequence) {
 }
 
 void CudaMachine::run(Sequence *sequence) {
+  std::unique_lock lock(calls);
   ++sequence->runs;
   ProfilerRange range(sequence->name.c_str());
+  if (team)
+    return runShared(
+        *sequence, [this](const Sequence::Step &step) { perform(step); }, lock);
   if (!sequence->graph)
-    return enqueue(*sequence);
-  Device &origin = devices.at(0);
-  origin.gpu->use();
-  check(cudaGraphLaunch(sequence->graph, origin.stream), "starting a run");
+    return enqueue([&] { performAll(*sequence); });
+  origin().gpu->use();
+  check(cudaGraphLaunch(sequence->graph, origin().stream), "starting a run");
+}
+
+void CudaMachine::settle() {
+  // All other streams are joined into the first device's.
+  origin().gpu->use();
+  check(cudaStreamSynchronize(origin().stream), "running the program");
 }
 
 void CudaMachine::synchronize() {
-  // All other streams are joined into the first device's.
-  devices.at(0).gpu->use();
-  check(cudaStreamSynchronize(devices.at(0).stream), "running the program");
+  {
+    std::lock_guard lock(calls);
+    settle();
+  }
+  throwIfStopped();
 }
 
 void CudaMachine::runObserved(Sequence *sequence, const Observer &after) {
+  assert(!team && "other ranks would have to go along");
   synchronize();
   for (Sequence::Step &step : sequence->steps) {
     // One at a time, in the order of appending: events have nothing to order.

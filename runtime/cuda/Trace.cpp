@@ -50,52 +50,62 @@ private:
 } // namespace
 
 /// Before anything is timed: making an event takes the host a while.
-static void makeTimers(Sequence &sequence) {
+void CudaMachine::makeTimers(Sequence &sequence) {
   if (!sequence.timers.empty())
     return;
-  for (const Sequence::Step &step : sequence.steps)
-    if (step.op) {
-      step.lane->gpu.use();
-      auto &[before, after] = sequence.timers.emplace_back();
-      check(cudaEventCreate(&before), "making an event");
-      check(cudaEventCreate(&after), "making an event");
-    }
+  for (const Sequence::Step &step : sequence.steps) {
+    auto &[before, after] = sequence.timers.emplace_back();
+    if (!step.op || !isLocal(step.lane->device))
+      continue;
+    step.lane->gpu.use();
+    check(cudaEventCreate(&before), "making an event");
+    check(cudaEventCreate(&after), "making an event");
+  }
 }
 
 const std::vector<TracedCall> &CudaMachine::runTraced(Sequence *sequence) {
-  synchronize();
+  std::unique_lock lock(calls);
+  settle();
   ++sequence->runs;
   makeTimers(*sequence);
   std::map<Gpu *, Moment> starts;
-  for (Device &device : devices) {
-    device.gpu->use();
-    starts.try_emplace(device.gpu, device.stream);
-  }
-  auto timer = sequence->timers.begin();
-  for (Sequence::Step &step : sequence->steps) {
-    step.lane->gpu.use();
-    if (!step.op) {
-      call(step);
-      continue;
+  for (Device &device : devices)
+    if (device.stream) {
+      device.gpu->use();
+      starts.try_emplace(device.gpu, device.stream);
     }
-    auto [before, after] = *timer++;
+  auto start = [&](const Sequence::Step &step) {
+    auto [before, after] = sequence->timers[&step - sequence->steps.data()];
+    step.lane->gpu.use();
+    if (!step.op)
+      return call(step);
     check(cudaEventRecord(before, step.lane->stream), "recording an event");
     call(step);
     check(cudaEventRecord(after, step.lane->stream), "recording an event");
-  }
-  for (auto &lane : lanes) {
-    lane->gpu.use();
-    check(cudaStreamSynchronize(lane->stream), "running the program");
-  }
-  std::vector<TracedCall> &calls = traces.emplace_back();
-  timer = sequence->timers.begin();
-  for (const Sequence::Step &step : sequence->steps) {
+  };
+  if (team)
+    runShared(*sequence, start, lock);
+  else
+    for (const Sequence::Step &step : sequence->steps)
+      start(step);
+  for (auto &lane : lanes)
+    if (isLocal(lane->device)) {
+      lane->gpu.use();
+      check(cudaStreamSynchronize(lane->stream), "running the program");
+    }
+  std::vector<TracedCall> &timed = traces.emplace_back();
+  for (size_t i = 0; i < sequence->steps.size(); ++i) {
+    const Sequence::Step &step = sequence->steps[i];
     if (!step.op)
       continue;
-    const Moment &start = starts.at(&step.lane->gpu);
-    auto [before, after] = *timer++;
-    calls.push_back({step.lane->index, step.layer, step.phase, step.op,
-                     start.timeOf(before), start.timeOf(after)});
+    TracedCall &call = timed.emplace_back();
+    call = {step.lane->index, step.layer, step.phase, step.op};
+    auto [before, after] = sequence->timers[i];
+    if (!before || failed) // of another rank, or never started
+      continue;
+    const Moment &moment = starts.at(&step.lane->gpu);
+    call.begin = moment.timeOf(before);
+    call.end = moment.timeOf(after);
   }
-  return calls;
+  return timed;
 }

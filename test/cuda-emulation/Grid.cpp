@@ -11,7 +11,7 @@ using namespace lwcc::emulation;
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-Grid *Grid::running = nullptr;
+thread_local Grid *Grid::running = nullptr;
 
 Stacks &Grid::stacks() {
   static Stacks stacks(maxThreads);

@@ -31,7 +31,7 @@ public:
     return stacks().holds(address) || kernel.holds(address);
   }
   /// Null outside of kernels, and while the emulation does something for one.
-  static Grid *running;
+  static thread_local Grid *running;
 
 private:
   struct Thread {

@@ -31,7 +31,8 @@ static void touch(const void *address, size_t bytes, bool writes,
     now.site = site;
     if (isShared(address)) {
       allowed = accessShared(address, bytes, writes, atomic);
-    } else if (world().memory.holds(address)) {
+    } else if (world().memory.holds(address) ||
+               world().memory.isPinned(address, bytes)) {
       allowed = access(address, bytes, writes, atomic);
     } else if (writes || address < &__executable_start || address >= &_end) {
       // Constants of the program are read, and the place of the thread.

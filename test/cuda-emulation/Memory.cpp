@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include <sys/mman.h>
 
@@ -39,7 +40,7 @@ Memory::~Memory() {
   munmap(states, reach);
 }
 
-void *Memory::allocate(int owner, size_t bytes) {
+void *Memory::allocate(int owner, size_t bytes, bool isMapped) {
   size_t begin = (end[owner] + 511) / 512 * 512 + 256;
   if (begin + bytes + gap > bytesOfOwner)
     return nullptr;
@@ -47,6 +48,8 @@ void *Memory::allocate(int owner, size_t bytes) {
   end[owner] = begin + bytes + gap;
   used[owner] += bytes;
   allocations[address] = bytes;
+  if (isMapped)
+    mapped.insert(address);
   allow(address, bytes);
   if (owner == pinned)
     initialise(address, bytes);
@@ -64,8 +67,33 @@ bool Memory::free(void *address, bool isPinned) {
   if (last > first)
     madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
   used[ownerOf(address)] -= at->second;
+  mapped.erase(at->first);
   allocations.erase(at);
   return true;
+}
+
+bool Memory::pin(const void *address, size_t bytes) {
+  const auto *begin = static_cast<const char *>(address);
+  auto next = pinnedLater.lower_bound(begin);
+  if (next != pinnedLater.end() && next->first < begin + bytes)
+    return false;
+  if (next != pinnedLater.begin() &&
+      std::prev(next)->first + std::prev(next)->second > begin)
+    return false;
+  return pinnedLater.emplace(begin, bytes).second;
+}
+
+bool Memory::unpin(const void *address) {
+  return pinnedLater.erase(static_cast<const char *>(address));
+}
+
+bool Memory::isPinned(const void *address, size_t bytes) const {
+  const auto *begin = static_cast<const char *>(address);
+  auto at = pinnedLater.upper_bound(begin);
+  if (at == pinnedLater.begin())
+    return false;
+  --at;
+  return begin + bytes <= at->first + at->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,15 +137,20 @@ bool Memory::isInitialised(const void *address, size_t bytes) const {
 }
 
 /// Whether what runs now may touch memory of this owner.
-bool Memory::reaches(int owner) const {
-  return now.isCopy || owner == now.device || peers.count({now.device, owner});
+bool Memory::reaches(const void *address) const {
+  const int owner = ownerOf(address);
+  if (now.isCopy || owner == now.device || peers.count({now.device, owner}))
+    return true;
+  auto at = allocations.upper_bound(static_cast<const char *>(address));
+  return owner == pinned && at != allocations.begin() &&
+         mapped.count(std::prev(at)->first);
 }
 
 bool Memory::check(const void *address, size_t bytes, bool writes) {
   const size_t offset = offsetOf(address);
   if (offset >= reach || bytes > reach - offset)
     return refuse(address, bytes, writes);
-  if (!reaches(ownerOf(address)))
+  if (!reaches(address))
     return refuse(address, bytes, writes);
   if (writes) {
     if (!isAll(offset, bytes, uninitialised))
@@ -134,7 +167,7 @@ bool Memory::refuse(const void *address, size_t bytes, bool writes) const {
   bool goesOn = false;
   if (offset >= reach || bytes > reach - offset)
     why = "memory of the host";
-  else if (!reaches(ownerOf(address)))
+  else if (!reaches(address))
     why = describe(address) + " from device " + std::to_string(now.device) +
           " without peer access";
   else {

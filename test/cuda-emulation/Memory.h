@@ -31,7 +31,7 @@ public:
 
   /// Poisoned memory of a device, or pinned memory, aligned to 256 bytes and
   /// not to more; null where there is too little left.
-  void *allocate(int owner, size_t bytes);
+  void *allocate(int owner, size_t bytes, bool isMapped = false);
   /// False where nothing was allocated there for this kind of owner.
   bool free(void *address, bool isPinned);
   size_t bytesUsed(int owner) const { return used[owner]; }
@@ -61,9 +61,15 @@ public:
   /// Pairs (device, peer) with access.
   std::set<std::pair<int, int>> peers;
 
+  /// Memory of the process that was pinned afterwards, and what kernels may
+  /// touch. What is written there is not known: others fill it, too.
+  bool pin(const void *address, size_t bytes);
+  bool unpin(const void *address);
+  bool isPinned(const void *address, size_t bytes) const;
+
 private:
   enum State : uint8_t { outside, uninitialised, initialised };
-  bool reaches(int owner) const;
+  bool reaches(const void *address) const;
   bool isAll(size_t offset, size_t bytes, State least) const;
   bool refuse(const void *address, size_t bytes, bool writes) const;
 
@@ -71,6 +77,8 @@ private:
   uint8_t *states = nullptr; ///< by offset
   size_t end[maxDevices + 1] = {}, used[maxDevices + 1] = {};
   std::map<const char *, size_t> allocations;
+  std::map<const char *, size_t> pinnedLater;
+  std::set<const char *> mapped; ///< allocations that kernels may touch
 };
 
 } // namespace lwcc::emulation

@@ -17,14 +17,15 @@ using namespace lwcc::emulation;
 // Allocation
 //===----------------------------------------------------------------------===//
 
-static cudaError_t allocate(void **memory, int owner, size_t bytes) {
+static cudaError_t allocate(void **memory, int owner, size_t bytes,
+                            bool isMapped = false) {
   World &w = world();
   *memory = nullptr;
   if (cudaError_t status = w.unsafe())
     return w.answer(status);
   if (bytes == 0)
     return cudaSuccess;
-  void *address = w.memory.allocate(owner, bytes);
+  void *address = w.memory.allocate(owner, bytes, isMapped);
   if (!address)
     return w.answer(cudaErrorMemoryAllocation);
   *memory = address;
@@ -39,7 +40,27 @@ cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags) {
   if (flags & ~(cudaHostAllocPortable | cudaHostAllocMapped |
                 cudaHostAllocWriteCombined))
     return world().answer(cudaErrorInvalidValue);
-  return allocate(memory, Memory::pinned, bytes);
+  return allocate(memory, Memory::pinned, bytes, flags & cudaHostAllocMapped);
+}
+
+cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags) {
+  World &w = world();
+  if (cudaError_t status = w.unsafe())
+    return w.answer(status);
+  if (!memory || !bytes ||
+      flags != (cudaHostRegisterPortable | cudaHostRegisterMapped))
+    return w.answer(cudaErrorInvalidValue);
+  return w.answer(w.memory.pin(memory, bytes)
+                      ? cudaSuccess
+                      : cudaErrorHostMemoryAlreadyRegistered);
+}
+
+cudaError_t cudaHostUnregister(void *memory) {
+  World &w = world();
+  if (cudaError_t status = w.unsafe())
+    return w.answer(status);
+  return w.answer(w.memory.unpin(memory) ? cudaSuccess
+                                         : cudaErrorHostMemoryNotRegistered);
 }
 
 static cudaError_t release(void *memory, bool isPinned) {
@@ -163,7 +184,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
   w.elapse();
   Stream &stream = streamOf(on);
   for (const void *side : {static_cast<const void *>(to), from})
-    if (!w.memory.holds(side))
+    if (!w.memory.holds(side) && !w.memory.isPinned(side, bytes))
       fault("cudaMemcpyAsync: pageable memory of the host");
   Item item = copyItem(to, from, bytes, stream.device);
   if (!stream.capture && isPinned(to))

@@ -60,6 +60,44 @@ cudaError_t cudaStreamSynchronize(cudaStream_t on) {
   return w.answer(status);
 }
 
+/// Whoever asks will ask again: something goes on.
+cudaError_t cudaStreamQuery(cudaStream_t on) {
+  World &w = world();
+  Stream &stream = streamOf(on);
+  if (stream.isDestroyed)
+    return w.answer(cudaErrorInvalidResourceHandle);
+  if (stream.capture) {
+    stream.capture->isBroken = true;
+    return w.answer(cudaErrorStreamCaptureUnsupported);
+  }
+  w.step();
+  w.elapse();
+  if (!stream.queue.empty())
+    return w.answer(cudaErrorNotReady);
+  w.learn(stream.clock);
+  return w.findings.empty() ? cudaSuccess : w.answer(cudaErrorIllegalAddress);
+}
+
+/// The host knows from then on what is over. That whoever goes by it has waited
+/// for the function is not seen: a call that has not shows where it comes
+/// first.
+cudaError_t cudaLaunchHostFunc(cudaStream_t on, cudaHostFn_t function,
+                               void *data) {
+  World &w = world();
+  w.elapse();
+  Stream &stream = streamOf(on);
+  if (stream.isDestroyed)
+    return w.answer(cudaErrorInvalidResourceHandle);
+  Item item;
+  item.name = "a host function";
+  item.device = stream.device;
+  item.run = [=, &w] {
+    w.learn(*now.clock);
+    function(data);
+  };
+  return w.answer(w.push(stream, std::move(item)));
+}
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t at,
                                 unsigned flags) {
   World &w = world();
@@ -149,6 +187,7 @@ static cudaError_t askFor(const Event &event) {
 
 cudaError_t cudaEventQuery(cudaEvent_t at) {
   World &w = world();
+  w.step(); // whoever asks will ask again
   w.elapse();
   Event &event = eventOf(at);
   if (cudaError_t status = askFor(event))

@@ -72,6 +72,39 @@ TEST_F(Streams, AreOrderedByTheHost) {
   EXPECT_TRUE(isRace());
 }
 
+TEST_F(Streams, HostFunctionsRunBehindWhatStandsBeforeThem) {
+  int calls = 0;
+  bool held = true;
+  world.launch(first, [] {}, &held);
+  EXPECT_EQ(
+      cudaLaunchHostFunc(
+          first, [](void *count) { ++*static_cast<int *>(count); }, &calls),
+      cudaSuccess);
+  EXPECT_EQ(cudaStreamQuery(second), cudaSuccess);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(cudaStreamQuery(first), cudaErrorNotReady);
+  EXPECT_EQ(calls, 0);
+  held = false;
+  while (cudaStreamQuery(first) == cudaErrorNotReady) {
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Streams, MemoryMayBePinnedOnceAndThenBeCopied) {
+  constexpr unsigned flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
+  alignas(4096) static char own[4096];
+  EXPECT_EQ(cudaHostRegister(own, 2048, flags), cudaSuccess);
+  EXPECT_EQ(cudaHostRegister(own + 1024, 2048, flags),
+            cudaErrorHostMemoryAlreadyRegistered);
+  EXPECT_EQ(cudaMemcpyAsync(memory, own, 64, cudaMemcpyHostToDevice, first),
+            cudaSuccess);
+  EXPECT_EQ(found(), "");
+  cudaMemcpyAsync(memory, own + 2040, 64, cudaMemcpyHostToDevice, first);
+  EXPECT_NE(found().find("pageable"), std::string::npos);
+  EXPECT_EQ(cudaHostUnregister(own), cudaSuccess);
+  EXPECT_EQ(cudaHostUnregister(own), cudaErrorHostMemoryNotRegistered);
+}
+
 TEST_F(Streams, SeveralReadersAreKept) {
   write(first);
   cudaStreamSynchronize(first);

@@ -44,6 +44,7 @@ static void end() {
 
 World::World(uint32_t seed, int gpus, bool isOfProcess)
     : seed(seed), gpus(gpus), isOfProcess(isOfProcess), random(seed) {
+  current = 0;
   pace = random() % 4 * 6;
   slow = random() % 12;
   ops.assign(1, Op());

@@ -151,7 +151,7 @@ public:
   const uint32_t seed;
   const int gpus;
   const bool isOfProcess; ///< findings are printed, and fail the process
-  int current = 0;        ///< device
+  static inline thread_local int current = 0; ///< device
   int64_t time = 0;
   cudaError_t lastError = cudaSuccess;
   std::mt19937 random;

@@ -111,7 +111,7 @@ MUTANTS = [
     ("Movement.cu", "int64_t(gridDim.x) * blockDim.x", "blockDim.x", 1, OPS),
     # Order between streams, and calls.
     ("Run.cpp", "    check(cudaStreamWaitEvent(lane->stream, fork, 0), \"forking the lanes\");", "    ;", 1, MACHINE),
-    ("Run.cpp", "    check(cudaStreamWaitEvent(origin.stream, join, 0), \"joining the lanes\");", "    ;", 1, MACHINE),
+    ("Run.cpp", "    check(cudaStreamWaitEvent(origin().stream, join, 0), \"joining the lanes\");", "    ;", 1, MACHINE),
     ("Transfer.cpp", "    check(cudaStreamWaitEvent(origin.stream, device.order, 0),\n          \"ordering a transfer\");", "    ;", 1, MACHINE),
     ("Upload.cpp", "  check(cudaStreamWaitEvent(uploads, buffer.emptied, 0), \"sending input\");", "", 1, MACHINE),
     ("Upload.cpp", "  check(cudaStreamWaitEvent(inOrder, buffer.filled, 0), \"sending input\");", "", 1, MACHINE),
@@ -120,6 +120,17 @@ MUTANTS = [
     ("Lane.cpp", "    check(cudaFuncGetAttributes(&attributes, kernel), \"loading a kernel\");", "    (void)attributes;", 1, OPS),
     ("Run.cpp", "      perform(step);", "      perform(step), cudaStreamSynchronize(step.lane->stream);", 1, None),
     ("Run.cpp", "    perform(step);", "    perform(step), cudaStreamSynchronize(step.lane->stream);", 1, OPS),
+    # Several ranks.
+    ("RankRuns.cpp", "    if (!others.mayStart(index, run))\n      return false;\n", "", 1, MACHINE),
+    ("RankRuns.cpp", "step.run ? recorded[event] : heard[event].hasHappened(run)", "step.run ? recorded[event] : true", 1, MACHINE),
+    ("RankRuns.cpp", "step.run ? recorded[event] : heard", "step.run ? true : heard", 1, MACHINE),
+    ("RankRuns.cpp", "  exchange->meet(run, failed);\n", "", 1, MACHINE),
+    ("RankRuns.cpp", "  settle();\n  lock.unlock();\n  exchange->meet", "  lock.unlock();\n  exchange->meet", 1, MACHINE),
+    ("RankRuns.cpp", "  check(cudaStreamWaitEvent(carrier.stream, beside.written, 0),\n        \"waiting for an event\");\n", "", 1, MACHINE),
+    ("RankRuns.cpp", "  if (SequenceExchange::isLastWriter(out))\n", "  if (SequenceExchange::isLastWriter(out) || out.writers > 1)\n", 1, MACHINE),
+    ("RankRuns.cpp", "  for (Outgoing *out : others.leavingAtStart())\n    leave(*out, run, laneOn(deviceOf(out->source.data)));\n", "", 1, MACHINE),
+    ("RankRuns.cpp", "out.source && exchange::isContiguous(out.source)", "out.source", 1, MACHINE),
+    ("HostImage.cpp", "    end = std::max(end, at->second);\n", "", 1, MACHINE),
     # What libraries are told.
     ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_DILATIONS", "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES", 1, OPS),
     ("ConvPlan.cpp", "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS", "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS", 1, OPS),
@@ -133,7 +144,8 @@ MUTANTS = [
 def copy_of_sources(folder):
     """Copies what is built, changed files only; returns the copy and its build."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-    for part in ("runtime", "test/cuda-emulation", "test/unit/runtime-cuda"):
+    for part in ("runtime", "test/cuda-emulation", "test/unit/runtime-cpu",
+                 "test/unit/runtime-cuda"):
         for place, _, names in os.walk(os.path.join(root, part)):
             to = os.path.join(folder, "tree", os.path.relpath(place, root))
             os.makedirs(to, exist_ok=True)

@@ -71,10 +71,14 @@ def model_file(name, folder, size="small"):
     return os.path.join(folder, f"{name}{suffix}.legacy.onnx")
 
 
-def compiled(model, batch, out, *flags, gpus=4):
-    """Compiles a trainer; returns its path, and what lwcc has said."""
-    said = run(["lwcc", model, "--target=cpu", f"--batch={batch}", f"--gpus={gpus}",
-                *flags, "-o", out])
+def compiled(model, batch, out, *flags, gpus=4, emulation=None):
+    """Compiles a trainer; returns its path, and what lwcc has said. With `emulation`
+    (a folder where test/cuda-emulation was built) one for emulated GPUs."""
+    command = ["lwcc", model, f"--batch={batch}", f"--gpus={gpus}", *flags]
+    if not emulation:
+        return out, run([*command, "--target=cpu", "-o", out])
+    said = run([*command, "--target=cuda", "--emit=source", "-o", f"{out}.source"])
+    run([f"{emulation}/bin/emulate", f"{out}.source", out])
     return out, said
 
 

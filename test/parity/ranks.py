@@ -2,6 +2,7 @@
 
   ranks.py [--models=NAME:BATCH,..] [--plans=data,owt,layerwise,pipeline,random]
            [--transports=shm,tcp,net] [--steps=100] [--quick] [--jobs=2]
+           [--emulation=DIR] [--only=grid|besides]
 
 NAME is a network of test/models/make_models.py at its small size, or zoo:NAME, one of
 zoo.py's with its batch of 8. Each is compiled for four devices under each plan, and
@@ -12,9 +13,11 @@ tensors of the checkpoint must be equal to the last bit, and the losses in the l
 
 Then, of a few: two ranks, which have two devices each, and three; validations and
 epochs whose last batch is not whole; Adam; trainings that go on from a checkpoint in
-another number of ranks; and ranks that --ranks starts.
+another number of ranks; and ranks that --ranks starts. --only leaves out one of both.
 
---quick takes three networks and 20 steps. Prints a table, and `N of N equal`.
+--quick takes three networks and 20 steps. With --emulation the programs are CUDA ones
+whose ranks share an emulated GPU each (test/cuda-emulation, built in DIR), in seven
+steps. Prints a table, and `N of N equal`.
 """
 
 import argparse
@@ -33,6 +36,7 @@ MODELS = ("lenet5:64,mlp:32,mlp_softmax:30,residual_mlp:32,residual_conv:16,"
           "resnet_cifar:8,inception_lrn:8,alexnet:8,vit_s16:8,gpt:16,zoo:lstm_text:8,"
           "zoo:bert:8")
 QUICK = "lenet5:64,resnet_cifar:8,gpt:16"
+EMULATED = "lenet5:12,mlp:12,resnet_cifar:4"
 PLANS = ("data", "owt", "layerwise", "pipeline", "random")
 GPUS = 4
 ALIKE = ["--deterministic", "--threads=4"]
@@ -76,7 +80,7 @@ def random_plan(model, batch, seed, path):
     return path
 
 
-def compile_plan(model, batch, plan, folder, *flags):
+def compile_plan(model, batch, plan, folder, *flags, emulation=None):
     """The program of a plan; a pipeline's batch normalization counts half a batch."""
     stem = f"{folder}/{os.path.basename(model)}-{plan}{''.join(flags)}"
     if plan == "random":
@@ -86,7 +90,7 @@ def compile_plan(model, batch, plan, folder, *flags):
                  f"--machine={slow_machine(stem + '.machine')}")
     if plan == "pipeline":
         flags = (*flags, f"--bn=group:{batch // 2}", "--micro-batches=2")
-    return compiled(model, batch, stem, *flags, gpus=GPUS)[0]
+    return compiled(model, batch, stem, *flags, gpus=GPUS, emulation=emulation)[0]
 
 
 #  Comparing
@@ -148,7 +152,8 @@ class Grid:
         cells, count = [], len(self.args.transports)
         try:
             model = model_file(name, self.folder)
-            program = compile_plan(model, batch, plan, self.folder)
+            program = compile_plan(model, batch, plan, self.folder,
+                                   emulation=self.args.emulation)
         except RankError as error:
             return [name, plan, f"not compiled: {error}", *["-"] * (count - 1)]
         for transport in self.args.transports:
@@ -185,7 +190,8 @@ class Special:
     def program(self, name, batch, plan, *flags):
         """Compiled anew for each title: its trainings have other flags."""
         folder = tempfile.mkdtemp(dir=self.folder)
-        return compile_plan(model_file(name, self.folder), batch, plan, folder, *flags)
+        return compile_plan(model_file(name, self.folder), batch, plan, folder, *flags,
+                            emulation=self.args.emulation)
 
     def say(self, title, check):
         self.count += 1
@@ -271,7 +277,8 @@ class Special:
 
 def compare_all(args, network):
     with tempfile.TemporaryDirectory(prefix="lwcc-ranks-") as folder:
-        parts = [Grid(args, network, folder), Special(args, network, folder)]
+        parts = [part(args, network, folder) for name, part in
+                 (("grid", Grid), ("besides", Special)) if args.only in (None, name)]
         for part in parts:
             part.run()
     equal, count = (sum(getattr(part, what) for part in parts)
@@ -288,9 +295,14 @@ def main():
     parser.add_argument("--steps", type=int)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--emulation", metavar="DIR", type=os.path.abspath)
+    parser.add_argument("--only", choices=["grid", "besides"])
     args = parser.parse_args()
-    args.models = args.models or (QUICK if args.quick else MODELS)
-    args.steps = args.steps or (20 if args.quick else 100)
+    models, steps = ((EMULATED, 7) if args.emulation else
+                     (QUICK, 20) if args.quick else (MODELS, 100))
+    args.models, args.steps = args.models or models, args.steps or steps
+    if args.emulation:
+        os.environ.setdefault("LWCC_DEVICES", ",".join("0" * GPUS))
     args.transports = args.transports.split(",")
     if "net" in args.transports and (why := Namespaces.why_not()):
         print(f"net is left out: {why}")

@@ -102,8 +102,6 @@ static int writeProbed(const MachineFlags &flags, Target target) {
       return complain(logged.takeError());
     network = *logged;
   }
-  if (flags.ranks && target != Target::cpu)
-    return complain("--ranks: several processes run programs for CPUs only");
   llvm::Expected<plan::Machine> machine =
       probe(target, flags.gpus, flags.ranks);
   if (!machine)

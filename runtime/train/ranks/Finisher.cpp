@@ -53,11 +53,10 @@ void Finisher::finish(const Kept &kept) {
     loader->release(*batch);
   if (kept.request < 0)
     return;
-  const std::vector<char> &bytes = *kept.bytes;
-  for (size_t at = 0; at < bytes.size(); at += piece) {
+  for (size_t at = 0; at < kept.bytes; at += piece) {
     PacketWriter reply;
     reply.number(kept.request);
-    reply.bytes.append(bytes.data() + at, std::min(piece, bytes.size() - at));
+    reply.bytes.append(kept.read.data() + at, std::min(piece, kept.bytes - at));
     channel.send(MessageKind::reply, reply.bytes);
   }
 }

@@ -10,11 +10,11 @@
 #include "runtime/core/Machine.h"
 #include "runtime/train/data/BatchLoader.h"
 #include "runtime/train/ranks/Channel.h"
+#include "runtime/train/ranks/HostBlocks.h"
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -27,9 +27,10 @@ namespace lwcc::rt::train {
 struct Kept {
   int64_t ticket = 0;
   std::vector<std::pair<BatchLoader *, Batch *>> batches;
-  std::deque<std::string> written; ///< a deque: they stay in place
-  int64_t request = -1;            ///< that the bytes answer
-  std::unique_ptr<std::vector<char>> bytes;
+  std::vector<HostBlocks::Block> written;
+  int64_t request = -1; ///< that what was read answers
+  HostBlocks::Block read;
+  size_t bytes = 0; ///< of it
 };
 
 class Finisher {

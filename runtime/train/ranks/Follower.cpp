@@ -60,6 +60,7 @@ private:
   Ranks team;
   std::vector<const DataSet *> data;
   std::unique_ptr<Machine> machine;
+  std::optional<HostBlocks> blocks; ///< of the machine
   std::vector<Sequence *> sequences;
   std::vector<std::unique_ptr<BatchLoader>> loaders;
   StopSignals signals;
@@ -147,7 +148,8 @@ void Follower::meet(const FollowerSetup &setup) {
   std::vector<UcxPeer> peers(launch.count);
   for (UcxPeer &peer : peers) {
     peer.address = reader.text();
-    peer.isNear = reader.text() == own.kernel;
+    team.hosts.push_back(reader.text());
+    peer.isNear = team.hosts.back() == own.kernel;
   }
   transport->setPeers(std::move(peers));
   try {
@@ -262,12 +264,13 @@ void Follower::doOne(const Received &message) {
         offset + int64_t(bytes.size()) >
             program.machine.devices[device].arenaBytes)
       throw Error("rank 0 writes where nothing is");
-    pending.written.emplace_back(bytes);
-    const std::string &data = pending.written.back();
+    HostBlocks::Block &block =
+        pending.written.emplace_back(blocks->take(int64_t(bytes.size())));
+    std::copy(bytes.begin(), bytes.end(), block.data());
     machine->writeAsync(Tensor(machine->arena(device) + offset, DType::u8,
-                               {int64_t(data.size())}, Layout::dense),
-                        device, data.data());
-    pendingBytes += int64_t(data.size());
+                               {int64_t(bytes.size())}, Layout::dense),
+                        device, block.data());
+    pendingBytes += int64_t(bytes.size());
     if (pendingBytes > int64_t(64) << 20) {
       machine->synchronize();
       pending.written.clear();
@@ -295,10 +298,11 @@ void Follower::doOne(const Received &message) {
       offset = reader.number<int64_t>();
       bytes = reader.number<int64_t>();
     }
-    one.bytes = std::make_unique<std::vector<char>>(bytes);
+    one.read = blocks->take(bytes);
+    one.bytes = static_cast<size_t>(bytes);
     one.ticket = machine->readAsync(Tensor(machine->arena(device) + offset,
                                            DType::u8, {bytes}, Layout::dense),
-                                    device, one.bytes->data());
+                                    device, one.read.data());
     return finisher->add(std::move(one));
   }
   default:
@@ -325,12 +329,14 @@ void Follower::carryOut() {
 int Follower::run(const FollowerSetup &setup) {
   Silenced output(STDOUT_FILENO);
   meet(setup);
+  blocks.emplace(*machine);
   haveMet = true;
   std::thread listening([this] { listen(); });
   finisher.emplace(*machine, channel,
                    [this](const std::string &why) { fail(why, 1); });
   carryOut();
   finisher.reset(); // when all is over
+  pending = {};
   listening.join();
   loaders.clear();
   machine.reset();

@@ -178,9 +178,11 @@ void Leader::hear(int rank, const Received &message) {
     return;
   }
   case MessageKind::failed: {
-    const bool isLoss = reader.number<int32_t>() == RankLost::exitCode;
-    stopAll("[" + rankText(rank, peers[rank].hello.host) + "] " + reader.text(),
-            isLoss);
+    const std::string who = rankText(rank, peers[rank].hello.host);
+    if (reader.number<int32_t>() == RankLost::exitCode)
+      stopAll(reader.text() + ", says " + who, /*isLoss=*/true);
+    else
+      stopAll("[" + who + "] " + reader.text(), /*isLoss=*/false);
     return;
   }
   case MessageKind::stop:

@@ -79,7 +79,10 @@ private:
   void meetAndBeat();
   void admit(std::unique_ptr<Channel> caller,
              std::vector<std::string> &turnedAway);
+  void awaitMeeting();
   void checkAlike();
+  int countCores() const;
+  std::vector<std::string> awaitPrepared(const std::vector<DataMark> &data);
   void endChildren();
   [[noreturn]] void refuse(const std::string &why);
   void listen();

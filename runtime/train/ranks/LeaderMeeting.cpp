@@ -183,26 +183,47 @@ void Leader::checkAlike() {
            others);
 }
 
-void Leader::gather(
-    int64_t threads,
-    const std::vector<std::pair<std::string, std::string>> &flags,
-    const std::vector<DataMark> &data) {
-  {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return haveMet || !refusal.empty(); });
-    if (!haveMet)
-      throw Error(refusal);
-  }
-  checkAlike();
+void Leader::awaitMeeting() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return haveMet || !refusal.empty(); });
+  if (!haveMet)
+    throw Error(refusal);
+}
+
+/// Of all machines, each counted once.
+int Leader::countCores() const {
   std::map<std::string, int> cores{{own.kernel, own.cores}};
   for (int rank = 1; rank < launch.count; ++rank)
     cores.emplace(peers[rank].hello.kernel, peers[rank].hello.cores);
+  int all = 0;
   for (const auto &[kernel, count] : cores)
-    allThreads += count;
-  if (threads > 0)
-    allThreads = static_cast<int>(threads);
-  tellAll(MessageKind::welcome, Welcome{allThreads, flags}.packed());
+    all += count;
+  return all;
+}
 
+/// How what a rank has found differs from what this one has; a line for each.
+static std::string differencesOf(const std::string &who, PacketReader &reader,
+                                 const std::vector<DataMark> &data) {
+  std::vector<DataMark> found(reader.number<uint64_t>() % 8);
+  for (DataMark &mark : found) {
+    mark.samples = reader.number<int64_t>();
+    mark.labels = reader.number<uint64_t>();
+  }
+  found.resize(data.size()); // what it has not found has no samples
+  std::string text;
+  for (size_t i = 0; i < data.size(); ++i)
+    if (found[i] != data[i])
+      text +=
+          who + (i == 0 ? "its training" : "its validation") +
+          " data are others: " + countText(found[i].samples) + " samples, " +
+          countText(data[i].samples) + " for rank 0" +
+          (found[i].samples == data[i].samples ? ", with other labels" : "");
+  return text;
+}
+
+/// What all have prepared: the addresses of their transports.
+std::vector<std::string>
+Leader::awaitPrepared(const std::vector<DataMark> &data) {
   // Reading a large folder takes its time, and is the same work for all.
   std::vector<std::string> addresses = {transport->address()};
   std::string problems;
@@ -222,31 +243,31 @@ void Leader::gather(
         continue;
       }
       addresses.back() = reader.text();
-      std::vector<DataMark> found(reader.number<uint64_t>() % 8);
-      for (DataMark &mark : found) {
-        mark.samples = reader.number<int64_t>();
-        mark.labels = reader.number<uint64_t>();
-      }
-      found.resize(data.size()); // what it has not found has no samples
-      for (size_t i = 0; i < data.size(); ++i)
-        if (found[i] != data[i])
-          problems +=
-              who + (i == 0 ? "its training" : "its validation") +
-              " data are others: " + countText(found[i].samples) +
-              " samples, " + countText(data[i].samples) + " for rank 0" +
-              (found[i].samples == data[i].samples ? ", with other labels"
-                                                   : "");
+      problems += differencesOf(who, reader, data);
     } catch (const Error &error) {
       problems += who + error.what();
     }
   }
   if (!problems.empty())
     refuse("not all ranks can train:" + problems);
+  return addresses;
+}
+
+void Leader::gather(
+    int64_t threads,
+    const std::vector<std::pair<std::string, std::string>> &flags,
+    const std::vector<DataMark> &data) {
+  awaitMeeting();
+  checkAlike();
+  allThreads = threads > 0 ? static_cast<int>(threads) : countCores();
+  tellAll(MessageKind::welcome, Welcome{allThreads, flags}.packed());
+  const std::vector<std::string> addresses = awaitPrepared(data);
   PacketWriter all;
   std::vector<UcxPeer> reached;
   for (int rank = 0; rank < launch.count; ++rank) {
     const std::string &kernel = (rank ? peers[rank].hello : own).kernel;
     all.text(addresses[rank]).text(kernel);
+    team.hosts.push_back(kernel);
     reached.push_back({addresses[rank], kernel == own.kernel});
   }
   tellAll(MessageKind::peers, all.bytes);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -14,13 +15,20 @@
 namespace lwcc::rt::train {
 
 namespace {
-/// 64-bit FNV-1a (Fowler, Noll, Vo).
+/// 64-bit FNV-1a (Fowler, Noll, Vo), of words rather than bytes: programs hold
+/// their weights, which may be gigabytes.
 class Hash {
 public:
   void add(const void *data, size_t bytes) {
-    for (auto *at = static_cast<const unsigned char *>(data); bytes > 0;
-         ++at, --bytes)
-      value = (value ^ *at) * 0x100000001b3;
+    const auto *at = static_cast<const char *>(data);
+    for (; bytes > 0; at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+      const size_t here = std::min(bytes, sizeof word);
+      std::memcpy(&word, at, here);
+      bytes -= here;
+      value = (value ^ word) * 0x100000001b3;
+      value ^= value >> 32; // products carry upwards only
+    }
   }
   uint64_t value = 0xcbf29ce484222325;
 };

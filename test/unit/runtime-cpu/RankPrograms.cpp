@@ -59,6 +59,36 @@ std::vector<int> placesOf(const RankProgram &program, const Region &region) {
   return places;
 }
 
+void Mixing::mix() const {
+  unsigned hash = 1 + number;
+  for (const unsigned char *byte : sources)
+    hash = 31 * hash + *byte;
+  for (unsigned char *byte : targets)
+    *byte = static_cast<unsigned char>(hash = 1664525 * hash + 1013904223 +
+                                              *byte);
+}
+
+Mixing mixingOf(const RankProgram &program, int number,
+                const std::function<char *(int device)> &arena) {
+  Mixing made;
+  made.number = static_cast<unsigned>(number);
+  auto list = [&](const Region &region, std::vector<Tensor> &tensors,
+                  std::vector<unsigned char *> &bytes) {
+    char *base = arena(region.device);
+    Tensor tensor = region.tensor;
+    tensor.data = base + (tensor.as<const char>() -
+                          program.memory[region.device].data());
+    tensors.push_back(tensor);
+    for (int at : placesOf(program, region))
+      bytes.push_back(reinterpret_cast<unsigned char *>(base) + at);
+  };
+  for (const Region &region : program.steps[number].reads)
+    list(region, made.reads, made.sources);
+  for (const Region &region : program.steps[number].writes)
+    list(region, made.writes, made.targets);
+  return made;
+}
+
 namespace {
 
 /// Work as it is drawn, before there are events.

@@ -49,6 +49,19 @@ struct RankProgram {
 /// Where the bytes of a region lie in its device.
 std::vector<int> placesOf(const RankProgram &program, const Region &region);
 
+/// Work that tells apart all it may have read: it writes everywhere a number
+/// made of all bytes that it reads, of what was there, and of its own.
+struct Mixing {
+  std::vector<Tensor> reads, writes; ///< in arenas
+  std::vector<unsigned char *> sources, targets;
+  unsigned number = 0;
+
+  void mix() const;
+};
+/// Of a step that is work; `arena` gives each device's memory.
+Mixing mixingOf(const RankProgram &program, int step,
+                const std::function<char *(int device)> &arena);
+
 using Random = std::mt19937;
 
 /// A number of [0, below).

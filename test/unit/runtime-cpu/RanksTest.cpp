@@ -134,16 +134,7 @@ TEST_F(RanksTest, OperatorsLeaveTheBitsOfOneMachine) {
   EXPECT_TRUE(train({0, 1, 2, 3}, 25) == one);
 }
 
-/// Work that tells apart all it may have read: a step writes everywhere a
-/// number made of all bytes that it reads, of what was there, and of its own.
 void appendMixing(Machine &machine, const exchange::RankProgram &program) {
-  auto inArena = [&](const exchange::Region &region) {
-    Tensor tensor = region.tensor;
-    tensor.data = machine.arena(region.device) +
-                  (region.tensor.as<char>() -
-                   const_cast<char *>(program.memory[region.device].data()));
-    return tensor;
-  };
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const exchange::Step &step = program.steps[i];
     CpuLane &lane = cpuLane(machine.lane(step.lane));
@@ -155,31 +146,10 @@ void appendMixing(Machine &machine, const exchange::RankProgram &program) {
       machine.event(step.event).wait(lane);
       continue;
     }
-    Tensors from, to;
-    std::vector<unsigned char *> sources, targets;
-    auto list = [&](const exchange::Region &region, Tensors &tensors,
-                    std::vector<unsigned char *> &bytes) {
-      tensors.push_back(inArena(region));
-      for (int at : placesOf(program, region))
-        bytes.push_back(
-            reinterpret_cast<unsigned char *>(machine.arena(region.device)) +
-            at);
-    };
-    for (const exchange::Region &region : step.reads)
-      list(region, from, sources);
-    for (const exchange::Region &region : step.writes)
-      list(region, to, targets);
-    lane.append(
-        "mix", to,
-        [sources, targets, i] {
-          unsigned hash = 1 + unsigned(i);
-          for (const unsigned char *byte : sources)
-            hash = 31 * hash + *byte;
-          for (unsigned char *byte : targets)
-            *byte = static_cast<unsigned char>(hash = 1664525 * hash +
-                                                      1013904223 + *byte);
-        },
-        from);
+    const exchange::Mixing mixing =
+        mixingOf(program, static_cast<int>(i),
+                 [&](int device) { return machine.arena(device); });
+    lane.append("mix", mixing.writes, [mixing] { mixing.mix(); }, mixing.reads);
   }
 }
 

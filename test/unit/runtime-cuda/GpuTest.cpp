@@ -47,6 +47,51 @@ TEST(PhysicalDevices, RefusesBadLists) {
   EXPECT_MESSAGE(physicalDevices("0,0", 3, 1), "3 devices", "only 2");
 }
 
+/// Four devices in so many ranks, of which `rank` is asked.
+static Ranks rankOfFour(int rank, int count,
+                        std::vector<std::string> hosts = {}) {
+  Ranks ranks;
+  ranks.rank = rank;
+  ranks.count = count;
+  for (int device = 0; device < 4; ++device)
+    ranks.ofDevice.push_back(device * count / 4);
+  ranks.hosts = std::move(hosts);
+  return ranks;
+}
+
+TEST(DevicesOfRank, RanksOfOneMachineTakeItsGpusInTurn) {
+  auto last = rankOfFour(1, 2, {"a", "a"});
+  EXPECT_EQ(physicalDevicesOfRank(nullptr, last, 4, nullptr),
+            (std::vector{-1, -1, 2, 3}));
+  auto elsewhere = rankOfFour(1, 2, {"a", "b"});
+  EXPECT_EQ(physicalDevicesOfRank(nullptr, elsewhere, 2, nullptr),
+            (std::vector{-1, -1, 0, 1}));
+  auto third = rankOfFour(2, 4, {"a", "b", "a", "b"});
+  EXPECT_EQ(physicalDevicesOfRank("", third, 2, nullptr),
+            (std::vector{-1, -1, 1, -1}));
+}
+
+TEST(DevicesOfRank, ALauncherMayShowEachItsOwn) {
+  auto last = rankOfFour(3, 4, {"a", "a", "a", "a"});
+  EXPECT_EQ(physicalDevicesOfRank(nullptr, last, 1, "GPU-17"),
+            (std::vector{-1, -1, -1, 0}));
+  EXPECT_MESSAGE(physicalDevicesOfRank(nullptr, last, 1, nullptr), "1 device",
+                 "have 3", "1 GPU", "LWCC_DEVICES=0,0,0,0", "fewer ranks");
+}
+
+TEST(DevicesOfRank, AListNamesThoseOfTheProgramOrOfTheRank) {
+  auto last = rankOfFour(1, 2);
+  EXPECT_EQ(physicalDevicesOfRank("0,1,2,3", last, 4, nullptr),
+            (std::vector{-1, -1, 2, 3}));
+  EXPECT_EQ(physicalDevicesOfRank("3,0", last, 4, nullptr),
+            (std::vector{-1, -1, 3, 0}));
+  EXPECT_EQ(physicalDevicesOfRank("0,0,0,0", last, 1, nullptr),
+            (std::vector{-1, -1, 0, 0}));
+  EXPECT_MESSAGE(physicalDevicesOfRank("0", last, 1, nullptr), "2 devices",
+                 "names only 1");
+  EXPECT_MESSAGE(physicalDevicesOfRank("0,7", last, 2, nullptr), "GPU 7");
+}
+
 TEST(Graphs, AreTriedWhereNothingIsSaid) {
   EXPECT_EQ(graphUse(nullptr), GraphUse::ifPossible);
   EXPECT_EQ(graphUse(""), GraphUse::ifPossible);

@@ -57,12 +57,13 @@ def library_folders():
     return found
 
 
-def environment():
+def environment(bundle):
+    """Where programs find libraries; the bundle has those of UCX, for several ranks."""
     system = "/usr/lib/x86_64-linux-gnu"  # is looked at anyway, behind the rest
     folders = [f for f in library_folders() if f != system]
     given = os.environ.get("LD_LIBRARY_PATH")
-    return dict(os.environ,
-                LD_LIBRARY_PATH=":".join(folders + ([given] if given else [])))
+    return dict(os.environ, LD_LIBRARY_PATH=":".join(
+        folders + ([given] if given else []) + [os.path.join(bundle, "libraries")]))
 
 
 def unpack(bundle, folder, capability, report, budget):
@@ -76,7 +77,7 @@ def unpack(bundle, folder, capability, report, budget):
         report.say(f"the carried programs are for sm_{architecture} and newer, "
                    f"this GPU is sm_{capability}: building from source")
         return None
-    programs = Programs(os.path.join(folder, "bin"), environment())
+    programs = Programs(os.path.join(folder, "bin"), environment(bundle))
     try:
         with tarfile.open(archive) as tar:
             if hasattr(tarfile, "data_filter"):
@@ -108,7 +109,7 @@ def build(bundle, folder, capability, report, budget, jobs):
     if capability:
         configure.append(f"-DLWCC_CUDA_ARCHITECTURES={capability}")
     go_on = ["-k", "0"] if ninja else ["-k"]
-    programs = Programs(os.path.join(folder, "bin"), environment())
+    programs = Programs(os.path.join(folder, "bin"), environment(bundle))
     for command in (configure, ["cmake", "--build", folder, "-j", str(jobs),
                                 "--", *go_on]):
         result = work.run(command, budget.left())

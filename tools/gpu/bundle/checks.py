@@ -6,8 +6,9 @@ precision: they may be FACTOR times as far off as PyTorch's in single precision
 or the CPU target's are, whichever is farther, since normalized batches of eight
 amplify rounding (of programs in tf32: as PyTorch's with operands rounded to
 tf32). --deterministic must give the same bits twice, and, where the record says
-so, once more when it is stopped in the middle and resumed. All this is small, so
-several run at a time; nothing here is timed.
+so, once more when it is stopped in the middle and resumed; and, of several devices,
+when each is run by a process of its own. All this is small, so several run at a time;
+nothing here is timed.
 """
 
 import concurrent.futures
@@ -105,6 +106,8 @@ def check_losses(name, expected, bundle, programs, gpus, report, budget):
         bits = [losses("--deterministic")[0] for _ in range(2)]
         if expected.get("resume"):
             bits.append(resumed(name, expected, bundle, programs, gpus, budget))
+        if expected.get("devices", 1) > 1:  # each by a process of its own
+            bits.append(losses("--deterministic", f"--ranks={expected['devices']}")[0])
     except Failed as failure:
         return report.fail("losses", name, *failure.args)
     truth = expected["double"]

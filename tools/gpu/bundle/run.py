@@ -85,7 +85,7 @@ def perform(args, report, folder):
     budget = work.Budget(args.seconds)
     report.say(f"== {time.strftime('%Y-%m-%d %H:%M:%S')}, {args.seconds:.0f} s for "
                "all")
-    environment = build.environment()
+    environment = build.environment(ROOT)
     pytorch = speed.PyTorch(ROOT) if "speed" in args.only else None
     seen = machine.look(environment, report)
     programs = build.prepare(ROOT, folder, seen.capability, report,
