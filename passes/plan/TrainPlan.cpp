@@ -149,9 +149,12 @@ struct TrainPlan : lwcc::impl::TrainPlanBase<TrainPlan> {
           << machine.gpus << " adds them";
     if (machineName.empty() && gpus > 1 && isPriced())
       emitRemark(UnknownLoc::get(&getContext()))
-          << "no --machine: planned for " << machine.gpus
-          << " H200 in one node (h200x8); lwcc machine --probe describes this "
-             "one";
+          << "no --machine: planned for "
+          << (machine.nodes > 1
+                  ? std::to_string(machine.nodes) + " nodes of " +
+                        std::to_string(machine.gpus) + " H200 each"
+                  : std::to_string(machine.gpus) + " H200 in one node")
+          << " (h200x8); lwcc machine --probe describes this one";
     auto start = std::chrono::steady_clock::now();
     std::optional<plan::Plan> made = makePlan(problem);
     std::chrono::duration<double> took =

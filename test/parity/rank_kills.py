@@ -10,8 +10,8 @@ a random moment, also while they start; every fifth time SIGSTOP. Then
 - nothing is left running, and no shared memory
 - the latest checkpoint is whole: a training goes on from it for two steps
 - every --resume-every-th time it goes on for ten steps: as that program in one, two and
-  four ranks, and as programs for one and for two devices. The losses are those of a
-  training that nothing ended, within 1e-6, relatively.
+  four ranks, and as programs for one, two and eight devices in as many ranks. The losses
+  are those of a training that nothing ended, within 1e-6, relatively.
 
 The programs take turns: data parallel, and a pipeline. Prints counts and the longest
 time; failures with their seeds. Ends with exit code 1 where there is one.
@@ -34,6 +34,7 @@ from rank_team import (LOST, RankError, Ranks, compiled, losses_of, model_file, 
 
 MODEL, BATCH, GPUS = "lenet5", 64, 4
 STEPS, EVERY = 1500, 20
+OTHERS = (1, 2, 8)  # devices of programs that go on
 START_SECONDS, PATIENCE = 8, 12
 GOAL = 1e-6
 FIRST_STEP = f"step 1/{STEPS}"
@@ -63,12 +64,12 @@ class Programs:
     have computed."""
     def __init__(self, folder):
         model = model_file(MODEL, folder)
-        self.killed = {}
-        for plan in ("data", "pipeline"):
-            self.killed[plan], _ = compiled(model, BATCH, f"{folder}/{plan}",
-                                            f"--strategy={plan}", gpus=GPUS)
-        self.others = {gpus: compiled(model, BATCH, f"{folder}/of-{gpus}",
-                                      "--strategy=data", gpus=gpus)[0] for gpus in (1, 2)}
+
+        def program(name, gpus, plan):
+            return compiled(model, BATCH, f"{folder}/{name}", f"--strategy={plan}",
+                            gpus=gpus)[0]
+        self.killed = {plan: program(plan, GPUS, plan) for plan in ("data", "pipeline")}
+        self.others = {gpus: program(f"of-{gpus}", gpus, "data") for gpus in OTHERS}
         self.losses = {}
         for plan, program in self.killed.items():
             log = f"{folder}/{plan}.log"
@@ -153,7 +154,7 @@ def go_on(program, ranks, transport, checkpoints, steps, folder):
 def check_resumed(programs, plan, transport, checkpoints, folder, wholly):
     """The largest relative distance of the losses after going on from a checkpoint."""
     cases = [(programs.killed[plan], ranks, 10) for ranks in (1, 2, 4)] + [
-        (programs.others[gpus], gpus, 10) for gpus in (1, 2)]
+        (programs.others[gpus], gpus, 10) for gpus in OTHERS]
     worst = 0.0
     for program, ranks, steps in cases if wholly else [(programs.killed[plan], 1, 2)]:
         for step, loss in go_on(program, ranks, transport, checkpoints, steps,
