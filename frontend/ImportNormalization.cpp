@@ -1,7 +1,8 @@
 //===- ImportNormalization.cpp - Operators that normalize -----------------===//
 //
-// Batch normalization with running statistics and local response normalization
-// have ops of their own. All others are composed of reductions and maps.
+// Batch normalization with running statistics, local response normalization and
+// what normalizes rows along the last dimension have ops of their own. All
+// others are composed of reductions and maps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,6 +142,24 @@ LogicalResult lwcc::importBatchNorm(NodeImporter &node) {
   return node.result(0, norm.getY());
 }
 
+/// Whether there is a kernel that normalizes from the axis on: along the last
+/// dimension, with no gradient through statistics. Not of images, which lie
+/// channels-last: there reductions read what is side by side.
+static bool isOneCall(NodeImporter &node, Value x, int64_t axis) {
+  int64_t rank = shapeOf(x).size();
+  return axis == rank - 1 && rank != 4 && !node.isUsed(1) && !node.isUsed(2);
+}
+
+static Value normalizeRows(NodeImporter &node, Value x, bool center) {
+  Shape statistics(shapeOf(x));
+  statistics.back() = 1;
+  return node
+      .create<train::LayerNormOp>(
+          TypeRange{x.getType(), node.tensorOf(statistics)}, x, center,
+          APFloat(node.real("epsilon", 1e-5f)))
+      .getY();
+}
+
 /// LayerNormalization and RMSNormalization: over the axis and all behind it.
 LogicalResult lwcc::importLayerNorm(NodeImporter &node) {
   bool center = node.op() == "LayerNormalization";
@@ -158,9 +177,12 @@ LogicalResult lwcc::importLayerNorm(NodeImporter &node) {
     if (operand && broadcast(shapeOf(operand), shape) != shape)
       return node.fail("has weights of shape " + printShape(shapeOf(operand)) +
                        " for data of shape " + printShape(shape));
-  Value mean, scale;
-  Value y = normalize(node, x, to_vector(seq<int64_t>(*axis, shape.size())),
-                      center, mean, scale);
+  Value mean, scale, y;
+  if (isOneCall(node, x, *axis))
+    y = normalizeRows(node, x, center);
+  else
+    y = normalize(node, x, to_vector(seq<int64_t>(*axis, shape.size())), center,
+                  mean, scale);
   y = scaleAndShift(node, y, weight, bias);
   if (failed(node.result(0, y)))
     return failure();

@@ -397,6 +397,30 @@ def RepeatOp : Kernel<"repeat", [Tileable, Following]> {
   let hasVerifier = 1;
 }
 
+/// Whether a row's mean is subtracted.
+def Center : DefaultValuedAttr<BoolAttr, "true">;
+
+def LayerNormOp : Kernel<"layer_norm", [Differentiable, Tileable]> {
+  let summary = "rows along the last dimension, less their mean, times 1/sqrt(variance + epsilon)";
+  let description = [{
+    `invstd` is that factor, of extent 1 along the last dimension. The gradient
+    reads it; none flows through it. Without `center` no mean is subtracted, and
+    the variance is the mean of the squares: RMS normalization.
+  }];
+  // A row is read before it is written, element by element.
+  let shares = "result == 0 ? Sharing::allowed : Sharing::forbidden";
+  let arguments = (ins FloatTensor:$x, Center:$center, F32Attr:$epsilon);
+  let results = (outs FloatTensor:$y, FloatTensor:$invstd);
+  let hasVerifier = 1;
+}
+def LayerNormGradOp : Kernel<"layer_norm_grad", [Gradient, Tileable]> {
+  let summary = "gradient of layer_norm, given its results";
+  let shares = "operand < 2 ? Sharing::allowed : Sharing::forbidden";
+  let arguments = (ins FloatTensor:$dy, FloatTensor:$y, FloatTensor:$invstd, Center:$center);
+  let results = (outs FloatTensor:$dx);
+  let hasVerifier = 1;
+}
+
 class LrnAttrs {
   dag args = (ins F32Attr:$alpha, F32Attr:$beta, F32Attr:$bias, I64Attr:$size);
 }

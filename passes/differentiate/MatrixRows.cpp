@@ -97,8 +97,8 @@ static bool hasRule(Operation *op) {
     return isImageLike(reduce.getX());
   if (auto map = dyn_cast<MapOp>(op))
     return isImageLike(map.getY());
-  return isa<DropoutOp, MatMulOp, SoftmaxOp, ReduceMaxOp, TransposeOp, ConcatOp,
-             SplitOp, SliceOp, PadOp>(op);
+  return isa<DropoutOp, MatMulOp, SoftmaxOp, LayerNormOp, ReduceMaxOp,
+             TransposeOp, ConcatOp, SplitOp, SliceOp, PadOp>(op);
 }
 
 /// Whether a value is no op's result, or one that is made once for all steps.

@@ -88,6 +88,9 @@ MaybeSamples SamplePlaces::infer(Operation *op, int64_t batch) const {
       .Case<ReduceMaxOp, SoftmaxOp, ConcatOp, SplitOp>([&](auto along) {
         return keepsUnless(int64_t(along.getAxis()) == dim);
       })
+      .Case([&](LayerNormOp norm) {
+        return keepsUnless(dim == typeOf(norm.getX()).getRank() - 1);
+      })
       .Case([&](SliceOp slice) {
         return keepsUnless(slice.getStep()[dim] != 1 ||
                            lengthsOf(slice.getX())[dim] !=

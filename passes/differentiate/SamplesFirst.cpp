@@ -277,7 +277,7 @@ bool SamplesFirst::rewriteMatMul(MatMulOp op, const Samples &place) {
   return true;
 }
 
-/// Ops with an axis, or with a number for each dimension.
+/// Ops with an axis, or the last one, or with a number for each dimension.
 bool SamplesFirst::rewriteAlongAxis(Operation *op, const Samples &place) {
   const Samples from = *samplesOf(op->getOperand(0));
   SmallVector<Value> operands;
@@ -330,8 +330,8 @@ bool SamplesFirst::rewrite(Operation *op, const Samples &place) {
       .Case([&](MapOp each) { return rewriteMap(each, place); })
       .Case([&](MatMulOp each) { return rewriteMatMul(each, place); })
       .Case([&](ReduceOp each) { return rewriteReduce(each, place); })
-      .Case<ReduceMaxOp, SoftmaxOp, ConcatOp, SplitOp, SliceOp, PadOp>(
-          [&](auto each) { return rewriteAlongAxis(each, place); })
+      .Case<ReduceMaxOp, SoftmaxOp, LayerNormOp, ConcatOp, SplitOp, SliceOp,
+            PadOp>([&](auto each) { return rewriteAlongAxis(each, place); })
       .Case([&](EmbeddingOp each) {
         if (place.factors())
           return false;

@@ -112,8 +112,8 @@ void avg_pool_grad(Lane &lane, Tensor dx, Tensor dy,
                    const AvgPoolParams &params);
 
 //===----------------------------------------------------------------------===//
-// Normalization. The elementwise halves (scale and shift, running statistics,
-// the input gradient) are generated kernels; these are the reductions.
+// Normalization. The elementwise halves are generated kernels: scale and shift,
+// and of batch normalization running statistics and the input gradient.
 //===----------------------------------------------------------------------===//
 
 struct BatchNormParams {
@@ -138,6 +138,24 @@ void batch_norm_grad_stats(Lane &lane, Tensor dscale, Tensor dbias, Tensor dy,
 
 /// y[i] = x[(skip + i) / group] along the first dimension.
 void repeat(Lane &lane, Tensor y, Tensor x, const GroupParams &params);
+
+struct LayerNormParams {
+  bool center = true; ///< subtract the mean
+  float epsilon = 1e-5f;
+};
+/// Of each row along the last dimension: y = (x - mean) * invstd, where invstd
+/// [..., 1] = 1/sqrt(variance + epsilon), with the biased variance. Without
+/// `center` the mean counts as 0. y may be x.
+void layer_norm(Lane &lane, Tensor y, Tensor invstd, Tensor x,
+                const LayerNormParams &params);
+
+struct LayerNormGradParams {
+  bool center = true;
+};
+/// dx = invstd * (dy - mean of dy - y * mean of dy * y); the mean of dy counts
+/// as 0 without `center`. dx may be dy or y.
+void layer_norm_grad(Lane &lane, Tensor dx, Tensor dy, Tensor y, Tensor invstd,
+                     const LayerNormGradParams &params);
 
 struct LrnParams {
   float alpha = 1e-4f;

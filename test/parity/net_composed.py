@@ -35,6 +35,9 @@ class Composed(Movements):
                            "MeanVarianceNormalization", "LpNormalization"])
         name, size = self.name("norm"), c
         inputs, options = [], {}
+        rows = kind in ("LayerNormalization", "RMSNormalization") and rng.randrange(2)
+        if rows:  # of three dimensions, which there is a kernel for
+            self.reshape([c * h, w], {})
         if kind in ("LayerNormalization", "RMSNormalization"):
             size = w
         if kind == "GroupNormalization":
@@ -50,6 +53,8 @@ class Composed(Movements):
                 inputs.append(self.constant(name + ".bias", [size], 0.1))
             options["epsilon"] = 1e-2
         self.op(kind, inputs, None, {}, **options)
+        if rows:
+            self.reshape([c, h, w], {})
 
     def attend(self):
         """Rows of all channels attend to each other, in heads of some columns each."""

@@ -149,6 +149,11 @@ class Net:
         if self.free():
             self.value = self.node("Softmax", [self.value], axis=self.rng.choice(self.free()))
 
+    def rows(self):
+        if SAMPLES not in self.dims[-1] and extent(self.dims[-1]) > 1:
+            scale = self.parameter(extent(self.dims[-1]))
+            self.value = self.node("LayerNormalization", [self.value, scale], epsilon=0.1)
+
     def reduce(self):
         if len(self.free()) > 1:
             d, kept = self.rng.choice(self.free()), self.rng.random() < 0.5
@@ -190,8 +195,8 @@ class Net:
         self.value = self.node("Dropout", [self.value, ratio.name, mode.name], seed=7)
 
     MOVES = [transpose, transpose, transpose, merge, merge, split, split, one]
-    OTHERS = [unary, binary, binary, residual, product, product, attention, softmax, reduce,
-              slice, concat, pad, dropout]
+    OTHERS = [unary, binary, binary, residual, product, product, attention, softmax, rows,
+              reduce, slice, concat, pad, dropout]
 
     def end(self):
         self.reshape([[factor] for dim in self.dims for factor in dim])

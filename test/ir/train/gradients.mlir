@@ -122,6 +122,21 @@ func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars
 
 // -----
 
+// Rows: the gradient reads what was made, not what it was made of.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK:         %[[Y:.*]], %[[INVSTD:.*]] = train.layer_norm
+// CHECK:         train.layer_norm_grad(%{{.*}}, %[[Y]], %[[INVSTD]]) {center = false, {{.*}}"d_x"{{.*}} -> tensor<2x3x7xf32>
+train.parameter trainable @x : tensor<2x3x7xf32> init<constant 0.0>
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
+  %x = train.read @x : tensor<2x3x7xf32>
+  %y, %invstd = train.layer_norm(%x) {center = false, epsilon = 1.0e-5 : f32} : (tensor<2x3x7xf32>) -> (tensor<2x3x7xf32>, tensor<2x3x1xf32>)
+  %loss = train.reduce(%y) {axes = array<i64: 0, 1, 2>, mean = false} : (tensor<2x3x7xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
 // Movement is undone; parts that nobody reads have gradient zero.
 
 // CHECK-LABEL: func.func @train_step

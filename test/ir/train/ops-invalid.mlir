@@ -168,6 +168,30 @@ func.func @batch_norm_rank(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @layer_norm_rank(%x: tensor<f32>) {
+  // expected-error @below {{input has rank 0; expected at least 1}}
+  %n:2 = train.layer_norm(%x) {epsilon = 1.0e-5 : f32} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_statistics(%x: tensor<2x3x4xf32>) {
+  // expected-error @below {{invstd has shape [2, 3]; expected [2, 3, 1]}}
+  %n:2 = train.layer_norm(%x) {epsilon = 1.0e-5 : f32} : (tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad(%x: tensor<2x4xf32>, %invstd: tensor<2x1xf32>) {
+  // expected-error @below {{result has shape [4, 2]; expected [2, 4]}}
+  %d = train.layer_norm_grad(%x, %x, %invstd) : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @softmax_axis(%x: tensor<2x4xf32>) {
   // expected-error @below {{axis is -1; expected 0 to 1}}
   %y = train.softmax(%x) {axis = -1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>

@@ -62,6 +62,15 @@ func.func @movement(%x: tensor<2x3x4xf32>, %labels: tensor<2x4xi32>, %weight: te
   return
 }
 
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<4xf32>) {
+  // CHECK: train.layer_norm(%arg0) {center = false, epsilon = 0.000000e+00 : f32}
+  %y:2 = train.layer_norm(%x) {center = false, epsilon = 0.0 : f32} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<1xf32>)
+  // CHECK: train.layer_norm_grad
+  %d = train.layer_norm_grad(%y#0, %y#0, %y#1) {center = false} : (tensor<4xf32>, tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @embeddings
 func.func @embeddings(%table: tensor<1x3xf32>, %at: tensor<2x1xf32>) {
   // CHECK: train.embedding

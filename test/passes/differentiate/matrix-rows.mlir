@@ -101,3 +101,16 @@ func.func @model(%x: tensor<2x18xf32> {train.name = "x"}, %z: tensor<2x2x2x3x3xf
   %y = train.map "x0 + x1"(%p, %z) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x2x3x3xf32>, tensor<2x2x2x3x3xf32>) -> tensor<2x2x2x3x3xf32>
   return %y : tensor<2x2x2x3x3xf32>
 }
+
+// -----
+
+// Rows that are normalized.
+// CHECK-LABEL: func.func @model(
+// CHECK: train.layer_norm({{.*}} -> (tensor<2x2x1x3x3xf32>, tensor<2x2x1x3x1xf32>)
+func.func @model(%x: tensor<2x18xf32> {train.name = "x"}) -> tensor<2x18xf32> {
+  %q = train.reshape(%x) {train.work = #train.work<"q" forward>, train.names = ["q"]} : (tensor<2x18xf32>) -> tensor<2x2x3x3xf32>
+  %n, %s = train.layer_norm(%q) {epsilon = 1.0e-5 : f32, train.work = #train.work<"n" forward>, train.names = ["n", "s"]} : (tensor<2x2x3x3xf32>) -> (tensor<2x2x3x3xf32>, tensor<2x2x3x1xf32>)
+  %p = train.matmul(%n, %n) {train.work = #train.work<"p" forward>, train.names = ["p"]} : (tensor<2x2x3x3xf32>, tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32>
+  %y = train.reshape(%p) {train.work = #train.work<"y" forward>, train.names = ["y"]} : (tensor<2x2x3x3xf32>) -> tensor<2x18xf32>
+  return %y : tensor<2x18xf32>
+}

@@ -55,3 +55,19 @@ func.func @model(%x: tensor<1x3xf32> {train.name = "x"}, %scalars: tensor<64xui8
   %t = train.transpose(%x) {perm = array<i64: 1, 0>, train.work = #train.work<"t" forward>, train.names = ["t"]} : (tensor<1x3xf32>) -> tensor<3x1xf32>
   return %t : tensor<3x1xf32>
 }
+
+// -----
+
+// Rows along the last dimension, unless the samples are there.
+// CHECK-LABEL: func.func @model(
+// CHECK-NOT: train.transpose
+// CHECK: train.layer_norm(%arg0) {{.*}} : (tensor<4x3x5xf32>) -> (tensor<4x3x5xf32>, tensor<4x3x1xf32>)
+// CHECK: %[[T:.*]] = train.transpose(%{{.*}}) {perm = array<i64: 1, 2, 0>
+// CHECK: train.layer_norm(%[[T]]) {{.*}} : (tensor<3x5x4xf32>) -> (tensor<3x5x4xf32>, tensor<3x5x1xf32>)
+func.func @model(%x: tensor<4x3x5xf32> {train.name = "x"}) -> tensor<3x5x4xf32> {
+  %t = train.transpose(%x) {perm = array<i64: 1, 0, 2>, train.work = #train.work<"t" forward>, train.names = ["t"]} : (tensor<4x3x5xf32>) -> tensor<3x4x5xf32>
+  %a, %s = train.layer_norm(%t) {epsilon = 1.0e-5 : f32, train.work = #train.work<"a" forward>, train.names = ["a", "s"]} : (tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x1xf32>)
+  %u = train.transpose(%a) {perm = array<i64: 0, 2, 1>, train.work = #train.work<"u" forward>, train.names = ["u"]} : (tensor<3x4x5xf32>) -> tensor<3x5x4xf32>
+  %b, %r = train.layer_norm(%u) {epsilon = 1.0e-5 : f32, train.work = #train.work<"b" forward>, train.names = ["b", "r"]} : (tensor<3x5x4xf32>) -> (tensor<3x5x4xf32>, tensor<3x5x1xf32>)
+  return %b : tensor<3x5x4xf32>
+}

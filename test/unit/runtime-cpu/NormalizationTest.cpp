@@ -1,7 +1,8 @@
-//===- NormalizationTest.cpp - Batch and response normalization -*- C++ -*-===//
+//===- NormalizationTest.cpp - Batches, rows, responses ---------*- C++ -*-===//
 //
-// The statistics are compared with two passes in double, also where the mean
-// is large against the deviation; the gradient of LRN with finite differences.
+// Statistics and rows are compared with two passes in double, also where the
+// mean is large against the deviation; the gradient of LRN with finite
+// differences.
 //
 //===----------------------------------------------------------------------===//
 #include "Workbench.h"
@@ -107,6 +108,122 @@ TEST(BatchNormTest, ThreadsDoNotChangeTheResult) {
     if (reference.empty())
       reference = result;
     EXPECT_EQ(result, reference);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+struct RowsCase {
+  const char *name;
+  Dims dims;
+  float offset; ///< added to every value
+};
+
+class LayerNormTest
+    : public testing::TestWithParam<std::tuple<RowsCase, bool>> {};
+
+TEST_P(LayerNormTest, ForwardAndGradient) {
+  for (bool poisoned : {false, true}) {
+    auto [p, center] = GetParam();
+    Workbench bench;
+    int64_t n = p.dims.back(), rows = product(p.dims) / n;
+    Dims per = p.dims;
+    per.back() = 1;
+    Floats x = poisonedIf(poisoned, randomValues(product(p.dims), 1)),
+           dy = randomValues(x.size(), 2);
+    for (float &v : x)
+      v += p.offset;
+    Tensor tx = bench.tensor(p.dims, x), tdy = bench.tensor(p.dims, dy);
+    Tensor ty = bench.tensor(p.dims), tdx = bench.tensor(p.dims);
+    Tensor invstd = bench.tensor(per);
+    bench.run([&](Lane &lane) {
+      layer_norm(lane, ty, invstd, tx, {.center = center, .epsilon = 1e-3f});
+      layer_norm_grad(lane, tdx, tdy, ty, invstd, {.center = center});
+    });
+
+    Doubles y(x.size()), dx(x.size()), scale(rows);
+    for (int64_t row = 0; row < rows; ++row) {
+      double mean = 0, variance = 0, shared = 0, along = 0;
+      const int64_t begin = row * n;
+      for (int64_t i = begin; center && i < begin + n; ++i)
+        mean += double(x[i]) / n;
+      for (int64_t i = begin; i < begin + n; ++i)
+        variance += std::pow(x[i] - mean, 2) / n;
+      scale[row] = 1 / std::sqrt(variance + 1e-3f);
+      for (int64_t i = begin; i < begin + n; ++i) {
+        y[i] = (x[i] - mean) * scale[row];
+        shared += center ? double(dy[i]) / n : 0;
+        along += dy[i] * y[i] / n;
+      }
+      for (int64_t i = begin; i < begin + n; ++i)
+        dx[i] = scale[row] * (dy[i] - shared - y[i] * along);
+    }
+    const double error = 2e-6 * (1 + p.offset);
+    expectClose(bench.get(ty), y, error);
+    expectClose(bench.get(invstd), scale, error);
+    expectClose(bench.get(tdx), dx, 2 * error);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Grid, LayerNormTest,
+    testing::Combine(testing::Values(RowsCase{"Features", {9, 10}, 0},
+                                     RowsCase{"Sequence", {3, 5, 387}, 0},
+                                     RowsCase{"Long", {2, 5000}, 0},
+                                     RowsCase{"LargeMean", {7, 64}, 100},
+                                     RowsCase{"Images", {2, 3, 4, 37}, 0},
+                                     RowsCase{"Rows", {2, 3, 1, 5, 37}, 0},
+                                     RowsCase{"OneRow", {33}, 0},
+                                     RowsCase{"OneElement", {4, 1}, 0}),
+                     testing::Bool()),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param).name) +
+             (std::get<1>(info.param) ? "Centered" : "");
+    });
+
+/// Nor does where the row lies, among how many, or in the memory of what.
+TEST(LayerNormTest, ThreadsAndPlacesDoNotChangeTheResult) {
+  constexpr int64_t n = 99, rows = 60;
+  const Floats x = randomValues(rows * n, 1), dy = randomValues(rows * n, 2);
+  auto firstRow = [&](int threads, const Dims &dims, bool inPlace) {
+    Workbench bench(threads);
+    Dims per = dims;
+    per.back() = 1;
+    const int64_t count = product(dims);
+    Tensor tx = bench.tensor(dims, Floats(x.begin(), x.begin() + count));
+    Tensor tdy = bench.tensor(dims, Floats(dy.begin(), dy.begin() + count));
+    Tensor ty = bench.tensor(dims), tdx = bench.tensor(dims);
+    Tensor invstd = bench.tensor(per);
+    Sequence *s = bench.machine->record("test", [&] {
+      Lane &lane = bench.machine->lane(0);
+      layer_norm(lane, ty, invstd, tx, {});
+      layer_norm_grad(lane, tdx, tdy, ty, invstd, {});
+      if (inPlace) {
+        layer_norm(lane, tx, Tensor{}, tx, {});
+        layer_norm_grad(lane, tdy, tdy, ty, invstd, {});
+        layer_norm_grad(lane, ty, bench.tensor(dims, bench.get(tdy)), ty,
+                        invstd, {});
+      }
+    });
+    bench.machine->run(s);
+    bench.machine->synchronize();
+    if (inPlace) {
+      EXPECT_EQ(bench.get(tdy), bench.get(tdx));
+      EXPECT_EQ(bench.get(ty), bench.get(tdx));
+    }
+    Floats result = bench.get(inPlace ? tx : ty), dx = bench.get(tdx);
+    result.resize(n);
+    result.insert(result.end(), dx.begin(), dx.begin() + n);
+    return result;
+  };
+  const Floats expected = firstRow(1, {rows, n}, false);
+  for (int threads : {1, 2, 5}) {
+    EXPECT_EQ(firstRow(threads, {rows, n}, false), expected);
+    EXPECT_EQ(firstRow(threads, {5, 12, n}, true), expected);
+    EXPECT_EQ(firstRow(threads, {2, 3, 4, n}, false), expected);
+    EXPECT_EQ(firstRow(threads, {1, n}, false), expected);
   }
 }
 

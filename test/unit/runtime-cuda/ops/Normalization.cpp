@@ -1,7 +1,8 @@
-//===- Normalization.cpp - BatchNorm, LRN and reductions ------------------===//
+//===- Normalization.cpp - BatchNorm, LayerNorm, LRN and reductions -------===//
 //
 // What sums over dimensions or over neighbouring channels: the statistics of
-// BatchNorm (its values are a map), LRN with its gradient, sums and means.
+// BatchNorm (its values are a map), LayerNorm and LRN with their gradients,
+// sums and means.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,6 +76,53 @@ static void checkRepeat(Bench &bench, int64_t samples, int64_t channels,
     repeat(lane, ty, tx, {.group = group, .skip = skip});
   });
   bench.expect("repeat", ty, y, 0);
+}
+
+/// In the memory of x and dy, where `inPlace`.
+static void checkLayerNorm(Bench &bench, const Dims &dims, double middle,
+                           bool center, bool inPlace) {
+  bench.clear();
+  Dims per = dims;
+  per.back() = 1;
+  const auto rowOf = [](Dims i) {
+    i.back() = 0;
+    return i;
+  };
+  const auto n = static_cast<double>(dims.back());
+  Host x = random(dims, middle - 1, middle + 1), dy = random(dims), y(dims),
+       dx(dims), mean(per), variance(per), invstd(per), shared(per), along(per);
+  forEach(dims, [&](const Dims &i) {
+    mean.at(rowOf(i)) += center ? x.at(i) / n : 0;
+    shared.at(rowOf(i)) += center ? dy.at(i) / n : 0;
+  });
+  forEach(dims, [&](const Dims &i) {
+    const double d = x.at(i) - mean.at(rowOf(i));
+    variance.at(rowOf(i)) += d * d / n;
+  });
+  const double epsilon = 1e-3;
+  forEach(per, [&](const Dims &i) {
+    invstd.at(i) = 1 / std::sqrt(variance.at(i) + epsilon);
+  });
+  forEach(dims, [&](const Dims &i) {
+    y.at(i) = (x.at(i) - mean.at(rowOf(i))) * invstd.at(rowOf(i));
+    along.at(rowOf(i)) += dy.at(i) * y.at(i) / n;
+  });
+  forEach(dims, [&](const Dims &i) {
+    dx.at(i) = invstd.at(rowOf(i)) *
+               (dy.at(i) - shared.at(rowOf(i)) - y.at(i) * along.at(rowOf(i)));
+  });
+  Tensor tx = bench.input(x), tdy = bench.input(dy),
+         tInvstd = bench.output(per);
+  Tensor ty = inPlace ? tx : bench.output(dims),
+         tdx = inPlace ? tdy : bench.output(dims);
+  bench.run([&](rt::Lane &lane) {
+    layer_norm(lane, ty, tInvstd, tx,
+               {.center = center, .epsilon = static_cast<float>(epsilon)});
+    layer_norm_grad(lane, tdx, tdy, ty, tInvstd, {.center = center});
+  });
+  bench.expect("layer_norm", ty, y);
+  bench.expect("layer_norm: invstd", tInvstd, invstd);
+  bench.expect("layer_norm_grad", tdx, dx, 1e-4);
 }
 
 static void checkLrn(Bench &bench, const Dims &dims, int64_t size, float beta) {
@@ -157,6 +205,15 @@ void check::checkNormalization(Bench &bench) {
   checkRepeat(bench, 8, 16, 4, 0);
   checkRepeat(bench, 9, 5, 4, 3);
   checkRepeat(bench, 3, 7, 8, 2);
+  for (bool center : {false, true})
+    for (bool inPlace : {false, true}) {
+      checkLayerNorm(bench, {6, 10}, 0, center, inPlace);
+      checkLayerNorm(bench, {3, 5, 384}, 0.5, center, inPlace);
+      checkLayerNorm(bench, {2, 1025}, 3, center, inPlace);
+      checkLayerNorm(bench, {2, 3, 4, 37}, 1, center, inPlace);
+      checkLayerNorm(bench, {2, 3, 1, 4, 130}, 0, center, inPlace);
+      checkLayerNorm(bench, {33}, 0, center, inPlace);
+    }
   for (float beta : {0.75f, 0.5f})
     for (int64_t size : {1, 2, 5})
       checkLrn(bench, {2, 7, 5, 4}, size, beta);
@@ -180,6 +237,11 @@ void check::drawNormalization(Bench &bench) {
   checkBatchNorm(bench, dims, static_cast<double>(draw(-3, 3)), group,
                  draw(0, group - 1));
   checkRepeat(bench, draw(1, 20), draw(1, 20), group, draw(0, group - 1));
+  dims = drawDims(1, 5);
+  dims.back() += 1;
+  const bool center = draw(0, 1);
+  checkLayerNorm(bench, dims, static_cast<double>(draw(-2, 2)), center,
+                 draw(0, 1));
   const int64_t window = draw(1, 9);
   checkLrn(bench, {draw(1, 3), draw(1, 20), draw(1, 6), draw(1, 6)}, window,
            static_cast<float>(window) / 8);
