@@ -138,7 +138,9 @@ Reader::Operand Reader::join(llvm::ArrayRef<Operand> operands,
 }
 
 std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
+                                                 llvm::ArrayRef<int> makersOn,
                                                  const RegionSet &readers,
+                                                 llvm::ArrayRef<int> readersOn,
                                                  int64_t elementBytes,
                                                  AxisOverlaps &overlaps) {
   if (!makers.isGrid() || !readers.isGrid())
@@ -155,12 +157,12 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
     return cell;
   };
   std::vector<llvm::SmallVector<int, 1>> cells(
-      makers.devices.size() / static_cast<size_t>(makers.multiplicity));
-  for (size_t m = 0; m < makers.devices.size(); ++m)
+      makersOn.size() / static_cast<size_t>(makers.multiplicity));
+  for (size_t m = 0; m < makersOn.size(); ++m)
     cells[cellOf([&](size_t d) { return makers.index[d][m]; })].push_back(
         static_cast<int>(m));
   Assembly result;
-  for (size_t r = 0; r < readers.devices.size(); ++r) {
+  for (size_t r = 0; r < readersOn.size(); ++r) {
     Box region;
     llvm::SmallVector<llvm::ArrayRef<int>, 5> met; // makers' intervals, by axis
     llvm::SmallVector<size_t, 5> split;
@@ -176,7 +178,7 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
       if (met[d].size() > 1)
         split.push_back(d);
     }
-    Reader reader(result, region, readers.devices[r], elementBytes);
+    Reader reader(result, region, readersOn[r], elementBytes);
     // The shares of the makers at the intervals `at`.
     auto sharesAt = [&](llvm::ArrayRef<int> at) {
       Share share;
@@ -186,7 +188,7 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
       }
       llvm::SmallVector<Share, 1> shares;
       for (int m : cells[cellOf([&](size_t d) { return at[d]; })]) {
-        share.device = makers.devices[m];
+        share.device = makersOn[m];
         shares.push_back(share);
       }
       return shares;

@@ -170,8 +170,15 @@ TEST(Assembly, ofGridsInClosedFormIsTheSame) {
       }
       return RegionSet(boxes, devices, overlaps);
     };
+    auto devicesOf = [](const std::vector<PlacedRegion> &regions) {
+      std::vector<int> devices;
+      for (const PlacedRegion &each : regions)
+        devices.push_back(static_cast<int>(each.device));
+      return devices;
+    };
     std::optional<Assembly> closed =
-        RegionSet::assembleGrids(setOf(made), setOf(read), 4, overlaps);
+        RegionSet::assembleGrids(setOf(made), devicesOf(made), setOf(read),
+                                 devicesOf(read), 4, overlaps);
     if (!closed)
       continue;
     ++compared;
