@@ -117,15 +117,6 @@ public:
       const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
       llvm::function_ref<void(int64_t from, int64_t to, double volume)> visit);
 
-  /// The calls that deliver the regions of `readers` (Assembly.h), without
-  /// keys, if the regions are on these devices: no maker and no reader on one
-  /// that another is on. Nothing unless both are grids and the makers cover the
-  /// readers.
-  static std::optional<Assembly>
-  assembleGrids(const RegionSet &makers, llvm::ArrayRef<int> makersOn,
-                const RegionSet &readers, llvm::ArrayRef<int> readersOn,
-                int64_t elementBytes, AxisOverlaps &overlaps);
-
   /// In how many units of volume two sets that know its shape divide a tensor;
   /// else 1.
   static double units(const RegionSet &makers, const RegionSet &readers,
@@ -144,6 +135,7 @@ public:
   }
 
 private:
+  friend class GridAssembly;
   /// Some of the regions. They may be a grid themselves: all combinations of
   /// consecutive intervals, each equally often.
   struct Part {

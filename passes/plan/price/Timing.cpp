@@ -63,6 +63,8 @@ void Timing::forget() {
   madeLayers.clear();
   exchanges.clear();
   madeExchanges.clear();
+  grids.clear();
+  gridSizes = 0;
   lists.clear();
 }
 
@@ -171,6 +173,13 @@ const TimedLayer &Timing::layer(int layer, const Tiling &tiling) {
   return *known->second;
 }
 
+static uint64_t tensorsOf(const PlacedTensor &made, const PlacedTensor &read,
+                          int64_t elementBytes) {
+  return static_cast<uint64_t>(made.number) << 34 |
+         static_cast<uint64_t>(read.number) << 4 |
+         static_cast<uint64_t>(elementBytes);
+}
+
 PlacedExchange Timing::exchange(const PlacedTensor &made,
                                 const PlacedTensor &read,
                                 llvm::ArrayRef<const PlacedTensor *> there,
@@ -181,14 +190,11 @@ PlacedExchange Timing::exchange(const PlacedTensor &made,
     missing = without(missing, *brought);
   const DeviceLists::Canonical canonical =
       lists.canonical(lists.joined(made.devices, missing.devices));
-  auto [known, isNew] =
-      exchanges.try_emplace({static_cast<uint64_t>(made.number) << 34 |
-                                 static_cast<uint64_t>(missing.number) << 4 |
-                                 static_cast<uint64_t>(elementBytes),
-                             canonical.list});
+  auto [known, isNew] = exchanges.try_emplace(
+      {tensorsOf(made, missing, elementBytes), canonical.list});
   if (isNew)
-    if (Exchange exchange =
-            makeExchange(made, missing, elementBytes, lists[canonical.list]);
+    if (Exchange exchange = makeExchange(
+            assemblyOf(made, missing, elementBytes, lists[canonical.list]));
         !exchange.isEmpty())
       known->second = &madeExchanges.emplace_back(std::move(exchange));
   if (!known->second)
@@ -196,18 +202,25 @@ PlacedExchange Timing::exchange(const PlacedTensor &made,
   return {known->second, canonical.names};
 }
 
-/// An exchange between these devices, first those of the makers.
-Exchange Timing::makeExchange(const PlacedTensor &made,
-                              const PlacedTensor &read, int64_t elementBytes,
-                              DeviceLists::Devices devices) {
+/// The calls between these devices, first those of the makers.
+Assembly Timing::assemblyOf(const PlacedTensor &made, const PlacedTensor &read,
+                            int64_t elementBytes,
+                            DeviceLists::Devices devices) {
   const DeviceLists::Devices makers =
                                  devices.take_front(made.tiled->tiles.size()),
                              readers = devices.drop_front(makers.size());
-  std::optional<Assembly> ofGrids;
   if (!setting.costs.isMeasured() && lists.isOnce(made.devices) &&
-      lists.isOnce(read.devices))
-    ofGrids = RegionSet::assembleGrids(made.tiled->set, makers, read.tiled->set,
-                                       readers, elementBytes, cuts.axes());
+      lists.isOnce(read.devices)) {
+    auto [grid, isNew] = grids.try_emplace(tensorsOf(made, read, elementBytes));
+    if (isNew)
+      if (std::optional<GridAssembly> found = GridAssembly::of(
+              made.tiled->set, read.tiled->set, elementBytes, cuts.axes())) {
+        gridSizes += found->size();
+        grid->second = std::make_unique<GridAssembly>(std::move(*found));
+      }
+    if (grid->second)
+      return grid->second->on(makers, readers);
+  }
   auto placed = [](const PlacedTensor &tensor, DeviceLists::Devices devices) {
     std::vector<PlacedRegion> regions;
     for (auto [region, device] :
@@ -215,10 +228,11 @@ Exchange Timing::makeExchange(const PlacedTensor &made,
       regions.push_back({*region, device});
     return regions;
   };
-  const Assembly assembly =
-      ofGrids ? std::move(*ofGrids)
-              : assemble(placed(made, makers), placed(read, readers),
-                         elementBytes, setting.costs.isMeasured());
+  return assemble(placed(made, makers), placed(read, readers), elementBytes,
+                  setting.costs.isMeasured());
+}
+
+Exchange Timing::makeExchange(const Assembly &assembly) {
   sent.clear();
   for (const Flow &flow : assembly.sent)
     sent.add(flow.from, flow.to, flow.bytes);

@@ -15,8 +15,10 @@
 
 #include "passes/plan/price/CutLayers.h"
 #include "passes/plan/price/DeviceLists.h"
+#include "passes/plan/price/GridAssembly.h"
 
 #include <deque>
+#include <memory>
 
 namespace lwcc::plan {
 
@@ -147,8 +149,9 @@ private:
   PlacedTensor place(const TiledTensor &tensor, int list) const;
   PlacedTensor placeTiles(const TiledTensor &tensor, int list);
   PlacedTensor without(const PlacedTensor &read, const PlacedTensor &there);
-  Exchange makeExchange(const PlacedTensor &made, const PlacedTensor &read,
-                        int64_t elementBytes, DeviceLists::Devices devices);
+  Assembly assemblyOf(const PlacedTensor &made, const PlacedTensor &read,
+                      int64_t elementBytes, DeviceLists::Devices devices);
+  Exchange makeExchange(const Assembly &assembly);
   void finish(const Flows &flows, Exchange &result) const;
   AssemblyTask timed(const Assembly::Call &call, const Flows &flows,
                      Exchange &result) const;
@@ -156,7 +159,8 @@ private:
                    const LayerTiles::Regions &regions,
                    const std::vector<int64_t> &devices, TimedLayer &timed);
   size_t remembered() const {
-    return layers.size() + exchanges.size() + lists.size();
+    return layers.size() + exchanges.size() + lists.size() +
+           gridSizes / setting.machine.devices();
   }
 
   const Setting setting;
@@ -169,10 +173,12 @@ private:
   std::deque<TimedLayer> madeLayers;
   /// By the number of the cut layer and the list of its tiles' devices.
   llvm::DenseMap<std::pair<int, int>, const TimedLayer *> layers;
+  /// By the numbers of what is made and of what is to be brought (30 bits each)
+  /// and the bytes of an element. Null: they are no grids.
+  llvm::DenseMap<uint64_t, std::unique_ptr<GridAssembly>> grids;
+  size_t gridSizes = 0; ///< of all of these
   std::deque<Exchange> madeExchanges;
-  /// By the numbers of what is made and of what is to be brought (30 bits
-  /// each), the bytes of an element, and the canonical form of the devices of
-  /// both. Null: nothing moves.
+  /// By the same and the canonical form of the devices. Null: nothing moves.
   llvm::DenseMap<std::pair<uint64_t, int>, const Exchange *> exchanges;
   Flows sent, readRemotely, reduced, gathered; ///< scratch
 };

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/price/Exchanges.h"
+#include "passes/plan/price/GridAssembly.h"
 #include "test/unit/passes/Grids.h"
 
 #include "gtest/gtest.h"
@@ -176,13 +176,13 @@ TEST(Assembly, ofGridsInClosedFormIsTheSame) {
         devices.push_back(static_cast<int>(each.device));
       return devices;
     };
-    std::optional<Assembly> closed =
-        RegionSet::assembleGrids(setOf(made), devicesOf(made), setOf(read),
-                                 devicesOf(read), 4, overlaps);
+    std::optional<GridAssembly> closed =
+        GridAssembly::of(setOf(made), setOf(read), 4, overlaps);
     if (!closed)
       continue;
     ++compared;
-    ASSERT_EQ(textOf(*closed), textOf(assemble(made, read, 4, false)))
+    ASSERT_EQ(textOf(closed->on(devicesOf(made), devicesOf(read))),
+              textOf(assemble(made, read, 4, false)))
         << "round " << round;
   }
   EXPECT_GT(compared, 1000);
