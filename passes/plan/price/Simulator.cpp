@@ -59,7 +59,7 @@ PlacedExchange Simulator::findExchange(const StepOrder::Port &port) {
   const PlacedExchange placed = timing.exchange(
       made, read, there, setting.graph.tensors[port.tensor].elementBytes);
   if (placed)
-    longestBefore = std::max(longestBefore, placed.exchange->cutting);
+    longestCutting = std::max(longestCutting, placed.exchange->cutting);
   return placed;
 }
 
@@ -181,8 +181,9 @@ void Simulator::accept() {
   for (const Change &change : tried)
     held[change.layer] = change.tiling;
   for (const Jump &jump : jumps)
-    for (int row = jump.from + 1; row <= jump.to; ++row)
-      for (int d = 0; d < devices; ++d)
+    for (int d = 0; d < devices; ++d)
+      for (int row = jump.from + 1;
+           row <= jump.to && hasReceivedNothing(jump, row, d); ++row)
         rows[row][devices + d] =
             freeAfter(jump, row, d) - shifts[row] - triedShifts[row];
   for (int i = firstTried; i < static_cast<int>(rows.size()); ++i)

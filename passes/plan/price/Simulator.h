@@ -96,6 +96,7 @@ private:
   struct Jump {
     int from, to;
   };
+  bool hasReceivedNothing(const Jump &jump, int row, int device) const;
   Ticks freeAfter(const Jump &jump, int row, int device) const;
   bool isWalked(int row) const { return row >= firstTried && walked[row]; }
   Ticks shiftOf(int row) const {
@@ -104,7 +105,7 @@ private:
   void walk(bool anew);
   void play(int position);
   void swapTables();
-  bool isShifted(int row, Ticks &shift) const;
+  bool isShifted(int row, Ticks &shift);
   bool isShifted(int port, int row, Ticks shift) const;
   Ticks latestAt(int row) const;
   void receive(const PlacedExchange &placed, const Ticks *ready, Row row) const;
@@ -130,7 +131,7 @@ private:
   std::vector<const TimedLayer *> layers;
   std::vector<PlacedExchange> exchanges; ///< of each port
   /// At least how long it takes to cut what any of these sends.
-  Ticks longestBefore = 0;
+  Ticks longestCutting = 0;
   std::vector<int64_t> memoryUse;
   Ticks result = 0;
 
@@ -144,6 +145,7 @@ private:
   /// it.
   std::vector<char> fetching, triedFetching;
   std::vector<Jump> jumps; ///< of the proposal, in order
+  int blocking = -1; ///< the port that kept the walk from the last jump, or -1
   std::vector<Ticks> storage;
   int firstTried = 0;
   std::vector<Change> tried;

@@ -148,7 +148,7 @@ void Simulator::play(int at) {
 
 /// Whether everything behind a row, which was walked, is as it holds, but for a
 /// `shift` of all times.
-bool Simulator::isShifted(int row, Ticks &shift) const {
+bool Simulator::isShifted(int row, Ticks &shift) {
   Row now = rowOf(triedRows[row], devices), before = rowOf(rows[row], devices);
   Ticks difference = now.compute[0] - before.compute[0];
   Ticks least = now.compute[0];
@@ -176,16 +176,23 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
   // If the transfer lane is shifted, everything made before that the lane will
   // wait for must be shifted as well. If the lane is not shifted, all of it
   // must be, and the lane must wait for it.
+  // The port that was in the way at the last row mostly still is.
+  if (blocking >= 0 && order.ports[blocking].to >= row &&
+      !isShifted(blocking, row, shift))
+    return false;
+  blocking = -1;
   for (size_t word = moving.size(); word-- > 0;)
     for (uint64_t left = order.crossing[row][word] & moving[word]; left;) {
       int bit = 63 - std::countl_zero(left);
       left ^= uint64_t(1) << bit;
       int port = static_cast<int>(64 * word) + bit;
       // No lane waits for this port, nor for any that left earlier.
-      if (latestAt(order.ports[port].from + 1) + longestBefore <= free)
+      if (latestAt(order.ports[port].from + 1) + longestCutting <= free)
         return true;
-      if (!isShifted(port, row, shift))
+      if (!isShifted(port, row, shift)) {
+        blocking = port;
         return false;
+      }
     }
   return true;
 }
@@ -202,21 +209,37 @@ Ticks Simulator::latestAt(int row) const {
 }
 
 bool Simulator::isShifted(int port, int row, Ticks shift) const {
-  int made = order.ports[port].from + 1;
+  const int made = order.ports[port].from + 1;
   const Exchange &exchange = *exchanges[port].exchange;
   const int *names = exchanges[port].names;
-  std::array<Ticks, mostDevices> prepared;
-  std::fill_n(prepared.begin(), devices, 0);
-  addCutting(exchanges[port], prepared.data());
+  const bool isNew = isWalked(made);
+  const Ticks *before = rows[made], *now = isNew ? triedRows[made] : before;
+  const Ticks shiftBefore = shifts[made],
+              shiftNow = isNew ? 0 : shiftBefore + shiftOf(made);
+  // Most often all is shifted.
+  llvm::SmallVector<bool, 64> areShifted; // each set of sources
+  for (const DeviceSet &set : exchange.sources)
+    areShifted.push_back(set.allOf([&](int number) {
+      const int from = names[number];
+      return now[from] + shiftNow - before[from] - shiftBefore == shift;
+    }));
   auto isLaneShifted = [&](int sources, int device, int lane) {
+    if (sources < 0)
+      return true;
     Ticks free = triedRows[row][lane], wasFree = rows[row][lane] + shifts[row];
     bool laneShifted = free - wasFree == shift;
-    return sources < 0 || exchange.sources[sources].allOf([&](int source) {
+    if (laneShifted && areShifted[sources])
+      return true;
+    return exchange.sources[sources].allOf([&](int source) {
       int from = names[source];
       if (from == device)
         return true;
-      Ticks ready = triedAt(made, from) + prepared[from],
-            was = heldAt(made, from) + prepared[from];
+      Ticks cutting = 0;
+      for (const AssemblyTask &task : exchange.before)
+        if (task.device == source)
+          cutting += task.duration;
+      Ticks ready = now[from] + shiftNow + cutting,
+            was = before[from] + shiftBefore + cutting;
       bool isEarly = ready <= free && was <= wasFree;
       bool isLate = ready >= free && was >= wasFree;
       bool readyShifted = ready - was == shift;
@@ -239,12 +262,17 @@ bool Simulator::isAnyWalked(int first, int last) const {
   return first <= last && std::memchr(&walked[first], true, last + 1 - first);
 }
 
+bool Simulator::hasReceivedNothing(const Jump &jump, int row,
+                                   int device) const {
+  return heldAt(row, devices + device) == heldAt(jump.from, devices + device);
+}
+
 /// When a transfer lane is free at a row within a jump. What it received since
 /// the jump began is shifted. If it received nothing, it is free as it was
 /// then.
 Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
   int lane = devices + device;
-  return heldAt(row, lane) == heldAt(jump.from, lane)
+  return hasReceivedNothing(jump, row, device)
              ? triedRows[jump.from][lane]
              : heldAt(row, lane) + triedShifts[row];
 }
@@ -257,14 +285,16 @@ void Simulator::walk(bool anew) {
     const int stop = position < count ? stops.find_next(position - 1) : -1;
     return stop < 0 ? count : stop;
   };
-  int at = stopFrom(0);
+  int at = stopFrom(0), stop = at;
   firstTried = at + 1;
   jumps.clear();
+  blocking = -1;
   std::fill(walked.begin() + std::min(firstTried, count), walked.end(), false);
   while (at < count) {
     play(at);
     walked[++at] = true;
-    const int stop = stopFrom(at);
+    if (stop < at)
+      stop = stopFrom(at);
     Ticks shift;
     if (anew || stop == at || !isShifted(at, shift))
       continue;

@@ -19,13 +19,18 @@ int64_t Exchange::bytes() const {
   return sum;
 }
 
+/// How many of the last sets are compared with a new one. Where sets are equal,
+/// those that follow each other are.
+static constexpr int fewSets = 4;
+
 int Exchange::numberOf(DeviceSet set, int64_t device) {
   set.insert(device);
-  auto known = llvm::find(sources, set);
-  const auto number = static_cast<int>(known - sources.begin());
-  if (known == sources.end())
-    sources.push_back(std::move(set));
-  return number;
+  const auto count = static_cast<int>(sources.size());
+  for (int number = count - 1; number >= std::max(count - fewSets, 0); --number)
+    if (sources[number] == set)
+      return number;
+  sources.push_back(std::move(set));
+  return count;
 }
 
 void Timing::Flows::add(int64_t from, int64_t to, double bytes) {

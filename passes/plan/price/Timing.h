@@ -48,7 +48,8 @@ struct Exchange {
   /// Devices that others wait for. One that is in a set with those that it
   /// waits for does not wait for itself: many devices share a set then.
   std::vector<DeviceSet> sources;
-  /// Finds or adds the set of these and the one that waits.
+  /// The number of the set of these and the one that waits. Equal sets may have
+  /// several.
   int numberOf(DeviceSet set, int64_t device);
   bool isEmpty() const {
     return before.empty() && arrivals.empty() && after.empty();
