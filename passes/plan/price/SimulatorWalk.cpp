@@ -175,8 +175,8 @@ bool Simulator::isShifted(int row, Ticks &shift) {
   // Exchanges that start behind the row may wait for what was made before it.
   // If the transfer lane is shifted, everything made before that the lane will
   // wait for must be shifted as well. If the lane is not shifted, all of it
-  // must be, and the lane must wait for it.
-  // The port that was in the way at the last row mostly still is.
+  // must be, and the lane must wait for it. The port that was in the way at the
+  // last row mostly still is.
   if (blocking >= 0 && order.ports[blocking].to >= row &&
       !isShifted(blocking, row, shift))
     return false;
@@ -277,8 +277,8 @@ Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
              : heldAt(row, lane) + triedShifts[row];
 }
 
-/// Plays the `stops`, and what follows each of them until only times
-/// are shifted; all positions if `anew`.
+/// Plays the `stops`, and what follows each of them until only times are
+/// shifted; all positions if `anew`.
 void Simulator::walk(bool anew) {
   const int count = static_cast<int>(order.positions.size());
   auto stopFrom = [&](int position) {

@@ -123,7 +123,7 @@ Received receivedBy(const Machine &machine, const Assembly &assembly) {
 TEST(Timing, exchangesAreWhatTheirDevicesSend) {
   Draw below(7);
   int exchanges = 0;
-  for (int trial = 0; trial < 100; ++trial) {
+  for (int trial = 0; trial < 40; ++trial) {
     const LayerGraph graph = randomGraph(below);
     const Machine machine = randomMachine(below);
     const CostModel costs(machine, "fp32");
