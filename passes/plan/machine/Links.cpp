@@ -80,8 +80,13 @@ double Traffic::seconds(int64_t to, const DeviceSet &sources) const {
   for (const Level &level : levels) {
     int64_t target = level.links.groupOf(to);
     double most = 0;
+    int64_t next = 0; // the first device behind the groups that were seen
     sources.forEach([&](int device) {
-      if (int64_t source = level.links.groupOf(device); source != target)
+      if (device < next)
+        return;
+      const int64_t source = level.links.groupOf(device);
+      next = (source + 1) * level.links.devices;
+      if (source != target)
         most = std::max({most, level.out[source], level.in[target]});
     });
     time = std::max(time, level.links.seconds(most));

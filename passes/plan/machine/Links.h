@@ -65,6 +65,7 @@ public:
       return true;
     });
   }
+  bool operator==(const DeviceSet &) const = default;
 
 private:
   llvm::SmallVector<uint64_t, 1> words; ///< the last one is not 0

@@ -71,9 +71,7 @@ static int64_t sumOf(const std::vector<int64_t> &sizes) {
 Tiling lwcc::plan::followerTiling(const LayerGraph::Layer &follower,
                                   const Tiling &leader) {
   Extents wanted = leader.degrees;
-  Tiling tiling;
-  tiling.places = leader.places;
-  tiling.sizes = leader.sizes;
+  Tiling tiling = leader;
   constexpr size_t samples = 0, channels = 1, reduction = 4;
   if (int64_t parts = std::exchange(wanted[reduction], 1); parts > 1)
     for (size_t d : {channels, samples})

@@ -146,16 +146,6 @@ double RegionSet::units(const RegionSet &makers, const RegionSet &readers,
   return units;
 }
 
-std::vector<PlacedRegion> RegionSet::regions() const {
-  std::vector<PlacedRegion> result(devices.size());
-  for (auto [i, placed] : llvm::enumerate(result)) {
-    placed.device = devices[i];
-    for (auto [axis, list] : llvm::zip_equal(index, intervals))
-      placed.region.push_back((*list)[axis[i]]);
-  }
-  return result;
-}
-
 RegionSet::Part RegionSet::partOf(std::vector<int> some) const {
   Part part;
   part.regions = std::move(some);

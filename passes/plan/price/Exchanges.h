@@ -117,13 +117,6 @@ public:
       const RegionSet &makers, const RegionSet &readers, AxisOverlaps &overlaps,
       llvm::function_ref<void(int64_t from, int64_t to, double volume)> visit);
 
-  /// The calls that deliver the regions of `readers` (Assembly.h), without
-  /// keys. Nothing unless both are grids and the makers cover the readers.
-  static std::optional<Assembly> assembleGrids(const RegionSet &makers,
-                                               const RegionSet &readers,
-                                               int64_t elementBytes,
-                                               AxisOverlaps &overlaps);
-
   /// In how many units of volume two sets that know its shape divide a tensor;
   /// else 1.
   static double units(const RegionSet &makers, const RegionSet &readers,
@@ -133,8 +126,6 @@ public:
   /// axis, each equally often, with no device twice. An exchange between two
   /// grids takes equally long in both directions.
   bool isGrid() const { return multiplicity > 0; }
-  /// Of a set that does not know the tensor's shape.
-  std::vector<PlacedRegion> regions() const;
   /// Equal sets on equal devices have the same number.
   int number() const { return known; }
   /// Whether nothing must move: every device of `readers` made what it reads,
@@ -144,6 +135,7 @@ public:
   }
 
 private:
+  friend class GridAssembly;
   /// Some of the regions. They may be a grid themselves: all combinations of
   /// consecutive intervals, each equally often.
   struct Part {

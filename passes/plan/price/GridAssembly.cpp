@@ -1,14 +1,7 @@
 //===- GridAssembly.cpp - The calls that deliver a grid of regions --------===//
-//
-// What Assembly.h answers, for grids of regions in closed form: which regions
-// of the makers a reader overlaps is a product over axes, and so is how they
-// lie in it. A search asks for thousands of pairs of grids a second.
-// AssemblyTest holds this against Assembly.cpp.
-//
-//===----------------------------------------------------------------------===//
 
+#include "passes/plan/price/GridAssembly.h"
 #include "ir/place/Layout.h"
-#include "passes/plan/price/Exchanges.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,131 +9,14 @@ using namespace lwcc;
 using namespace lwcc::plan;
 using tiling::Box;
 
-namespace {
-/// A maker's region and what a reader gets of it.
-struct Share {
-  Box maker, part;
-  int64_t device;
-};
+//===----------------------------------------------------------------------===//
+// Wherever the regions lie
+//===----------------------------------------------------------------------===//
 
-/// Delivers to one device.
-class Reader {
-public:
-  Reader(Assembly &result, Box region, int64_t device, int64_t elementBytes)
-      : result(result), region(std::move(region)), device(device),
-        elementBytes(static_cast<double>(elementBytes)) {}
-
-  void take(const Share &only);
-  void add(llvm::ArrayRef<Share> shares);
-
-  /// What a concat reads.
-  struct Operand {
-    Box region;
-    std::optional<Share> share; ///< unless it is a concat
-    /// Whether it could be made inside a larger concat: it is no view.
-    bool isMade = true;
-  };
-  Operand join(llvm::ArrayRef<Operand> operands, const Box &slab);
-
-private:
-  double bytesOf(const Box &box) const { return volume(box) * elementBytes; }
-  bool isDense(const Box &whole, const Box &part) const {
-    return tiling::partOffset(whole, part, static_cast<int64_t>(elementBytes))
-        .has_value();
-  }
-  Assembly::Call &call(int64_t at, double bytes, const Box &made);
-  void slice(const Share &share);
-  void send(const Share &share) {
-    result.sent.push_back({share.device, device, bytesOf(share.part)});
-  }
-
-  Assembly &result;
-  const Box region;
-  const int64_t device;
-  const double elementBytes;
-};
-} // namespace
-
-Assembly::Call &Reader::call(int64_t at, double bytes, const Box &made) {
-  Assembly::Call &added = result.calls.emplace_back();
-  added.device = at;
-  added.work.bytes = bytes;
-  added.made = bytesOf(made);
-  return added;
-}
-
-/// Cuts what is wanted off a maker's region, unless that is a view.
-void Reader::slice(const Share &share) {
-  if (share.maker != share.part && !isDense(share.maker, share.part))
-    call(share.device, 2 * bytesOf(share.part), share.part).sends =
-        share.device != device;
-}
-
-void Reader::take(const Share &only) {
-  slice(only);
-  if (only.device != device)
-    send(only);
-}
-
-/// Parts that overlap. Those that do not cover the region are padded.
-void Reader::add(llvm::ArrayRef<Share> shares) {
-  auto isWhole = [&](const Share &share) { return share.part == region; };
-  // Windows of tensors of one shape are read where they lie.
-  const bool areWindows = llvm::all_of(shares, [&](const Share &share) {
-    return isWhole(share) && share.maker != share.part &&
-           tiling::shapeOf(share.maker) == tiling::shapeOf(shares[0].maker) &&
-           !isDense(share.maker, share.part);
-  });
-  llvm::SmallVector<Flow, 2> remote;
-  for (const Share &share : shares) {
-    if (!areWindows)
-      slice(share);
-    if (isWhole(share)) {
-      if (share.device != device)
-        remote.push_back({share.device, device, bytesOf(share.part)});
-      continue;
-    }
-    if (share.device != device)
-      send(share);
-    call(device, bytesOf(share.part) + bytesOf(region), region);
-  }
-  Assembly::Call &sum = call(
-      device, static_cast<double>(shares.size() + 1) * bytesOf(region), region);
-  sum.remote = std::move(remote);
-}
-
-Reader::Operand Reader::join(llvm::ArrayRef<Operand> operands,
-                             const Box &slab) {
-  const bool dense = llvm::all_of(operands, [&](const Operand &operand) {
-    return isDense(slab, operand.region);
-  });
-  bool isFree = dense;
-  llvm::SmallVector<Flow, 2> remote;
-  for (const Operand &operand : operands) {
-    if (!operand.share) {
-      isFree &= operand.isMade;
-      continue;
-    }
-    const Share &share = *operand.share;
-    const bool isCut = share.maker != share.part;
-    if (share.device == device) {
-      isFree &= !isCut; // what is cut is a view
-    } else if (!dense || (isCut && !isDense(share.maker, share.part))) {
-      remote.push_back({share.device, device, bytesOf(share.part)});
-      isFree = false;
-    } else {
-      send(share);
-    }
-  }
-  if (!isFree)
-    call(device, 2 * bytesOf(slab), slab).remote = std::move(remote);
-  return {slab, std::nullopt, !isFree};
-}
-
-std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
-                                                 const RegionSet &readers,
-                                                 int64_t elementBytes,
-                                                 AxisOverlaps &overlaps) {
+std::optional<GridAssembly> GridAssembly::of(const RegionSet &makers,
+                                             const RegionSet &readers,
+                                             int64_t elementBytes,
+                                             AxisOverlaps &overlaps) {
   if (!makers.isGrid() || !readers.isGrid())
     return std::nullopt;
   const size_t rank = makers.axes.size();
@@ -159,7 +35,13 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
   for (size_t m = 0; m < makers.devices.size(); ++m)
     cells[cellOf([&](size_t d) { return makers.index[d][m]; })].push_back(
         static_cast<int>(m));
-  Assembly result;
+  auto bytesOf = [&](const Box &box) {
+    return volume(box) * static_cast<double>(elementBytes);
+  };
+  auto isDense = [&](const Box &whole, const Box &part) {
+    return tiling::partOffset(whole, part, elementBytes).has_value();
+  };
+  GridAssembly result;
   for (size_t r = 0; r < readers.devices.size(); ++r) {
     Box region;
     llvm::SmallVector<llvm::ArrayRef<int>, 5> met; // makers' intervals, by axis
@@ -176,31 +58,45 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
       if (met[d].size() > 1)
         split.push_back(d);
     }
-    Reader reader(result, region, readers.devices[r], elementBytes);
-    // The shares of the makers at the intervals `at`.
-    auto sharesAt = [&](llvm::ArrayRef<int> at) {
-      Share share;
+    auto addStep = [&](Step::What what, size_t operands, const Box &made,
+                       bool isDirect) {
+      result.steps.push_back({what, static_cast<int>(r),
+                              static_cast<int>(operands), bytesOf(made),
+                              isDirect});
+    };
+    // Adds the shares of the makers at the intervals `at`, whose region it
+    // returns.
+    auto addShares = [&](llvm::ArrayRef<int> at) {
+      Box whole, part;
       for (size_t d = 0; d < rank; ++d) {
-        share.maker.push_back((*makers.intervals[d])[at[d]]);
-        share.part.push_back(tiling::intersect(share.maker[d], region[d]));
+        whole.push_back((*makers.intervals[d])[at[d]]);
+        part.push_back(tiling::intersect(whole[d], region[d]));
       }
-      llvm::SmallVector<Share, 1> shares;
+      const bool isCut = whole != part;
+      const Share share = {-1, bytesOf(part), isCut,
+                           !isCut || isDense(whole, part), part == region};
       for (int m : cells[cellOf([&](size_t d) { return at[d]; })]) {
-        share.device = makers.devices[m];
-        shares.push_back(share);
+        result.shares.push_back(share);
+        result.shares.back().maker = m;
       }
-      return shares;
+      return whole;
     };
     llvm::SmallVector<int, 5> at;
     for (size_t d = 0; d < rank; ++d)
       at.push_back(met[d].front());
     if (!overlap && split.empty()) {
-      reader.take(sharesAt(at).front());
+      addShares(at);
+      addStep(Step::take, 1, region, false);
     } else if (overlap) {
-      std::vector<Share> shares;
+      const size_t before = result.shares.size();
       llvm::SmallVector<size_t, 5> step(rank, 0);
+      std::optional<tiling::Shape> shape; // of the makers' regions
+      // Windows of tensors of one shape are read where they lie.
+      bool areWindows = true;
       for (size_t d = 0; d < rank;) {
-        llvm::append_range(shares, sharesAt(at));
+        tiling::Shape whole = shapeOf(addShares(at));
+        areWindows &= !shape || whole == *shape;
+        shape = std::move(whole);
         for (d = 0; d < rank; ++d) {
           step[d] = (step[d] + 1) % met[d].size();
           at[d] = met[d][step[d]];
@@ -208,25 +104,147 @@ std::optional<Assembly> RegionSet::assembleGrids(const RegionSet &makers,
             break;
         }
       }
-      reader.add(shares);
+      const auto all = llvm::ArrayRef(result.shares).drop_front(before);
+      areWindows &= llvm::all_of(all, [](const Share &share) {
+        return share.isWhole && share.isCut && !share.isView;
+      });
+      addStep(Step::add, all.size(), region, areWindows);
     } else {
       // Concats within concats, along one split axis after the other.
-      auto join = [&](auto &self, size_t level, const Box &slab) {
-        if (level == split.size())
-          return Reader::Operand{slab, sharesAt(at).front()};
-        std::vector<Reader::Operand> operands;
+      auto join = [&](auto &self, size_t level, const Box &slab) -> void {
+        if (level == split.size()) {
+          addShares(at);
+          return;
+        }
         const size_t d = split[level];
+        bool areDense = true;
         for (int interval : met[d]) {
           at[d] = interval;
           Box part = slab;
           part[d] =
               tiling::intersect((*makers.intervals[d])[interval], slab[d]);
-          operands.push_back(self(self, level + 1, part));
+          self(self, level + 1, part);
+          areDense &= isDense(slab, part);
         }
-        return reader.join(operands, slab);
+        addStep(level + 1 == split.size() ? Step::join : Step::rejoin,
+                met[d].size(), slab, areDense);
       };
       join(join, 0, region);
     }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// On devices
+//===----------------------------------------------------------------------===//
+
+class GridAssembly::Delivery {
+public:
+  Delivery(Assembly &result, llvm::ArrayRef<int> makers,
+           llvm::ArrayRef<int> readers)
+      : result(result), makers(makers), readers(readers) {}
+
+  void play(const Step &step, llvm::ArrayRef<Share> shares) {
+    device = readers[step.reader];
+    switch (step.what) {
+    case Step::take:
+      slice(shares.front());
+      if (!isHere(shares.front()))
+        send(shares.front());
+      return;
+    case Step::add:
+      return add(step, shares);
+    case Step::join:
+    case Step::rejoin:
+      return join(step, shares);
+    }
+  }
+
+private:
+  int deviceOf(const Share &share) const { return makers[share.maker]; }
+  bool isHere(const Share &share) const { return deviceOf(share) == device; }
+  Flow flowOf(const Share &share) const {
+    return {deviceOf(share), device, share.bytes};
+  }
+  void send(const Share &share) { result.sent.push_back(flowOf(share)); }
+  Assembly::Call &call(int at, double bytes, double made) {
+    Assembly::Call &added = result.calls.emplace_back();
+    added.device = at;
+    added.work.bytes = bytes;
+    added.made = made;
+    return added;
+  }
+  /// Cuts what is wanted off a maker's region, unless that is a view.
+  void slice(const Share &share) {
+    if (share.isCut && !share.isView)
+      call(deviceOf(share), 2 * share.bytes, share.bytes).sends =
+          !isHere(share);
+  }
+  void add(const Step &step, llvm::ArrayRef<Share> shares);
+  void join(const Step &step, llvm::ArrayRef<Share> shares);
+
+  Assembly &result;
+  const llvm::ArrayRef<int> makers, readers;
+  int device = 0; ///< of the reader
+  /// Of concats that no other one has joined: whether they are calls, and so
+  /// could make their result inside of a larger one.
+  llvm::SmallVector<bool, 8> isMade;
+};
+
+/// Parts that overlap. Those that do not cover the region are padded.
+void GridAssembly::Delivery::add(const Step &step,
+                                 llvm::ArrayRef<Share> shares) {
+  llvm::SmallVector<Flow, 2> remote;
+  for (const Share &share : shares) {
+    if (!step.isDirect)
+      slice(share);
+    if (share.isWhole) {
+      if (!isHere(share))
+        remote.push_back(flowOf(share));
+      continue;
+    }
+    if (!isHere(share))
+      send(share);
+    call(device, share.bytes + step.bytes, step.bytes);
+  }
+  call(device, static_cast<double>(shares.size() + 1) * step.bytes, step.bytes)
+      .remote = std::move(remote);
+}
+
+void GridAssembly::Delivery::join(const Step &step,
+                                  llvm::ArrayRef<Share> shares) {
+  bool isFree = step.isDirect;
+  llvm::SmallVector<Flow, 2> remote;
+  for (const Share &share : shares) {
+    if (isHere(share)) {
+      isFree &= !share.isCut; // what is cut is a view
+    } else if (!step.isDirect || !share.isView) {
+      remote.push_back(flowOf(share));
+      isFree = false;
+    } else {
+      send(share);
+    }
+  }
+  if (step.what == Step::rejoin) {
+    isFree &= llvm::all_of(llvm::ArrayRef(isMade).take_back(step.operands),
+                           [](bool made) { return made; });
+    isMade.pop_back_n(step.operands);
+  }
+  if (!isFree)
+    call(device, 2 * step.bytes, step.bytes).remote = std::move(remote);
+  isMade.push_back(!isFree);
+}
+
+Assembly GridAssembly::on(llvm::ArrayRef<int> makers,
+                          llvm::ArrayRef<int> readers) const {
+  Assembly result;
+  Delivery delivery(result, makers, readers);
+  llvm::ArrayRef<Share> left = shares;
+  for (const Step &step : steps) {
+    const size_t own = step.what == Step::rejoin ? 0 : step.operands;
+    delivery.play(step, left.take_front(own));
+    left = left.drop_front(own);
   }
   return result;
 }

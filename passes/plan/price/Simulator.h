@@ -22,9 +22,9 @@
 //
 // In delta mode only positions that a change reaches are walked again: from the
 // layer that is changed until all lanes are as they were but for a shift of
-// time, and so again in the backward pass. What waits for nothing but updates
-// is played again behind that (`finish`). Times are whole numbers (Timing.h),
-// so that both modes agree exactly.
+// time, and so again in the backward pass. What nothing but updates waits for
+// is played behind that, in the same way (`finish`). Times are whole numbers
+// (Ticks.h), so that both modes agree exactly.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_PLAN_PRICE_SIMULATOR_H
@@ -54,8 +54,9 @@ public:
   Ticks step() const { return result; }           ///< of what holds
   const Tilings &tilings() const { return held; } ///< that hold
   int64_t bytes() const; ///< that devices exchange in a step
-  /// The tasks of a layer under any tiling.
-  std::shared_ptr<const TimedLayer> timed(int layer, const Tiling &tiling) {
+  /// The tasks of a layer under any tiling. The answer stays until the next
+  /// plan is simulated or proposed.
+  const TimedLayer &timed(int layer, const Tiling &tiling) {
     return timing.layer(layer, tiling);
   }
 
@@ -73,10 +74,9 @@ private:
     Ticks *compute, *transfer, *lost, *waited, *received;
     static constexpr int width = 5;
   };
-  using SharedExchange =
-      std::shared_ptr<const Exchange>; ///< null: nothing moves
-  SharedExchange findExchange(const StepOrder::Port &port);
-  void swapExchange(int port, SharedExchange &other);
+  void askAnew();
+  PlacedExchange findExchange(const StepOrder::Port &port);
+  void swapExchange(int port, PlacedExchange &other);
   static Row rowOf(Ticks *values, int devices) {
     return {values, values + devices, values + 2 * devices,
             values + 3 * devices, values + 4 * devices};
@@ -96,25 +96,30 @@ private:
   struct Jump {
     int from, to;
   };
+  bool hasReceivedNothing(const Jump &jump, int row, int device) const;
   Ticks freeAfter(const Jump &jump, int row, int device) const;
   bool isWalked(int row) const { return row >= firstTried && walked[row]; }
   Ticks shiftOf(int row) const {
     return row < firstTried ? 0 : triedShifts[row];
   }
-  void walk(llvm::ArrayRef<int> stops, bool anew);
+  void walk(bool anew);
   void play(int position);
   void swapTables();
-  bool isShifted(int row, Ticks &shift) const;
+  bool isShifted(int row, Ticks &shift);
   bool isShifted(int port, int row, Ticks shift) const;
   Ticks latestAt(int row) const;
-  void receive(const Exchange &exchange, const Ticks *ready, Row row) const;
+  void receive(const PlacedExchange &placed, const Ticks *ready, Row row) const;
   void slowDown(const TimedLayer &layer, Row row) const;
+  bool isAnyWalked(int first, int last) const;
   Ticks finish();
+  void takeLeft(size_t stretch);
+  void playBeside(int position);
+  bool isLeftShifted(size_t stretch) const;
   void update(const TimedLayer &layer, int row);
   static void addMemory(const TimedLayer &layer, std::vector<int64_t> &sum,
                         int sign);
-  void addMemory(int port, const Exchange *exchange, std::vector<int64_t> &sum,
-                 int sign) const;
+  void addMemory(int port, const PlacedExchange &placed,
+                 std::vector<int64_t> &sum, int sign) const;
 
   const Setting setting;
   const int devices;
@@ -123,10 +128,10 @@ private:
   StepOrder::PortSet moving; ///< those through which something moves
 
   Tilings held;
-  std::vector<std::shared_ptr<const TimedLayer>> layers;
-  std::vector<SharedExchange> exchanges; ///< of each port
+  std::vector<const TimedLayer *> layers;
+  std::vector<PlacedExchange> exchanges; ///< of each port
   /// At least how long it takes to cut what any of these sends.
-  Ticks longestBefore = 0;
+  Ticks longestCutting = 0;
   std::vector<int64_t> memoryUse;
   Ticks result = 0;
 
@@ -136,19 +141,29 @@ private:
   std::vector<Ticks *> rows, triedRows;
   std::vector<Ticks> shifts, triedShifts;
   std::vector<char> walked;
+  /// Of each row: whether devices waited or received for the position before
+  /// it.
+  std::vector<char> fetching, triedFetching;
   std::vector<Jump> jumps; ///< of the proposal, in order
+  int blocking = -1; ///< the port that kept the walk from the last jump, or -1
   std::vector<Ticks> storage;
   int firstTried = 0;
   std::vector<Change> tried;
-  std::vector<std::shared_ptr<const TimedLayer>> triedLayers;
-  std::vector<int> movedPorts;
-  std::vector<SharedExchange> triedExchanges; ///< of these
+  std::vector<const TimedLayer *> triedLayers;
+  llvm::BitVector stops;       ///< positions that the proposal changes
+  llvm::BitVector touched;     ///< ports of the layers that it changes
+  std::vector<int> movedPorts; ///< of these, those whose exchange changes
+  std::vector<PlacedExchange> triedExchanges; ///< of these
   std::vector<int64_t> triedMemory;
   Ticks triedResult = 0;
 
   /// While the step is finished: kernels that each device still has to run, and
   /// when its lane for parameters is free.
   std::vector<Ticks> pending, sync;
+  /// Both behind each stretch (StepOrder), as they hold, without the shift of
+  /// its last row; and under the proposal, if the stretch was played again.
+  std::vector<Ticks *> left, triedLeft;
+  std::vector<char> isPlayed;
 };
 
 } // namespace lwcc::plan

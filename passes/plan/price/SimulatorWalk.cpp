@@ -2,7 +2,8 @@
 //
 // Computes the rows of a Simulator: when each lane is free behind each position
 // of a step, and from where on a proposal only shifts what holds. What is
-// proposed and what holds is Simulator.cpp's.
+// proposed and what holds is Simulator.cpp's, what nothing waits for is
+// SimulatorUpdates.cpp's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -19,15 +21,40 @@ using namespace lwcc;
 using namespace lwcc::plan;
 
 /// Adds to a time of each device how long it cuts what it sends.
-static void addCutting(const Exchange &exchange, Ticks *times) {
-  for (const AssemblyTask &task : exchange.before)
-    times[task.device] += task.duration;
+static void addCutting(const PlacedExchange &placed, Ticks *times) {
+  for (const AssemblyTask &task : placed.exchange->before)
+    times[placed.names[task.device]] += task.duration;
+}
+
+namespace {
+/// Which of some devices is ready last, and when all others are.
+struct Last {
+  int device = -1;
+  Ticks ready = 0, others = 0;
+  /// When all are ready but one.
+  Ticks without(int other) const { return other == device ? others : ready; }
+};
+} // namespace
+
+static Last lastOf(const DeviceSet &set, const int *names, const Ticks *ready) {
+  Last last;
+  set.forEach([&](int number) {
+    const int device = names[number];
+    if (ready[device] >= last.ready) {
+      last = {device, ready[device], last.ready};
+    } else {
+      last.others = std::max(last.others, ready[device]);
+    }
+  });
+  return last;
 }
 
 /// Devices receive what others have made by the times `ready`. Their compute
 /// lanes wait for it, and assemble it.
-void Simulator::receive(const Exchange &exchange, const Ticks *ready,
+void Simulator::receive(const PlacedExchange &placed, const Ticks *ready,
                         Row row) const {
+  const Exchange &exchange = *placed.exchange;
+  const int *names = placed.names;
   auto waitFor = [&](int device, Ticks time) {
     row.waited[device] += std::max<Ticks>(time - row.compute[device], 0);
     row.compute[device] = std::max(row.compute[device], time);
@@ -37,14 +64,15 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
   if (!exchange.before.empty()) {
     std::copy_n(ready, devices, assembled.begin());
     ready = assembled.data();
-    addCutting(exchange, assembled.data());
-    addCutting(exchange, row.compute);
+    addCutting(placed, assembled.data());
+    addCutting(placed, row.compute);
   }
+  llvm::SmallVector<Last, 64> last; // of each set of sources
+  for (const DeviceSet &set : exchange.sources)
+    last.push_back(lastOf(set, names, ready));
   for (const Arrival &arrival : exchange.arrivals) {
-    int to = arrival.device;
-    Ticks start = row.transfer[to];
-    arrival.sources.forEach(
-        [&](int from) { start = std::max(start, ready[from]); });
+    int to = names[arrival.device];
+    Ticks start = std::max(row.transfer[to], last[arrival.sources].without(to));
     Ticks end = start + arrival.duration;
     row.transfer[to] = end;
     row.received[to] += arrival.duration;
@@ -53,8 +81,10 @@ void Simulator::receive(const Exchange &exchange, const Ticks *ready,
     waitFor(to, end);
   }
   for (const AssemblyTask &task : exchange.after) {
-    task.sources.forEach([&](int from) { waitFor(task.device, ready[from]); });
-    row.compute[task.device] += task.duration;
+    int at = names[task.device];
+    if (task.sources >= 0)
+      waitFor(at, last[task.sources].without(at));
+    row.compute[at] += task.duration;
   }
 }
 
@@ -93,13 +123,12 @@ void Simulator::play(int at) {
   }
   std::fill_n(row.waited, 2 * devices, 0); // `received`, too
   std::array<Ticks, mostDevices> ready;
-  for (int port : position.fetched) {
-    const Exchange *exchange = exchanges[port].get();
-    if (!exchange)
-      continue;
-    receive(*exchange, computeAt(order.ports[port].from + 1, ready.data()),
-            row);
-  }
+  bool isFetching = false;
+  for (int port : position.fetched)
+    if (const PlacedExchange &placed = exchanges[port]) {
+      receive(placed, computeAt(order.ports[port].from + 1, ready.data()), row);
+      isFetching = true;
+    }
   const TimedLayer &layer = *layers[position.layer];
   const Ticks *busy = layer.busy(position.phase);
   for (int d = 0; d < devices && !position.mayWait; ++d)
@@ -108,15 +137,18 @@ void Simulator::play(int at) {
   if (!position.regrouped.empty())
     std::copy_n(row.compute, devices, ready.begin());
   for (int port : position.regrouped)
-    if (const Exchange *exchange = exchanges[port].get())
-      receive(*exchange, ready.data(), row);
+    if (const PlacedExchange &placed = exchanges[port]) {
+      receive(placed, ready.data(), row);
+      isFetching = true;
+    }
+  triedFetching[at + 1] = isFetching;
   if (position.phase == Phase::weight)
     slowDown(layer, row);
 }
 
 /// Whether everything behind a row, which was walked, is as it holds, but for a
 /// `shift` of all times.
-bool Simulator::isShifted(int row, Ticks &shift) const {
+bool Simulator::isShifted(int row, Ticks &shift) {
   Row now = rowOf(triedRows[row], devices), before = rowOf(rows[row], devices);
   Ticks difference = now.compute[0] - before.compute[0];
   Ticks least = now.compute[0];
@@ -143,17 +175,24 @@ bool Simulator::isShifted(int row, Ticks &shift) const {
   // Exchanges that start behind the row may wait for what was made before it.
   // If the transfer lane is shifted, everything made before that the lane will
   // wait for must be shifted as well. If the lane is not shifted, all of it
-  // must be, and the lane must wait for it.
+  // must be, and the lane must wait for it. The port that was in the way at the
+  // last row mostly still is.
+  if (blocking >= 0 && order.ports[blocking].to >= row &&
+      !isShifted(blocking, row, shift))
+    return false;
+  blocking = -1;
   for (size_t word = moving.size(); word-- > 0;)
     for (uint64_t left = order.crossing[row][word] & moving[word]; left;) {
       int bit = 63 - std::countl_zero(left);
       left ^= uint64_t(1) << bit;
       int port = static_cast<int>(64 * word) + bit;
       // No lane waits for this port, nor for any that left earlier.
-      if (latestAt(order.ports[port].from + 1) + longestBefore <= free)
+      if (latestAt(order.ports[port].from + 1) + longestCutting <= free)
         return true;
-      if (!isShifted(port, row, shift))
+      if (!isShifted(port, row, shift)) {
+        blocking = port;
         return false;
+      }
     }
   return true;
 }
@@ -170,17 +209,37 @@ Ticks Simulator::latestAt(int row) const {
 }
 
 bool Simulator::isShifted(int port, int row, Ticks shift) const {
-  int made = order.ports[port].from + 1;
-  const Exchange &exchange = *exchanges[port];
-  std::array<Ticks, mostDevices> prepared;
-  std::fill_n(prepared.begin(), devices, 0);
-  addCutting(exchange, prepared.data());
-  auto isLaneShifted = [&](const DeviceSet &sources, int lane) {
+  const int made = order.ports[port].from + 1;
+  const Exchange &exchange = *exchanges[port].exchange;
+  const int *names = exchanges[port].names;
+  const bool isNew = isWalked(made);
+  const Ticks *before = rows[made], *now = isNew ? triedRows[made] : before;
+  const Ticks shiftBefore = shifts[made],
+              shiftNow = isNew ? 0 : shiftBefore + shiftOf(made);
+  // Most often all is shifted.
+  llvm::SmallVector<bool, 64> areShifted; // each set of sources
+  for (const DeviceSet &set : exchange.sources)
+    areShifted.push_back(set.allOf([&](int number) {
+      const int from = names[number];
+      return now[from] + shiftNow - before[from] - shiftBefore == shift;
+    }));
+  auto isLaneShifted = [&](int sources, int device, int lane) {
+    if (sources < 0)
+      return true;
     Ticks free = triedRows[row][lane], wasFree = rows[row][lane] + shifts[row];
     bool laneShifted = free - wasFree == shift;
-    return sources.allOf([&](int from) {
-      Ticks ready = triedAt(made, from) + prepared[from],
-            was = heldAt(made, from) + prepared[from];
+    if (laneShifted && areShifted[sources])
+      return true;
+    return exchange.sources[sources].allOf([&](int source) {
+      int from = names[source];
+      if (from == device)
+        return true;
+      Ticks cutting = 0;
+      for (const AssemblyTask &task : exchange.before)
+        if (task.device == source)
+          cutting += task.duration;
+      Ticks ready = now[from] + shiftNow + cutting,
+            was = before[from] + shiftBefore + cutting;
       bool isEarly = ready <= free && was <= wasFree;
       bool isLate = ready >= free && was >= wasFree;
       bool readyShifted = ready - was == shift;
@@ -189,12 +248,23 @@ bool Simulator::isShifted(int port, int row, Ticks shift) const {
   };
   return llvm::all_of(exchange.arrivals,
                       [&](const Arrival &arrival) {
-                        return isLaneShifted(arrival.sources,
-                                             devices + arrival.device);
+                        const int to = names[arrival.device];
+                        return isLaneShifted(arrival.sources, to, devices + to);
                       }) &&
          llvm::all_of(exchange.after, [&](const AssemblyTask &task) {
-           return isLaneShifted(task.sources, task.device);
+           const int at = names[task.device];
+           return isLaneShifted(task.sources, at, at);
          });
+}
+
+bool Simulator::isAnyWalked(int first, int last) const {
+  first = std::max(first, firstTried);
+  return first <= last && std::memchr(&walked[first], true, last + 1 - first);
+}
+
+bool Simulator::hasReceivedNothing(const Jump &jump, int row,
+                                   int device) const {
+  return heldAt(row, devices + device) == heldAt(jump.from, devices + device);
 }
 
 /// When a transfer lane is free at a row within a jump. What it received since
@@ -202,26 +272,29 @@ bool Simulator::isShifted(int port, int row, Ticks shift) const {
 /// then.
 Ticks Simulator::freeAfter(const Jump &jump, int row, int device) const {
   int lane = devices + device;
-  return heldAt(row, lane) == heldAt(jump.from, lane)
+  return hasReceivedNothing(jump, row, device)
              ? triedRows[jump.from][lane]
              : heldAt(row, lane) + triedShifts[row];
 }
 
-/// Plays the positions `stops`, in rising order, and what follows each of them
-/// until only times are shifted; all positions if `anew`.
-void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
-  int count = static_cast<int>(order.positions.size());
-  int at = stops.empty() ? count : stops[0];
+/// Plays the `stops`, and what follows each of them until only times are
+/// shifted; all positions if `anew`.
+void Simulator::walk(bool anew) {
+  const int count = static_cast<int>(order.positions.size());
+  auto stopFrom = [&](int position) {
+    const int stop = position < count ? stops.find_next(position - 1) : -1;
+    return stop < 0 ? count : stop;
+  };
+  int at = stopFrom(0), stop = at;
   firstTried = at + 1;
   jumps.clear();
+  blocking = -1;
   std::fill(walked.begin() + std::min(firstTried, count), walked.end(), false);
-  size_t next = 0;
   while (at < count) {
     play(at);
     walked[++at] = true;
-    while (next < stops.size() && stops[next] < at)
-      ++next;
-    int stop = next < stops.size() ? stops[next] : count;
+    if (stop < at)
+      stop = stopFrom(at);
     Ticks shift;
     if (anew || stop == at || !isShifted(at, shift))
       continue;
@@ -231,61 +304,4 @@ void Simulator::walk(llvm::ArrayRef<int> stops, bool anew) {
     at = stop;
   }
   triedResult = finish();
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients of parameters, and updates
-//===----------------------------------------------------------------------===//
-
-/// Sends gradients to the owners of parameters, which update them and send the
-/// new values back. Devices compute meanwhile.
-void Simulator::update(const TimedLayer &layer, int row) {
-  std::array<Ticks, mostDevices> ready;
-  for (int d = 0; d < devices; ++d) {
-    pending[d] += layer[TimedLayer::ownUpdate][d];
-    ready[d] = triedAt(row, d) + pending[d];
-  }
-  auto exchange = [&](const Exchange &exchange, const Ticks *after) {
-    for (const Arrival &arrival : exchange.arrivals) {
-      int to = arrival.device;
-      Ticks start = std::max(sync[to], ready[to]);
-      arrival.sources.forEach(
-          [&](int from) { start = std::max(start, ready[from]); });
-      sync[to] = start + arrival.duration + (after ? after[to] : 0);
-    }
-  };
-  exchange(layer.reduce, layer[TimedLayer::update]);
-  for (int d = 0; d < devices; ++d)
-    ready[d] = std::max(ready[d], sync[d]);
-  exchange(layer.gather, nullptr);
-}
-
-/// When all lanes are idle. Gradients of parameters fill the time in which
-/// devices wait. Updates wait for all that is left of them by then.
-Ticks Simulator::finish() {
-  pending.assign(devices, 0);
-  sync.assign(devices, 0);
-  const int count = static_cast<int>(order.positions.size());
-  for (int at = order.firstWeight; at < count; ++at) {
-    const StepOrder::Position &position = order.positions[at];
-    const Row row =
-        rowOf(isWalked(at + 1) ? triedRows[at + 1] : rows[at + 1], devices);
-    for (int d = 0; d < devices; ++d) {
-      pending[d] = std::max<Ticks>(pending[d] - row.waited[d], 0);
-      if (row.received[d] > 0 && sync[d] > triedAt(at, d))
-        sync[d] += row.received[d];
-    }
-    if (position.phase != Phase::weight)
-      continue;
-    const TimedLayer &layer = *layers[position.layer];
-    if (position.mayWait)
-      for (int d = 0; d < devices; ++d)
-        pending[d] += layer.busy(Phase::weight)[d];
-    update(layer, at + 1);
-  }
-  Ticks end = 0;
-  for (int d = 0; d < devices; ++d)
-    end = std::max({end, triedAt(count, d) + pending[d],
-                    triedAt(count, devices + d), sync[d]});
-  return end;
 }

@@ -12,13 +12,13 @@ using namespace lwcc::plan;
 
 void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
                               int devices) {
-  int count = static_cast<int>(graph.layers.size());
-  std::vector<std::array<bool, 3>> has(count);
-  for (int i = 0; i < count; ++i) {
-    std::shared_ptr<const TimedLayer> whole = timing.layer(i, Tiling());
+  int layers = static_cast<int>(graph.layers.size());
+  std::vector<std::array<bool, 3>> has(layers);
+  for (int i = 0; i < layers; ++i) {
+    const TimedLayer &whole = timing.layer(i, Tiling());
     for (size_t s = 0; s < 3; ++s)
       has[i][s] = llvm::any_of(
-          llvm::ArrayRef(whole->busy(static_cast<Phase>(s)), devices),
+          llvm::ArrayRef(whole.busy(static_cast<Phase>(s)), devices),
           [](Ticks t) { return t > 0; });
     has[i][2] |= graph.layers[i].hasParameters;
   }
@@ -39,9 +39,9 @@ void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
     if (known.insert({layer, phase}).second)
       turns.push_back({layer, phase});
   };
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < layers; ++i)
     addIfNew(i, Phase::forward);
-  for (int i = count; i-- > 0;) {
+  for (int i = layers; i-- > 0;) {
     addIfNew(i, Phase::backward);
     addIfNew(i, Phase::weight);
   }
@@ -53,16 +53,19 @@ void StepOrder::findPositions(const LayerGraph &graph, Timing &timing,
                                        return position.phase == Phase::weight;
                                      }) -
                        positions.begin());
+  const int count = static_cast<int>(positions.size());
+  for (int at = firstWeight; at < count; ++at)
+    if (at + 1 == count || positions[at].phase == Phase::weight)
+      stretches.push_back(at + 1);
 }
 
 void StepOrder::findPorts(const LayerGraph &graph) {
   std::vector<std::array<int, 3>> at(graph.layers.size());
   for (auto [i, position] : llvm::enumerate(positions))
     at[position.layer][static_cast<int>(position.phase)] = static_cast<int>(i);
-  portsOf.resize(graph.layers.size());
-  positionsOf.resize(graph.layers.size());
+  positionsOf.assign(graph.layers.size(), llvm::BitVector(positions.size()));
   for (auto [i, position] : llvm::enumerate(positions))
-    positionsOf[position.layer].push_back(static_cast<int>(i));
+    positionsOf[position.layer].set(i);
   auto indexIn = [](const std::vector<int> &list, int entry) {
     return static_cast<size_t>(llvm::find(list, entry) - list.begin());
   };
@@ -81,6 +84,7 @@ void StepOrder::findPorts(const LayerGraph &graph) {
     }
   llvm::stable_sort(
       ports, [](const Port &a, const Port &b) { return a.from < b.from; });
+  portsOf.assign(graph.layers.size(), llvm::BitVector(ports.size()));
   crossing.assign(positions.size() + 1, noPorts());
   for (auto [number, port] : llvm::enumerate(ports)) {
     int id = static_cast<int>(number);
@@ -91,9 +95,8 @@ void StepOrder::findPorts(const LayerGraph &graph) {
         .push_back(id);
     for (int row = port.from + 1; row <= port.to; ++row)
       crossing[row][id / 64] |= uint64_t(1) << id % 64;
-    portsOf[port.maker].push_back(id);
-    if (port.reader != port.maker)
-      portsOf[port.reader].push_back(id);
+    portsOf[port.maker].set(id);
+    portsOf[port.reader].set(id);
   }
   for (Position &position : positions)
     position.mayWait = position.phase == Phase::weight;
@@ -108,13 +111,9 @@ void StepOrder::findPorts(const LayerGraph &graph) {
     for (auto [i, port] : llvm::enumerate(some)) {
       ports[port].earlier.assign(some.begin(), some.begin() + i);
       if (ports[port].reader != ports[port].maker)
-        llvm::append_range(portsOf[ports[port].reader],
-                           llvm::ArrayRef(some).drop_front(i + 1));
+        for (int later : llvm::ArrayRef(some).drop_front(i + 1))
+          portsOf[ports[port].reader].set(later);
     }
-  }
-  for (std::vector<int> &some : portsOf) {
-    llvm::sort(some);
-    some.erase(llvm::unique(some), some.end());
   }
   // Layers fetch in the order of the tensors.
   for (Position &position : positions)

@@ -14,6 +14,8 @@
 
 #include "passes/plan/price/Timing.h"
 
+#include "llvm/ADT/BitVector.h"
+
 namespace lwcc::plan {
 
 struct StepOrder {
@@ -43,14 +45,17 @@ struct StepOrder {
   }
   int firstWeight =
       0; ///< the first position that makes gradients of parameters
+  /// The rows behind all positions that do, and the last one: the ends of
+  /// stretches, of which the first one begins at `firstWeight`.
+  std::vector<int> stretches;
   PortSet noPorts() const { return PortSet((ports.size() + 63) / 64); }
 
   std::vector<Position> positions;
   std::vector<Port> ports; ///< by the position they leave
   /// Of each layer: what it makes and reads, and what others read later of the
   /// tensors that it reads.
-  std::vector<std::vector<int>> portsOf;
-  std::vector<std::vector<int>> positionsOf; ///< of each layer
+  std::vector<llvm::BitVector> portsOf;
+  std::vector<llvm::BitVector> positionsOf; ///< of each layer
   /// Of each row: the ports that leave before it and are needed behind it.
   std::vector<PortSet> crossing;
 

@@ -4,7 +4,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
 #include <map>
 
 using namespace lwcc;
@@ -18,6 +17,20 @@ int64_t Exchange::bytes() const {
     for (const AssemblyTask &task : *tasks)
       sum += task.received;
   return sum;
+}
+
+/// How many of the last sets are compared with a new one. Where sets are equal,
+/// those that follow each other are.
+static constexpr int fewSets = 4;
+
+int Exchange::numberOf(DeviceSet set, int64_t device) {
+  set.insert(device);
+  const auto count = static_cast<int>(sources.size());
+  for (int number = count - 1; number >= std::max(count - fewSets, 0); --number)
+    if (sources[number] == set)
+      return number;
+  sources.push_back(std::move(set));
+  return count;
 }
 
 void Timing::Flows::add(int64_t from, int64_t to, double bytes) {
@@ -34,55 +47,30 @@ void Timing::Flows::clear() {
 }
 
 void Timing::finish(const Flows &flows, Exchange &result) const {
-  result.arrivals.clear();
   for (int64_t to = 0; to < setting.machine.devices(); ++to)
     if (const DeviceSet &sources = flows.sources[to]; !sources.empty())
       result.arrivals.push_back(
-          {static_cast<int>(to), sources,
-           ticks(flows.traffic.seconds(to, sources)),
+          {static_cast<int>(to), result.numberOf(sources, to),
+           ticksOf(flows.traffic.seconds(to, sources)),
            static_cast<int64_t>(flows.traffic.received(to))});
 }
 
 Timing::Timing(const Setting &setting)
-    : setting(setting), mostRemembered((1 << 20) / setting.machine.devices()),
-      sent(setting.machine), readRemotely(setting.machine) {
+    : setting(setting), mostAsked((1 << 21) / setting.machine.devices()),
+      mostRemembered(mostAsked), cuts(setting), lists(setting.machine),
+      sent(setting.machine), readRemotely(setting.machine),
+      reduced(setting.machine), gathered(setting.machine) {
   assert(setting.machine.devices() <= mostDevices && "the driver's limit");
-  std::map<std::string, int> known;
-  for (const LayerGraph::Layer &layer : setting.graph.layers)
-    kinds.push_back(
-        known.try_emplace(layer.signature, known.size()).first->second);
 }
 
-Ticks Timing::ticks(double seconds) const {
-  return std::llround(seconds * ticksPerSecond);
-}
-
-/// Appends seven bits a byte, the lowest first.
-static void append(int64_t number, std::string &key) {
-  for (; number >> 7; number >>= 7)
-    key.push_back(static_cast<char>(number | 1 << 7));
-  key.push_back(static_cast<char>(number));
-}
-
-/// Appends the degrees and sizes of a tiling.
-static void appendCuts(const Tiling &tiling, std::string &key) {
-  int64_t uneven = 0;
-  for (auto [d, sizes] : llvm::enumerate(tiling.sizes)) {
-    append(tiling.degrees[d], key);
-    uneven |= static_cast<int64_t>(!sizes.empty()) << d;
-  }
-  append(uneven, key);
-  for (const std::vector<int64_t> &sizes : tiling.sizes)
-    for (int64_t size : sizes)
-      append(size, key);
-}
-
-const LayerTiles &Timing::tilesOf(const Key &key, int layer,
-                                  const Tiling &tiling) {
-  auto [entry, isNew] = tiles.try_emplace(key);
-  if (isNew)
-    entry->second = setting.graph.tiles(layer, tiling);
-  return entry->second;
+void Timing::forget() {
+  layers.clear();
+  madeLayers.clear();
+  exchanges.clear();
+  madeExchanges.clear();
+  grids.clear();
+  gridSizes = 0;
+  lists.clear();
 }
 
 /// Each device that holds a region updates what it owns of it: it gets the
@@ -91,8 +79,8 @@ const LayerTiles &Timing::tilesOf(const Key &key, int layer,
 /// the same time.
 void Timing::synchronize(const Parameter &parameter,
                          const LayerTiles::Regions &regions,
-                         const std::vector<int64_t> &devices, TimedLayer &timed,
-                         Flows &reduce, Flows &gather) const {
+                         const std::vector<int64_t> &devices,
+                         TimedLayer &timed) {
   const double state = // bytes for each byte of the parameter
       static_cast<double>(parameter.stateBytes) /
       static_cast<double>(parameter.elementBytes);
@@ -102,7 +90,7 @@ void Timing::synchronize(const Parameter &parameter,
     const double owned = copies.update.owned;
     std::map<int64_t, double> read; // gradients, bytes by device
     for (const SyncHop &hop : hopsOf(copies, setting.machine)) {
-      (hop.reduces ? reduce : gather).add(hop.from, hop.to, hop.bytes);
+      (hop.reduces ? reduced : gathered).add(hop.from, hop.to, hop.bytes);
       if (hop.reduces)
         read[hop.to] += hop.bytes;
     }
@@ -111,7 +99,7 @@ void Timing::synchronize(const Parameter &parameter,
       Work work;
       work.bytes = owned * (2 * (1 + state) + 1) + read[to];
       work.key = parameter.update;
-      Ticks time = ticks(setting.costs.seconds(work));
+      Ticks time = ticksOf(setting.costs.seconds(work));
       timed[count > 1 ? TimedLayer::update : TimedLayer::ownUpdate][to] += time;
       timed[TimedLayer::memory][to] +=
           static_cast<int64_t>(2 * copies.bytes + owned * state);
@@ -119,84 +107,137 @@ void Timing::synchronize(const Parameter &parameter,
   }
 }
 
-std::shared_ptr<const TimedLayer> Timing::layer(int layer,
-                                                const Tiling &tiling) {
-  key.clear();
-  append(kinds[layer], key);
-  appendCuts(tiling, key);
-  const size_t cuts = key.size();
-  for (const Place &place : tiling.places)
-    append(setting.machine.deviceOf(place), key);
-  if (auto known = layers.find(key); known != layers.end())
-    return known->second;
-
-  std::vector<int64_t> devices;
-  for (const Place &place : tiling.places)
-    devices.push_back(setting.machine.deviceOf(place));
-  if (layers.size() > mostRemembered)
-    layers.clear();
-  std::shared_ptr<const TimedLayer> &known = layers[key];
-  const LayerTiles &cut = tilesOf(key.substr(0, cuts), layer, tiling);
-  const LayerGraph::Layer &described = setting.graph.layers[layer];
-  auto timed = std::make_shared<TimedLayer>(setting.machine.devices());
-  for (auto [work, device] : llvm::zip_equal(cut.work, devices))
-    for (const Work &kernel : work)
-      (*timed)[static_cast<TimedLayer::Row>(kernel.phase)][device] +=
-          ticks(setting.costs.seconds(kernel));
-  for (auto [tensor, regions] : llvm::zip_equal(described.made, cut.made)) {
-    timed->made.emplace_back(regions, devices, overlaps);
-    const Tensor &made = setting.graph.tensors[tensor];
-    for (auto [region, device] : llvm::zip_equal(regions, devices))
-      if (region && made.made == Phase::forward)
-        (*timed)[TimedLayer::memory][device] += static_cast<int64_t>(
-            tiling::volume(*region) * static_cast<double>(made.elementBytes));
-  }
-  for (const LayerTiles::Regions &regions : cut.read)
-    timed->read.emplace_back(regions, devices, overlaps);
-  Flows reduce(setting.machine), gather(setting.machine);
-  for (auto [parameter, regions] :
-       llvm::zip_equal(described.params, cut.params))
-    synchronize(parameter, regions, devices, *timed, reduce, gather);
-  finish(reduce, timed->reduce);
-  finish(gather, timed->gather);
-  known = std::move(timed);
-  return known;
+PlacedTensor Timing::place(const TiledTensor &tensor, int list) const {
+  return {&tensor, tensor.set.number(), list,
+          tensor.isDisjoint() && lists.isOnce(list)};
 }
 
-std::shared_ptr<const Exchange>
-Timing::exchange(const RegionSet &made, const RegionSet &read,
-                 llvm::ArrayRef<const RegionSet *> there,
-                 int64_t elementBytes) {
-  assert(!RegionSet::isThere(made, read) && "asked without need");
-  if (exchanges.size() > mostRemembered)
-    exchanges.clear();
-  int wanted = read.number();
-  if (!there.empty()) {
-    std::vector<int> numbers = {-1, wanted}; // no set of regions is like that
-    for (const RegionSet *set : there)
-      numbers.push_back(set->number());
-    wanted = overlaps.numberOfSet(numbers);
+/// `list` has the devices of all tiles.
+PlacedTensor Timing::placeTiles(const TiledTensor &tensor, int list) {
+  if (tensor.tiles.size() == lists[list].size())
+    return place(tensor, list);
+  llvm::SmallVector<int, 64> some;
+  for (int tile : tensor.tiles)
+    some.push_back(lists[list][tile]);
+  return place(tensor, lists.number(some));
+}
+
+/// What is read and not there.
+PlacedTensor Timing::without(const PlacedTensor &read,
+                             const PlacedTensor &there) {
+  const DeviceLists::Devices devices = lists[read.devices],
+                             before = lists[there.devices];
+  llvm::SmallVector<int64_t, 64> kept;
+  llvm::SmallVector<int, 64> keptOn;
+  for (auto [i, device] : llvm::enumerate(devices)) {
+    bool isThere = false;
+    for (size_t j = 0; j < before.size() && !isThere; ++j)
+      isThere = before[j] == device &&
+                there.tiled->regions[j] == read.tiled->regions[i];
+    if (isThere)
+      continue;
+    kept.push_back(static_cast<int64_t>(i));
+    keptOn.push_back(device);
   }
+  if (kept.size() == devices.size())
+    return read;
+  return place(cuts.partOf(*read.tiled, kept), lists.number(keptOn));
+}
+
+TimedLayer Timing::makeLayer(int layer, const CutLayer &cut, int list) {
+  const std::vector<int64_t> devices(lists[list].begin(), lists[list].end());
+  TimedLayer timed(setting.machine.devices());
+  for (auto [tile, device] : llvm::zip_equal(cut.tiles, devices)) {
+    for (auto [phase, busy] : llvm::enumerate(tile.busy))
+      timed[static_cast<TimedLayer::Row>(phase)][device] += busy;
+    timed[TimedLayer::memory][device] += tile.made;
+  }
+  for (const TiledTensor &tensor : cut.made)
+    timed.made.push_back(placeTiles(tensor, list));
+  for (const TiledTensor &tensor : cut.read)
+    timed.read.push_back(placeTiles(tensor, list));
+  reduced.clear();
+  gathered.clear();
+  for (auto [parameter, regions] :
+       llvm::zip_equal(setting.graph.layers[layer].params, cut.params))
+    synchronize(parameter, regions, devices, timed);
+  finish(reduced, timed.reduce);
+  finish(gathered, timed.gather);
+  return timed;
+}
+
+const TimedLayer &Timing::layer(int layer, const Tiling &tiling) {
+  llvm::SmallVector<int, 64> devices;
+  for (const Place &place : tiling.places)
+    devices.push_back(static_cast<int>(setting.machine.deviceOf(place)));
+  const CutLayer &cut = cuts.of(layer, tiling);
+  const int list = lists.number(devices);
+  auto [known, isNew] = layers.try_emplace({cut.number, list});
+  if (isNew)
+    known->second = &madeLayers.emplace_back(makeLayer(layer, cut, list));
+  return *known->second;
+}
+
+static uint64_t tensorsOf(const PlacedTensor &made, const PlacedTensor &read,
+                          int64_t elementBytes) {
+  return static_cast<uint64_t>(made.number) << 34 |
+         static_cast<uint64_t>(read.number) << 4 |
+         static_cast<uint64_t>(elementBytes);
+}
+
+PlacedExchange Timing::exchange(const PlacedTensor &made,
+                                const PlacedTensor &read,
+                                llvm::ArrayRef<const PlacedTensor *> there,
+                                int64_t elementBytes) {
+  assert(!PlacedTensor::isThere(made, read) && "asked without need");
+  PlacedTensor missing = read;
+  for (const PlacedTensor *brought : there)
+    missing = without(missing, *brought);
+  const DeviceLists::Canonical canonical =
+      lists.canonical(lists.joined(made.devices, missing.devices));
   auto [known, isNew] = exchanges.try_emplace(
-      static_cast<uint64_t>(made.number()) << 34 |
-      static_cast<uint64_t>(wanted) << 4 | static_cast<uint64_t>(elementBytes));
-  if (!isNew)
-    return known->second;
-  std::optional<Assembly> ofGrids;
-  if (there.empty() && !setting.costs.isMeasured())
-    ofGrids = RegionSet::assembleGrids(made, read, elementBytes, overlaps);
-  std::vector<PlacedRegion> missing;
-  if (!ofGrids)
-    missing = read.regions();
-  for (const RegionSet *set : there)
-    llvm::erase_if(missing,
-                   [&, brought = set->regions()](const PlacedRegion &region) {
-                     return llvm::is_contained(brought, region);
-                   });
-  const Assembly assembly =
-      ofGrids ? std::move(*ofGrids)
-              : assemble(made.regions(), missing, elementBytes,
-                         setting.costs.isMeasured());
+      {tensorsOf(made, missing, elementBytes), canonical.list});
+  if (isNew)
+    if (Exchange exchange = makeExchange(
+            assemblyOf(made, missing, elementBytes, lists[canonical.list]));
+        !exchange.isEmpty())
+      known->second = &madeExchanges.emplace_back(std::move(exchange));
+  if (!known->second)
+    return {};
+  return {known->second, canonical.names};
+}
+
+/// The calls between these devices, first those of the makers.
+Assembly Timing::assemblyOf(const PlacedTensor &made, const PlacedTensor &read,
+                            int64_t elementBytes,
+                            DeviceLists::Devices devices) {
+  const DeviceLists::Devices makers =
+                                 devices.take_front(made.tiled->tiles.size()),
+                             readers = devices.drop_front(makers.size());
+  if (!setting.costs.isMeasured() && lists.isOnce(made.devices) &&
+      lists.isOnce(read.devices)) {
+    auto [grid, isNew] = grids.try_emplace(tensorsOf(made, read, elementBytes));
+    if (isNew)
+      if (std::optional<GridAssembly> found = GridAssembly::of(
+              made.tiled->set, read.tiled->set, elementBytes, cuts.axes())) {
+        gridSizes += found->size();
+        grid->second = std::make_unique<GridAssembly>(std::move(*found));
+      }
+    if (grid->second)
+      return grid->second->on(makers, readers);
+  }
+  auto placed = [](const PlacedTensor &tensor, DeviceLists::Devices devices) {
+    std::vector<PlacedRegion> regions;
+    for (auto [region, device] :
+         llvm::zip_equal(tensor.tiled->regions, devices))
+      regions.push_back({*region, device});
+    return regions;
+  };
+  return assemble(placed(made, makers), placed(read, readers), elementBytes,
+                  setting.costs.isMeasured());
+}
+
+Exchange Timing::makeExchange(const Assembly &assembly) {
   sent.clear();
   for (const Flow &flow : assembly.sent)
     sent.add(flow.from, flow.to, flow.bytes);
@@ -204,33 +245,35 @@ Timing::exchange(const RegionSet &made, const RegionSet &read,
   for (const Assembly::Call &call : assembly.calls)
     for (const Flow &flow : call.remote)
       readRemotely.add(flow.from, flow.to, flow.bytes);
-  auto result = std::make_shared<Exchange>();
-  finish(sent, *result);
+  Exchange result;
+  finish(sent, result);
   for (const Assembly::Call &call : assembly.calls)
-    (call.sends ? result->before : result->after)
-        .push_back(timed(call, readRemotely));
-  if (!assembly.sent.empty() || !assembly.calls.empty())
-    known->second = std::move(result);
-  return known->second;
+    (call.sends ? result.before : result.after)
+        .push_back(timed(call, readRemotely, result));
+  for (const AssemblyTask &task : result.before)
+    result.cutting += task.duration;
+  return result;
 }
 
 /// A call takes as long as its kernel, or its part of the time in which all
 /// that devices read of each other passes the links.
-AssemblyTask Timing::timed(const Assembly::Call &call,
-                           const Flows &flows) const {
+AssemblyTask Timing::timed(const Assembly::Call &call, const Flows &flows,
+                           Exchange &result) const {
   AssemblyTask task;
+  DeviceSet sources;
   task.device = static_cast<int>(call.device);
   for (const Flow &flow : call.remote) {
-    task.sources.insert(flow.from);
+    sources.insert(flow.from);
     task.received += static_cast<int64_t>(flow.bytes);
   }
   double seconds = setting.costs.seconds(call.work);
-  if (!task.sources.empty())
-    seconds =
-        std::max(seconds, flows.traffic.seconds(call.device, task.sources) *
-                              static_cast<double>(task.received) /
-                              flows.traffic.received(call.device));
-  task.duration = ticks(seconds);
+  if (!sources.empty()) {
+    task.sources = result.numberOf(sources, call.device);
+    seconds = std::max(seconds, flows.traffic.seconds(call.device, sources) *
+                                    static_cast<double>(task.received) /
+                                    flows.traffic.received(call.device));
+  }
+  task.duration = ticksOf(seconds);
   task.made = static_cast<int64_t>(call.made);
   return task;
 }

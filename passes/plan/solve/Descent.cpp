@@ -35,7 +35,7 @@ Descent::Descent(const Problem &problem, Simulator &simulator)
 Ticks Descent::timeAlone(const Group &group, const Tiling &leader) const {
   Ticks sum = 0;
   for (int layer : group.layers) {
-    std::shared_ptr<const TimedLayer> timed = simulator.timed(
+    const TimedLayer &timed = simulator.timed(
         layer, tilingInGroup(problem.graph.layers[layer], leader));
     Ticks most = 0;
     for (int64_t device = 0; device < problem.machine.devices(); ++device) {
@@ -43,10 +43,10 @@ Ticks Descent::timeAlone(const Group &group, const Tiling &leader) const {
       for (TimedLayer::Row row :
            {TimedLayer::forward, TimedLayer::backward, TimedLayer::weight,
             TimedLayer::update, TimedLayer::ownUpdate})
-        busy += (*timed)[row][device];
+        busy += timed[row][device];
       most = std::max(most, busy);
     }
-    for (const Exchange *exchange : {&timed->reduce, &timed->gather}) {
+    for (const Exchange *exchange : {&timed.reduce, &timed.gather}) {
       Ticks longest = 0;
       for (const Arrival &arrival : exchange->arrivals)
         longest = std::max(longest, arrival.duration);

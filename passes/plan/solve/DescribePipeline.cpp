@@ -139,11 +139,10 @@ static Described describe(const Setting &setting, const Plan &plan) {
           static_cast<double>(llvm::count(tilings[i].places, order->lane));
       if (batches == 0) // a plan file may have it run elsewhere
         continue;
-      std::shared_ptr<const TimedLayer> timed =
-          timing.layer(static_cast<int>(i), tilings[i]);
+      const TimedLayer &timed = timing.layer(static_cast<int>(i), tilings[i]);
       auto seconds = [&](Phase phase) {
-        return static_cast<double>(timed->busy(phase)[device]) /
-               ticksPerSecond / batches;
+        return static_cast<double>(timed.busy(phase)[device]) / ticksPerSecond /
+               batches;
       };
       stage.times.forward += seconds(Phase::forward);
       stage.times.backward += seconds(Phase::backward);
@@ -153,7 +152,7 @@ static Described describe(const Setting &setting, const Plan &plan) {
                        llvm::find(tilings[i].places, order->lane) -
                            tilings[i].places.begin()) *
               (batches - 1) / batches;
-      made.updates[stage.worker] += secondsOfUpdate(*timed, device);
+      made.updates[stage.worker] += secondsOfUpdate(timed, device);
     }
   }
   made.pipeline.workers = static_cast<int64_t>(made.lanes.size());
@@ -168,10 +167,9 @@ static Described describe(const Setting &setting, const Plan &plan) {
       }
   }
   for (auto [i, layer] : llvm::enumerate(graph.layers)) {
-    std::shared_ptr<const TimedLayer> timed =
-        timing.layer(static_cast<int>(i), tilings[i]);
+    const TimedLayer &timed = timing.layer(static_cast<int>(i), tilings[i]);
     made.isWhole &= stageOf[i] >= 0 ||
-                    llvm::all_of(llvm::ArrayRef(timed->busy(Phase::forward),
+                    llvm::all_of(llvm::ArrayRef(timed.busy(Phase::forward),
                                                 setting.machine.devices()),
                                  [](Ticks ticks) { return ticks == 0; });
   }

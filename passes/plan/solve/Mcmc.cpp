@@ -40,7 +40,7 @@ Tiling Chain::draw(const Group &group) {
       place = problem.machine.place(first + static_cast<int64_t>(i));
     return tiling;
   }
-  std::vector<int64_t> free(devices);
+  llvm::SmallVector<int64_t, 64> free(devices);
   std::iota(free.begin(), free.end(), 0);
   for (auto [i, place] : llvm::enumerate(tiling.places)) {
     std::swap(free[i], free[i + below(devices - static_cast<int64_t>(i))]);
@@ -60,6 +60,7 @@ Tilings Chain::randomTilings() {
 std::vector<Simulator::Change> Chain::changesTo(const Group &group,
                                                 const Tiling &leader) const {
   std::vector<Simulator::Change> changes;
+  changes.reserve(group.layers.size());
   for (int layer : group.layers)
     changes.push_back(
         {layer, tilingInGroup(problem.graph.layers[layer], leader)});

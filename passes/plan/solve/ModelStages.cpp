@@ -133,9 +133,9 @@ const StageProblem &ModelStages::state(int64_t batches) {
       if (samplesOf(layer) >= tiles)
         tiling.degrees[alongSamples] = tiles;
       tiling.places.assign(tiling.tiles(), problem.machine.place(0));
-      std::shared_ptr<const TimedLayer> timed = timing.layer(number, tiling);
+      const TimedLayer &timed = timing.layer(number, tiling);
       auto each = [&](Phase phase) {
-        return static_cast<double>(timed->busy(phase)[0]) / ticksPerSecond /
+        return static_cast<double>(timed.busy(phase)[0]) / ticksPerSecond /
                static_cast<double>(tiling.tiles() == 1 ? batches : tiles);
       };
       times.forward += each(Phase::forward);

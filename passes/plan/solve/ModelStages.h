@@ -70,7 +70,7 @@ private:
   const StageProblem &state(int64_t batches);
   double forwardOf(size_t layer) {
     return static_cast<double>(timing.layer(static_cast<int>(layer), Tiling())
-                                   ->busy(Phase::forward)[0]);
+                                   .busy(Phase::forward)[0]);
   }
   /// The fewest samples of a layer that has several.
   int64_t samples() const {

@@ -15,10 +15,11 @@ static Ticks busyOf(const Problem &problem, Simulator &simulator,
                     const LayerGroup &group) {
   Ticks busy = 0;
   for (int layer : group) {
-    auto timed = simulator.timed(layer, simulator.tilings()[layer]);
+    const TimedLayer &timed =
+        simulator.timed(layer, simulator.tilings()[layer]);
     for (Phase phase : {Phase::forward, Phase::backward, Phase::weight})
       for (int64_t device = 0; device < problem.machine.devices(); ++device)
-        busy += timed->busy(phase)[device];
+        busy += timed.busy(phase)[device];
   }
   return busy;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/plan/price/Exchanges.h"
+#include "passes/plan/price/GridAssembly.h"
 #include "test/unit/passes/Grids.h"
 
 #include "gtest/gtest.h"
@@ -170,12 +170,19 @@ TEST(Assembly, ofGridsInClosedFormIsTheSame) {
       }
       return RegionSet(boxes, devices, overlaps);
     };
-    std::optional<Assembly> closed =
-        RegionSet::assembleGrids(setOf(made), setOf(read), 4, overlaps);
+    auto devicesOf = [](const std::vector<PlacedRegion> &regions) {
+      std::vector<int> devices;
+      for (const PlacedRegion &each : regions)
+        devices.push_back(static_cast<int>(each.device));
+      return devices;
+    };
+    std::optional<GridAssembly> closed =
+        GridAssembly::of(setOf(made), setOf(read), 4, overlaps);
     if (!closed)
       continue;
     ++compared;
-    ASSERT_EQ(textOf(*closed), textOf(assemble(made, read, 4, false)))
+    ASSERT_EQ(textOf(closed->on(devicesOf(made), devicesOf(read))),
+              textOf(assemble(made, read, 4, false)))
         << "round " << round;
   }
   EXPECT_GT(compared, 1000);
