@@ -1,7 +1,7 @@
 //===- Devices.cpp - Which GPU serves which device of a program -----------===//
 //
-// What LWCC_DEVICES says, and what holds without it. How many GPUs there are, and
-// what each is, is Gpu.cpp's.
+// What LWCC_DEVICES says, and what holds without it. How many GPUs there are,
+// and what each is, is Gpu.cpp's.
 //
 //===----------------------------------------------------------------------===//
 

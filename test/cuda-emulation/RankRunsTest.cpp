@@ -3,7 +3,8 @@
 // Random programs, whose lanes read each other's devices in any way that a
 // compiler might have scheduled, must leave the same bytes on emulated GPUs in
 // several ranks as in one, whatever the order in which streams run and parcels
-// arrive. The host's threads call CUDA one at a time, as the emulation needs it.
+// arrive. The host's threads call CUDA one at a time, as the emulation needs
+// it.
 //
 //===----------------------------------------------------------------------===//
 

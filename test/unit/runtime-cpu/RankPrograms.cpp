@@ -64,8 +64,8 @@ void Mixing::mix() const {
   for (const unsigned char *byte : sources)
     hash = 31 * hash + *byte;
   for (unsigned char *byte : targets)
-    *byte = static_cast<unsigned char>(hash = 1664525 * hash + 1013904223 +
-                                              *byte);
+    *byte =
+        static_cast<unsigned char>(hash = 1664525 * hash + 1013904223 + *byte);
 }
 
 Mixing mixingOf(const RankProgram &program, int number,
@@ -76,8 +76,8 @@ Mixing mixingOf(const RankProgram &program, int number,
                   std::vector<unsigned char *> &bytes) {
     char *base = arena(region.device);
     Tensor tensor = region.tensor;
-    tensor.data = base + (tensor.as<const char>() -
-                          program.memory[region.device].data());
+    tensor.data =
+        base + (tensor.as<const char>() - program.memory[region.device].data());
     tensors.push_back(tensor);
     for (int at : placesOf(program, region))
       bytes.push_back(reinterpret_cast<unsigned char *>(base) + at);
