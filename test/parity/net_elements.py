@@ -48,6 +48,8 @@ class Elements(Composed):
         else:
             self.last = places
             self.op("Cast", (), None, {}, to=FLOAT)
+            # From 1 on: zeros alone have no deviation, whose gradient is then none.
+            self.op("Add", [self.scalar(1.0, FLOAT)], None, {})
             self.op("Mul", [before], (c, h, w), {})
 
     def inner(self, kind, value, name):
