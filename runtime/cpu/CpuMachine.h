@@ -116,7 +116,7 @@ private:
   std::vector<std::unique_ptr<CpuLane>> lanes;
   std::vector<std::unique_ptr<CpuEvent>> events;
   std::vector<std::unique_ptr<Sequence>> sequences;
-  std::vector<Arena> hostMemory, stagingMemory;
+  std::vector<Arena> hostMemory;
   std::deque<std::vector<TracedCall>>
       traces;          ///< a deque: its items stay in place
   int allThreads = 1;  ///< over all lanes

@@ -7,7 +7,6 @@
 
 #include "runtime/cpu/CpuMachine.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -47,7 +46,7 @@ void CpuMachine::shareRecorded(Sequence &sequence) {
   for (auto &event : events)
     setting.events.push_back(event.get());
   setting.allocate = [this](int64_t bytes) {
-    return stagingMemory.emplace_back(bytes).data();
+    return static_cast<char *>(hostAlloc(bytes));
   };
   sequence.exchange = &exchange->add(std::make_unique<SequenceExchange>(
       stepsOf(sequence, events), *team, setting));
@@ -56,12 +55,8 @@ void CpuMachine::shareRecorded(Sequence &sequence) {
 }
 
 uint64_t CpuMachine::postShared(Item item) {
-  if (team->remote) {
-    auto isIt = [&](auto &one) { return one.get() == item.sequence; };
-    team->remote->run(static_cast<int>(
-        std::find_if(sequences.begin(), sequences.end(), isIt) -
-        sequences.begin()));
-  }
+  if (team->remote)
+    team->remote->run(item.sequence->exchange->number);
   Item meeting;
   meeting.actionLane = laneOn(-1).index;
   meeting.action = [this, run = item.run, sequence = item.sequence] {

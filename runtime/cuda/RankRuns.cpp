@@ -82,12 +82,8 @@ void CudaMachine::shareRecorded(Sequence &sequence) {
 
 void CudaMachine::runShared(Sequence &sequence, const Starter &start,
                             std::unique_lock<std::mutex> &lock) {
-  if (team->remote) {
-    auto isIt = [&](auto &one) { return one.get() == &sequence; };
-    team->remote->run(static_cast<int>(
-        std::find_if(sequences.begin(), sequences.end(), isIt) -
-        sequences.begin()));
-  }
+  if (team->remote)
+    team->remote->run(sequence.exchange->number);
   const uint64_t run = ++sharedRuns;
   settle();
   lock.unlock();

@@ -11,7 +11,8 @@
 namespace lwcc::rt {
 
 SequenceExchange::SequenceExchange(const std::vector<exchange::Step> &steps,
-                                   const Ranks &ranks, const Setting &setting) {
+                                   const Ranks &ranks, const Setting &setting)
+    : number(setting.number) {
   const exchange::Messages all =
       exchange::deriveMessages(steps, ranks.ofDevice);
   assert(exchange::checkMessages(steps, ranks.ofDevice, all).empty() &&
@@ -22,7 +23,7 @@ SequenceExchange::SequenceExchange(const std::vector<exchange::Step> &steps,
   auto parcelTo = [&](int peer) -> Outgoing & {
     Outgoing &out = outgoing.emplace_back();
     out.parcel.peer = peer;
-    out.parcel.id = parcelId(setting.number, next);
+    out.parcel.id = parcelId(number, next);
     out.transport = ranks.transport;
     return out;
   };

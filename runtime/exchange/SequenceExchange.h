@@ -64,6 +64,9 @@ public:
   SequenceExchange(const std::vector<exchange::Step> &steps, const Ranks &ranks,
                    const Setting &setting);
 
+  /// As all ranks count the sequences that they record.
+  const int number;
+
   /// Sends what no step of the sequence writes.
   void begin(uint64_t run);
   /// Called by a step's lane around the step; `failed` ends the waiting.

@@ -35,36 +35,24 @@ protected:
 };
 
 void append(Machine &machine, const RankProgram &program) {
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const exchange::Step &step = program.steps[i];
-    cuda::CudaLane &lane = cuda::cudaLane(machine.lane(step.lane));
-    if (step.kind == exchange::Step::record) {
-      machine.event(step.event).record(lane);
-      continue;
-    }
-    if (step.kind == exchange::Step::wait) {
-      machine.event(step.event).wait(lane);
-      continue;
-    }
-    const exchange::Mixing mixing =
-        mixingOf(program, static_cast<int>(i),
-                 [&](int device) { return machine.arena(device); });
-    auto mix = [mixing] {
-      for (const unsigned char *byte : mixing.sources)
+  recordProgram(machine, program, [](Lane &on, const exchange::Mixing &work) {
+    cuda::CudaLane &lane = cuda::cudaLane(on);
+    auto mix = [work] {
+      for (const unsigned char *byte : work.sources)
         emulation::read(byte, 1);
-      for (const unsigned char *byte : mixing.targets) {
+      for (const unsigned char *byte : work.targets) {
         emulation::read(byte, 1);
         emulation::write(byte, 1);
       }
-      mixing.mix();
+      work.mix();
     };
     auto run = [&lane, mix] {
       if (lane.isRunning())
         cuda::check(emulation::enqueue(lane.stream, "mixing", {}, mix),
                     "mixing");
     };
-    lane.append("mixing", mixing.writes, run, 0, mixing.reads);
-  }
+    lane.append("mixing", work.writes, run, 0, work.reads);
+  });
 }
 
 /// All ranks of a program, each with a thread that runs it.

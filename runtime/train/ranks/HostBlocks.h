@@ -13,6 +13,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace lwcc::rt::train {
 

@@ -68,13 +68,14 @@ void Mixing::mix() const {
         static_cast<unsigned char>(hash = 1664525 * hash + 1013904223 + *byte);
 }
 
-Mixing mixingOf(const RankProgram &program, int number,
-                const std::function<char *(int device)> &arena) {
+/// Of a step that is work.
+static Mixing mixingOf(Machine &machine, const RankProgram &program,
+                       int number) {
   Mixing made;
   made.number = static_cast<unsigned>(number);
   auto list = [&](const Region &region, std::vector<Tensor> &tensors,
                   std::vector<unsigned char *> &bytes) {
-    char *base = arena(region.device);
+    char *base = machine.arena(region.device);
     Tensor tensor = region.tensor;
     tensor.data =
         base + (tensor.as<const char>() - program.memory[region.device].data());
@@ -87,6 +88,20 @@ Mixing mixingOf(const RankProgram &program, int number,
   for (const Region &region : program.steps[number].writes)
     list(region, made.writes, made.targets);
   return made;
+}
+
+void recordProgram(Machine &machine, const RankProgram &program,
+                   const std::function<void(Lane &, const Mixing &)> &append) {
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step &step = program.steps[i];
+    Lane &lane = machine.lane(step.lane);
+    if (step.kind == Step::record)
+      machine.event(step.event).record(lane);
+    else if (step.kind == Step::wait)
+      machine.event(step.event).wait(lane);
+    else
+      append(lane, mixingOf(machine, program, static_cast<int>(i)));
+  }
 }
 
 namespace {

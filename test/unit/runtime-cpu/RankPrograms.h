@@ -10,6 +10,7 @@
 #ifndef LWCC_TEST_UNIT_RUNTIME_CPU_RANKPROGRAMS_H
 #define LWCC_TEST_UNIT_RUNTIME_CPU_RANKPROGRAMS_H
 
+#include "runtime/core/Machine.h"
 #include "runtime/exchange/Messages.h"
 
 #include <cstdint>
@@ -58,9 +59,9 @@ struct Mixing {
 
   void mix() const;
 };
-/// Of a step that is work; `arena` gives each device's memory.
-Mixing mixingOf(const RankProgram &program, int step,
-                const std::function<char *(int device)> &arena);
+/// Records a program, whose work `append` appends to its lane.
+void recordProgram(Machine &machine, const RankProgram &program,
+                   const std::function<void(Lane &, const Mixing &)> &append);
 
 using Random = std::mt19937;
 

@@ -135,22 +135,10 @@ TEST_F(RanksTest, OperatorsLeaveTheBitsOfOneMachine) {
 }
 
 void appendMixing(Machine &machine, const exchange::RankProgram &program) {
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const exchange::Step &step = program.steps[i];
-    CpuLane &lane = cpuLane(machine.lane(step.lane));
-    if (step.kind == exchange::Step::record) {
-      machine.event(step.event).record(lane);
-      continue;
-    }
-    if (step.kind == exchange::Step::wait) {
-      machine.event(step.event).wait(lane);
-      continue;
-    }
-    const exchange::Mixing mixing =
-        mixingOf(program, static_cast<int>(i),
-                 [&](int device) { return machine.arena(device); });
-    lane.append("mix", mixing.writes, [mixing] { mixing.mix(); }, mixing.reads);
-  }
+  recordProgram(machine, program, [](Lane &lane, const exchange::Mixing &work) {
+    cpuLane(lane).append(
+        "mix", work.writes, [work] { work.mix(); }, work.reads);
+  });
 }
 
 TEST_F(RanksTest, RandomProgramsLeaveTheBitsOfOneMachine) {
