@@ -186,12 +186,11 @@ void CppWriter::lambda(StringRef name, StringRef head, StringRef expression) {
   line("});");
 }
 
-void CppWriter::table(StringRef head, ArrayRef<int64_t> numbers) {
+void CppWriter::table(StringRef head, ArrayRef<std::string> items) {
   std::string current = head.str() + " {";
   bool first = true; // on its line
-  for (auto [n, number] : llvm::enumerate(numbers)) {
-    std::string next =
-        std::to_string(number) + (n + 1 < numbers.size() ? "," : "};");
+  for (auto [n, item] : llvm::enumerate(items)) {
+    std::string next = item + (n + 1 < items.size() ? "," : "};");
     if (depth + current.size() + 1 + next.size() > width) {
       line(current);
       current = "    ";

@@ -57,9 +57,9 @@ public:
   /// does not fit.
   void lambda(llvm::StringRef name, llvm::StringRef head,
               llvm::StringRef expression);
-  /// Writes `head {1, 2, ...};` with as many numbers on a line as fit. This is
-  /// the one layout that is not clang-format's.
-  void table(llvm::StringRef head, llvm::ArrayRef<int64_t> numbers);
+  /// Writes `head {item, item, ...};` with as many items on a line as fit. This
+  /// is the one layout that is not clang-format's.
+  void table(llvm::StringRef head, llvm::ArrayRef<std::string> items);
   /// Writes `return expression;`, broken at spaces if it does not fit.
   void returns(llvm::StringRef expression);
 

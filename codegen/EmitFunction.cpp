@@ -84,13 +84,14 @@ FunctionEmitter::valueOf(const Members &members,
   return phrase(0).with(expressions);
 }
 
-/// The one item that stands for all items of a list with a range, as an
-/// expression of the members' variables and of `k`.
+/// The one item that stands for all items behind the head of a list with a
+/// range, as an expression of the members' variables and of `k`.
 std::string
 FunctionEmitter::itemOf(const Members &members,
                         llvm::function_ref<const ItemList &(size_t)> list) {
-  const Phrase &first = list(0).items[0];
-  Variable k{"k", int64_t(list(0).items.size()), {}};
+  const size_t head = list(0).head;
+  const Phrase &first = list(0).items[head];
+  Variable k{"k", int64_t(list(0).items.size() - head), {}};
   Members repeated;
   for (size_t at = 0; at < members.size(); ++at)
     for (int64_t number : list(at).numbers()) {
@@ -104,7 +105,7 @@ FunctionEmitter::itemOf(const Members &members,
   for (size_t n = 0; n < first.numbers().size(); ++n) {
     std::vector<int64_t> values;
     for (size_t at = 0; at < members.size(); ++at)
-      for (const Phrase &item : list(at).items)
+      for (const Phrase &item : ArrayRef(list(at).items).drop_front(head))
         values.push_back(item.numbers()[n]);
     expressions.push_back(expressionFor(variables, values, tables));
   }
@@ -116,7 +117,7 @@ std::string FunctionEmitter::rangeOf(const ItemList &list) {
     return llvm::formatv("others({0}, i)", names.devices.size()).str();
   if (list.range == ItemList::everybody)
     return llvm::formatv("everybody({0})", names.devices.size()).str();
-  return llvm::formatv("upTo({0})", list.items.size()).str();
+  return llvm::formatv("upTo({0})", list.items.size() - list.head).str();
 }
 
 /// The name of the variable for a list of many tensors, declared in front of
@@ -180,19 +181,25 @@ void FunctionEmitter::statement(
       continue;
     }
     auto list = [&](size_t d) -> const ItemList & { return argument(d).list; };
+    auto item = [&](size_t n) {
+      return valueOf(members, [&](size_t d) -> const Phrase & {
+        return list(d).items[n];
+      });
+    };
     if (list(0).range != ItemList::few) {
       std::string variable = listVariable(first.callee, a);
       out.lambda("Tensors " + variable,
                  "each(" + rangeOf(list(0)) + ", [&](int64_t k)",
                  itemOf(members, list));
+      for (size_t n = list(0).head; n-- > 0;)
+        out.call(variable + ".insert",
+                 {CppArgument(variable + ".begin()"), CppArgument(item(n))});
       arguments.push_back(CppArgument(variable));
       continue;
     }
     std::vector<std::string> items;
     for (size_t n = 0; n < list(0).items.size(); ++n)
-      items.push_back(valueOf(members, [&](size_t d) -> const Phrase & {
-        return list(d).items[n];
-      }));
+      items.push_back(item(n));
     arguments.push_back(CppArgument(items));
   }
   out.call(first.callee, arguments);

@@ -90,10 +90,30 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
 void Emitter::numberTables(const NumberTables &tables) {
   if (tables.all().empty())
     return;
-  out.comment("What devices differ in, by their numbers.");
+  out.comment("What devices differ in, by their numbers. {number, count} is a "
+              "number that comes so often in a row.");
   out.comment("clang-format off");
-  for (const auto &[name, numbers] : tables.all())
-    out.table("constexpr int64_t " + name + "[] =", numbers);
+  for (const auto &[name, numbers] : tables.all()) {
+    std::vector<std::pair<int64_t, int64_t>> runs; // numbers, and how many
+    std::vector<std::string> items;
+    for (int64_t number : numbers) {
+      items.push_back(std::to_string(number));
+      if (runs.empty() || runs.back().first != number)
+        runs.push_back({number, 0});
+      ++runs.back().second;
+    }
+    constexpr size_t worthIt = 3;
+    if (runs.size() * worthIt > numbers.size()) {
+      out.table("constexpr int64_t " + name + "[] =", items);
+      continue;
+    }
+    items.clear();
+    for (auto [number, count] : runs)
+      items.push_back(braced({number, count}));
+    out.table("const RunTable<" + std::to_string(numbers.size()) + "> " + name +
+                  " =",
+              items);
+  }
   out.comment("clang-format on");
   out.line();
 }
@@ -149,8 +169,8 @@ FailureOr<std::string> Emitter::run() {
   out.line();
   out.line("namespace {");
   out.line();
-  // Devices and sequences are printed first, since they fill the number tables,
-  // which precede them in the text.
+  // All else is printed first, since it fills the number tables, which precede
+  // it in the text.
   NumberTables tables;
   CppWriter body;
   emitDevice(names, tables, body);
@@ -161,9 +181,9 @@ FailureOr<std::string> Emitter::run() {
       if (failed(emitSequence(sequence, cppName, names, tables, body)))
         return failure();
     }
+  emitTables(names, tables, body);
   numberTables(tables);
   out.append(body.take());
-  emitTables(names, out);
   return out.take();
 }
 

@@ -121,6 +121,21 @@ std::string SequenceEmitter::nameOf(const Group &group, bool only) {
   return functions.fresh(name);
 }
 
+/// C++ for a list of ascending numbers.
+static std::string numbersOf(ArrayRef<int64_t> numbers) {
+  std::vector<std::string> ranges;
+  for (size_t begin = 0, end; begin < numbers.size(); begin = end) {
+    for (end = begin + 1;
+         end < numbers.size() && numbers[end] == numbers[end - 1] + 1;)
+      ++end;
+    ranges.push_back(braced({numbers[begin], numbers[end - 1] + 1}));
+  }
+  constexpr size_t worthIt = 3; // numbers of a range
+  return ranges.size() * worthIt > numbers.size()
+             ? braced(numbers)
+             : "ranges({" + llvm::join(ranges, ", ") + "})";
+}
+
 /// Prints the call of a function on the devices of a step.
 void SequenceEmitter::step(const Step &step, const std::string &function,
                            bool hasMicroBatches,
@@ -133,7 +148,7 @@ void SequenceEmitter::step(const Step &step, const std::string &function,
         "for (" +
         (inRow
              ? llvm::formatv("int64_t i = {0}; i < {1}; ++i", first, end).str()
-             : "int64_t i : " + braced(step.devices)) +
+             : "int64_t i : " + numbersOf(step.devices)) +
         ")");
   std::vector<CppArgument> arguments;
   if (usesMachine)

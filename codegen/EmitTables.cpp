@@ -3,7 +3,7 @@
 // Prints the constant tables that tell the trainer (runtime/train) about the
 // program: state tensors and where their parts lie, the recipe of the exported
 // ONNX file, inputs and results. Then describe(), which hands the tables over,
-// and main().
+// and main(). Devices and lanes are EmitMachine.cpp's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,8 @@ struct Global {
 
 class TableEmitter {
 public:
-  TableEmitter(ProgramNames &names, CppWriter &out) : names(names), out(out) {
+  TableEmitter(ProgramNames &names, NumberTables &lookUps, CppWriter &out)
+      : names(names), lookUps(lookUps), out(out) {
     for (BufferOp buffer : names.buffers)
       if (buffer.isPersistent())
         (isState(buffer.getRole()) ? state : io)[buffer.getTensorName()]
@@ -63,20 +64,30 @@ private:
     std::vector<int64_t> zeros(buffer.getTensorType().getRank(), 0);
     return arrayOf(buffer, "exec.begin", zeros).vec();
   }
-  std::string refOf(BufferOp buffer, const std::string &offset) {
-    return llvm::formatv(
-        "refOf({0}, {1}, DType::{2}, {3})", names.deviceOf(buffer.getDevice()),
-        offset, elementName(buffer), braced(buffer.getTensorType().getShape()));
+  int64_t deviceOf(BufferOp buffer) {
+    return names.deviceOf(buffer.getDevice());
+  }
+  /// The tensor of a buffer, where the texts say.
+  std::string refOf(BufferOp buffer, const std::string &device,
+                    const std::string &offset) {
+    return llvm::formatv("refOf({0}, {1}, DType::{2}, {3})", device, offset,
+                         elementName(buffer),
+                         braced(buffer.getTensorType().getShape()));
   }
   std::string refOf(BufferOp buffer) {
-    return refOf(buffer, std::to_string(names.offsetOf(buffer)));
+    return refOf(buffer, std::to_string(deviceOf(buffer)),
+                 std::to_string(names.offsetOf(buffer)));
   }
+  void shardTable();
   void exportTable();
   void globalTensor(StringRef field, const Global &global);
   void inputsAndLabels();
-  void addTiles(StringRef field, ArrayRef<BufferOp> tiles);
+  using PrintTile =
+      llvm::function_ref<void(std::string ref, std::vector<std::string> begin)>;
+  void tilesInRow(ArrayRef<BufferOp> tiles, PrintTile print);
 
   ProgramNames &names;
+  NumberTables &lookUps;
   CppWriter &out;
   llvm::MapVector<StringRef, Global> state, io;
 };
@@ -105,21 +116,40 @@ void TableEmitter::tables() {
   out.line("};");
   out.line();
 
-  out.comment("Row of stateRows, device, offset, first element, shape.");
-  out.line("constexpr ShardRow shardRows[] = {");
-  out.indent();
-  for (auto [i, entry] : llvm::enumerate(state))
-    for (BufferOp tile : entry.second.tiles)
-      out.row({std::to_string(i),
-               std::to_string(names.deviceOf(tile.getDevice())),
-               std::to_string(names.offsetOf(tile)), braced(beginOf(tile)),
-               braced(tile.getTensorType().getShape())});
-  out.dedent();
-  out.line("};");
-  out.line();
-
+  shardTable();
   exportTable();
   out.comment("clang-format on");
+  out.line();
+}
+
+/// Tiles that lie alike on consecutive devices are one row.
+void TableEmitter::shardTable() {
+  out.comment("Row of stateRows, first device, on how many, offset, first "
+              "element, shape.");
+  out.line("constexpr ShardRow shardRows[] = {");
+  out.indent();
+  for (auto [i, entry] : llvm::enumerate(state)) {
+    ArrayRef<BufferOp> tiles = entry.second.tiles;
+    while (!tiles.empty()) {
+      BufferOp first = tiles[0];
+      auto isAlike = [&](BufferOp tile, int64_t number) {
+        return deviceOf(tile) == deviceOf(first) + number &&
+               names.offsetOf(tile) == names.offsetOf(first) &&
+               beginOf(tile) == beginOf(first) &&
+               tile.getType() == first.getType();
+      };
+      size_t count = 1;
+      while (count < tiles.size() && isAlike(tiles[count], count))
+        ++count;
+      out.row({std::to_string(i), std::to_string(deviceOf(first)),
+               std::to_string(count), std::to_string(names.offsetOf(first)),
+               braced(beginOf(first)),
+               braced(first.getTensorType().getShape())});
+      tiles = tiles.drop_front(count);
+    }
+  }
+  out.dedent();
+  out.line("};");
   out.line();
 }
 
@@ -149,55 +179,59 @@ void TableEmitter::exportTable() {
   out.line();
 }
 
-/// Prints where the tiles of a global tensor lie. Many tiles in a row that
-/// differ in offset and first element only, each by a linear function, become a
-/// loop.
-void TableEmitter::addTiles(StringRef field, ArrayRef<BufferOp> tiles) {
-  constexpr size_t worthIt = 4;
+/// Prints where tiles lie. Many in a row that differ only in their first
+/// element, by a linear function, and in their offset become a loop: tiles of
+/// one device, if their offset is a linear function, too, or of consecutive
+/// ones.
+void TableEmitter::tilesInRow(ArrayRef<BufferOp> tiles, PrintTile print) {
+  auto begin = [&](BufferOp tile) {
+    std::vector<int64_t> all = beginOf(tile);
+    return all.empty() ? 0 : all[0];
+  };
+  auto rest = [&](BufferOp tile) {
+    std::vector<int64_t> all = beginOf(tile);
+    if (!all.empty())
+      all[0] = 0;
+    return std::pair(tile.getTensorType(), all);
+  };
+  auto device = [&](BufferOp tile) { return deviceOf(tile); };
+  auto offset = [&](BufferOp tile) { return names.offsetOf(tile); };
   while (!tiles.empty()) {
-    size_t count = 1;
     auto stepOf = [&](size_t n, auto of) {
       return of(tiles[n]) - of(tiles[n - 1]);
     };
-    auto offset = [&](BufferOp tile) { return names.offsetOf(tile); };
-    auto begin = [&](BufferOp tile) {
-      std::vector<int64_t> all = beginOf(tile);
-      return all.empty() ? 0 : all[0];
+    auto inRow = [&](int64_t deviceStep) {
+      size_t count = 1;
+      while (count < tiles.size() && rest(tiles[count]) == rest(tiles[0]) &&
+             stepOf(count, begin) == stepOf(1, begin) &&
+             stepOf(count, device) == deviceStep &&
+             (deviceStep != 0 || stepOf(count, offset) == stepOf(1, offset)))
+        ++count;
+      return count;
     };
-    auto rest = [&](BufferOp tile) {
-      std::vector<int64_t> all = beginOf(tile);
-      if (!all.empty())
-        all[0] = 0;
-      return std::tuple(tile.getDevice(), tile.getTensorType(), all);
-    };
-    while (count < tiles.size() && rest(tiles[count]) == rest(tiles[0]) &&
-           stepOf(count, offset) == stepOf(1, offset) &&
-           stepOf(count, begin) == stepOf(1, begin))
-      ++count;
-    bool isLoop = count >= worthIt;
+    size_t count = std::max(inRow(0), inRow(1));
+    const bool isLoop = count >= worthLoop;
     if (!isLoop)
       count = 1;
     Variable m{"m", int64_t(count), {}};
-    std::vector<int64_t> offsets, begins;
-    for (BufferOp tile : tiles.take_front(count)) {
-      m.at.push_back(m.at.size());
-      offsets.push_back(offset(tile));
-      begins.push_back(begin(tile));
-    }
-    NumberTables none;
+    for (size_t n = 0; n < count; ++n)
+      m.at.push_back(n);
+    auto number = [&](auto of) {
+      std::vector<int64_t> values;
+      for (BufferOp tile : tiles.take_front(count))
+        values.push_back(of(tile));
+      return expressionFor({m}, values, lookUps);
+    };
     std::vector<std::string> first;
     for (int64_t index : beginOf(tiles[0]))
       first.push_back(std::to_string(index));
     if (!first.empty())
-      first[0] = expressionFor({m}, begins, none);
+      first[0] = number(begin);
     if (isLoop) {
       out.line("for (int64_t m = 0; m < " + std::to_string(count) + "; ++m)");
       out.indent();
     }
-    out.call("addTile",
-             {CppArgument(("program." + field).str()),
-              CppArgument(refOf(tiles[0], expressionFor({m}, offsets, none))),
-              CppArgument(first)});
+    print(refOf(tiles[0], number(device), number(offset)), first);
     if (isLoop)
       out.dedent();
     tiles = tiles.drop_front(count);
@@ -210,7 +244,10 @@ void TableEmitter::globalTensor(StringRef field, const Global &global) {
   out.assignment(("program." + field + ".name").str(),
                  quoted(first.getTensorName().getValue()));
   out.assignment(("program." + field + ".dims").str(), braced(dims));
-  addTiles(field, global.tiles);
+  tilesInRow(global.tiles, [&](std::string ref, auto begin) {
+    out.call("addTile", {CppArgument(("program." + field).str()),
+                         CppArgument(ref), CppArgument(begin)});
+  });
 }
 
 void TableEmitter::inputsAndLabels() {
@@ -257,26 +294,14 @@ void TableEmitter::describe() {
     if (std::string name = ("exec." + field).str(); program->hasAttr(name))
       out.assignment(("program." + field).str(),
                      std::to_string(numberOf(program, name)));
-  for (DeviceOp device : names.devices)
-    out.call("program.machine.devices.push_back",
-             {CppArgument(std::vector<std::string>{
-                 ".arenaBytes = " + std::to_string(device.getArena())})});
-  for (LaneOp lane : names.lanes) {
-    std::vector<std::string> fields = {
-        ".device = " + std::to_string(names.deviceOf(lane.getDevice())),
-        ".name = " + quoted(lane.getSymName())};
-    if (lane.isCopy())
-      fields.push_back(".use = LaneUse::" + useName(lane).str());
-    if (std::optional<uint64_t> threads = lane.getThreads())
-      fields.push_back(".threads = " + std::to_string(*threads));
-    out.call("program.machine.lanes.push_back", {CppArgument(fields)});
-  }
+  emitMachine(names, lookUps, out);
   out.assignment("program.machine.events", std::to_string(names.events.size()));
   out.assignment("program.machine.tf32",
                  textOf(program, "exec.precision") == "tf32" ? "true"
                                                              : "false");
   out.line("program.state = stateTensors(stateRows, shardRows);");
   inputsAndLabels();
+  std::vector<BufferOp> scalars;
   for (BufferOp buffer : names.buffers) {
     if (buffer.getRole() == Role::loss)
       out.assignment("program.loss_value", refOf(buffer));
@@ -285,8 +310,11 @@ void TableEmitter::describe() {
     if (buffer.getRole() == Role::scores)
       out.assignment("program.scores", refOf(buffer));
     if (buffer.getRole() == Role::scalars)
-      out.call("program.scalars.push_back", {CppArgument(refOf(buffer))});
+      scalars.push_back(buffer);
   }
+  tilesInRow(scalars, [&](std::string ref, auto) {
+    out.call("program.scalars.push_back", {CppArgument(ref)});
+  });
   out.line("program.trainStep = trainStep;");
   out.line("program.evaluate = evaluate;");
   out.line("program.blobBytes = lwcc_blob_bytes;");
@@ -306,8 +334,9 @@ void TableEmitter::describe() {
            "describe()); }");
 }
 
-void lwcc::emitTables(ProgramNames &names, CppWriter &out) {
-  TableEmitter emitter(names, out);
+void lwcc::emitTables(ProgramNames &names, NumberTables &tables,
+                      CppWriter &out) {
+  TableEmitter emitter(names, tables, out);
   emitter.tables();
   emitter.describe();
 }

@@ -110,7 +110,13 @@ void emitDevice(ProgramNames &names, NumberTables &tables, CppWriter &out);
 
 /// Prints the tables that describe the program to the trainer, describe() and
 /// main().
-void emitTables(ProgramNames &names, CppWriter &out);
+/// Prints the part of describe() that lists devices and lanes.
+void emitMachine(ProgramNames &names, NumberTables &tables, CppWriter &out);
+
+/// So many statements that are alike, or more, are printed as a loop.
+inline constexpr size_t worthLoop = 4;
+
+void emitTables(ProgramNames &names, NumberTables &tables, CppWriter &out);
 
 } // namespace lwcc
 

@@ -30,13 +30,8 @@ public:
   Cutter(SequenceOp sequence, ProgramNames &names, bool byMicroBatch)
       : names(names), units(unitsOf(sequence, names, byMicroBatch)),
         levels(units.size(), 0) {
-    int kinds = 0;
-    for (const Unit &unit : units)
-      kinds = std::max(kinds, unit.kind + 1);
-    makers.resize(kinds);
-    for (const Unit &unit : units)
-      if (unit.kind >= 0)
-        makers[unit.kind].insert(unit.device);
+    numberMakers();
+    const size_t kinds = makers.size();
     leastLevel.assign(kinds, 0);
     // If devices do the same in different orders, levels need not settle. Then
     // each lane rises only where it has to.
@@ -89,17 +84,33 @@ private:
     return false;
   }
 
+  void numberMakers();
   bool raise(bool together);
   size_t leastOf(const Unit &unit, const LaneState &lane) const;
 
   ProgramNames &names;
   std::vector<Unit> units;
-  std::vector<size_t> levels;        ///< by unit
-  std::vector<std::set<int>> makers; ///< by kind of call: its devices
-  std::vector<size_t> leastLevel;    ///< by kind of call
+  std::vector<size_t> levels;     ///< by unit
+  std::vector<size_t> makers;     ///< by kind of call: the number of the set
+                                  ///< of devices that have it
+  std::vector<size_t> leastLevel; ///< by kind of call
 };
 
 } // namespace
+
+void Cutter::numberMakers() {
+  int kinds = 0;
+  for (const Unit &unit : units)
+    kinds = std::max(kinds, unit.kind + 1);
+  std::vector<std::set<int>> devices(kinds);
+  for (const Unit &unit : units)
+    if (unit.kind >= 0)
+      devices[unit.kind].insert(unit.device);
+  std::map<std::set<int>, size_t> numbers;
+  for (std::set<int> &some : devices)
+    makers.push_back(
+        numbers.try_emplace(std::move(some), numbers.size()).first->second);
+}
 
 /// Whether no unit precedes what is before it on its lane or what it waits for.
 /// Units of one device and segment keep their order.

@@ -78,10 +78,14 @@ Argument StatementBuilder::listOf(ArrayRef<Attribute> operands) {
 }
 
 void StatementBuilder::setRange(ItemList &list) {
-  int64_t count = names.devices.size();
-  constexpr size_t worthIt = 3;
-  if (list.items.size() < worthIt || llvm::any_of(list.items, [&](Phrase &p) {
-        return p.shape() != list.items[0].shape();
+  const int64_t count = names.devices.size();
+  constexpr size_t worthIt = 3, tooLong = 8;
+  if (list.items.size() < worthIt)
+    return;
+  const size_t head = list.items[0].shape() != list.items[1].shape();
+  ArrayRef<Phrase> rest = ArrayRef(list.items).drop_front(head);
+  if (llvm::any_of(rest, [&](const Phrase &item) {
+        return item.shape() != rest[0].shape();
       }))
     return;
   std::vector<int64_t> all, peers;
@@ -90,11 +94,14 @@ void StatementBuilder::setRange(ItemList &list) {
     if (d != device)
       peers.push_back(d);
   }
-  constexpr size_t tooLong = 8;
-  list.range = list.devices == all            ? ItemList::everybody
-               : list.devices == peers        ? ItemList::others
-               : list.items.size() >= tooLong ? ItemList::many
-                                              : ItemList::few;
+  if (rest.size() >= tooLong)
+    list.range = ItemList::many;
+  if (head == 0 && list.devices == all)
+    list.range = ItemList::everybody;
+  else if (head == 0 && list.devices == peers)
+    list.range = ItemList::others;
+  if (list.range == ItemList::many)
+    list.head = head;
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,7 +255,7 @@ std::vector<Statement> StatementBuilder::take() {
 std::vector<int64_t> ItemList::numbers() const {
   if (range != many)
     return devices;
-  auto count = llvm::seq<int64_t>(items.size());
+  auto count = llvm::seq<int64_t>(items.size() - head);
   return {count.begin(), count.end()};
 }
 
@@ -257,8 +264,10 @@ static std::string shapeOf(const ItemList &list) {
   std::string shape = std::to_string(list.range) + "[";
   if (list.range == ItemList::many)
     shape += std::to_string(list.items.size()) + " ";
+  for (const Phrase &item : ArrayRef(list.items).take_front(list.head))
+    shape += item.shape() + ";";
   if (list.range != ItemList::few)
-    return shape + list.items[0].shape() + "]";
+    return shape + list.items[list.head].shape() + "]";
   for (const Phrase &item : list.items)
     shape += item.shape() + ";";
   return shape + "]";

@@ -24,6 +24,10 @@ struct ItemList {
   /// Whether the items have one shape: of every device in order, of all but
   /// this one, or any number of them.
   enum Range { few, everybody, others, many } range = few;
+  /// Of `many`: how many items in front are of another shape than the others,
+  /// as the sum so far is in front of what it is added to. They are printed one
+  /// by one.
+  size_t head = 0;
   /// Of a list that is not `few`: for each item the value of the variable over
   /// which the list is printed, the owner's number or that in the list.
   std::vector<int64_t> numbers() const;

@@ -37,7 +37,7 @@ enum class LaneUse { compute, copies, urgent };
 
 struct LaneSpec {
   int device = 0;
-  const char *name = "";
+  std::string name;
   LaneUse use = LaneUse::compute;
   /// Of a compute lane on the CPU: how many threads it has of those of all the
   /// device's compute lanes. A device with another number divides it in

@@ -87,6 +87,36 @@ std::vector<Device> everyDevice(Machine &machine, int64_t count) {
   return devices;
 }
 
+/// A number that comes `count` times in a row.
+struct Run {
+  int64_t number, count;
+};
+
+/// A table of numbers, given as runs; used like an array.
+template <int64_t size> class RunTable {
+public:
+  RunTable(std::initializer_list<Run> runs) {
+    int64_t at = 0;
+    for (Run run : runs)
+      for (int64_t n = 0; n < run.count; ++n)
+        numbers[at++] = run.number;
+  }
+  operator const int64_t *() const { return numbers; }
+
+private:
+  int64_t numbers[size] = {};
+};
+
+/// The numbers from begin to before end, of several such ranges.
+inline std::vector<int64_t>
+ranges(std::initializer_list<std::pair<int64_t, int64_t>> some) {
+  std::vector<int64_t> numbers;
+  for (auto [begin, end] : some)
+    for (int64_t number = begin; number < end; ++number)
+      numbers.push_back(number);
+  return numbers;
+}
+
 /// The numbers of the devices but i.
 inline std::vector<int64_t> others(int64_t count, int64_t i) {
   std::vector<int64_t> numbers;
@@ -145,10 +175,11 @@ struct StateRow {
   Init fresh;
 };
 
-/// A tile of state tensor number `state`.
+/// A tile of state tensor number `state`, on each of so many devices from one
+/// on.
 struct ShardRow {
   int state;
-  int device;
+  int device, devices;
   int64_t offset;
   RowDims begin;
   RowDims dims;
@@ -164,6 +195,20 @@ inline void addTile(GlobalTensor &tensor, TensorRef ref,
   tensor.shards.push_back({std::move(ref), std::move(begin)});
 }
 
+/// Gives each of devices [begin, end), of which a node has so many, these
+/// lanes. Their names get the device's in front.
+inline void addLanes(MachineSpec &machine, int begin, int end, int ofNode,
+                     const std::vector<LaneSpec> &lanes) {
+  for (int device = begin; device < end; ++device)
+    for (LaneSpec lane : lanes) {
+      const int node = device / ofNode;
+      lane.device = device;
+      lane.name = (node ? "node" + std::to_string(node) + "." : "") + "gpu" +
+                  std::to_string(device % ofNode) + "." + lane.name;
+      machine.lanes.push_back(lane);
+    }
+}
+
 template <size_t N, size_t M>
 std::vector<StateTensor> stateTensors(const StateRow (&rows)[N],
                                       const ShardRow (&shards)[M]) {
@@ -172,9 +217,10 @@ std::vector<StateTensor> stateTensors(const StateRow (&rows)[N],
     state.push_back(
         {{row.name, row.dims.vector(), {}}, row.role, row.init, row.fresh});
   for (const ShardRow &row : shards)
-    state[row.state].tensor.shards.push_back(
-        {refOf(row.device, row.offset, rows[row.state].type, row.dims),
-         row.begin.vector()});
+    for (int i = 0; i < row.devices; ++i)
+      state[row.state].tensor.shards.push_back(
+          {refOf(row.device + i, row.offset, rows[row.state].type, row.dims),
+           row.begin.vector()});
   return state;
 }
 

@@ -40,7 +40,7 @@
 // CHECK:   {"conv1.weight", Role::trainable, DType::f32, {6, 1, 5, 5},
 // CHECK:    blobAt(0), uniformIn(-0.2f, 0.2f)},
 // CHECK-LABEL: constexpr ShardRow shardRows[] = {
-// CHECK:   {0, 0, 0, {0, 0, 0, 0}, {6, 1, 5, 5}},
+// CHECK:   {0, 0, 1, 0, {0, 0, 0, 0}, {6, 1, 5, 5}},
 // CHECK-LABEL: const ExportPiece exportPieces[] = {
 // CHECK:   {"", 640, 12},
 // CHECK:   {"conv1.weight", 0, 600},

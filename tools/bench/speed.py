@@ -4,6 +4,8 @@
   (default: alexnet:64 resnet50:16 alexnet:8 lenet5:64)
   speed.py --lanes [NAME:BATCH ...]
   (default: eight networks at batches 1 to 256)
+  speed.py --per-sample [NAME:BATCH ...]
+  (default: lenet5:64 mlp:64 alexnet:16 squeezenet1_1:16)
 
 Run it with the oracle's Python and lwcc on the PATH, on an otherwise idle
 machine. Each round runs the trainer (--benchmark), PyTorch in NCHW and PyTorch
@@ -23,6 +25,10 @@ nothing is measured; with --declined, that of --lanes=2 is. The costs that auto
 goes by are measured first (`lwcc profile`). The ratio is one lane's time to
 that of lanes (above 1: lanes are faster). No Python beside the standard
 library's runs.
+
+With --per-sample the other program is the one of `--micro-batches=BATCH`, which
+calls each kernel once for every sample, as Caffe's convolutions do, against which
+FiLayer (ICANN 2018) measured 1.58 to 2.19. Networks without batch normalization.
 """
 
 import argparse
@@ -159,16 +165,18 @@ def profile(name, batch, args):
 
 
 def measure_lanes(name, batch, args):
-    """One row of the table of --lanes."""
+    """One row of the table of --lanes, or of --per-sample."""
     costs = args.costs or profile(name, batch, args)
-    one, _ = compile_trainer(name, batch, args.work, "--lanes=1")
+    one, _ = compile_trainer(name, batch, args.work,
+                             f"--micro-batches={batch}" if args.per_sample
+                             else "--lanes=1")
     several, said = compile_trainer(name, batch, args.work, "--lanes=auto",
                                     f"--costs={costs}", "--explain")
     lines = said.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("lanes: "))
     why = lines[at].removeprefix("lanes: ")
     bound = lines[at + 1].split(":")[0].strip()
-    if why.startswith("none"):  # the same program
+    if why.startswith("none") and not args.per_sample:  # the same program
         if not args.declined:
             return [name, str(batch), "", "", "", why, bound]
         several, _ = compile_trainer(name, batch, args.work, "--lanes=2")
@@ -187,6 +195,10 @@ def measure_lanes(name, batch, args):
 LANE_NETWORKS = ("lenet5", "mlp", "alexnet", "vgg11", "resnet18", "googlenet",
                  "squeezenet1_1", "mobilenet_v2")
 LANE_BATCHES = (1, 4, 16, 64, 256)
+DEFAULTS = {
+    "lanes": [f"{name}:{batch}" for name in LANE_NETWORKS for batch in LANE_BATCHES],
+    "per_sample": ["lenet5:64", "mlp:64", "alexnet:16", "squeezenet1_1:16"],
+    "pytorch": ["alexnet:64", "resnet50:16", "alexnet:8", "lenet5:64"]}
 
 
 def main():
@@ -194,6 +206,8 @@ def main():
     parser.add_argument("what", nargs="*", metavar="NAME:BATCH")
     parser.add_argument("--lanes", action="store_true",
                         help="compare with our own program of several lanes")
+    parser.add_argument("--per-sample", action="store_true",
+                        help="compare it with a call for every sample")
     parser.add_argument("--declined", action="store_true",
                         help="measure two lanes where --lanes=auto takes one")
     parser.add_argument("--costs", help="measured costs for --lanes, instead "
@@ -207,22 +221,22 @@ def main():
         help="folder for models and trainers")
     parser.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    default = (["alexnet:64", "resnet50:16", "alexnet:8", "lenet5:64"]
-               if not args.lanes else
-               [f"{name}:{batch}" for name in LANE_NETWORKS
-                for batch in LANE_BATCHES])
+    lanes = args.lanes or args.per_sample
+    default = DEFAULTS["per_sample" if args.per_sample else
+                       "lanes" if args.lanes else "pytorch"]
     what = [(name, int(batch)) for name, batch in
             (item.rsplit(":", 1) for item in args.what or default)]
     if args.worker:
         (name, batch), = what
         return pytorch(name, batch, args.worker, args.steps, args.threads)
     os.makedirs(args.work, exist_ok=True)
-    columns = (("model", "batch", "one lane, ms a step", "lanes", "ratio",
-                "--lanes=auto", "bound") if args.lanes else
+    columns = (("model", "batch", "a call per sample, ms a step" if args.per_sample
+                else "one lane, ms a step", "lanes", "ratio", "--lanes=auto",
+                "bound") if lanes else
                ("model", "batch", "lwcc, ms a step", "PyTorch NCHW",
                 "PyTorch channels-last or compiled", "ratio to the better one",
                 "peak memory", "without PyTorch's import"))
-    row = measure_lanes if args.lanes else measure
+    row = measure_lanes if lanes else measure
     print(f"{args.threads} threads, {args.rounds} rounds of {args.steps} steps; "
           "median (least..largest)")
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")

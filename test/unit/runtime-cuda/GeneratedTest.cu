@@ -20,9 +20,9 @@ static constexpr StateRow stateRows[] = {
     {"w", Role::trainable, DType::f32, {4, 3, 2, 1}, blobAt(8), constantOf(0)},
 };
 static constexpr ShardRow shardRows[] = {
-    {0, 1, 256, {}, {}},
-    {1, 0, 512, {0}, {5}},
-    {2, 0, 768, {2, 0, 0, 0}, {2, 3, 2, 1}},
+    {0, 1, 1, 256, {}, {}},
+    {1, 0, 1, 512, {0}, {5}},
+    {2, 0, 1, 768, {2, 0, 0, 0}, {2, 3, 2, 1}},
 };
 
 using Dims = std::vector<int64_t>;
