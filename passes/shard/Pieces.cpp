@@ -70,9 +70,11 @@ void Pieces::replace(Value original, const Box &region, Value tile) {
   known.push_back({region, numberOf(tile)});
 }
 
-void Pieces::setCopies(Value original, MakeCopy make) {
-  sources[original].copies = true;
-  sources[original].make = std::move(make);
+void Pieces::setCopies(Value original, MakeCopy make, int64_t nodesOfGroup) {
+  Source &source = sources[original];
+  source.copies = true;
+  source.make = std::move(make);
+  source.nodesOfGroup = nodesOfGroup;
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,8 +124,9 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
                                  const Rails &rails) {
   serve(original, wanted);
   Place at = place.getValue();
-  std::vector<Part> parts =
-      sumOnRails(partsOf(sources[original].pieces, region, at), region, rails);
+  std::vector<Part> parts = partsOf(sources[original].pieces, region, at);
+  for (const Level &level : rails)
+    parts = sumOnRails(std::move(parts), region, level);
   bool whole = !parts.empty() && llvm::all_of(parts, [&](const Part &part) {
     return part.region == region;
   });
@@ -144,16 +147,17 @@ SmallVector<Value> Pieces::terms(Value original, const Box &region,
   return terms;
 }
 
-/// The parts of each node that has a rail, summed there; the others as they
+/// The parts of each group that has a rail, summed there; the others as they
 /// are. Only contributions to the whole region: others are assembled by the
 /// reader.
 std::vector<Pieces::Part> Pieces::sumOnRails(std::vector<Part> parts,
                                              const Box &region,
-                                             const Rails &rails) {
+                                             const Level &level) {
   auto railOf = [&](const Part &part) {
-    auto rail = part.region == region ? rails.find(placeOf(part.value).node)
-                                      : rails.end();
-    return rail == rails.end() ? PlaceAttr() : rail->second;
+    auto rail = part.region == region
+                    ? level.at.find(placeOf(part.value).node / level.nodes)
+                    : level.at.end();
+    return rail == level.at.end() ? PlaceAttr() : rail->second;
   };
   llvm::MapVector<PlaceAttr, std::vector<Part>> onRails;
   std::vector<Part> result;
@@ -162,10 +166,10 @@ std::vector<Pieces::Part> Pieces::sumOnRails(std::vector<Part> parts,
       onRails[rail].push_back(part);
     else
       result.push_back(part);
-  for (auto &[rail, ofNode] : onRails)
-    result.push_back({region, ofNode.size() == 1
-                                  ? ofNode[0].value
-                                  : combine(ofNode, region, rail.getValue())});
+  for (auto &[rail, ofGroup] : onRails)
+    result.push_back({region, ofGroup.size() == 1
+                                  ? ofGroup[0].value
+                                  : combine(ofGroup, region, rail.getValue())});
   return result;
 }
 
@@ -187,18 +191,22 @@ Value Pieces::bring(Value tile, PlaceAttr place, Purpose wanted) {
 }
 
 /// Disjoint parts of copies that together cover the region; copies on the
-/// device of `place` are taken first, then those on its node.
+/// device of `place` are taken first, then those on its node, then those of its
+/// group of nodes.
 std::vector<Pieces::Part>
 Pieces::partsOfCopies(const Source &source, const Box &region, Place place) {
   std::vector<Box> missing = {region};
   std::vector<Part> parts;
-  std::array<std::vector<Part>, 3> byDistance;
+  std::array<std::vector<Part>, 4> byDistance;
   for (const Part &piece : source.pieces)
     if (overlap(piece.region, region) || empty(region)) {
       Place at = placeOf(piece.value);
       byDistance[at.device() == place.device() ? 0
                  : at.node == place.node       ? 1
-                                               : 2]
+                 : at.node / source.nodesOfGroup ==
+                         place.node / source.nodesOfGroup
+                     ? 2
+                     : 3]
           .push_back(piece);
     }
   for (const std::vector<Part> &pieces : byDistance)

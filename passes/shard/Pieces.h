@@ -89,19 +89,25 @@ public:
   /// that exist, on whatever device they lie.
   using MakeCopy =
       std::function<mlir::Value(const Box &region, train::PlaceAttr place)>;
-  void setCopies(mlir::Value original, MakeCopy make = {});
+  /// Among those of other nodes, copies of a group of so many are the nearest.
+  void setCopies(mlir::Value original, MakeCopy make = {},
+                 int64_t nodesOfGroup = 1);
 
   /// A value that holds `region` of `original`, on the device of `place`.
   mlir::Value get(mlir::Value original, const Box &region,
                   train::PlaceAttr place, Purpose purpose);
 
-  /// For other nodes, the place there that adds up what its node contributes,
-  /// so that one tensor is sent instead of one per device.
-  using Rails = std::map<int64_t, train::PlaceAttr>;
+  /// For nodes, or groups of so many nodes, the place there that adds up what
+  /// it contributes, so that one tensor is sent instead of one per device.
+  struct Level {
+    int64_t nodes = 1;                        ///< of a group
+    std::map<int64_t, train::PlaceAttr> at{}; ///< by group
+  };
+  using Rails = std::vector<Level>; ///< nodes first, then groups of them
 
   /// The contributions to `region` of `original`, on the device of `place`:
   /// tensors of the region's shape whose sum is the region. Each device, or
-  /// each node of `rails`, gives at most one. Their order is that of the
+  /// each group of `rails`, gives at most one. Their order is that of the
   /// pieces, so that every device that adds them gets the same bits. An update
   /// op adds them itself (Updates.cpp).
   llvm::SmallVector<mlir::Value> terms(mlir::Value original, const Box &region,
@@ -126,6 +132,7 @@ private:
     std::vector<Part> pieces;
     bool copies = false;
     MakeCopy make;
+    int64_t nodesOfGroup = 1;
   };
 
   /// Sets layer, phase, name, type and location of the ops that are created
@@ -134,7 +141,7 @@ private:
   std::vector<Part> partsOfCopies(const Source &source, const Box &region,
                                   Place place);
   std::vector<Part> sumOnRails(std::vector<Part> parts, const Box &region,
-                               const Rails &rails);
+                               const Level &level);
 
   // What Assembler asks for.
   Place placeOf(int value) const override;

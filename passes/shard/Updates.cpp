@@ -118,27 +118,32 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
   return *best;
 }
 
-static bool onSeveralNodes(ArrayRef<PlaceAttr> holders) {
-  return llvm::any_of(holders, [&](PlaceAttr holder) {
-    return holder.getValue().node != holders.front().getValue().node;
-  });
+static Ways waysBetween(ArrayRef<PlaceAttr> holders, int64_t bytes) {
+  std::vector<int64_t> nodes;
+  for (PlaceAttr holder : holders)
+    nodes.push_back(holder.getValue().node);
+  return Ways(nodes, bytes);
 }
 
-/// For an owner of a part, the device on each other node of the same position
-/// among its node's holders: so a node's devices share the work of its rails.
-static Pieces::Rails railsOf(PlaceAttr owner, ArrayRef<PlaceAttr> holders) {
-  std::map<int64_t, SmallVector<PlaceAttr>> nodes;
-  for (PlaceAttr holder : holders)
-    nodes[holder.getValue().node].push_back(holder);
-  const int64_t home = owner.getValue().node;
-  const size_t position = llvm::find(nodes[home], owner) - nodes[home].begin();
-  Pieces::Rails rails;
-  for (auto &[node, places] : nodes)
-    if (node != home) {
-      PlaceAttr rail = places[position % places.size()];
-      rails[node] = PlaceAttr::get(
-          rail.getContext(), rail.getValue().on(Lane::of(LaneKind::sync)));
-    }
+/// The rails of a part whose owner is one of the holders.
+static Pieces::Rails railsOf(size_t owner, const Ways &ways,
+                             ArrayRef<PlaceAttr> holders) {
+  auto railAt = [&](size_t holder) {
+    Place place = holders[holder].getValue();
+    return PlaceAttr::get(holders[holder].getContext(),
+                          place.on(Lane::of(LaneKind::sync)));
+  };
+  const int64_t home = holders[owner].getValue().node;
+  Pieces::Rails rails = {{1}};
+  for (auto &[node, others] : ways.byNode())
+    if (node != home)
+      rails[0].at[node] = railAt(ways.railOfNode(node, owner));
+  if (ways.ofGroup() == 1)
+    return rails;
+  rails.push_back({ways.ofGroup()});
+  for (auto &[group, others] : ways.byGroup())
+    if (group != ways.groupOf(home))
+      rails[1].at[group] = railAt(ways.railOfGroup(group, owner));
   return rails;
 }
 
@@ -217,29 +222,37 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
       continue;
     }
     const int64_t bytes = bytesOf(region, op.getWeight().getType());
-    const bool twoLevel =
-        !isWhole && isTwoLevel(bytes) && onSeveralNodes(holders);
+    const Ways ways = waysBetween(holders, bytes);
+    const bool twoLevel = !isWhole && isTwoLevel(bytes) && ways.nodes() > 1;
     std::vector<Box> parts =
         partsToUpdate(region, op.getWeight().getType(),
                       isWhole    ? 1
-                      : twoLevel ? ownersAcrossNodes(bytes, holders.size())
+                      : twoLevel ? ownersAcrossNodes(bytes, holders.size(), ways)
                                  : holders.size());
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       PlaceAttr owner =
           everybody ? holders[i] : ownerOf(weight, region, part).place;
-      updated.push_back(
-          {part, owner, twoLevel ? railsOf(owner, holders) : Pieces::Rails()});
+      updated.push_back({part, owner, {}});
+      if (twoLevel)
+        updated.back().rails =
+            railsOf(llvm::find(holders, owner) - holders.begin(), ways, holders);
     }
   }
   return updated;
+}
+
+/// How many nodes form a group where new values are handed out.
+static int64_t groupSize(ArrayRef<UpdatedPart> parts) {
+  const Pieces::Rails &rails = parts.front().rails;
+  return rails.empty() ? 1 : rails.back().nodes;
 }
 
 /// Makes the update ops of a parameter: one per part and owner.
 void FunctionSharder::update(UpdateOpInterface op,
                              ArrayRef<UpdatedPart> parts) {
   for (Value result : op->getResults())
-    pieces.setCopies(result);
+    pieces.setCopies(result, {}, groupSize(parts));
   for (const UpdatedPart &part : parts)
     updatePart(op, part);
 }
@@ -250,7 +263,7 @@ void FunctionSharder::average(AverageOp op, ArrayRef<UpdatedPart> parts) {
   const std::string text =
       floatLiteral(static_cast<float>(decay)) + " * x0 + " +
       floatLiteral(static_cast<float>(1 - decay)) + " * x1";
-  pieces.setCopies(op.getUpdated());
+  pieces.setCopies(op.getUpdated(), {}, groupSize(parts));
   for (const auto &[region, place, rails, isFirst] : parts) {
     SmallVector<Value> inputs;
     for (Value operand : op.getOperands())
@@ -268,15 +281,19 @@ void FunctionSharder::average(AverageOp op, ArrayRef<UpdatedPart> parts) {
 void FunctionSharder::write(WriteOp write, ArrayRef<UpdatedPart> made) {
   // The list does not grow here: every copy that is written exists already.
   ArrayRef<Part> copies = shared.parameters[write.getParameter()];
-  // Rails come first, so that others take the values from them. State that only
-  // its owner holds goes nowhere.
+  // Rails come first, those of groups before those of nodes, so that others take
+  // the values from them. State that only its owner holds goes nowhere.
+  auto isHeld = [&](Place rail, const Box &region) {
+    return llvm::any_of(copies, [&](const Part &copy) {
+      return copy.place.getValue().device() == rail.device() &&
+             contains(copy.region, region);
+    });
+  };
   for (const UpdatedPart &part : made)
-    for (auto &[node, rail] : part.rails)
-      if (llvm::any_of(copies, [&, at = rail](const Part &copy) {
-            return copy.place.getValue().device() == at.getValue().device() &&
-                   contains(copy.region, part.region);
-          }))
-        pieces.addCopy(write.getValue(), part.region, rail, purposeOf(write));
+    for (const Pieces::Level &level : llvm::reverse(part.rails))
+      for (auto &[group, rail] : level.at)
+        if (isHeld(rail.getValue(), part.region))
+          pieces.addCopy(write.getValue(), part.region, rail, purposeOf(write));
   for (const Part &copy : copies)
     for (const UpdatedPart &part : made) {
       Box region = intersect(copy.region, part.region);

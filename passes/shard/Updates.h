@@ -12,6 +12,8 @@
 #ifndef LWCC_PASSES_SHARD_UPDATES_H
 #define LWCC_PASSES_SHARD_UPDATES_H
 
+#include "passes/shard/Rails.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,17 +22,18 @@ namespace lwcc::shard {
 
 /// Whether every device that holds a region sums and updates all of it. True if
 /// the gradients that each device reads are so few bytes that the latency of a
-/// second exchange outweighs what it saves.
+/// second exchange outweighs what it saves. A message takes as long as some
+/// more bytes.
 inline bool isAllReduced(int64_t bytes, int64_t copies) {
-  constexpr int64_t little = 16 << 10;
-  return copies > 1 && bytes * (copies - 1) <= little;
+  constexpr int64_t little = 16 << 10, message = 64;
+  return copies > 1 && (bytes + message) * (copies - 1) <= little;
 }
 
-/// Whether an exchange between several nodes goes over two levels: on each node
-/// one device sums the node's gradients for an owner on another node, and
-/// passes its new values on. Then each part crosses the network once per node
-/// and not once per device. For few bytes the second hop's latency outweighs
-/// that.
+/// Whether an exchange between several nodes goes over two levels, or three
+/// (Rails.h): on each node one device sums the node's gradients for an owner on
+/// another node, and passes its new values on. Then each part crosses the
+/// network once per node and not once per device. For few bytes the second
+/// hop's latency outweighs that.
 inline bool isTwoLevel(int64_t bytes) {
   constexpr int64_t little = 16 << 10;
   return bytes > little;
@@ -38,13 +41,16 @@ inline bool isTwoLevel(int64_t bytes) {
 
 /// How many of the holders of a region on several nodes own a part of it: the
 /// parts cross the network one by one, and small ones would cost latency alone.
-/// The more holders, the larger are parts: each is sent by every node to its
-/// owner and back. (Inception-v3, predicted: 8 KiB for each holder are quicker
-/// than 2 and 4 on 4 nodes of 4 and on 16 nodes of 4, and than 16 on the
-/// former.)
-inline int64_t ownersAcrossNodes(int64_t bytes, int64_t holders) {
-  const int64_t leastPart = (8 << 10) * holders;
-  return std::clamp<int64_t>(bytes / leastPart, 1, holders);
+/// The more messages a part is, the larger it is. A message comes from each
+/// holder; where nodes form groups (Rails.h), from each of a group, and then
+/// from each group.
+inline int64_t ownersAcrossNodes(int64_t bytes, int64_t holders,
+                                 const Ways &ways) {
+  const int64_t messages =
+      ways.groups() < ways.nodes()
+          ? holders / ways.nodes() * ways.ofGroup() + ways.groups()
+          : holders;
+  return std::clamp<int64_t>(bytes / leastPart(messages), 1, holders);
 }
 
 /// How the devices that hold copies of a region update it.

@@ -344,31 +344,41 @@ lwcc::plan::parameterCopies(const Parameter &parameter,
   return result;
 }
 
+int lwcc::plan::levelsOf(const ParameterCopies &copies,
+                         const Machine &machine) {
+  const auto bytes = static_cast<int64_t>(copies.bytes);
+  if (!shard::isTwoLevel(bytes))
+    return 1;
+  int64_t nodes = 0, last = -1;
+  for (int64_t device : copies.devices) // in the order of their nodes
+    if (const int64_t node = machine.place(device).node; node != last) {
+      last = node;
+      ++nodes;
+    }
+  const auto holders = static_cast<int64_t>(copies.devices.size());
+  return shard::nodesOfGroup(nodes, holders, bytes) > 1 ? 3 : 2;
+}
+
 std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
                                         const Machine &machine) {
-  std::map<int64_t, std::vector<int64_t>> nodes; ///< the devices of each
-  for (int64_t device : copies.devices)
-    nodes[machine.place(device).node].push_back(device);
-  const bool twoLevel = shard::isTwoLevel(static_cast<int64_t>(copies.bytes)) &&
-                        !copies.update.allReduced;
+  const std::vector<int64_t> devices(copies.devices.begin(),
+                                     copies.devices.end());
+  std::vector<int64_t> nodes;
+  for (int64_t device : devices)
+    nodes.push_back(machine.place(device).node);
+  const auto bytes = static_cast<int64_t>(copies.bytes);
+  const shard::Ways ways(nodes, bytes);
+  const bool twoLevel = shard::isTwoLevel(bytes) && !copies.update.allReduced;
   std::vector<SyncHop> hops;
-  auto exchange = [&](int64_t device, int64_t owner) {
-    if (device == owner)
-      return;
-    hops.push_back({device, owner, copies.update.owned, true});
-    if (!copies.update.allReduced)
-      hops.push_back({owner, device, copies.update.owned, false});
-  };
-  for (auto &[home, neighbours] : nodes)
-    for (auto [position, owner] : llvm::enumerate(neighbours))
-      for (auto &[node, devices] : nodes) {
-        // On its own node the owner itself is the rail.
-        int64_t rail =
-            node == home ? owner : devices[position % devices.size()];
-        for (int64_t device : devices)
-          exchange(device, twoLevel ? rail : owner);
-        if (twoLevel)
-          exchange(rail, owner);
-      }
+  for (size_t owner = 0; owner < devices.size(); ++owner)
+    for (size_t holder = 0; holder < devices.size(); ++holder) {
+      if (holder == owner)
+        continue;
+      const int64_t from = devices[holder],
+                    to = devices[twoLevel ? ways.next(holder, owner) : owner];
+      hops.push_back({from, to, copies.update.owned, true});
+      if (!copies.update.allReduced)
+        hops.push_back({to, from, copies.update.owned, false});
+    }
   return hops;
 }

@@ -174,6 +174,10 @@ struct SyncHop {
   double bytes;
   bool reduces; ///< gradients; else new values
 };
+/// Over how many levels copies are exchanged: 1 directly, 2 over a rail of each
+/// node, 3 over one of each group of nodes, too (../../shard/Rails.h).
+int levelsOf(const ParameterCopies &copies, const Machine &machine);
+
 /// Everything that is sent to keep some copies equal, on the ways that
 /// train-shard takes (../../shard/Updates.cpp); as if each device owned an
 /// equal part, which is so in the mean where there are fewer owners.

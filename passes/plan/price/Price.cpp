@@ -98,9 +98,8 @@ void Pricer::synchronize(const Parameter &parameter,
                          const LayerTiles::Regions &regions,
                          const std::vector<int64_t> &devices) {
   for (ParameterCopies &copies : parameterCopies(parameter, regions, devices)) {
-    const bool twoLevel = shard::isTwoLevel(static_cast<int64_t>(copies.bytes));
-    auto [known, isNew] =
-        synchronized.try_emplace({copies.devices, twoLevel}, machine);
+    auto [known, isNew] = synchronized.try_emplace(
+        {copies.devices, levelsOf(copies, machine)}, machine);
     copies.update = {/*allReduced=*/false, /*owned=*/1};
     if (isNew)
       for (const SyncHop &hop : hopsOf(copies, machine))

@@ -104,7 +104,7 @@ private:
   std::deque<Exchanged> answers; ///< a deque: they stay in place
   /// What some devices send each other to keep copies equal, on one level of
   /// links or on two, where each owns a byte.
-  std::map<std::pair<std::set<int64_t>, bool>, Traffic> synchronized;
+  std::map<std::pair<std::set<int64_t>, int>, Traffic> synchronized;
 };
 
 /// The terms of equation 1, per layer. A transfer counts for the later layer of
