@@ -24,8 +24,8 @@
 #endif
 
 // Before a function that is called once, to record a sequence: it is compiled
-// for size, and by g++ with few optimizations, in much less time. The loops that
-// it names are templates, which are optimized all the same.
+// for size, and by g++ with few optimizations, in much less time. The loops
+// that it names are templates, which are optimized all the same.
 #if defined(__GNUC__) && !defined(__clang__)
 #define LWCC_ONCE [[gnu::cold, gnu::optimize("O1")]]
 #else
