@@ -22,8 +22,13 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["LWCC_DEPS"] = config.deps
 # Costs that a person has probed on this machine must not change plans.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
-# Processes beside the tests must not make trainers use fewer threads.
-config.environment["OMP_NUM_THREADS"] = str(len(os.sched_getaffinity(0)))
+# Tests run side by side: threads of a trainer would wait for each other on a core that another
+# test has, a hundred times longer than a step of LeNet-5 takes. So a device has one thread,
+# unless a test says --threads, whatever else runs; e2e/threads.test and the README's commands
+# have more.
+config.environment["OMP_NUM_THREADS"] = "1"
+# Else each trainer sets it itself and starts anew (runtime/cpu/Threads.cpp), as in these two.
+config.environment["GOMP_SPINCOUNT"] = "20000"
 for name in ("HOME", "CCACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -10,25 +10,26 @@
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
 #   operators   every operator's gradients over a grid, against the oracle; ONNX's
 #               own 1,884 node tests, of which none may be wrong
-#   plans       1,000 random networks under random plans on up to six devices,
+#   plans       300 random networks under random plans on up to six devices,
 #               against one device; three models under every schedule of a pipeline;
 #               a few models on several devices against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh); a quarter of the zoo, from three
 #               exports, against the modules (all: test/parity/zoo.py)
 #   emitted     every model's emitted CPU program, against lwcc-run
-#   cuda        every model's emitted CUDA program compiles and links, cuDNN takes
-#               every convolution of it, and what is carried to a GPU machine
-#               starts; all operators, some models' programs, some random networks
-#               and what is carried run on emulated GPUs (test/cuda-emulation; with
-#               nvcc; no GPU is needed)
+#   cuda        every model's emitted CUDA program compiles and links, in turn for
+#               one architecture or all; cuDNN takes every convolution of it, and what
+#               is carried to a GPU machine starts; all operators, some models'
+#               programs, some random networks and what is carried run on emulated
+#               GPUs (test/cuda-emulation; with nvcc; no GPU is needed)
 #
 # Sections that take long, only if they are named (tools/nightly.sh names all):
 #   tidy        clang-tidy over all files
 #   emulation   on emulated GPUs: operators with ten seeds, every model's programs,
 #               100 random networks under random plans
+#   more-cuda   every model's emitted CUDA program for every architecture
 #   mutants     the CUDA runtime broken in 80 ways: does the emulation notice?
-#   more-plans  5,000 further random networks; 16 models under every schedule
+#   more-plans  5,100 further random networks; 16 models under every schedule
 #   faults      200 kills, full disks, signals and limits (tools/faults.py)
 #   sanitizers  tools/sanitize.sh, with ten minutes for each fuzzer
 #
@@ -46,8 +47,11 @@ models=$build/models
 data=$build/digits
 logs=$build/test-logs
 export PATH=$build/bin:$PATH LWCC_DEPS=$deps PYTHONDONTWRITEBYTECODE=1
-# Trainers take as many threads whatever else runs.
+# Trainers take as many threads whatever else runs. They would set the other one
+# themselves and start anew for it (runtime/cpu/Threads.cpp): lwcc-run has to load
+# twice.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(nproc)}
+export GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-20000}
 
 setup=1
 sections=()
@@ -55,7 +59,7 @@ for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
     style | unit | lit | oracle | operators | plans | parity | emitted | cuda | \
-      tidy | emulation | mutants | more-plans | faults | sanitizers) sections+=("$argument") ;;
+      tidy | emulation | more-cuda | mutants | more-plans | faults | sanitizers) sections+=("$argument") ;;
     -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
@@ -123,7 +127,7 @@ unit() {
 
 lit() {
   local log=$logs/lit-summary.log code
-  python3 /usr/lib/llvm-22/bin/lit -v -j "$jobs" --order=lexical "$build/test" 2>&1 | tee "$log" |
+  python3 /usr/lib/llvm-22/bin/lit -v -j "$jobs" "$build/test" 2>&1 | tee "$log" |
     grep -v '^PASS:'
   code=${PIPESTATUS[0]}
   local good bad
@@ -164,9 +168,9 @@ cudnn_plans() { # MODEL...
   local folder=$build/cudnn-plans path line
   rm -rf "$folder"
   mkdir -p "$folder"
-  for path in "$@"; do
-    lwcc "$path" --batch=4 --emit=source -o "$folder/$(basename "$path" .onnx)" || return 1
-  done
+  printf '%s\0' "$@" | xargs -0 -P "$jobs" -I{} \
+    sh -c 'lwcc "$1" --batch=4 --emit=source -o "$2/$(basename "$1" .onnx)"' sh {} "$folder" ||
+    return 1
   line=$(python3 "$root/tools/gpu/conv-shapes.py" "$folder"/*/*.cu | cudnn-plan-check |
     tee /dev/stderr | sed -n 's/^\([0-9]*\) accepted, \([0-9]*\) refused$/\1 passed, \2 failed/p')
   rm -rf "$folder"
@@ -239,20 +243,21 @@ for section in "${sections[@]}"; do
       counted node-tests "$oracle" "$root/test/parity/node_tests.py" --jobs="$jobs"
       ;;
     plans)
-      counted plans "$oracle" "$root/test/parity/plans.py" --cases=400 --emitted=6 \
-        --counted=300 --predicted=40
+      counted plans "$oracle" "$root/test/parity/plans.py" --cases=300 --emitted=6 \
+        --counted=225 --predicted=30
       counted minimum "$oracle" "$root/test/parity/minimum.py" --cases=60
       counted schedules "$oracle" "$root/test/parity/schedules.py" --quick --models="$models" \
         residual_mlp alexnet2012 residual_conv
       counted "plans-oracle" "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
-        --steps=3 --batch=8 --lr=0.001 --compile="--gpus=2 --strategy=data" --compile="--gpus=8 --strategy=data" \
+        --jobs="$jobs" --steps=3 --batch=8 --lr=0.001 \
+        --compile="--gpus=2 --strategy=data" --compile="--gpus=8 --strategy=data" \
         --compile="--gpus=3 --strategy=model" --compile="--gpus=4 --strategy=owt" \
         --compile="--gpus=4 --strategy=layerwise" --compile="--gpus=2" \
         --compile="--gpus=8 --machine=p100-4x4 --strategy=mcmc" \
         --compile="--gpus=4 --plan=mixed" \
-        "$models"/{alexnet,vgg11,resnet18,googlenet}.legacy.onnx
+        "$models"/{googlenet,resnet18,alexnet,vgg11}.legacy.onnx
       counted "group-statistics" "$oracle" "$root/test/parity/parity.py" \
-        --data="$data/train" --steps=3 --batch=8 --lr=0.001 --bn-group=4 \
+        --jobs="$jobs" --data="$data/train" --steps=3 --batch=8 --lr=0.001 --bn-group=4 \
         --compile="--bn=group:4" --compile="--gpus=3 --strategy=data --bn=group:4" \
         --compile="--gpus=4 --strategy=layerwise --bn=group:4" \
         --compile="--gpus=2 --strategy=pipeline --micro-batches=2 --bn=group:4" \
@@ -261,16 +266,17 @@ for section in "${sections[@]}"; do
     parity)
       mapfile -t files < <(one_of_each)
       counted parity "$oracle" "$root/test/parity/parity.py" --data="$data/train" \
-        --steps=5 --batch=4 --lr=0.001 --table="$build/parity.md" "${files[@]}"
+        --jobs="$jobs" --steps=5 --batch=4 --lr=0.001 --table="$build/parity.md" "${files[@]}"
       counted optimizers "$oracle" "$root/test/parity/optimizer_grid.py" \
-        "$root/examples/lenet5.onnx" --data="$data/train"
+        --jobs="$jobs" "$root/examples/lenet5.onnx" --data="$data/train"
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
-      counted several-inputs "$oracle" "$root/test/parity/several_inputs.py"
+      counted several-inputs "$oracle" "$root/test/parity/several_inputs.py" --jobs="$jobs"
       counted ranks of "$oracle" "$root/test/parity/ranks.py" --quick --jobs="$jobs" \
         --models=lenet5:64 --plans=layerwise,pipeline --transports=shm,net
       counted rank-kills of "$oracle" "$root/test/parity/rank_kills.py" --kills=10
       counted rank-inputs of "$oracle" "$root/test/parity/rank_inputs.py" --messages=20000
-      counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=60
+      counted samples-first "$oracle" "$root/test/parity/samples_first.py" --cases=60 \
+        --jobs="$jobs"
       ;;
     emitted)
       mapfile -t files < <(one_of_each)
@@ -282,7 +288,9 @@ for section in "${sections[@]}"; do
     cuda)
       if command -v nvcc >/dev/null || [[ -x $deps/cuda/bin/nvcc ]]; then
         mapfile -t files < <(one_of_each)
+        # nvcc takes most of its time for each architecture anew.
         counted cuda python3 "$root/test/e2e/emitted.py" --target=cuda \
+          --in-turn= --in-turn=--arch=sm_80 --in-turn=--arch=sm_90 --in-turn=--arch=sm_100 \
           --work="$build/emitted-cuda" "${files[@]}"
         counted cuda-devices python3 "$root/test/e2e/emitted.py" --target=cuda \
           --work="$build/emitted-cuda" --compile="--gpus=4 --strategy=owt --arch=sm_90" \
@@ -310,12 +318,17 @@ for section in "${sections[@]}"; do
       counted emulated-plans "$oracle" "$root/test/parity/plans.py" --cases=100 --emitted=100 \
         --first=10001 --emulation="$build/cuda-emulation"
       ;;
+    more-cuda)
+      counted more-cuda python3 "$root/test/e2e/emitted.py" --target=cuda \
+        --work="$build/emitted-cuda" "$models"/*.onnx
+      ;;
     mutants)
       counted mutants python3 "$root/test/cuda-emulation/mutants.py" --work="$build/mutants" \
         --jobs="$jobs"
       ;;
     more-plans)
-      counted more-plans "$oracle" "$root/test/parity/plans.py" --cases=5000 --first=20001
+      counted more-plans "$oracle" "$root/test/parity/plans.py" --cases=5100 --first=20001 \
+        --counted=75 --predicted=10
       counted all-schedules "$oracle" "$root/test/parity/schedules.py" --models="$models"
       ;;
     faults) counted faults "$oracle" "$root/tools/faults.py" --kills=200 ;;

@@ -24,7 +24,12 @@
 #endif
 
 // Before a function that is called once, to record a sequence: it is compiled
-// for size, in much less time.
+// for size, and by g++ with few optimizations, in much less time. The loops
+// that it names are templates, which are optimized all the same.
+#if defined(__GNUC__) && !defined(__clang__)
+#define LWCC_ONCE [[gnu::cold, gnu::optimize("O1")]]
+#else
 #define LWCC_ONCE [[gnu::cold]]
+#endif
 
 #endif // LWCC_RUNTIME_CORE_HOSTDEVICE_H

@@ -1,7 +1,7 @@
 """The CUDA target on emulated GPUs: operators, the machine, emitted programs.
 
   run.py --build=DIR [--models MODEL.onnx ...] [--data=DIR] [--bundle=DIR]
-         [--seeds=1,2,3] [--rounds=40] [--batch=8] [--steps=10]
+         [--seeds=1,2,3] [--rounds=40] [--batch=8] [--steps=10] [--jobs=N]
 
 DIR is where this folder was built (CMakeLists.txt). Operators are compared with
 plain loops in chosen cases and in rounds of random ones, once for each seed: a
@@ -17,6 +17,7 @@ Prints a line for each and a last line `N passed, M failed`.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from safetensors.numpy import load_file
 
@@ -147,103 +149,128 @@ class Features:
         return lines[0]
 
 
+FEATURES = (Features.resume, Features.validate, Features.trace, Features.benchmark,
+            Features.diverge)
+
+
 class Checks:
     def __init__(self, args):
         self.args = args
         self.bin = os.path.join(args.build, "bin")
         self.work = os.path.join(args.build, "programs")
+        # Each process adds the kernels that it has run, a line at a time.
         self.kernels = os.path.join(args.build, "kernels.txt")
+        open(self.kernels, "w").close()
         self.passed = self.failed = 0
 
-    def check(self, name, body):
-        """Counts what `body` returns, (number of checks, what to print)."""
-        start = time.time()
-        try:
-            count, text = body()
-            self.passed += count
-            line = f"ok   {name}: {text}"
-        except Failed as error:
-            self.failed += 1
-            line = f"FAIL {name}: {error}"
-        print(f"{line} ({time.time() - start:.0f} s)", flush=True)
+    def side_by_side(self, *given):
+        """As map(): what it calls waits for processes."""
+        with ThreadPoolExecutor(self.args.jobs) as pool:
+            yield from pool.map(*given)
+
+    def run(self, checks):
+        """Counts what the bodies of pairs (name, body) return, (number of checks, what
+        to print)."""
+        def judge(check):
+            name, body = check
+            start = time.time()
+            try:
+                count, text = body()
+                good, line = True, f"ok   {name}: {text}"
+            except Failed as error:
+                count, good, line = 1, False, f"FAIL {name}: {error}"
+            return count, good, f"{line} ({time.time() - start:.0f} s)"
+        for count, good, line in self.side_by_side(judge, checks):
+            self.passed += count * good
+            self.failed += not good
+            print(line, flush=True)
 
     def tests(self, program):
         text = run(os.path.join(self.bin, program))
         count = int(re.search(r"PASSED  \] (\d+) test", text).group(1))
         return count, f"{count} tests"
 
+    def emulated(self, *command, **variables):
+        """Runs a program on emulated GPUs."""
+        return run(*command, LWCC_EMULATION_KERNELS=self.kernels, **variables)
+
     def operators(self, seed):
-        text = run(os.path.join(self.bin, "ops-check-emulated"),
-                   f"--rounds={self.args.rounds}", f"--seed={seed}",
-                   LWCC_EMULATION_SEED=str(seed), LWCC_OWN_WORKSPACES="1",
-                   LWCC_EMULATION_KERNELS=self.kernels)
+        text = self.emulated(os.path.join(self.bin, "ops-check-emulated"),
+                             f"--rounds={self.args.rounds}", f"--seed={seed}",
+                             LWCC_EMULATION_SEED=str(seed), LWCC_OWN_WORKSPACES="1")
         count = int(re.search(r"^(\d+) checks, 0 failed$", text, re.M).group(1))
         return count, f"{count} checks"
 
-    def train(self, command, folder, *flags, **variables):
-        """Losses of the steps and the trained weights."""
+    def train(self, trainer, folder, *command, **variables):
+        """Losses of the steps and the trained weights; `trainer` runs the command."""
         shutil.rmtree(folder, ignore_errors=True)
-        run(*command, "--data=synthetic", f"--steps={self.args.steps}",
-            "--lr=0.01", "--seed=5", "--deterministic",
-            f"--log={folder}.jsonl", f"--checkpoint-dir={folder}",
-            f"--checkpoint-every={self.args.steps}", *flags, **variables)
+        trainer(*command, "--data=synthetic", f"--steps={self.args.steps}",
+                "--lr=0.01", "--seed=5", "--deterministic",
+                f"--log={folder}.jsonl", f"--checkpoint-dir={folder}",
+                f"--checkpoint-every={self.args.steps}", **variables)
         with open(f"{folder}.jsonl") as lines:
             records = [json.loads(line) for line in lines]
-        os.remove(f"{folder}.jsonl")
         return ([r["loss"] for r in records if "loss" in r and "lr" in r],
                 weights(folder, self.args.steps))
 
+    def program(self, path, flags, at):
+        """The emulated program of a model; builds it."""
+        with open(f"{at}.json", "w") as file:
+            json.dump(mixed_plan(path, 4), file)
+        run("lwcc", path, f"--batch={self.args.batch}",
+            *(flag.replace("=mixed", f"={at}.json") for flag in flags),
+            "--target=cuda", "--emit=source", "-o", at)
+        run(os.path.join(self.bin, "emulate"), at, f"{at}.run")
+        return f"{at}.run"
+
     def model(self, path):
+        """The checks of a model, whose programs are built."""
         name = os.path.basename(path).split(".")[0]
         folder = os.path.join(self.work, name)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         batch = f"--batch={self.args.batch}"
         direct = ["lwcc-run", path, batch, "--"]
-        expected = self.train(direct, f"{folder}/cpu")
+        expected = self.train(run, f"{folder}/cpu", *direct)
         # Batch normalization of few samples makes much of other roundings: what
         # two devices of the CPU target differ by says how much.
         limit = max(1e-6, 4 * max(distance(self.train(
-            ["lwcc-run", path, batch, "--gpus=2", "--strategy=data", "--"],
-            f"{folder}/cpu"), expected)))
-        programs = {}
-        for place, flags, variables in PLACES:
-            def body():
-                key = " ".join(flags)
-                if key not in programs:
-                    at = f"{folder}/{len(programs)}"
-                    with open(f"{at}.json", "w") as file:
-                        json.dump(mixed_plan(path, 4), file)
-                    run("lwcc", path, batch,
-                        *(flag.replace("=mixed", f"={at}.json") for flag in flags),
-                        "--target=cuda", "--emit=source", "-o", at)
-                    run(os.path.join(self.bin, "emulate"), at, f"{at}.run")
-                    programs[key] = f"{at}.run"
-                worst = 0.0
-                for seed in self.args.seeds.split(","):
-                    got = self.train([programs[key]], f"{folder}/cuda",
-                                     LWCC_EMULATION_SEED=seed,
-                                     LWCC_EMULATION_KERNELS=self.kernels,
-                                     **variables)
-                    if len(got[0]) != len(expected[0]):
-                        raise Failed(f"{len(got[0])} losses")
-                    worst = max(worst, *distance(got, expected))
-                    if not worst <= limit:
-                        raise Failed(f"seed {seed}: losses or weights differ by "
-                                     f"{worst:.1e}, not {limit:.1e}\n"
-                                     f"  CUDA {got[0]}\n  CPU  {expected[0]}")
-                return (len(self.args.seeds.split(",")),
-                        f"within {worst:.0e} of {limit:.0e}")
-            self.check(f"{name}, {place}", body)
-        if self.args.data:
-            for place, flags, variables in PLACES[0], PLACES[2]:
-                program = Features(programs.get(" ".join(flags)), direct,
-                                   f"{folder}/features", self.args.data,
-                                   variables)
-                for feature in (program.resume, program.validate, program.trace,
-                                program.benchmark, program.diverge):
-                    self.check(f"{name}, {place}, {feature.__name__}",
-                               lambda: (1, feature()))
+            run, f"{folder}/cpu", "lwcc-run", path, batch, "--gpus=2", "--strategy=data",
+            "--"), expected)))
+        with ThreadPoolExecutor(self.args.jobs) as pool:
+            # By their flags. Who asks for one is told why it could not be built.
+            programs = {key: pool.submit(self.program, path, key, f"{folder}/{number}")
+                        for number, key in enumerate(dict.fromkeys(
+                            tuple(flags) for _, flags, _ in PLACES))}
+
+        def trained(program, variables, at):
+            worst = 0.0
+            for seed in self.args.seeds.split(","):
+                got = self.train(self.emulated, at, program.result(),
+                                 LWCC_EMULATION_SEED=seed, **variables)
+                if len(got[0]) != len(expected[0]):
+                    raise Failed(f"{len(got[0])} losses")
+                worst = max(worst, *distance(got, expected))
+                if not worst <= limit:
+                    raise Failed(f"seed {seed}: losses or weights differ by "
+                                 f"{worst:.1e}, not {limit:.1e}\n"
+                                 f"  CUDA {got[0]}\n  CPU  {expected[0]}")
+            return (len(self.args.seeds.split(",")),
+                    f"within {worst:.0e} of {limit:.0e}")
+        checks = [(f"{name}, {place}", functools.partial(
+            trained, programs[tuple(flags)], variables, f"{folder}/cuda-{number}"))
+            for number, (place, flags, variables) in enumerate(PLACES)]
+        for number in (0, 2) if self.args.data else ():
+            place, flags, variables = PLACES[number]
+            for feature in FEATURES:
+                checks.append((f"{name}, {place}, {feature.__name__}", functools.partial(
+                    self.feature, feature, programs[tuple(flags)], direct,
+                    f"{folder}/{feature.__name__}-{number}", variables)))
+        return checks
+
+    def feature(self, feature, program, direct, folder, variables):
+        return 1, feature(Features(program.result(), direct, folder, self.args.data,
+                                   variables))
 
     def bundle(self, path):
         """Puts programs into the bundle as gpu-test.sh --binaries does."""
@@ -251,13 +278,14 @@ class Checks:
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         sources = os.path.join(path, "programs")
-        for name in sorted(os.listdir(sources)):
-            run(os.path.join(self.bin, "emulate"), os.path.join(sources, name),
-                os.path.join(folder, name))
+        names = sorted(os.listdir(sources))
+        list(self.side_by_side(lambda name: run(
+            os.path.join(self.bin, "emulate"), os.path.join(sources, name),
+            os.path.join(folder, name)), names))
         shutil.copy(os.path.join(self.bin, "ops-check-emulated"),
                     os.path.join(folder, "ops-check-cuda"))
         with tarfile.open(f"{path}/binaries.tar.xz", "w:xz", preset=0) as tar:
-            for name in os.listdir(sources) + ["ops-check-cuda"]:
+            for name in [*names, "ops-check-cuda"]:
                 tar.add(os.path.join(folder, name), name)
         with open(f"{path}/binaries.json", "w") as file:
             json.dump({"architecture": 90}, file)
@@ -271,14 +299,12 @@ class Checks:
     def coverage(self):
         """That every kernel of the runtime has run; some only where cuDNN has no
         engine with a bias, which other seeds choose."""
-        for seed in range(6, 31, 3):
-            run(os.path.join(self.bin, "ops-check-emulated"), "convolutions",
-                LWCC_EMULATION_SEED=str(seed),
-                LWCC_EMULATION_KERNELS=self.kernels)
+        program = os.path.join(self.bin, "ops-check-emulated")
+        list(self.side_by_side(lambda seed: self.emulated(
+            program, "convolutions", LWCC_EMULATION_SEED=str(seed)), range(6, 31, 3)))
         with open(self.kernels) as lines:
             seen = {line.strip() for line in lines}
-        listed = run(os.path.join(self.bin, "ops-check-emulated"), "--list",
-                     LWCC_EMULATION_KERNELS="-").split("\n")
+        listed = run(program, "--list", LWCC_EMULATION_KERNELS="-").split("\n")
         missing = sorted({line[len("kernel "):] for line in listed
                           if line.startswith("kernel ")} - seen - {"probe"})
         if missing:
@@ -296,20 +322,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="checks at a time")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     checks = Checks(args)
-    open(checks.kernels, "w").close()
-    for program in ("emulation-tests", "libraries-tests", "machine-tests"):
-        if os.path.exists(os.path.join(checks.bin, program)):
-            checks.check(program, lambda: checks.tests(program))
-    for seed in args.seeds.split(","):
-        checks.check(f"operators, seed {seed}", lambda: checks.operators(seed))
-    checks.check("kernels", checks.coverage)
+    programs = [program for program in ("machine-tests", "emulation-tests", "libraries-tests")
+                if os.path.exists(os.path.join(checks.bin, program))]
+    checks.run([*((f"operators, seed {seed}", functools.partial(checks.operators, seed))
+                  for seed in args.seeds.split(",")),
+                *((program, functools.partial(checks.tests, program))
+                  for program in programs)])
+    checks.run([("kernels", checks.coverage)])
     for path in args.models:
-        checks.model(path)
+        checks.run(checks.model(path))
     if args.bundle:
-        checks.check("bundle", lambda: checks.bundle(os.path.abspath(args.bundle)))
+        checks.run([("bundle", functools.partial(checks.bundle,
+                                                 os.path.abspath(args.bundle)))])
     print(f"{checks.passed} passed, {checks.failed} failed")
     return checks.failed != 0
 

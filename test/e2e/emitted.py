@@ -3,6 +3,7 @@
   emitted.py MODEL.onnx ... --work=DIR --data=DIR      train a few steps on the
                                                        CPU, same losses?
   emitted.py MODEL.onnx ... --work=DIR --target=cuda   compile and link only
+                            [--in-turn=FLAGS ...]      the models take turns with these
 
 The losses must be those of lwcc-run to 1e-6: both make the same library calls, but
 elementwise kernels are interpreted there and compiled here.
@@ -45,7 +46,7 @@ def losses(command, args, log):
 def build(model, folder, args):
     """Compiles the model; returns the trainer's path."""
     flags = [model, f"--target={args.target}", f"--batch={args.batch}",
-             *args.compile]
+             *args.compile, *args.in_turn[args.models.index(model) % len(args.in_turn)]]
     if args.emit == "binary":
         run("lwcc", *flags, "-o", f"{folder}/trainer")
         return f"{folder}/trainer"
@@ -88,11 +89,15 @@ def main():
                         default="binary")
     parser.add_argument("--compile", type=str.split, default=[],
                         help="more flags for the compiler: --gpus=4 ...")
+    parser.add_argument("--in-turn", type=str.split, action="append", metavar="FLAGS",
+                        help="more flags for the compiler, of every Nth model only, where "
+                        "it is given N times: --in-turn= --in-turn=--arch=sm_90 ...")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(),
                         help="models at a time")
     args = parser.parse_args()
+    args.in_turn = args.in_turn or [[]]
     if args.target == "cpu" and not args.data:
         parser.error("--target=cpu needs --data")
     check = check_cpu if args.target == "cpu" else check_cuda

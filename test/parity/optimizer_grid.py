@@ -1,6 +1,6 @@
 """Every optimizer against torch.optim, on one device and on four, and continued.
 
-  optimizer_grid.py MODEL.onnx --data=DIR [--steps=50] [--only=NAME]
+  optimizer_grid.py MODEL.onnx --data=DIR [--steps=50] [--only=NAME] [--jobs=N]
 
 A case is an optimizer with hyper-parameters that are not its defaults. It is trained on
 one device, with the samples on four (each parameter has copies, whose update is shared),
@@ -20,6 +20,7 @@ Prints a line per run and a last line `N passed, M failed`.
 """
 
 import argparse
+import functools
 import os
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from safetensors.numpy import load_file
 from optimizers import trainer_flags
 from parity import Reference, judge, vector_distance
 from trainer import Settings, TrainerError, train
+from workers import results
 
 STEADY = 1e-6
 RUNS = 8  # of PyTorch in single precision, at most
@@ -137,6 +139,23 @@ def is_continued(args, case):
     return True
 
 
+def lines_of(args, case):
+    """Pairs (whether it is right, the line that says so) of the runs of a case."""
+    reference = Reference(args.model, SimpleNamespace(data=args.data, bn_group=0),
+                          case.settings(args.steps))
+    lines = []
+    for plan in PLANS:
+        try:
+            lines.append(judged(args, case, reference, plan))
+        except TrainerError as error:
+            lines.append((False, f"{case} {' '.join(plan)}: {error}"))
+    try:
+        lines.append((is_continued(args, case), f"{case}: continued, bit for bit"))
+    except TrainerError as error:
+        lines.append((False, f"{case}: continued: {error}"))
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model")
@@ -144,28 +163,14 @@ def main():
     parser.add_argument("--lwcc-run", default="lwcc-run", metavar="PROGRAM")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--only", metavar="NAME", help="one optimizer")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     args = parser.parse_args()
     passed = failed = 0
-
-    def count(good, text):
-        nonlocal passed, failed
-        passed, failed = passed + good, failed + (not good)
-        print(f"{'pass' if good else 'FAIL'}  {text}", flush=True)
-
-    for case in CASES:
-        if args.only and case.optimizer != args.only:
-            continue
-        reference = Reference(args.model, SimpleNamespace(data=args.data, bn_group=0),
-                              case.settings(args.steps))
-        for plan in PLANS:
-            try:
-                count(*judged(args, case, reference, plan))
-            except TrainerError as error:
-                count(False, f"{case} {' '.join(plan)}: {error}")
-        try:
-            count(is_continued(args, case), f"{case}: continued, bit for bit")
-        except TrainerError as error:
-            count(False, f"{case}: continued: {error}")
+    cases = [case for case in CASES if args.only in (None, case.optimizer)]
+    for lines in results(functools.partial(lines_of, args), cases, args.jobs):
+        for good, text in lines:
+            passed, failed = passed + good, failed + (not good)
+            print(f"{'pass' if good else 'FAIL'}  {text}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

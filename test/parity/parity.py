@@ -26,6 +26,7 @@ run of PyTorch. Prints a markdown table and a last line `N passed, M failed`.
 """
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -40,6 +41,7 @@ from mixed_plan import mixed_plan
 from onnx_torch import Oracle
 from optimizers import OPTIMIZERS, parse_options
 from trainer import Data, Settings, TrainerError, run_oracle, train
+from workers import results
 
 FIRST_LOSS = 1e-5
 FACTOR, SLACK = 4.0, 1e-6
@@ -178,6 +180,22 @@ def compare(reference, flags, args):
     return good, figures + [str(len(singles))]
 
 
+def rows_of(args, settings, path):
+    """The rows of a model, a list of cells each: one for each of --compile."""
+    name, _, exporter = os.path.basename(path)[:-len(".onnx")].rpartition(".")
+    reference, rows = Reference(path, args, settings), []
+    for flags in args.compile or [[]]:
+        verdict, figures = "**FAIL**", ["-"] * (len(COLUMNS) - 3)
+        try:
+            good, figures = compare(reference, flags, args)
+            verdict = "pass" if good else verdict
+        except TrainerError as error:
+            print(error, file=sys.stderr)
+        rows.append([" ".join([name or exporter, *flags]), exporter if name else "",
+                     *figures, verdict])
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="+")
@@ -212,6 +230,7 @@ def main():
     parser.add_argument("--flags", type=str.split, default=[],
                         help="more flags for the trainer")
     parser.add_argument("--table", help="also write the table to this file")
+    parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--verbose", action="store_true", help="losses per step")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="TF32 acceleration")
@@ -224,27 +243,15 @@ def main():
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     print("\n".join(lines), flush=True)
     failed = 0
-    variants = args.compile or [[]]
-    for path in args.models:
-        name, _, exporter = os.path.basename(path)[:-len(".onnx")].rpartition(".")
-        reference = Reference(path, args, settings)
-        for flags in variants:
-            row = [" ".join([name or exporter, *flags]), exporter if name else ""]
-            verdict, figures = "**FAIL**", ["-"] * (len(COLUMNS) - 3)
-            try:
-                good, figures = compare(reference, flags, args)
-                verdict = "pass" if good else verdict
-            except TrainerError as error:
-                print(error, file=sys.stderr)
-            failed += verdict != "pass"
-            row += figures + [verdict]
+    for rows in results(functools.partial(rows_of, args, settings), args.models, args.jobs):
+        for row in rows:
+            failed += row[-1] != "pass"
             lines.append("| " + " | ".join(row) + " |")
             print(lines[-1], flush=True)
     if args.table:
         with open(args.table, "w") as file:
             file.write("\n".join(lines) + "\n")
-    rows = len(args.models) * len(variants)
-    print(f"{rows - failed} passed, {failed} failed")
+    print(f"{len(lines) - 2 - failed} passed, {failed} failed")
     return failed != 0
 
 

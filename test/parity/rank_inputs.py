@@ -1,6 +1,6 @@
 """Starts ranks that cannot train together: each says why, and all end.
 
-  rank_inputs.py [NAME ..] [--messages=100000]
+  rank_inputs.py [NAME ..] [--messages=100000] [--jobs=4]
 
 NAME is one of the cases that it prints. Each has a message, as a pattern, that some
 rank writes, and the exit code 1 of all; nothing is left running, nothing hangs, and no
@@ -18,6 +18,7 @@ import struct
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from rank_team import (MARK, RankError, Ranks, compiled, free_port, model_file, table)
 
@@ -34,6 +35,7 @@ class Case:
     def __init__(self, programs, folder):
         self.program, self.other, self.folder = *programs, folder
         self.synthetic = [self.program, "--data=synthetic", "--steps=3"]
+        self.whole = self.numbers("whole", 96, 1)
 
     def team(self, count=GPUS, command=None, start=True, **variables):
         return Ranks(command or self.synthetic, count, start=start,
@@ -101,7 +103,7 @@ class Case:
         for rank in range(GPUS):
             here = f"{team.folder}/{rank}"
             os.makedirs(here)
-            source = data if rank == 3 else self.numbers("whole", 96, 1)
+            source = data if rank == 3 else self.whole
             if source:
                 os.symlink(source, f"{here}/data")
             team.start(rank, command=["env", "-C", here, self.program, "--data=data",
@@ -356,17 +358,22 @@ def check_all(args, folder):
     case, rows, failed = Case(programs, folder), [], 0
     own = [name for name in vars(Case) if not name.startswith("_")
            and name not in ("team", "numbers", "alone", "data_of_rank_3")]
-    for name in args.names or [*own, *PORT_CASES, "turned_away"]:
+
+    def judge(name):
         try:
-            wrong, how = (turned_away(case) if name == "turned_away" else
-                          check_port(case, PORT_CASES[name], args.messages)
-                          if name in PORT_CASES else check(case, name))
+            return (turned_away(case) if name == "turned_away" else
+                    check_port(case, PORT_CASES[name], args.messages)
+                    if name in PORT_CASES else check(case, name))
         except RankError as error:
-            wrong, how = str(error), ""
-        failed += bool(wrong)
-        rows.append((name.replace("_", " "), "WRONG" if wrong else "as it should be", how))
-        if wrong:
-            print(f"FAIL {name}: {wrong}", flush=True)
+            return str(error), ""
+    names = args.names or [*own, *PORT_CASES, "turned_away"]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for name, (wrong, how) in zip(names, pool.map(judge, names)):
+            failed += bool(wrong)
+            rows.append((name.replace("_", " "), "WRONG" if wrong else "as it should be",
+                         how))
+            if wrong:
+                print(f"FAIL {name}: {wrong}", flush=True)
     print(table(("case", "", "all had ended after, and one said"), rows))
     print(f"{len(rows) - failed} of {len(rows)} as they should be")
     return failed != 0
@@ -376,6 +383,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--messages", type=int, default=100000)
+    parser.add_argument("--jobs", type=int, default=4,
+                        help="cases at a time; mostly they wait")
     args = parser.parse_args()
     os.environ.pop(MARK, None)
     with tempfile.TemporaryDirectory(prefix="lwcc-inputs-") as folder:

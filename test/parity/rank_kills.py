@@ -28,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 from rank_team import (LOST, RankError, Ranks, compiled, losses_of, model_file, run, table,
                        train)
@@ -65,11 +66,15 @@ class Programs:
     def __init__(self, folder):
         model = model_file(MODEL, folder)
 
-        def program(name, gpus, plan):
-            return compiled(model, BATCH, f"{folder}/{name}", f"--strategy={plan}",
+        def program(what):
+            gpus, plan = what
+            return compiled(model, BATCH, f"{folder}/{plan}-{gpus}", f"--strategy={plan}",
                             gpus=gpus)[0]
-        self.killed = {plan: program(plan, GPUS, plan) for plan in ("data", "pipeline")}
-        self.others = {gpus: program(f"of-{gpus}", gpus, "data") for gpus in OTHERS}
+        plans = [(GPUS, "data"), (GPUS, "pipeline"), *((gpus, "data") for gpus in OTHERS)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            data, pipeline, *others = pool.map(program, plans)
+        self.killed = {"data": data, "pipeline": pipeline}
+        self.others = dict(zip(OTHERS, others))
         self.losses = {}
         for plan, program in self.killed.items():
             log = f"{folder}/{plan}.log"

@@ -5,6 +5,7 @@ are trained with come from. What is expected of them is decided in ranks.py,
 rank_kills.py, rank_inputs.py and tools/bench/ranks.py.
 """
 
+import functools
 import itertools
 import json
 import os
@@ -54,6 +55,7 @@ zoo.export(*zoo.build_zoo(sys.argv[4]), sys.argv[3], "legacy")
 """
 
 
+@functools.cache  # a Python with PyTorch starts for each
 def model_file(name, folder, size="small"):
     """The file of a network: a path, a name of test/models/make_models.py, or
     zoo:NAME, one of test/parity/zoo.py's with its batch of 8. Made by the Python

@@ -129,7 +129,7 @@ def training(program, out, steps, *flags):
 
 def compare(program, steps, ranks, transport, network, flags=()):
     """"" if so many ranks train as one process does, which does it once."""
-    whole = f"{program}.whole"
+    whole = f"{program}{''.join(flags)}.whole"
     if not os.path.exists(whole):
         train(training(program, whole, steps, *flags))
     with tempfile.TemporaryDirectory(prefix="lwcc-ranks-") as out:
@@ -182,54 +182,48 @@ class Grid:
 class Special:
     """What only a few programs are tried with."""
     def __init__(self, args, network, folder):
-        self.args, self.network = args, network
-        self.folder = os.path.join(folder, "special")
-        os.makedirs(self.folder)
+        self.args, self.network, self.folder = args, network, folder
         self.equal = self.count = 0
 
     def program(self, name, batch, plan, *flags):
-        """Compiled anew for each title: its trainings have other flags."""
         folder = tempfile.mkdtemp(dir=self.folder)
         return compile_plan(model_file(name, self.folder), batch, plan, folder, *flags,
                             emulation=self.args.emulation)
 
-    def say(self, title, check):
-        self.count += 1
+    def tried(self, title, check, *what):
+        """The title, and what is different."""
         try:
-            found = check()
+            return title, check(*what)
         except RankError as error:
-            found = str(error)
-        self.equal += not found
-        print(f"| {title} | {'DIFFERENT ' + found if found else 'equal'} |", flush=True)
+            return title, str(error)
 
-    def other_counts(self):
-        for name, batch, plan in (("lenet5", 64, "data"), ("resnet_cifar", 8, "random"),
-                                  ("gpt", 16, "pipeline")):
-            program = self.program(name, batch, plan)
-            for ranks, transport in ((2, "shm"), (3, "tcp"), (2, "net")):
-                if transport in self.args.transports:
-                    self.say(f"{name}, {plan}: {ranks} ranks, {transport}",
-                             lambda r=ranks, t=transport: compare(
-                                 program, self.args.steps, r, t, self.network))
+    def compared(self, title, program, ranks, transport, flags=()):
+        return self.tried(title, compare, program, self.args.steps, ranks, transport,
+                          self.network, flags)
+
+    # Each compiles a program, and yields what is tried with it.
+
+    def other_counts(self, name, batch, plan):
+        program = self.program(name, batch, plan)
+        for ranks, transport in ((2, "shm"), (3, "tcp"), (2, "net")):
+            if transport in self.args.transports:
+                yield self.compared(f"{name}, {plan}: {ranks} ranks, {transport}", program,
+                                    ranks, transport)
 
     def validations(self):
         """Batches of 64, of 1024 samples of which 133 are held back."""
+        program = self.program("lenet5", 60, "layerwise")
         for flags in (["--val-split=0.13"], ["--val-split=0.13", "--last-batch=keep"],
                       ["--val-data=synthetic"], ["--no-shuffle", "--last-batch=keep"]):
-            program = self.program("lenet5", 60, "layerwise")
             for transport in self.args.transports:
-                self.say(f"lenet5, layerwise: {' '.join(flags)}, {transport}",
-                         lambda t=transport: compare(program, self.args.steps, GPUS, t,
-                                                     self.network, flags))
+                yield self.compared(f"lenet5, layerwise: {' '.join(flags)}, {transport}",
+                                    program, GPUS, transport, flags)
 
-    def optimizers(self):
-        for compile_flags in (["--optimizer=adam"], ["--optimizer=adamw", "--ema=0.9"],
-                              ["--optimizer=lamb", "--clip-norm=0.3"]):
-            program = self.program("resnet_cifar", 8, "data", *compile_flags)
-            for transport in self.args.transports:
-                self.say(f"resnet_cifar, data: {' '.join(compile_flags)}, {transport}",
-                         lambda t=transport: compare(program, self.args.steps, GPUS, t,
-                                                     self.network, ["--lr=0.001"]))
+    def optimizer(self, *compile_flags):
+        program = self.program("resnet_cifar", 8, "data", *compile_flags)
+        for transport in self.args.transports:
+            yield self.compared(f"resnet_cifar, data: {' '.join(compile_flags)}, {transport}",
+                                program, GPUS, transport, ["--lr=0.001"])
 
     def resume(self):
         """Half of the steps in some ranks, the others in more or fewer of them."""
@@ -238,8 +232,8 @@ class Special:
         flags = ["--lr=0.001", "--val-split=0.13"]
         train(training(program, whole, steps, *flags))
         for before, after in ((4, 2), (2, 1), (1, 4), (3, 4), (4, 3)):
-            self.say(f"lenet5, data, Adam: resumed from {before} ranks in {after}",
-                     lambda b=before, a=after: self.resumed(program, whole, b, a, flags))
+            yield self.tried(f"lenet5, data, Adam: resumed from {before} ranks in {after}",
+                             self.resumed, program, whole, before, after, flags)
 
     def resumed(self, program, whole, before, after, flags):
         half = self.args.steps // 2
@@ -260,8 +254,7 @@ class Special:
         program = self.program("mlp", 32, "owt")
         train(training(program, f"{program}.whole", self.args.steps))
         for ranks in (2, 4):
-            self.say(f"mlp, owt: --ranks={ranks}",
-                     lambda r=ranks: self.started_by(program, r))
+            yield self.tried(f"mlp, owt: --ranks={ranks}", self.started_by, program, ranks)
 
     def started_by(self, program, ranks):
         with tempfile.TemporaryDirectory(prefix="lwcc-ranks-") as out:
@@ -270,9 +263,22 @@ class Special:
 
     def run(self):
         print("\n| besides | |\n|---|---|")
-        for cases in (self.other_counts, self.validations, self.optimizers, self.resume,
-                      self.started):
-            cases()
+        for name in ("resnet_cifar", "gpt", "lenet5", "mlp"):  # not two at once
+            model_file(name, self.folder)
+        cases = [self.other_counts("resnet_cifar", 8, "random"),
+                 self.other_counts("gpt", 16, "pipeline"),
+                 self.other_counts("lenet5", 64, "data"), self.validations(),
+                 self.optimizer("--optimizer=adam"),
+                 self.optimizer("--optimizer=adamw", "--ema=0.9"),
+                 self.optimizer("--optimizer=lamb", "--clip-norm=0.3"),
+                 self.resume(), self.started()]
+        with ThreadPoolExecutor(self.args.jobs) as pool:
+            for rows in pool.map(list, cases):
+                for title, found in rows:
+                    self.count += 1
+                    self.equal += not found
+                    print(f"| {title} | {'DIFFERENT ' + found if found else 'equal'} |",
+                          flush=True)
 
 
 def compare_all(args, network):

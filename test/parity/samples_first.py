@@ -1,6 +1,6 @@
 """Random networks in which samples wander through the dimensions.
 
-  samples_first.py [--cases=N] [--first=SEED] [--lwcc-run=PROGRAM]
+  samples_first.py [--cases=N] [--first=SEED] [--lwcc-run=PROGRAM] [--jobs=N]
 
 Each case draws a network that transposes, merges and splits dimensions, the samples'
 among them, with other operators between, and brings the samples back to the front for a
@@ -10,6 +10,7 @@ the same file in PyTorch, in double precision, as zoo.py does. The last line is
 """
 
 import argparse
+import functools
 import os
 import random
 import shutil
@@ -23,6 +24,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import zoo
 from trainer import Data, TrainerError, train
+from workers import results
 
 BATCH, CLASSES = zoo.BATCH, 5
 SAMPLES = ("n", BATCH)
@@ -216,8 +218,8 @@ class Net:
                                ir_version=8), path)
 
 
-def check(seed, program, folder):
-    """Yields a title and what is wrong, or None."""
+def check(program, folder, seed):
+    """Triples of the seed, a title and what is wrong, or None."""
     path, data = f"{folder}/{seed}.onnx", f"{folder}/{seed}.data"
     net = Net(seed)
     net.save(path)
@@ -230,16 +232,19 @@ def check(seed, program, folder):
     np.save(f"{data}/images.npy", images)
     np.save(f"{data}/labels.npy", values.randint(0, CLASSES, count))
     source = Data(data, net.inputs[1:])
+    found = []
     for flags in ([], zoo.DEVICES):
         title = f"{seed} {' '.join(flags)}"
         try:
             losses, state = train([program, path, *flags, "--"], data, zoo.SETTINGS)
         except TrainerError as error:
-            yield title, str(error)
+            found.append((seed, title, str(error)))
             continue
         truth = zoo.train_file(path, source, torch.float64, state)
-        yield title, zoo.judge(losses, state, truth, lambda number: zoo.train_file(
-            path, source, torch.float32, state, number))
+        found.append((seed, title, zoo.judge(
+            losses, state, truth, lambda number: zoo.train_file(
+                path, source, torch.float32, state, number))))
+    return found
 
 
 def main():
@@ -247,14 +252,16 @@ def main():
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--lwcc-run", default="lwcc-run", metavar="PROGRAM")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     os.environ["OMP_NUM_THREADS"] = "1"
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="lwcc-samples-") as folder:
-        for seed in range(args.first, args.first + args.cases):
-            for title, wrong in check(seed, args.lwcc_run, folder):
+        for found in results(functools.partial(check, args.lwcc_run, folder),
+                             range(args.first, args.first + args.cases), args.jobs):
+            for seed, title, wrong in found:
                 if wrong:
                     kept = f"{tempfile.gettempdir()}/samples-{seed}.onnx"
                     shutil.copy(f"{folder}/{seed}.onnx", kept)

@@ -1,6 +1,6 @@
 """Trains networks of several inputs, and compares them with the modules in PyTorch.
 
-  several_inputs.py [--lwcc-run=PROGRAM]
+  several_inputs.py [--lwcc-run=PROGRAM] [--jobs=N]
 
 Each network is exported by both exporters; its inputs are given as arrays by their
 names, in a folder and in an .npz file, and it is trained for three steps on one device
@@ -9,6 +9,7 @@ as in zoo.py. The last line is `N passed, M failed`.
 """
 
 import argparse
+import functools
 import os
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from torch import nn
 
 import zoo
 from trainer import TrainerError, train
+from workers import results
 
 BATCH, SETTINGS = zoo.BATCH, zoo.SETTINGS
 COUNT = BATCH * SETTINGS.steps
@@ -186,8 +188,8 @@ def learn(name, arrays, labels, dtype, seed=0):
     return losses, learnt, start
 
 
-def check(name, program, folder):
-    """Yields a title and what is wrong, or None."""
+def check(program, folder, name):
+    """Pairs of a title and what is wrong, or None."""
     _, classes, inputs = NETWORKS[name]
     random = np.random.RandomState(len(name))
     arrays = {key: draw(random) for key, draw in inputs.items()}
@@ -198,7 +200,7 @@ def check(name, program, folder):
         np.save(f"{data}/{key}.npy", array)
     np.save(f"{data}/labels.npy", labels)
     np.savez(f"{data}.npz", labels=labels, **arrays)
-    truth = learn(name, arrays, labels, torch.float64)
+    truth, found = learn(name, arrays, labels, torch.float64), []
     for kind in ("dynamo", "legacy"):
         path = f"{folder}/{name}.{kind}.onnx"
         export(name, arrays, path, kind)
@@ -208,22 +210,25 @@ def check(name, program, folder):
                 losses, state = train([program, path, f"--batch={BATCH}", *flags, "--"],
                                       place, SETTINGS)
             except TrainerError as error:
-                yield title, str(error)
+                found.append((title, str(error)))
                 continue
-            yield title, zoo.judge(losses, state, truth, lambda number: learn(
-                name, arrays, labels, torch.float32, number))
+            found.append((title, zoo.judge(losses, state, truth, lambda number: learn(
+                name, arrays, labels, torch.float32, number))))
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lwcc-run", default="lwcc-run", metavar="PROGRAM")
+    parser.add_argument("--jobs", type=int, default=1, help="networks at a time")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="lwcc-inputs-") as folder:
-        for name in NETWORKS:
-            for title, wrong in check(name, args.lwcc_run, folder):
+        for found in results(functools.partial(check, args.lwcc_run, folder), NETWORKS,
+                             args.jobs):
+            for title, wrong in found:
                 print(f"{'WRONG ' if wrong else 'equal '} {title}"
                       + (f": {wrong}" if wrong else ""), flush=True)
                 passed, failed = passed + (not wrong), failed + bool(wrong)

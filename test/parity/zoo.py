@@ -362,7 +362,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lwcc-zoo-") as folder:
         args.models = args.models or folder
         os.makedirs(args.models, exist_ok=True)
-        pool = multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=4)
+        pool = multiprocessing.get_context("fork").Pool(args.jobs, maxtasksperchild=4)
         with pool:
             for found in pool.imap(run_model, [(name, args) for name in names]):
                 rows += found

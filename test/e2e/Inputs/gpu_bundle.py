@@ -1,4 +1,4 @@
-"""gpu_bundle.py BUNDLE WORK: tests run.py of tools/gpu/bundle without a GPU.
+"""gpu_bundle.py BUNDLE WORK [TEST]: tests run.py of tools/gpu/bundle without a GPU.
 
 Programs, PyTorch, nvidia-smi and cmake are replaced by scripts that behave as their
 names say (good, hangs, crashes, ...). The tests check what run.py reports of them.
@@ -13,6 +13,7 @@ import sys
 import tarfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 BUNDLE, WORK = map(os.path.abspath, sys.argv[1:3])
 
@@ -348,4 +349,20 @@ class GpuBundle(unittest.TestCase):
         self.assertIn("run.py: [Errno 17] File exists", self.text)
 
 
-unittest.main(argv=sys.argv[:1])
+def main():
+    """Runs the tests side by side, each by this script in a process of its own: most of
+    their time they wait."""
+    if len(sys.argv) > 3:
+        unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    names = unittest.TestLoader().getTestCaseNames(GpuBundle)
+    with ThreadPoolExecutor(4) as pool:
+        ran = list(pool.map(lambda name: subprocess.run(
+            [sys.executable, __file__, BUNDLE, WORK, f"GpuBundle.{name}"], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT), names))
+    for name, result in zip(names, ran):
+        print(name, result.stdout, sep="\n")
+    return any(result.returncode for result in ran)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -88,7 +88,8 @@ def main():
     # The shell must find lwcc as the README says, not on the tests' PATH. Trainers choose their
     # threads as the reader's do.
     outside = dict(environment)
-    outside.pop("OMP_NUM_THREADS", None)
+    for name in ("OMP_NUM_THREADS", "GOMP_SPINCOUNT"):
+        outside.pop(name, None)
     outside["PATH"] = os.pathsep.join(
         entry for entry in os.environ["PATH"].split(os.pathsep)
         if not (Path(entry) / "lwcc").exists())

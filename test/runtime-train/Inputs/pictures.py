@@ -1,22 +1,15 @@
 """Pictures of every mode and format that Pillow writes, and what torchvision makes
-of them.
+of them: pictures.py FOLDER.
 
-  pictures.py make FOLDER             writes FOLDER/CLASS/NAME
-  pictures.py check FOLDER LISTING OUT CHANNELS HEIGHT WIDTH CROP-PART [EPOCH]
-      compares the trainer's inputs with those of Resize and CenterCrop, in the
-      order of ImageFolder; with EPOCH, with those of RandomResizedCrop and
-      RandomHorizontalFlip, whose draws are those of seed 7
-  pictures.py many FOLDER             writes pictures of 32 x 32, in colour and grey
-  pictures.py colours FOLDER OUT EPOCH
-      compares the trainer's inputs of these with those of ColorJitter and
-      RandomErasing
-  pictures.py rotation FOLDER OUT EPOCH
-      the same of RandomRotation(60)
-  pictures.py changes FOLDER OUT EPOCH STRENGTH...
-      the same of RandAugment, OUT.STRENGTH for each strength
+The trainer's inputs, as lwcc-read-data writes them, are those of Resize and CenterCrop,
+in the order of ImageFolder; in training those of RandomResizedCrop and
+RandomHorizontalFlip, whose draws are those of seed 7. Those of pictures of 32 x 32, in
+colour and grey, are those of ColorJitter and RandomErasing, of RandomRotation(60) and of
+RandAugment in three strengths.
 """
 import math
 import pathlib
+import subprocess
 import sys
 from unittest import mock
 
@@ -118,23 +111,22 @@ def augmented(picture, index, epoch, size):
     return v2.functional.hflip(picture) if draws.numbers[0] < 0.5 else picture
 
 
-def check(folder, listing, out, channels, height, width, part, epoch=None):
+def check(folder, listing, out, channels, side, part, epoch=None):
     mode = "L" if channels == 1 else "RGB"
     files = datasets.ImageFolder(folder)
     expected = [(str(pathlib.Path(path).relative_to(folder)), label) for path, label in files.samples]
-    listed = [line.rsplit(" ", 1) for line in pathlib.Path(listing).read_text().splitlines()]
+    listed = [line.rsplit(" ", 1) for line in listing.splitlines()]
     assert [(name, int(label)) for name, label in listed] == expected, "another order than ImageFolder's"
-    ours = np.fromfile(out, np.float32).reshape(len(expected), channels, height, width)
-    assert height == width, "Resize is for squares"
-    resize = v2.Resize(math.floor(height / part))
+    ours = np.fromfile(out, np.float32).reshape(len(expected), channels, side, side)
+    resize = v2.Resize(math.floor(side / part))
     worst = exact = 0
     for index, ((path, _), values) in enumerate(zip(files.samples, ours)):
         picture = loaded(path, mode)
         if epoch is None:
-            picture = v2.CenterCrop(height)(resize(picture))
+            picture = v2.CenterCrop(side)(resize(picture))
         else:
-            picture = augmented(picture, index, epoch, height)
-        theirs = torch.from_numpy(np.array(picture)).reshape(height, width, channels).permute(2, 0, 1).numpy()
+            picture = augmented(picture, index, epoch, side)
+        theirs = torch.from_numpy(np.array(picture)).reshape(side, side, channels).permute(2, 0, 1).numpy()
         difference = np.abs(values * 255 - theirs).max()
         assert difference <= 1.01, f"{path}: differs by {difference} of 255"
         worst, exact = max(worst, difference), exact + (difference < 1e-3)
@@ -216,7 +208,7 @@ def rotation(folder, out, epoch):
 def changes(folder, out, epoch, strengths):
     met, other, total = set(), 0, 0
     for strength in strengths:
-        change = v2.RandAugment(2, int(strength))
+        change = v2.RandAugment(2, strength)
         names = list(change._AUGMENTATION_SPACE)
         for index, path, picture, values in inputs(folder, f"{out}.{strength}"):
             numbers = Draws(index, epoch, "rand-augment").numbers
@@ -240,17 +232,30 @@ def changes(folder, out, epoch, strengths):
     print(f"pictures changed as RandAugment changes them, {len(met)} ways")
 
 
+def read(folder, side, out, *how, channels=3, part=1):
+    """The trainer's inputs into the file `out`; returns their files and labels."""
+    return subprocess.run(
+        ["lwcc-read-data", *map(str, (folder, channels, side, side, part, out, *how))],
+        text=True, check=True, stdout=subprocess.PIPE).stdout
+
+
+def main(folder):
+    torch.set_num_threads(1)  # the pictures are small
+    pictures, others, out = folder / "pictures", folder / "many", folder / "out"
+    make(pictures)
+    for channels, side, part, *epoch in (3, 32, 1), (1, 24, 1), (3, 96, 0.875), (3, 32, 1, 3):
+        listing = read(pictures, side, out, *epoch, channels=channels, part=part)
+        check(pictures, listing, out, channels, side, part, *epoch)
+    many(others)
+    read(others, 32, out, 3, "colours")
+    colours(others, out, 3)
+    read(others, 32, out, 2, "rotation")
+    rotation(others, out, 2)
+    strengths = 9, 15, 30
+    for strength in strengths:
+        read(others, 32, f"{out}.{strength}", 1, strength)
+    changes(others, out, 1, strengths)
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "make":
-        make(pathlib.Path(sys.argv[2]))
-    elif sys.argv[1] == "many":
-        many(pathlib.Path(sys.argv[2]))
-    elif sys.argv[1] == "rotation":
-        rotation(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    elif sys.argv[1] == "changes":
-        changes(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:])
-    elif sys.argv[1] == "colours":
-        colours(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    else:
-        check(sys.argv[2], sys.argv[3], sys.argv[4], *map(int, sys.argv[5:8]), float(sys.argv[8]),
-              *map(int, sys.argv[9:]))
+    main(pathlib.Path(sys.argv[1]))
