@@ -121,7 +121,9 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
           createParameterGroups(
               {options.freeze, options.groups, options.noDecay}),
           // Before anything is made of the ops, and labels come.
-          createSplitSlices(), createSamplesFirst(), createMatrixRows(),
+          createSplitSlices(), createSamplesFirst(), createFuseAttention(),
+          // Queries, keys and values of attention are slices once more.
+          createSplitSlices(), createMatrixRows(),
           // The loss before the rest: it is what everything is differentiated
           // against.
           createAddLoss({options.labelSmoothing, options.softLabels}),

@@ -34,15 +34,19 @@ LWCC_CLONES static float largestOf(const float *x, int64_t n) {
   return largest;
 }
 
-LWCC_CLONES static double sumOfExponentials(const float *x, int64_t n,
-                                            float largest) {
+/// Gives each exponential to keep(i, e), and returns their sum.
+template <typename Keep>
+static inline double exponentials(const float *x, int64_t n, float largest,
+                                  const Keep &keep) {
   double sums[parts] = {};
   int64_t i = 0;
   for (; i + parts <= n; i += parts) {
     float each[parts];
     LWCC_NEIGHBOURS
-    for (int p = 0; p < parts; ++p)
+    for (int p = 0; p < parts; ++p) {
       each[p] = branchless::exp(x[i + p] - largest);
+      keep(i + p, each[p]);
+    }
     LWCC_NEIGHBOURS
     for (int p = 0; p < parts; ++p)
       sums[p] += each[p];
@@ -50,9 +54,27 @@ LWCC_CLONES static double sumOfExponentials(const float *x, int64_t n,
   double sum = 0;
   for (double part : sums)
     sum += part;
-  for (; i < n; ++i)
-    sum += branchless::exp(x[i] - largest);
+  for (; i < n; ++i) {
+    const float e = branchless::exp(x[i] - largest);
+    keep(i, e);
+    sum += e;
+  }
   return sum;
+}
+
+LWCC_CLONES static double sumOfExponentials(const float *x, int64_t n,
+                                            float largest) {
+  return exponentials(x, n, largest, [](int64_t, float) {});
+}
+
+LWCC_CLONES static double writeExponentials(float *to, const float *x,
+                                            int64_t n, float largest) {
+  return exponentials(x, n, largest, [to](int64_t i, float e) { to[i] = e; });
+}
+
+LWCC_CLONES static void multiply(float *x, int64_t n, float factor) {
+  for (int64_t i = 0; i < n; ++i)
+    x[i] *= factor;
 }
 
 LWCC_CLONES static void writeProbabilities(float *to, const float *x, int64_t n,
@@ -89,6 +111,18 @@ void SoftmaxRow::logProbabilities(float *to, int64_t toStep) const {
   const auto logSum = static_cast<float>(std::log(sum));
   for (int64_t i = 0; i < length; ++i)
     to[i * toStep] = x[i * step] - largest - logSum;
+}
+
+SoftmaxScale softmaxRow(float *to, const float *x, int64_t length) {
+  const float largest = largestOf(x, length);
+  const double sum = writeExponentials(to, x, length, largest);
+  const auto inverse = static_cast<float>(1.0 / sum);
+  multiply(to, length, inverse);
+  return {largest, inverse};
+}
+
+void softmaxRow(float *to, const float *x, int64_t length, SoftmaxScale scale) {
+  writeProbabilities(to, x, length, scale.largest, scale.inverse);
 }
 
 LWCC_CLONES static double sumOfProducts(const float *a, const float *b,

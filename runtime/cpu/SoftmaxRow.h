@@ -28,6 +28,17 @@ struct SoftmaxRow {
   double sum; ///< of e^(x - largest)
 };
 
+/// What a row's probabilities are made with: e^(x - largest) * inverse.
+struct SoftmaxScale {
+  float largest, inverse;
+};
+
+/// Writes the probabilities of a row, which may be the row. Elements are next
+/// to one another; each exponential is computed once.
+SoftmaxScale softmaxRow(float *to, const float *x, int64_t length);
+/// The same where the scale is known.
+void softmaxRow(float *to, const float *x, int64_t length, SoftmaxScale scale);
+
 /// The gradient of a row's input, given that of its probabilities `y`.
 /// Everything at a distance of its step; `dx` may be `dy`.
 void softmaxRowGradient(float *dx, int64_t dxStep, const float *dy,
