@@ -62,26 +62,25 @@ static PassList differentiating(const PipelineOptions &options) {
   // loops. It makes slices of what queries, keys and values are parts of.
   if (options.target == "cpu")
     append(listOf(createFuseAttention(), createSplitSlices()));
-  append(listOf(
-      createMatrixRows(),
-      // The loss before the rest: it is what everything is differentiated
-      // against.
-      createAddLoss({options.labelSmoothing, options.softLabels}),
-      // Training and evaluation part here, while batch_norm and dropout are
-      // still single ops that know both of their modes.
-      createSplitModes({options.group, options.frozenBn}),
-      // Gradients of whole layers, before they are taken apart: a layer's
-      // gradient is cheaper than that of its pieces.
-      createAutodiff(
-          {options.optimizer, options.clipNorm, options.averageDecay}),
-      // Reductions become kernels, everything else expressions ...
-      createDecompose(),
-      // ... so that fusion sees nothing but expressions. Twins (the same
-      // reshape or mask made by two gradients) go before it.
-      createCanonicalizerPass(), createCSEPass(), createFuse(),
-      createCanonicalizerPass(),
-      // Last: what fusion has left shows what only updates wait for.
-      createPhases()));
+  append(listOf(createMatrixRows(),
+                // The loss before the rest: it is what everything is
+                // differentiated against.
+                createAddLoss({options.labelSmoothing, options.softLabels}),
+                // Training and evaluation part here, while batch_norm and
+                // dropout are still single ops that know both of their modes.
+                createSplitModes({options.group, options.frozenBn}),
+                // Gradients of whole layers, before they are taken apart: a
+                // layer's gradient is cheaper than that of its pieces.
+                createAutodiff({options.optimizer, options.clipNorm,
+                                options.averageDecay}),
+                // Reductions become kernels, everything else expressions ...
+                createDecompose(),
+                // ... so that fusion sees nothing but expressions. Twins (the
+                // same reshape or mask made by two gradients) go before it.
+                createCanonicalizerPass(), createCSEPass(), createFuse(),
+                createCanonicalizerPass(),
+                // Last: what fusion has left shows what only updates wait for.
+                createPhases()));
   return passes;
 }
 

@@ -127,9 +127,9 @@ static Value build(OpBuilder &builder, const Tokens &tokens) {
   Location loc = value.getLoc();
   SmallVector<int64_t> whole{tokens.samples, tokens.tokens, tokens.allFeatures};
   if (shapeOf(value) != ArrayRef(whole))
-    value = finish(
-        ReshapeOp::create(builder, loc, tensorOf(context, whole), value),
-        ".tokens");
+    value =
+        finish(ReshapeOp::create(builder, loc, tensorOf(context, whole), value),
+               ".tokens");
   if (tokens.features == tokens.allFeatures)
     return value;
   SmallVector<int64_t> start{0, 0, tokens.from.offset}, step{1, 1, 1};
@@ -176,8 +176,8 @@ static std::optional<Attention> match(MatMulOp result) {
       result.getBias() || !found.softmax || !found.softmax->hasOneUse() ||
       found.softmax.getAxis() != 3 || found.softmax.getLog())
     return std::nullopt;
-  Value scores = withoutScale(
-      withoutMask(found.softmax.getX(), found.mask), found.scale);
+  Value scores =
+      withoutScale(withoutMask(found.softmax.getX(), found.mask), found.scale);
   auto product = scores.getDefiningOp<MatMulOp>();
   if (!product || shapeOf(product.getB()).size() != 4 || product.getBias())
     return std::nullopt;
@@ -217,9 +217,9 @@ static void fuse(const Attention &found, TransposeOp merge) {
   Value q = build(builder, found.q), k = build(builder, found.k),
         v = build(builder, found.v), mask = found.mask;
   if (mask && shapeOf(mask).size() > 2) {
-    auto made = ReshapeOp::create(
-        builder, last.getLoc(),
-        tensorOf(context, shapeOf(mask).take_back(2)), mask);
+    auto made =
+        ReshapeOp::create(builder, last.getLoc(),
+                          tensorOf(context, shapeOf(mask).take_back(2)), mask);
     finish(made, {nameOf(mask)});
     mask = made;
   }
@@ -233,8 +233,8 @@ static void fuse(const Attention &found, TransposeOp merge) {
       builder.getF32FloatAttr(static_cast<float>(found.scale)));
   const std::string largest = name + ".largest", inverse = name + ".inverse";
   finish(op, {name, largest, inverse});
-  auto heads = ReshapeOp::create(builder, merge.getLoc(), merge.getType(),
-                                 op.getY());
+  auto heads =
+      ReshapeOp::create(builder, merge.getLoc(), merge.getType(), op.getY());
   setWork(heads, layerOf(merge), Phase::forward);
   setNames(heads, {nameOf(merge.getY())});
   merge.getY().replaceAllUsesWith(heads);

@@ -108,9 +108,9 @@ struct Attention {
   /// Head `number` of all samples' of [n, tokens, heads * size].
   Head head(const Tensor &t, int64_t number) const {
     const int64_t size = t.dim[2] / heads;
-    float *data = t ? t.as<float>() + number / heads * t.stride[0] +
-                          number % heads * size
-                    : nullptr;
+    float *data =
+        t ? t.as<float>() + number / heads * t.stride[0] + number % heads * size
+          : nullptr;
     return {data, t.dim[1], size, t.stride[1]};
   }
 
@@ -251,8 +251,8 @@ void attention_grad(Lane &lane, Tensor dq, Tensor dk, Tensor dv, Tensor dy,
       const Head some = queries.part(first, rows),
                  dSome = above.part(first, rows);
       const Scores weights = call.scores(memory, block, count),
-                   dScores = call.scores(memory + call.bytesOfScores(), block,
-                                         count);
+                   dScores =
+                       call.scores(memory + call.bytesOfScores(), block, count);
       done &= call.fill(weights, block, some, keys);
       done &= multiply(dScores, count, 1.0f, dSome, false, values, true,
                        dSome.size, false);
@@ -260,8 +260,8 @@ void attention_grad(Lane &lane, Tensor dq, Tensor dk, Tensor dv, Tensor dy,
         const int64_t at = number * call.queries + first + r;
         softmaxRow(weights.row(r), weights.row(r), count,
                    {largest.as<float>()[at], inverse.as<float>()[at]});
-        softmaxRowGradient(dScores.row(r), 1, dScores.row(r), 1,
-                           weights.row(r), 1, count);
+        softmaxRowGradient(dScores.row(r), 1, dScores.row(r), 1, weights.row(r),
+                           1, count);
       }
       if (dv)
         done &= multiply(toValues.part(0, count), values.size, 1.0f, weights,
@@ -275,8 +275,8 @@ void attention_grad(Lane &lane, Tensor dq, Tensor dk, Tensor dv, Tensor dy,
     }
     return done;
   };
-  appendItems(cpuLane(lane), "attention_grad", {dq, dk, dv},
-              call.allHeads(), 2 * call.bytesOfScores(), [=] {
+  appendItems(cpuLane(lane), "attention_grad", {dq, dk, dv}, call.allHeads(),
+              2 * call.bytesOfScores(), [=] {
                 return [gradients, seen = call.seenByBlock()](int64_t number,
                                                               char *memory) {
                   return gradients(seen, number, memory);

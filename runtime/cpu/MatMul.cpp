@@ -277,8 +277,8 @@ void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
   product.bias = bias;
   product.relu = params.relu;
   constexpr int64_t terms = 256;
-  const bool plain =
-      c.rank == 2 && !product.a.packed && !product.b.packed && !product.c.packed;
+  const bool plain = c.rank == 2 && !product.a.packed && !product.b.packed &&
+                     !product.c.packed;
   for (Matrices *operand : {&product.a, &product.b}) {
     const bool isFirst = operand == &product.a;
     if (!plain || operand->transposed != isFirst ||

@@ -84,33 +84,49 @@ LWCC_CLONES static void writeProbabilities(float *to, const float *x, int64_t n,
     to[i] = branchless::exp(x[i] - largest) * inverse;
 }
 
+LWCC_CLONES static void writeLogarithms(float *to, const float *x, int64_t n,
+                                        float largest, float logSum) {
+  LWCC_NEIGHBOURS
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = x[i] - largest - logSum;
+}
+
 SoftmaxRow::SoftmaxRow(const float *x, int64_t step, int64_t length)
-    : x(x), step(step), length(length) {
-  if (step == 1) {
-    largest = largestOf(x, length);
-    sum = sumOfExponentials(x, length, largest);
-    return;
+    : x(x), length(length) {
+  if (step != 1) {
+    gathered.resize(length);
+    for (int64_t i = 0; i < length; ++i)
+      gathered[i] = x[i * step];
+    this->x = gathered.data();
   }
-  largest = -std::numeric_limits<float>::infinity();
+  largest = largestOf(this->x, length);
+  sum = sumOfExponentials(this->x, length, largest);
+}
+
+/// Calls write(elements next to one another), which go where they should.
+template <typename Write>
+static void scatter(float *to, int64_t step, int64_t length,
+                    const Write &write) {
+  if (step == 1)
+    return write(to);
+  std::vector<float> row(length);
+  write(row.data());
   for (int64_t i = 0; i < length; ++i)
-    largest = largest < x[i * step] ? x[i * step] : largest;
-  sum = 0;
-  for (int64_t i = 0; i < length; ++i)
-    sum += branchless::exp(x[i * step] - largest);
+    to[i * step] = row[i];
 }
 
 void SoftmaxRow::probabilities(float *to, int64_t toStep) const {
   const auto inverse = static_cast<float>(1.0 / sum);
-  if (step == 1 && toStep == 1)
-    return writeProbabilities(to, x, length, largest, inverse);
-  for (int64_t i = 0; i < length; ++i)
-    to[i * toStep] = branchless::exp(x[i * step] - largest) * inverse;
+  scatter(to, toStep, length, [&](float *row) {
+    writeProbabilities(row, x, length, largest, inverse);
+  });
 }
 
 void SoftmaxRow::logProbabilities(float *to, int64_t toStep) const {
   const auto logSum = static_cast<float>(std::log(sum));
-  for (int64_t i = 0; i < length; ++i)
-    to[i * toStep] = x[i * step] - largest - logSum;
+  scatter(to, toStep, length, [&](float *row) {
+    writeLogarithms(row, x, length, largest, logSum);
+  });
 }
 
 SoftmaxScale softmaxRow(float *to, const float *x, int64_t length) {

@@ -104,8 +104,7 @@ __global__ void __launch_bounds__(256)
     for (int64_t c = threadIdx.x; c < s.keys; c += blockDim.x) {
       weight[c] =
           expf(s.score(row, c, q, k, mask) - largest[row]) * inverse[row];
-      const float *a = dy + s.result(row),
-                  *b = v + s.value(row / s.queries, c);
+      const float *a = dy + s.result(row), *b = v + s.value(row / s.queries, c);
       float product = 0.0f;
       for (int64_t i = 0; i < s.valueSize; ++i)
         product += a[i] * b[i];
@@ -201,12 +200,11 @@ void rt::attention_grad(Lane &base, Tensor dq, Tensor dk, Tensor dv, Tensor dy,
       [=, &lane] {
         auto *weights = reinterpret_cast<float *>(lane.workspace());
         float *dScores = weights + scores;
-        lane.launch(attentionGradScores, blocksFor(s.rows()),
-                    threadsFor(s.keys), s, weights, dScores,
-                    dy.as<const float>(), q.as<const float>(),
-                    k.as<const float>(), v.as<const float>(),
-                    largest.as<const float>(), inverse.as<const float>(),
-                    mask.as<const float>());
+        lane.launch(
+            attentionGradScores, blocksFor(s.rows()), threadsFor(s.keys), s,
+            weights, dScores, dy.as<const float>(), q.as<const float>(),
+            k.as<const float>(), v.as<const float>(), largest.as<const float>(),
+            inverse.as<const float>(), mask.as<const float>());
         if (dq)
           lane.launch(attentionGradQueries, blocksFor(s.rows()),
                       threadsFor(s.size), s, dq.as<float>(), dScores,

@@ -21,9 +21,8 @@ using namespace lwcc::train::family;
 /// Checks what the op and its gradient read: queries, keys, values and mask.
 template <typename OpT>
 static LogicalResult verifyOperands(OpT op) {
-  for (auto [what, x] :
-       {std::pair("q", op.getQ()), std::pair("k", op.getK()),
-        std::pair("v", op.getV())}) {
+  for (auto [what, x] : {std::pair("q", op.getQ()), std::pair("k", op.getK()),
+                         std::pair("v", op.getV())}) {
     if (failed(expectRank(op, what, x, 3)))
       return failure();
     const int64_t last = shapeOf(x)[2];
@@ -35,8 +34,8 @@ static LogicalResult verifyOperands(OpT op) {
   if (failed(expectShape(op, "k", op.getK(), {q[0], v[1], q[2]})))
     return failure();
   if (v[0] != q[0])
-    return op->emitOpError() << "v has " << v[0] << " samples; expected "
-                             << q[0];
+    return op->emitOpError()
+           << "v has " << v[0] << " samples; expected " << q[0];
   return op.getMask() ? expectShape(op, "mask", op.getMask(), {q[1], v[1]})
                       : success();
 }
@@ -73,9 +72,9 @@ LogicalResult AttentionGradOp::verify() {
       failed(expectShape(*this, "dy", getDy(), resultShape(*this))) ||
       failed(verifyStatistics(*this)))
     return failure();
-  for (auto [what, x, dx] : {std::tuple("dq", getQ(), getDq()),
-                             std::tuple("dk", getK(), getDk()),
-                             std::tuple("dv", getV(), getDv())})
+  for (auto [what, x, dx] :
+       {std::tuple("dq", getQ(), getDq()), std::tuple("dk", getK(), getDk()),
+        std::tuple("dv", getV(), getDv())})
     if (failed(expectShape(*this, what, dx, shapeOf(x))))
       return failure();
   return success();
@@ -108,8 +107,8 @@ SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder,
 /// Samples and heads.
 template <typename OpT>
 static Grid extentsOf(OpT op) {
-  return tiling::extentsAlong({n, c}, {shapeOf(op.getQ())[0],
-                                       static_cast<int64_t>(op.getHeads())});
+  return tiling::extentsAlong(
+      {n, c}, {shapeOf(op.getQ())[0], static_cast<int64_t>(op.getHeads())});
 }
 
 namespace {
@@ -121,9 +120,8 @@ struct Part {
   /// Of tokens [n, t, heads * size].
   Box tokens(Value x) const {
     const int64_t size = shapeOf(x)[2] / allHeads;
-    return {samples,
-            {0, shapeOf(x)[1]},
-            {heads.begin * size, heads.end * size}};
+    return {
+        samples, {0, shapeOf(x)[1]}, {heads.begin * size, heads.end * size}};
   }
   /// Of statistics [n, heads, t].
   Box statistics(Value x) const { return {samples, heads, {0, shapeOf(x)[2]}}; }
@@ -160,9 +158,10 @@ Tile AttentionOp::tile(const Cuts &cuts, const Grid &index) {
 Tile AttentionGradOp::tile(const Cuts &cuts, const Grid &index) {
   Tile tile;
   const Part part = ::partOf(*this, cuts, index, tile);
-  tile.operands = {part.tokens(getDy()),           part.tokens(getQ()),
-                   part.tokens(getK()),            part.tokens(getV()),
-                   part.statistics(getLargest()),  part.statistics(getInverse())};
+  tile.operands = {
+      part.tokens(getDy()),          part.tokens(getQ()),
+      part.tokens(getK()),           part.tokens(getV()),
+      part.statistics(getLargest()), part.statistics(getInverse())};
   if (getMask())
     tile.operands.push_back(wholeOf(getMask()));
   tile.results = {part.tokens(getDq()), part.tokens(getDk()),

@@ -84,8 +84,8 @@ static void checkOne(Bench &bench, const AttentionCase &c) {
     shared.at({i[0], i[1], i[2]}) += all.weights.at(i) * d.at(i);
   });
   forEach(d.dims, [&](const Dims &i) {
-    const double dScore = scale * all.weights.at(i) *
-                          (d.at(i) - shared.at({i[0], i[1], i[2]}));
+    const double dScore =
+        scale * all.weights.at(i) * (d.at(i) - shared.at({i[0], i[1], i[2]}));
     for (int64_t e = i[1] * c.size; e < (i[1] + 1) * c.size; ++e) {
       dq.at({i[0], i[2], e}) += dScore * k.at({i[0], i[3], e});
       dk.at({i[0], i[3], e}) += dScore * q.at({i[0], i[2], e});
