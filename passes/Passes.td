@@ -52,6 +52,15 @@ def SamplesFirst : LwccPass<"train-samples-first"> {
   }];
 }
 
+def FuseAttention : LwccPass<"train-fuse-attention"> {
+  let summary = "makes one op of attention";
+  let description = [{
+    Takes and gives `imported`. Two products with softmax between them, and what
+    brings heads ahead of tokens and back, become `attention`: no scores are
+    stored, and nothing is moved.
+  }];
+}
+
 def MatrixRows : LwccPass<"train-matrix-rows"> {
   let summary = "keeps the rows of batched matrices dense";
   let description = [{

@@ -16,6 +16,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <algorithm>
+#include <iterator>
+
 using namespace mlir;
 using namespace lwcc;
 
@@ -44,6 +47,41 @@ static LogicalResult runPasses(PassList passes, ModuleOp module) {
   for (std::unique_ptr<Pass> &pass : passes)
     manager.addPass(std::move(pass));
   return manager.run(module);
+}
+
+static PassList differentiating(const PipelineOptions &options) {
+  PassList passes = listOf(
+      // What users say of parameters, while layers are still whole.
+      createParameterGroups({options.freeze, options.groups, options.noDecay}),
+      // Before anything is made of the ops, and labels come.
+      createSplitSlices(), createSamplesFirst());
+  auto append = [&](PassList more) {
+    std::move(more.begin(), more.end(), std::back_inserter(passes));
+  };
+  // Not for GPUs: there attention is products of cuBLASLt's, and the op plain
+  // loops. It makes slices of what queries, keys and values are parts of.
+  if (options.target == "cpu")
+    append(listOf(createFuseAttention(), createSplitSlices()));
+  append(listOf(createMatrixRows(),
+                // The loss before the rest: it is what everything is
+                // differentiated against.
+                createAddLoss({options.labelSmoothing, options.softLabels}),
+                // Training and evaluation part here, while batch_norm and
+                // dropout are still single ops that know both of their modes.
+                createSplitModes({options.group, options.frozenBn}),
+                // Gradients of whole layers, before they are taken apart: a
+                // layer's gradient is cheaper than that of its pieces.
+                createAutodiff({options.optimizer, options.clipNorm,
+                                options.averageDecay}),
+                // Reductions become kernels, everything else expressions ...
+                createDecompose(),
+                // ... so that fusion sees nothing but expressions. Twins (the
+                // same reshape or mask made by two gradients) go before it.
+                createCanonicalizerPass(), createCSEPass(), createFuse(),
+                createCanonicalizerPass(),
+                // Last: what fusion has left shows what only updates wait for.
+                createPhases()));
+  return passes;
 }
 
 static PassList sharding() {
@@ -115,31 +153,7 @@ static std::vector<Chapter> chapters(const PipelineOptions &options,
     all.push_back({form, std::move(passes)});
   };
   add("imported", {});
-  add("differentiated",
-      listOf(
-          // What users say of parameters, while layers are still whole.
-          createParameterGroups(
-              {options.freeze, options.groups, options.noDecay}),
-          // Before anything is made of the ops, and labels come.
-          createSplitSlices(), createSamplesFirst(), createMatrixRows(),
-          // The loss before the rest: it is what everything is differentiated
-          // against.
-          createAddLoss({options.labelSmoothing, options.softLabels}),
-          // Training and evaluation part here, while batch_norm and dropout
-          // are still single ops that know both of their modes.
-          createSplitModes({options.group, options.frozenBn}),
-          // Gradients of whole layers, before they are taken apart: a layer's
-          // gradient is cheaper than that of its pieces.
-          createAutodiff(
-              {options.optimizer, options.clipNorm, options.averageDecay}),
-          // Reductions become kernels, everything else expressions ...
-          createDecompose(),
-          // ... so that fusion sees nothing but expressions. Twins (the same
-          // reshape or mask made by two gradients) go before it.
-          createCanonicalizerPass(), createCSEPass(), createFuse(),
-          createCanonicalizerPass(),
-          // Last: what fusion has left shows what only updates wait for.
-          createPhases()));
+  add("differentiated", differentiating(options));
   add("planned", planning(options, hooks, known));
   add("sharded", sharding());
   add("scheduled", scheduling(options, known));

@@ -299,6 +299,45 @@ def MatMulOp : Kernel<"matmul", [Differentiable, Tileable, FusedReluOpInterface]
 }
 
 //===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Which part of the last dimension is one head, and what scores are multiplied
+/// by.
+class AttentionAttrs {
+  dag args = (ins I64Attr:$heads, F32Attr:$scale);
+}
+class AttentionKernel<string mnemonic, list<Trait> traits = []>
+    : Kernel<mnemonic, !listconcat([Tileable], traits)> {
+  let priced = ["heads"];
+  let multiplies = true;
+}
+
+def AttentionOp : AttentionKernel<"attention", [Differentiable]> {
+  let summary = "softmax(scale * q k^T + mask) v, for each head";
+  let description = [{
+    q [n, m, heads * d], k [n, s, heads * d], v [n, s, heads * e], mask [m, s],
+    y [n, m, heads * e]. `largest` and `inverse` [n, heads, m] are of each row of
+    scores its largest element and 1 / the sum of the exponentials below that:
+    with them the gradient computes the row again, which nobody stores. No
+    gradient flows through the two, nor to the mask. Made by
+    `train-fuse-attention`.
+  }];
+  let arguments = !con((ins FloatTensor:$q, FloatTensor:$k, FloatTensor:$v,
+                            Optional<FloatTensor>:$mask), AttentionAttrs<>.args);
+  let results = (outs FloatTensor:$y, FloatTensor:$largest, FloatTensor:$inverse);
+  let hasVerifier = 1;
+}
+def AttentionGradOp : AttentionKernel<"attention_grad", [Gradient]> {
+  let summary = "gradient of attention, given the statistics of its scores";
+  let arguments = !con((ins FloatTensor:$dy, FloatTensor:$q, FloatTensor:$k, FloatTensor:$v,
+                            FloatTensor:$largest, FloatTensor:$inverse,
+                            Optional<FloatTensor>:$mask), AttentionAttrs<>.args);
+  let results = (outs FloatTensor:$dq, FloatTensor:$dk, FloatTensor:$dv);
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//
 

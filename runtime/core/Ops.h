@@ -81,6 +81,25 @@ void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
             const MatMulParams &params);
 
 //===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+struct AttentionParams {
+  int64_t heads = 1;
+  float scale = 1.0f;
+};
+/// For each head, which is a part of the last dimension of q [n, m, heads * d],
+/// k [n, s, heads * d], v [n, s, heads * e] and y [n, m, heads * e]:
+/// y = softmax(scale * q k^T + mask) v, with mask [m, s]. largest and inverse
+/// [n, heads, m]: of each row of scores its largest element, and 1 / the sum of
+/// the exponentials below that.
+void attention(Lane &lane, Tensor y, Tensor largest, Tensor inverse, Tensor q,
+               Tensor k, Tensor v, Tensor mask, const AttentionParams &params);
+void attention_grad(Lane &lane, Tensor dq, Tensor dk, Tensor dv, Tensor dy,
+                    Tensor q, Tensor k, Tensor v, Tensor largest,
+                    Tensor inverse, Tensor mask, const AttentionParams &params);
+
+//===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//
 

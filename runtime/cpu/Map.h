@@ -28,6 +28,7 @@
 #include "runtime/core/Ops.h"
 #include "runtime/core/Philox.h"
 #include "runtime/core/Scalars.h"
+#include "runtime/cpu/Parallel.h"
 
 #include <algorithm>
 #include <cassert>
@@ -72,9 +73,9 @@ namespace detail {
 inline constexpr int64_t mapChunk = 256;
 
 template <typename F, size_t... K>
-void mapChunkOf(const StepScalars &s, uint64_t index, int64_t indexStride,
-                int64_t n, float *y, const float *const *x,
-                std::index_sequence<K...>) {
+LWCC_PROGRAM_CLONES void
+mapChunkOf(const StepScalars &s, uint64_t index, int64_t indexStride, int64_t n,
+           float *y, const float *const *x, std::index_sequence<K...>) {
   // The only overlap allowed is y with an input that lies alike.
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i)

@@ -6,9 +6,9 @@
 // the bias inside. Everything else is one or more sgemm, up to three times as
 // fast for the gradients. sgemm needs one of a matrix's two strides to be 1;
 // operands that have none (rank-4 tensors, which are channels-last) are packed
-// into the lane's workspace first, as are those whose rows lie badly in caches.
-// What is left of bias and ReLU follows in one
-// pass (Finish.h).
+// into the lane's workspace first. Operands whose rows lie badly in caches are
+// packed, too, some terms of the product at a time. What is left of bias and
+// ReLU follows in one pass (Finish.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/Error.h"
@@ -56,10 +56,12 @@ struct Matrices {
         (dense.dim[0] * dense.stride[0] * sizeOf(dense.type) + 255) / 256 * 256;
   }
 
-  /// Packs a matrix with its rows a cache line farther apart.
-  void spreadRows(int64_t &workspace) {
+  /// Packs a matrix, some rows at a time, with its rows a cache line farther
+  /// apart.
+  void spreadRows(int64_t rows, int64_t &workspace) {
     constexpr int64_t line = 16; // floats
-    Tensor to(nullptr, t.type, t.dim.data(), t.rank, Layout::dense);
+    Tensor to(nullptr, t.type, {std::min(rows, t.dim[0]), t.dim[1]},
+              Layout::dense);
     to.stride[0] += line;
     pack(to, workspace);
   }
@@ -92,6 +94,19 @@ struct Matrices {
     at.data = workspace + offset;
     return at;
   }
+  /// Rows [begin, end) of the matrix, packed.
+  float *packRows(int threads, char *workspace, int64_t begin,
+                  int64_t end) const {
+    Tensor to = packedAt(workspace), from = t;
+    to.dim[0] = from.dim[0] = end - begin;
+    from.data = t.as<float>() + begin * t.stride[0];
+    copyTensor(threads, to, from);
+    return to.as<float>();
+  }
+  /// The distance of neighbours along the first dimension and the second.
+  int64_t stride(int dimension) const {
+    return columns == (dimension == 0) ? 1 : leading;
+  }
   float *matrix(float *base, int64_t batch) const {
     int64_t at[1];
     offsetsAt(batches, batch, at);
@@ -105,26 +120,54 @@ struct Product {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   Tensor bias = {};
   bool relu = false;
+  /// So many terms are added at a time, and what of an operand belongs to them
+  /// is packed; 0: all.
+  int64_t terms = 0;
 
-  /// False if oneDNN refuses.
-  bool multiply(float *cAt, float *aAt, float *bAt) const {
+  /// Of `k` terms, added to what is in c or not. False if oneDNN refuses.
+  bool multiply(float *cAt, float *aAt, float *bAt, int64_t k,
+                bool add = false) const {
+    const float beta = add ? 1.0f : 0.0f;
     bool ta = a.transposed != a.columns, tb = b.transposed != b.columns;
     // sgemm writes row-major results; a column-major one is the transposed
     // product of the transposed matrices.
     dnnl_status_t status =
         c.columns
             ? dnnl_sgemm(tb ? 'N' : 'T', ta ? 'N' : 'T', n, m, k, 1.0f, bAt,
-                         b.leading, aAt, a.leading, 0.0f, cAt, c.leading)
+                         b.leading, aAt, a.leading, beta, cAt, c.leading)
             : dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, aAt,
-                         a.leading, bAt, b.leading, 0.0f, cAt, c.leading);
+                         a.leading, bAt, b.leading, beta, cAt, c.leading);
     return status == dnnl_success;
   }
+  bool multiplyByTerms(CpuLane &lane, char *workspace) const;
   void run(CpuLane &lane) const;
 };
 } // namespace
 
+bool Product::multiplyByTerms(CpuLane &lane, char *workspace) const {
+  bool done = true;
+  for (int64_t begin = 0; begin < k; begin += terms) {
+    const int64_t end = std::min(begin + terms, k);
+    auto at = [&](const Matrices &operand, int dimension) {
+      return operand.packed
+                 ? operand.packRows(lane.threads, workspace, begin, end)
+                 : operand.t.as<float>() + begin * operand.stride(dimension);
+    };
+    done &= multiply(c.t.as<float>(), at(a, a.transposed ? 0 : 1),
+                     at(b, b.transposed ? 1 : 0), end - begin, begin > 0);
+  }
+  return done;
+}
+
 void Product::run(CpuLane &lane) const {
   char *workspace = lane.workspace();
+  if (terms > 0) {
+    if (!multiplyByTerms(lane, workspace))
+      throw Error("oneDNN's matrix product failed");
+    if (bias || relu)
+      finish(lane.threads, c.t, bias, relu);
+    return;
+  }
   for (const Matrices *operand : {&a, &b})
     if (operand->packed)
       copyTensor(lane.threads, operand->packedAt(workspace), operand->t);
@@ -133,7 +176,7 @@ void Product::run(CpuLane &lane) const {
   std::atomic<bool> failed = false; // no exceptions out of parallel loops
   auto one = [&](int64_t i) {
     if (!multiply(c.matrix(cBase, i), a.matrix(aBase, i),
-                  b.t.rank == 2 ? bBase : b.matrix(bBase, i)))
+                  b.t.rank == 2 ? bBase : b.matrix(bBase, i), k))
       failed = true;
   };
   // Small products in one thread each, else all threads in each product.
@@ -157,8 +200,9 @@ void Product::run(CpuLane &lane) const {
 /// Whether sgemm reads an operand in columns whose elements lie multiples of
 /// 2 KiB apart, which share a few sets of a cache, and often enough: it was
 /// half as fast for 1024 columns (oneDNN 3.2 with AVX-512, an arena of huge
-/// pages), and packing them costs a tenth. `reuse` is how many rows or columns
-/// the other operand has.
+/// pages). Packing them costs a tenth, and less where what is packed is read
+/// from the nearer cache. `reuse` is how many rows or columns the other operand
+/// has.
 static bool sharesCacheSets(const Product &product, const Matrices &operand,
                             int64_t reuse) {
   constexpr int64_t apart = 512, rows = 256, mostReuse = 1024;
@@ -232,10 +276,17 @@ void matmul(Lane &lane, Tensor c, Tensor a, Tensor b, Tensor bias,
     product.batch *= c.dim[d];
   product.bias = bias;
   product.relu = params.relu;
-  if (product.a.transposed && sharesCacheSets(product, product.a, product.n))
-    product.a.spreadRows(workspace);
-  if (!product.b.transposed && sharesCacheSets(product, product.b, product.m))
-    product.b.spreadRows(workspace);
+  constexpr int64_t terms = 256;
+  const bool plain = c.rank == 2 && !product.a.packed && !product.b.packed &&
+                     !product.c.packed;
+  for (Matrices *operand : {&product.a, &product.b}) {
+    const bool isFirst = operand == &product.a;
+    if (!plain || operand->transposed != isFirst ||
+        !sharesCacheSets(product, *operand, isFirst ? product.n : product.m))
+      continue;
+    operand->spreadRows(terms, workspace);
+    product.terms = terms;
+  }
   on.needWorkspace(workspace);
   on.append("matmul", {c}, [product, &on] { product.run(on); });
 }

@@ -19,8 +19,13 @@ void softmax(Lane &lane, Tensor y, Tensor x, const SoftmaxParams &params) {
   CpuLane &on = cpuLane(lane);
   on.append("softmax", {y}, [=, log = params.log, threads = on.threads] {
     rows.forEach(threads, [&](int64_t, const int64_t (&at)[2]) {
-      const SoftmaxRow row(x.as<float>() + at[1], rows.step[1], rows.length);
+      const float *from = x.as<float>() + at[1];
       float *to = y.as<float>() + at[0];
+      if (!log && rows.step[0] == 1 && rows.step[1] == 1) {
+        softmaxRow(to, from, rows.length);
+        return;
+      }
+      const SoftmaxRow row(from, rows.step[1], rows.length);
       if (log)
         row.logProbabilities(to, rows.step[0]);
       else

@@ -34,15 +34,19 @@ LWCC_CLONES static float largestOf(const float *x, int64_t n) {
   return largest;
 }
 
-LWCC_CLONES static double sumOfExponentials(const float *x, int64_t n,
-                                            float largest) {
+/// Gives each exponential to keep(i, e), and returns their sum.
+template <typename Keep>
+static inline double exponentials(const float *x, int64_t n, float largest,
+                                  const Keep &keep) {
   double sums[parts] = {};
   int64_t i = 0;
   for (; i + parts <= n; i += parts) {
     float each[parts];
     LWCC_NEIGHBOURS
-    for (int p = 0; p < parts; ++p)
+    for (int p = 0; p < parts; ++p) {
       each[p] = branchless::exp(x[i + p] - largest);
+      keep(i + p, each[p]);
+    }
     LWCC_NEIGHBOURS
     for (int p = 0; p < parts; ++p)
       sums[p] += each[p];
@@ -50,9 +54,27 @@ LWCC_CLONES static double sumOfExponentials(const float *x, int64_t n,
   double sum = 0;
   for (double part : sums)
     sum += part;
-  for (; i < n; ++i)
-    sum += branchless::exp(x[i] - largest);
+  for (; i < n; ++i) {
+    const float e = branchless::exp(x[i] - largest);
+    keep(i, e);
+    sum += e;
+  }
   return sum;
+}
+
+LWCC_CLONES static double sumOfExponentials(const float *x, int64_t n,
+                                            float largest) {
+  return exponentials(x, n, largest, [](int64_t, float) {});
+}
+
+LWCC_CLONES static double writeExponentials(float *to, const float *x,
+                                            int64_t n, float largest) {
+  return exponentials(x, n, largest, [to](int64_t i, float e) { to[i] = e; });
+}
+
+LWCC_CLONES static void multiply(float *x, int64_t n, float factor) {
+  for (int64_t i = 0; i < n; ++i)
+    x[i] *= factor;
 }
 
 LWCC_CLONES static void writeProbabilities(float *to, const float *x, int64_t n,
@@ -62,33 +84,61 @@ LWCC_CLONES static void writeProbabilities(float *to, const float *x, int64_t n,
     to[i] = branchless::exp(x[i] - largest) * inverse;
 }
 
+LWCC_CLONES static void writeLogarithms(float *to, const float *x, int64_t n,
+                                        float largest, float logSum) {
+  LWCC_NEIGHBOURS
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = x[i] - largest - logSum;
+}
+
 SoftmaxRow::SoftmaxRow(const float *x, int64_t step, int64_t length)
-    : x(x), step(step), length(length) {
-  if (step == 1) {
-    largest = largestOf(x, length);
-    sum = sumOfExponentials(x, length, largest);
-    return;
+    : x(x), length(length) {
+  if (step != 1) {
+    gathered.resize(length);
+    for (int64_t i = 0; i < length; ++i)
+      gathered[i] = x[i * step];
+    this->x = gathered.data();
   }
-  largest = -std::numeric_limits<float>::infinity();
+  largest = largestOf(this->x, length);
+  sum = sumOfExponentials(this->x, length, largest);
+}
+
+/// Calls write(elements next to one another), which go where they should.
+template <typename Write>
+static void scatter(float *to, int64_t step, int64_t length,
+                    const Write &write) {
+  if (step == 1)
+    return write(to);
+  std::vector<float> row(length);
+  write(row.data());
   for (int64_t i = 0; i < length; ++i)
-    largest = largest < x[i * step] ? x[i * step] : largest;
-  sum = 0;
-  for (int64_t i = 0; i < length; ++i)
-    sum += branchless::exp(x[i * step] - largest);
+    to[i * step] = row[i];
 }
 
 void SoftmaxRow::probabilities(float *to, int64_t toStep) const {
   const auto inverse = static_cast<float>(1.0 / sum);
-  if (step == 1 && toStep == 1)
-    return writeProbabilities(to, x, length, largest, inverse);
-  for (int64_t i = 0; i < length; ++i)
-    to[i * toStep] = branchless::exp(x[i * step] - largest) * inverse;
+  scatter(to, toStep, length, [&](float *row) {
+    writeProbabilities(row, x, length, largest, inverse);
+  });
 }
 
 void SoftmaxRow::logProbabilities(float *to, int64_t toStep) const {
   const auto logSum = static_cast<float>(std::log(sum));
-  for (int64_t i = 0; i < length; ++i)
-    to[i * toStep] = x[i * step] - largest - logSum;
+  scatter(to, toStep, length, [&](float *row) {
+    writeLogarithms(row, x, length, largest, logSum);
+  });
+}
+
+SoftmaxScale softmaxRow(float *to, const float *x, int64_t length) {
+  const float largest = largestOf(x, length);
+  const double sum = writeExponentials(to, x, length, largest);
+  const auto inverse = static_cast<float>(1.0 / sum);
+  multiply(to, length, inverse);
+  return {largest, inverse};
+}
+
+void softmaxRow(float *to, const float *x, int64_t length, SoftmaxScale scale) {
+  writeProbabilities(to, x, length, scale.largest, scale.inverse);
 }
 
 LWCC_CLONES static double sumOfProducts(const float *a, const float *b,

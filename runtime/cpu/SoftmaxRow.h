@@ -3,14 +3,15 @@
 // What softmax and the losses of class scores need of a row: its largest
 // element, the sum of the exponentials below that, and with these the row's
 // probabilities or their logarithms. Elements are float, the sum is double.
-// Elements next to one another are computed in vectors; a row's bits depend on
-// its length alone.
+// Elements are computed in vectors, for which a row whose elements are not next
+// to one another is gathered; a row's bits depend on its length alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_RUNTIME_CPU_SOFTMAXROW_H
 #define LWCC_RUNTIME_CPU_SOFTMAXROW_H
 
 #include <cstdint>
+#include <vector>
 
 namespace lwcc::rt {
 
@@ -22,11 +23,25 @@ struct SoftmaxRow {
   void probabilities(float *to, int64_t toStep) const;
   void logProbabilities(float *to, int64_t toStep) const;
 
-  const float *x;
-  int64_t step, length;
+  const float *x; ///< elements next to one another
+  int64_t length;
   float largest;
   double sum; ///< of e^(x - largest)
+
+private:
+  std::vector<float> gathered; ///< where elements are not
 };
+
+/// What a row's probabilities are made with: e^(x - largest) * inverse.
+struct SoftmaxScale {
+  float largest, inverse;
+};
+
+/// Writes the probabilities of a row, which may be the row. Elements are next
+/// to one another; each exponential is computed once.
+SoftmaxScale softmaxRow(float *to, const float *x, int64_t length);
+/// The same where the scale is known.
+void softmaxRow(float *to, const float *x, int64_t length, SoftmaxScale scale);
 
 /// The gradient of a row's input, given that of its probabilities `y`.
 /// Everything at a distance of its step; `dx` may be `dy`.

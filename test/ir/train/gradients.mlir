@@ -137,6 +137,23 @@ func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars
 
 // -----
 
+// Attention: scores are computed once more; a mask has no gradient.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK:         %{{.*}}, %[[LARGEST:.*]], %[[INVERSE:.*]] = train.attention
+// CHECK:         %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = train.attention_grad(%{{.*}}, %[[X:.*]], %[[X]], %[[X]], %[[LARGEST]], %[[INVERSE]], %{{.*}}) {heads = 2 : i64, scale = 5.000000e-01 : f32
+train.parameter trainable @x : tensor<2x3x8xf32> init<constant 0.0>
+train.parameter constant @mask : tensor<3x3xf32> init<constant 0.0>
+func.func @train_step(%scalars: tensor<64xui8> {train.role = #train.role<scalars>}) -> tensor<f32> {
+  %x = train.read @x : tensor<2x3x8xf32>
+  %mask = train.read @mask : tensor<3x3xf32>
+  %y:3 = train.attention(%x, %x, %x, %mask) {heads = 2 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<3x3xf32>) -> (tensor<2x3x8xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>)
+  %loss = train.reduce(%y#0) {axes = array<i64: 0, 1, 2>, mean = false} : (tensor<2x3x8xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
 // Movement is undone; parts that nobody reads have gradient zero.
 
 // CHECK-LABEL: func.func @train_step

@@ -192,6 +192,46 @@ func.func @layer_norm_grad(%x: tensor<2x4xf32>, %invstd: tensor<2x1xf32>) {
 
 // -----
 
+func.func @attention_heads(%q: tensor<2x3x8xf32>) {
+  // expected-error @below {{q has 8 features for 3 heads}}
+  %y:3 = train.attention(%q, %q, %q) {heads = 3 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_keys(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>) {
+  // expected-error @below {{k has shape [2, 3, 8]; expected [2, 5, 8]}}
+  %y:3 = train.attention(%q, %q, %k) {heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x5x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x4x3xf32>, tensor<2x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<2x3x8xf32>, %mask: tensor<5x3xf32>) {
+  // expected-error @below {{mask has shape [5, 3]; expected [3, 3]}}
+  %y:3 = train.attention(%q, %q, %q, %mask) {heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<5x3xf32>) -> (tensor<2x3x8xf32>, tensor<2x4x3xf32>, tensor<2x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_statistics(%q: tensor<2x3x8xf32>) {
+  // expected-error @below {{inverse has shape [2, 3, 4]; expected [2, 4, 3]}}
+  %y:3 = train.attention(%q, %q, %q) {heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x4x3xf32>, tensor<2x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad(%q: tensor<2x3x8xf32>, %s: tensor<2x4x3xf32>) {
+  // expected-error @below {{dk has shape [2, 3, 4]; expected [2, 3, 8]}}
+  %d:3 = train.attention_grad(%q, %q, %q, %q, %s, %s) {heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x4x3xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x4xf32>, tensor<2x3x8xf32>)
+  return
+}
+
+// -----
+
 func.func @softmax_axis(%x: tensor<2x4xf32>) {
   // expected-error @below {{axis is -1; expected 0 to 1}}
   %y = train.softmax(%x) {axis = -1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>

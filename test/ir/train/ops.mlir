@@ -71,6 +71,15 @@ func.func @rows(%x: tensor<4xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %v: tensor<2x5x4xf32>, %mask: tensor<3x5xf32>) {
+  // CHECK: train.attention(%arg0, %arg1, %arg2) {heads = 4 : i64, scale = 5.000000e-01 : f32}
+  %y:3 = train.attention(%q, %k, %v) {heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x4x3xf32>, tensor<2x4x3xf32>)
+  // CHECK: train.attention_grad({{.*}}, %arg3) {heads = 4 : i64
+  %d:3 = train.attention_grad(%y#0, %q, %k, %v, %y#1, %y#2, %mask) {heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x3x4xf32>, tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x4xf32>, tensor<2x4x3xf32>, tensor<2x4x3xf32>, tensor<3x5xf32>) -> (tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x4xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @embeddings
 func.func @embeddings(%table: tensor<1x3xf32>, %at: tensor<2x1xf32>) {
   // CHECK: train.embedding

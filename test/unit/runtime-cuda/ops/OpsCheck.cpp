@@ -231,6 +231,7 @@ int main(int argc, char **argv) {
       {"maps", checkMaps, drawMap},
       {"movement", checkMovement, drawMovement},
       {"products", checkProducts, drawProduct},
+      {"attention", checkAttention, drawAttention},
       {"convolutions", checkConvolutions, drawConvolution},
       {"pooling", checkPooling, drawPooling},
       {"normalization", checkNormalization, drawNormalization},

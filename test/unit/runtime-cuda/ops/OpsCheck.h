@@ -94,6 +94,7 @@ private:
 /// Each checks one family of runtime/core/Ops.h in cases that were chosen for
 /// what their kernels distinguish; checkMachine the machine itself.
 void checkConvolutions(Bench &bench);
+void checkAttention(Bench &bench);
 void checkProducts(Bench &bench);
 void checkPooling(Bench &bench);
 void checkNormalization(Bench &bench);
@@ -106,6 +107,7 @@ void checkMachine(Bench &bench);
 /// Each checks one case of its family, or several, of shapes and parameters
 /// that are drawn from all that the operators allow.
 void drawConvolution(Bench &bench);
+void drawAttention(Bench &bench);
 void drawProduct(Bench &bench);
 void drawPooling(Bench &bench);
 void drawNormalization(Bench &bench);
