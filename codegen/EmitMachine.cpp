@@ -10,6 +10,8 @@
 #include "codegen/ProgramNames.h"
 #include "codegen/ProgramTables.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace lwcc;
 using namespace lwcc::exec;
@@ -78,8 +80,8 @@ static std::vector<DeviceLanes> lanesByDevice(ProgramNames &names,
     StringRef name = lane.getSymName();
     all.back().isUsual &= name.consume_front(usualName(device, ofNode));
     all.back().lanes.push_back(lane);
-    all.back().fields.push_back(
-        "{" + llvm::join(fieldsOf(lane, name), ", ") + "}");
+    all.back().fields.push_back("{" + llvm::join(fieldsOf(lane, name), ", ") +
+                                "}");
   }
   return all;
 }

@@ -19,8 +19,7 @@ int64_t lwcc::shard::nodesOfGroup(int64_t nodes, int64_t holders,
   return std::lround(std::ceil(std::sqrt(static_cast<double>(nodes))));
 }
 
-Ways::Ways(const std::vector<int64_t> &nodeOf, int64_t bytes)
-    : nodeOf(nodeOf) {
+Ways::Ways(const std::vector<int64_t> &nodeOf, int64_t bytes) : nodeOf(nodeOf) {
   auto enter = [](std::vector<size_t> &neighbours, size_t holder) {
     neighbours.push_back(holder);
     return neighbours.size() - 1;

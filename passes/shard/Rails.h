@@ -8,11 +8,11 @@
 //
 // With groups of g of N nodes, an owner gets g + N/g messages for a part and
 // not N. So parts may be smaller and have more owners, and as many bytes cross
-// each node's link as before (Cho et al., "BlueConnect", 2019, section 3; theirs
-// are rings). Regions that are large enough for many owners are sent directly:
-// their parts are worth the messages, and lanes that sum for others wait for
-// each other. (AlexNet on 64 nodes, predicted: 266 ms with groups for all, 98
-// without any.)
+// each node's link as before (Cho et al., "BlueConnect", 2019, section 3;
+// theirs are rings). Regions that are large enough for many owners are sent
+// directly: their parts are worth the messages, and lanes that sum for others
+// wait for each other. (AlexNet on 64 nodes, predicted: 266 ms with groups for
+// all, 98 without any.)
 //
 // train-shard sends that way (Updates.cpp), and the planner prices it
 // (passes/plan/price/Exchanges.cpp). Knows holders of a region by their numbers

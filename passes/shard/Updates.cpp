@@ -224,19 +224,19 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
     const int64_t bytes = bytesOf(region, op.getWeight().getType());
     const Ways ways = waysBetween(holders, bytes);
     const bool twoLevel = !isWhole && isTwoLevel(bytes) && ways.nodes() > 1;
-    std::vector<Box> parts =
-        partsToUpdate(region, op.getWeight().getType(),
-                      isWhole    ? 1
-                      : twoLevel ? ownersAcrossNodes(bytes, holders.size(), ways)
-                                 : holders.size());
+    std::vector<Box> parts = partsToUpdate(
+        region, op.getWeight().getType(),
+        isWhole    ? 1
+        : twoLevel ? ownersAcrossNodes(bytes, holders.size(), ways)
+                   : holders.size());
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       PlaceAttr owner =
           everybody ? holders[i] : ownerOf(weight, region, part).place;
       updated.push_back({part, owner, {}});
       if (twoLevel)
-        updated.back().rails =
-            railsOf(llvm::find(holders, owner) - holders.begin(), ways, holders);
+        updated.back().rails = railsOf(
+            llvm::find(holders, owner) - holders.begin(), ways, holders);
     }
   }
   return updated;
@@ -281,8 +281,8 @@ void FunctionSharder::average(AverageOp op, ArrayRef<UpdatedPart> parts) {
 void FunctionSharder::write(WriteOp write, ArrayRef<UpdatedPart> made) {
   // The list does not grow here: every copy that is written exists already.
   ArrayRef<Part> copies = shared.parameters[write.getParameter()];
-  // Rails come first, those of groups before those of nodes, so that others take
-  // the values from them. State that only its owner holds goes nowhere.
+  // Rails come first, those of groups before those of nodes, so that others
+  // take the values from them. State that only its owner holds goes nowhere.
   auto isHeld = [&](Place rail, const Box &region) {
     return llvm::any_of(copies, [&](const Part &copy) {
       return copy.place.getValue().device() == rail.device() &&

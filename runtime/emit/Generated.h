@@ -93,7 +93,8 @@ struct Run {
 };
 
 /// A table of numbers, given as runs; used like an array.
-template <int64_t size> class RunTable {
+template <int64_t size>
+class RunTable {
 public:
   RunTable(std::initializer_list<Run> runs) {
     int64_t at = 0;

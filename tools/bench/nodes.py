@@ -1,4 +1,6 @@
-"""What crosses the network between nodes, as lwcc predicts: nodes.py.
+"""What crosses the network between nodes, as lwcc predicts, and programs for many.
+
+  nodes.py [--many]
 
 Two tables, of Inception-v3 under data parallelism:
 - on 4 nodes of 4 P100s, batch 1024: the bytes of a step that enter each node,
@@ -7,15 +9,21 @@ Two tables, of Inception-v3 under data parallelism:
 - on 16 nodes of 4: seconds of each stage of the lowering, and of the checks
   behind it, of which the last is the proof of the whole program.
 
+--many: LeNet-5 on 8 to 1,024 nodes of a device each, 8 samples a node, under data
+parallelism and as a pipeline of four replicated stages: the text of the program, how
+much of it are tables, how long lwcc takes, and the predicted step.
+
 Needs lwcc on the PATH and a Python with PyTorch; no GPU.
 """
 
+import argparse
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from models import model_file
 
@@ -40,7 +48,41 @@ def parameter_bytes(text):
     return total
 
 
+LENET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/lenet5.onnx")
+PLANS = {"data": ["--strategy=data"],
+         "pipeline": ["--strategy=pipeline", "--stages=4", "--micro-batches=4",
+                      "--schedule=1f1b"]}
+
+
+def bytes_of_tables(program):
+    """Numbers by device, and the rows that tell the trainer where tensors lie."""
+    tables = re.findall(r"^(?:constexpr|const) (?:int64_t|RunTable<\d+>|ShardRow|StateRow|"
+                        r"ExportPiece) \w+.*?};\n", program, re.M | re.S)
+    return sum(map(len, tables))
+
+
+def many():
+    print("| plan | nodes | text, KB | of it tables | lwcc takes, s | predicted step, ms |\n"
+          "|---|---|---|---|---|---|")
+    for plan, flags in PLANS.items():
+        for nodes in 8, 64, 256, 1024:
+            with tempfile.TemporaryDirectory(prefix="nodes-") as folder:
+                begin = time.monotonic()
+                run("lwcc", LENET, "--target=cpu", f"--batch={8 * nodes}", f"--gpus={nodes}",
+                    f"--nodes={nodes}", *flags, "--emit=source", "-o", f"{folder}/out")
+                seconds = time.monotonic() - begin
+                with open(f"{folder}/out/lenet5.cpp", encoding="utf-8") as file:
+                    program = file.read()
+            step = re.search(r"predicted +([\d.]+) ms a step", program)[1]
+            print(f"| {plan} | {nodes} | {len(program) / 1e3:.0f} "
+                  f"| {bytes_of_tables(program) / 1e3:.0f} | {seconds:.1f} | {step} |", flush=True)
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--many", action="store_true")
+    if parser.parse_args().many:
+        return many()
     with tempfile.TemporaryDirectory(prefix="nodes-") as folder:
         model = model_file("inception_v3", folder)
         data = ("lwcc", model, "--strategy=data", "--target=cpu", "--stop-after=exec",

@@ -98,6 +98,8 @@ const StageProblem &ModelStages::state(int64_t batches) {
   made.batches = batches;
   made.devices = problem.machine.devices();
   made.mostReplicas = std::clamp<int64_t>(samples() / batches, 1, made.devices);
+  constexpr int64_t mostUnits = 64;
+  made.unit = (made.mostReplicas + mostUnits - 1) / mostUnits;
   Link link = farthestLink(problem.machine);
   made.bandwidth = link.bandwidth;
   made.latency = link.latency;
@@ -106,7 +108,7 @@ const StageProblem &ModelStages::state(int64_t batches) {
   for (auto [i, layer] : llvm::enumerate(layers)) {
     const int number = static_cast<int>(i);
     StageProblem::Block &block = made.blocks[blockOf[i]];
-    block.times.resize(made.mostReplicas, {0, 0, 0});
+    block.times.resize(made.mostReplicas / made.unit, {0, 0, 0});
     LayerTiles whole = problem.graph.tiles(number, Tiling());
     for (auto [tensor, regions] : llvm::zip_equal(layer.made, whole.made)) {
       const Tensor &each = problem.graph.tensors[tensor];
@@ -129,7 +131,7 @@ const StageProblem &ModelStages::state(int64_t batches) {
     const double sum = secondsOfSum(problem, whole, 0) * (count - 1) / count;
     for (auto [d, times] : llvm::enumerate(block.times)) {
       Tiling tiling;
-      const int64_t tiles = static_cast<int64_t>(d + 1) * batches;
+      const int64_t tiles = static_cast<int64_t>(d + 1) * made.unit * batches;
       if (samplesOf(layer) >= tiles)
         tiling.degrees[alongSamples] = tiles;
       tiling.places.assign(tiling.tiles(), problem.machine.place(0));
@@ -168,6 +170,8 @@ ModelStages::cut(int64_t batches, const PipelineSchedule &schedule,
   if (problem.search.stages > 0)
     asked.leastStages = asked.mostStages = problem.search.stages;
   if (chunks > 1) {
+    if (asked.unit > 1) // there are times of whole units only
+      return std::nullopt;
     asked.leastStages = asked.mostStages = asked.devices = devices * chunks;
     asked.mostReplicas = 1;
     asked.splits = false;
@@ -210,7 +214,8 @@ ModelStages::cut(int64_t batches, const PipelineSchedule &schedule,
     Pipeline::Stage &each = pipeline.stages.emplace_back();
     each.times = {0, 0, 0};
     for (int block : stage.blocks) {
-      const StageTimes &times = asked.blocks[block].times[stage.devices - 1];
+      const StageTimes &times =
+          asked.blocks[block].times[stage.devices / asked.unit - 1];
       each.times.forward += times.forward;
       each.times.backward += times.backward;
       each.times.weight += times.weight;

@@ -29,7 +29,7 @@ StageCosts lwcc::plan::costsOf(const StageProblem &problem,
   double exchanged = 0, in = 0, out = 0;
   for (int block : blocks) {
     const StageProblem::Block &each = problem.blocks[block];
-    const StageTimes &times = each.times[devices - 1];
+    const StageTimes &times = each.times[devices / problem.unit - 1];
     costs.busy += times.busy();
     costs.drain += times.backward + times.weight;
     costs.held += each.held;
@@ -157,8 +157,11 @@ Ahead StageSearch::aheadOf(const Series::Member &member) const {
   if (!member.branches.empty())
     return ahead;
   ahead = {unlimited, unlimited};
-  for (int64_t devices = 1; devices <= replicas; ++devices) {
-    double busy = problem.blocks[member.blocks[0]].times[devices - 1].busy();
+  for (int64_t devices = problem.unit; devices <= replicas;
+       devices += problem.unit) {
+    double busy = problem.blocks[member.blocks[0]]
+                      .times[devices / problem.unit - 1]
+                      .busy();
     ahead.through = std::min(ahead.through, busy);
     ahead.work = std::min(ahead.work, busy * static_cast<double>(devices));
   }
@@ -193,7 +196,8 @@ void StageSearch::putInFront(llvm::ArrayRef<Series::Member> members,
   std::vector<int> blocks;
   for (const Series::Member &member : members)
     blocks.insert(blocks.end(), member.blocks.begin(), member.blocks.end());
-  for (int64_t devices = 1; devices <= replicas; ++devices) {
+  for (int64_t devices = problem.unit; devices <= replicas;
+       devices += problem.unit) {
     const StageCosts costs = costsOf(problem, blocks, devices);
     const auto stage = static_cast<int>(tried.size());
     tried.push_back({blocks, devices});

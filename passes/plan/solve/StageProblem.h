@@ -34,7 +34,7 @@ namespace lwcc::plan {
 /// otherwise.
 struct StageProblem {
   struct Block {
-    /// If d devices share the samples: entry d-1.
+    /// If d units of devices share the samples: entry d-1.
     std::vector<StageTimes> times;
     double activations = 0; ///< that are kept for the backward pass
     double held = 0;        ///< on each device, by no micro-batch
@@ -49,6 +49,9 @@ struct StageProblem {
   std::vector<Tensor> tensors;
   int64_t devices = 1, batches = 1;
   int64_t mostReplicas = 1; ///< devices of a stage
+  /// A stage has a multiple of so many devices: with many devices the search
+  /// would take minutes to try every number.
+  int64_t unit = 1;
   /// On the longest way from the beginning to the end.
   int64_t leastStages = 1, mostStages = std::numeric_limits<int64_t>::max();
   bool splits = true;   ///< branches may have devices of their own

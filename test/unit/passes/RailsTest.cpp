@@ -59,8 +59,8 @@ TEST(Rails, EveryPartReachesItsOwner) {
   for (int64_t nodes : {1, 2, 3, 4, 31, 32, 33, 37, 64})
     for (int64_t devices : {1, 2, 3, 4})
       for (int64_t step : {1, 3}) {
-        SCOPED_TRACE(testing::Message() << nodes << " nodes of " << devices
-                                        << ", step " << step);
+        SCOPED_TRACE(testing::Message()
+                     << nodes << " nodes of " << devices << ", step " << step);
         std::vector<int64_t> holders = nodesOf(nodes, devices, step);
         receive(Ways(holders, 1 << 20), holders);
       }
