@@ -367,8 +367,10 @@ std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
   for (int64_t device : devices)
     nodes.push_back(machine.place(device).node);
   const auto bytes = static_cast<int64_t>(copies.bytes);
-  const shard::Ways ways(nodes, bytes);
-  const bool twoLevel = shard::isTwoLevel(bytes) && !copies.update.allReduced;
+  // On one node all ways are direct, and need not be asked for.
+  const bool twoLevel = shard::isTwoLevel(bytes) && !copies.update.allReduced &&
+                        nodes.front() != nodes.back();
+  const shard::Ways ways(twoLevel ? nodes : std::vector<int64_t>(), bytes);
   std::vector<SyncHop> hops;
   for (size_t owner = 0; owner < devices.size(); ++owner)
     for (size_t holder = 0; holder < devices.size(); ++holder) {
