@@ -9,6 +9,7 @@
 #include "codegen/Expressions.h"
 #include "codegen/ProgramNames.h"
 #include "codegen/ProgramTables.h"
+#include "ir/place/Place.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -52,12 +53,10 @@ struct DeviceLanes {
 };
 } // namespace
 
-/// The name of a device on nodes of so many, as addLanes of
-/// runtime/emit/Generated.h makes it.
-static std::string usualName(size_t device, size_t ofNode) {
-  const size_t node = device / ofNode;
-  return (node ? "node" + std::to_string(node) + "." : "") + "gpu" +
-         std::to_string(device % ofNode) + ".";
+/// What lanes of a device on nodes of so many are called first, as addLanes of
+/// runtime/emit/Generated.h does.
+static std::string usualName(int64_t device, int64_t ofNode) {
+  return DeviceId{device / ofNode, device % ofNode}.name() + ".";
 }
 
 /// The fields of a lane, whose name is given.

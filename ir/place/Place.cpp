@@ -27,6 +27,11 @@ std::string Lane::text() const {
   return isCopy() ? laneKindName(kind).str() : std::to_string(number);
 }
 
+std::string DeviceId::name() const {
+  return (node > 0 ? "node" + std::to_string(node) + "." : "") + "gpu" +
+         std::to_string(gpu);
+}
+
 std::string Place::text() const {
   return std::to_string(node) + "." + std::to_string(gpu) + "." + lane.text();
 }

@@ -61,6 +61,8 @@ struct DeviceId {
   int64_t node = 0, gpu = 0;
   bool operator==(const DeviceId &) const = default;
   auto operator<=>(const DeviceId &) const = default;
+  std::string
+  name() const; ///< "gpu0", of other nodes than the first "node1.gpu0"
 };
 
 struct Place {

@@ -82,10 +82,7 @@ void Declarations::createDevicesAndLanes() {
   for (auto &[place, laneName] : lanes) {
     auto [device, isNew] = devices.try_emplace(place.device());
     if (isNew) {
-      std::string name = "gpu" + std::to_string(place.gpu);
-      if (place.node > 0)
-        name = "node" + std::to_string(place.node) + "." + name;
-      name = namer.unique(name);
+      const std::string name = namer.unique(place.device().name());
       device->second = FlatSymbolRefAttr::get(context, name);
       exec::DeviceOp::create(declarations, loc, name, place.node, place.gpu, 0);
     }

@@ -244,8 +244,11 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
 
 /// How many nodes form a group where new values are handed out.
 static int64_t groupSize(ArrayRef<UpdatedPart> parts) {
-  const Pieces::Rails &rails = parts.front().rails;
-  return rails.empty() ? 1 : rails.back().nodes;
+  int64_t nodes = 1;
+  for (const UpdatedPart &part : parts)
+    for (const Pieces::Level &level : part.rails)
+      nodes = std::max(nodes, level.nodes);
+  return nodes;
 }
 
 /// Makes the update ops of a parameter: one per part and owner.

@@ -18,6 +18,8 @@ namespace lwcc::rt {
 struct SoftmaxRow {
   /// Elements x[0], x[step], ...
   SoftmaxRow(const float *x, int64_t step, int64_t length);
+  SoftmaxRow(const SoftmaxRow &) = delete; // x may point into it
+  SoftmaxRow &operator=(const SoftmaxRow &) = delete;
 
   /// Writes the row's probabilities, or their logarithms. `to` may be the row.
   void probabilities(float *to, int64_t toStep) const;

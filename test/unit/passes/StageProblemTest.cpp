@@ -188,7 +188,8 @@ private:
     for (size_t end = at; end < series.members.size(); ++end) {
       const std::vector<int> &more = series.members[end].blocks;
       blocks.insert(blocks.end(), more.begin(), more.end());
-      for (int64_t d = 1; d <= problem.mostReplicas; ++d) {
+      for (int64_t d = problem.unit; d <= problem.mostReplicas;
+           d += problem.unit) {
         piece.members.push_back({blocks, d, {}});
         piece.devices += d;
         extend(series, end + 1, piece, visit);
@@ -258,9 +259,10 @@ private:
     const double d = static_cast<double>(stage.devices);
     for (int b : here) {
       const StageProblem::Block &block = problem.blocks[b];
-      forward += block.times[stage.devices - 1].forward;
-      backward += block.times[stage.devices - 1].backward;
-      weight += block.times[stage.devices - 1].weight;
+      const StageTimes &times = block.times[stage.devices / problem.unit - 1];
+      forward += times.forward;
+      backward += times.backward;
+      weight += times.weight;
       held += block.held;
       stash += block.activations / d;
       parameters += block.exchanged;
@@ -310,13 +312,17 @@ void expectAPipeline(const StageProblem &problem, const StageCut &cut) {
   EXPECT_EQ(std::count(stageOf.begin(), stageOf.end(), -1), 0);
 }
 
-void compare(bool branches, int trials) {
+/// `unit`: so many times the devices, which are taken by so many.
+void compare(bool branches, int trials, int64_t unit = 1) {
   int found = 0, split = 0;
   double behind = 1;
   for (int seed = 0; seed < trials; ++seed) {
     Random random(seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
     Model model = makeModel(random, branches);
+    model.problem.unit = unit;
+    model.problem.devices *= unit;
+    model.problem.mostReplicas *= unit;
     AllCuts all(model);
     std::optional<StageCut> cut = solveStages(model.problem);
     ASSERT_EQ(cut.has_value(), all.least < never);
@@ -341,6 +347,10 @@ void compare(bool branches, int trials) {
 
 TEST(StageProblem, chainsHaveTheLeastCostOfAllCuts) { compare(false, 500); }
 TEST(StageProblem, branchesHaveTheLeastCostOfAllCuts) { compare(true, 500); }
+TEST(StageProblem, unitsOfDevicesHaveTheLeastCostOfAllCuts) {
+  compare(false, 200, 2);
+  compare(true, 200, 3);
+}
 
 TEST(StageProblem, exactlySoManyStagesIfAsked) {
   for (int seed = 0; seed < 50; ++seed) {
