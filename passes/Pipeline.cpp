@@ -201,6 +201,7 @@ LogicalResult lwcc::runPipeline(ModuleOp module, const PipelineOptions &options,
           (hooks.onPass && failed(hooks.onPass(name))))
         return failure();
     }
+    numberOps(module);
     if (hooks.onForm)
       hooks.onForm(chapter.form);
     // They only read: each takes a thread.

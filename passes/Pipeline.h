@@ -52,7 +52,8 @@ llvm::ArrayRef<llvm::StringRef> pipelineForms();
 
 /// What the pipeline's caller is told on the way.
 struct PipelineHooks {
-  /// Each form that was reached, and then was found to keep its rules.
+  /// Each form that was reached, its ops numbered in their order, and then was
+  /// found to keep its rules.
   std::function<void(llvm::StringRef form)> onForm, onChecked;
   /// Each pass that has run, before the first one "imported". A failure ends
   /// the pipeline.

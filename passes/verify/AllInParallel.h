@@ -10,10 +10,19 @@
 #include "ir/Parallel.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
 
 namespace lwcc {
 
-/// Whether all of task(0) to task(count - 1) succeed.
+/// Numbers the ops of all blocks. MLIR does so when first asked which of two ops
+/// comes first, also for its own rule of dominance: of tasks that read beside
+/// each other, one would ask while another numbers.
+inline void numberOps(mlir::Operation *root) {
+  root->walk([](mlir::Block *block) { block->recomputeOpOrder(); });
+}
+
+/// Whether all of task(0) to task(count - 1) succeed. Tasks that ask for the
+/// order of ops find them numbered (numberOps).
 inline mlir::LogicalResult
 allInParallel(mlir::MLIRContext *context, size_t count,
               llvm::function_ref<mlir::LogicalResult(size_t)> task) {
