@@ -14,9 +14,9 @@
 
 namespace lwcc {
 
-/// Numbers the ops of all blocks. MLIR does so when first asked which of two ops
-/// comes first, also for its own rule of dominance: of tasks that read beside
-/// each other, one would ask while another numbers.
+/// Numbers the ops of all blocks. MLIR does so when first asked which of two
+/// ops comes first, also for its own rule of dominance: of tasks that read
+/// beside each other, one would ask while another numbers.
 inline void numberOps(mlir::Operation *root) {
   root->walk([](mlir::Block *block) { block->recomputeOpOrder(); });
 }

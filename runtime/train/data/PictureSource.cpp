@@ -131,9 +131,9 @@ public:
   void read(int64_t index, Sample &sample) const override {
     const std::string path = (fs::path(folder) / files[index].path).string();
     // Read, not mapped: a file is seen once and may change under a mapping.
-    std::ifstream file(path, std::ios::binary);
-    std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    if (!file)
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    std::string bytes(std::max<std::streamoff>(file.tellg(), 0), '\0');
+    if (!file.seekg(0).read(bytes.data(), std::streamsize(bytes.size())))
       throw BadSample(path + ": cannot be read");
     try {
       decodePicture(bytes, shape.channels, sample);

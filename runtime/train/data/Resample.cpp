@@ -2,8 +2,11 @@
 
 #include "runtime/train/data/Resample.h"
 
+#include "runtime/core/Clones.h"
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace lwcc::rt::train {
 
@@ -34,34 +37,82 @@ AxisTaps::AxisTaps(const AxisView &view) : first(view.count) {
   }
 }
 
-void resample(const Sample &sample, int64_t channel, const AxisTaps &rows,
-              const AxisTaps &columns, float *out) {
-  // Rows first become as short as they will be.
-  const int64_t outWidth = columns.outputs();
-  const int64_t top = rows.low(), bottom = rows.high();
-  const int64_t left = columns.low(), width = columns.high() - left;
-  std::vector<float> row(width);
-  std::vector<float> narrow((bottom - top) * outWidth);
-  for (int64_t y = top; y < bottom; ++y) {
-    readChannel(sample, channel, y * sample.format.width + left, width,
-                row.data());
-    float *to = &narrow[(y - top) * outWidth];
-    for (int64_t x = 0; x < outWidth; ++x) {
-      const float *from = &row[columns.firstOf(x) - left];
-      const float *weights = columns.weightsOf(x);
-      float sum = 0;
-      for (int64_t t = 0; t < columns.taps(); ++t)
-        sum += weights[t] * from[t];
-      to[x] = sum;
-    }
+namespace {
+/// The rows that outputs read, as floats: as many as one reads, in a ring.
+class RowRing {
+public:
+  /// Of each row `count` elements from number `begin` on, the next row `pitch`
+  /// later.
+  RowRing(const Sample &sample, int64_t begin, int64_t count, int64_t pitch,
+          int64_t capacity)
+      : sample(sample), begin(begin), count(count), pitch(pitch),
+        capacity(capacity), values(capacity * count) {}
+
+  /// Row `y`; never one that is `capacity` before another one that was asked
+  /// for.
+  const float *row(int64_t y) {
+    for (next = std::max(next, y); next <= y; ++next)
+      readElements(sample, begin + next * pitch, count, slot(next));
+    return slot(y);
   }
-  for (int64_t y = 0; y < rows.outputs(); ++y, out += outWidth) {
-    const float *from = &narrow[(rows.firstOf(y) - top) * outWidth];
-    const float *weights = rows.weightsOf(y);
-    std::fill_n(out, outWidth, 0.0f);
-    for (int64_t t = 0; t < rows.taps(); ++t)
-      for (int64_t x = 0; x < outWidth; ++x)
-        out[x] += weights[t] * from[t * outWidth + x];
+
+private:
+  float *slot(int64_t y) { return &values[y % capacity * count]; }
+
+  const Sample &sample;
+  int64_t begin, count, pitch, capacity, next = 0;
+  std::vector<float> values;
+};
+} // namespace
+
+LWCC_CLONES static void addScaled(float *__restrict sums, const float *row,
+                                  float weight, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sums[i] += weight * row[i];
+}
+
+using Four = float __attribute__((vector_size(16)));
+
+/// A row of `beside` channels, interleaved, becomes a row of each of as many
+/// planes. `columns` count from `left`. Channels are summed four at a time, the
+/// last ones with what follows them: three floats behind the row are read.
+static void narrow(const AxisTaps &columns, int64_t left, int64_t beside,
+                   const float *row, float *out, int64_t plane) {
+  for (int64_t c = 0; c < beside; c += 4)
+    for (int64_t x = 0; x < columns.outputs(); ++x) {
+      const float *from = row + (columns.firstOf(x) - left) * beside + c;
+      const float *weights = columns.weightsOf(x);
+      Four sums = {};
+      for (int64_t t = 0; t < columns.taps(); ++t, from += beside) {
+        Four values;
+        std::memcpy(&values, from, sizeof values);
+        sums += weights[t] * values;
+      }
+      for (int64_t i = 0; i < std::min<int64_t>(4, beside - c); ++i)
+        out[(c + i) * plane + x] = sums[i];
+    }
+}
+
+void resample(const Sample &sample, const AxisTaps &rows,
+              const AxisTaps &columns, float *out) {
+  const SampleFormat &format = sample.format;
+  const bool pixels = format.layout == SampleLayout::pixels;
+  const int64_t beside = pixels ? format.channels : 1;
+  const int64_t left = columns.low();
+  const int64_t elements = (columns.high() - left) * beside;
+  const int64_t plane = rows.outputs() * columns.outputs();
+  std::vector<float> sums(elements + 3);
+  for (int64_t c = 0; c < format.channels; c += beside) {
+    RowRing ring(sample, c * format.height * format.width + left * beside,
+                 elements, format.width * beside, rows.taps());
+    for (int64_t y = 0; y < rows.outputs(); ++y) {
+      std::fill(sums.begin(), sums.end(), 0.0f);
+      for (int64_t t = 0; t < rows.taps(); ++t)
+        addScaled(sums.data(), ring.row(rows.firstOf(y) + t),
+                  rows.weightsOf(y)[t], elements);
+      narrow(columns, left, beside, sums.data(),
+             out + c * plane + y * columns.outputs(), plane);
+    }
   }
 }
 

@@ -4,7 +4,8 @@
 // torchvision's with antialias: when a picture gets smaller, a pixel is the
 // mean of all that it covers, weighted by a triangle. Where it gets larger this
 // is interpolate(mode="bilinear", align_corners=False). Computed in floats;
-// Pillow rounds pictures of bytes after each of the two passes.
+// Pillow rounds pictures of bytes after each of the two passes. Here rows come
+// first, of which the sums are as long as they are stored, with all channels.
 //
 // Which part of a picture is taken is decided by Transform.
 //
@@ -53,8 +54,9 @@ private:
   std::vector<float> weights;
 };
 
-/// One channel of a sample, rows.outputs() x columns.outputs().
-void resample(const Sample &sample, int64_t channel, const AxisTaps &rows,
+/// All channels of a sample, each rows.outputs() x columns.outputs(), in
+/// planes.
+void resample(const Sample &sample, const AxisTaps &rows,
               const AxisTaps &columns, float *out);
 
 } // namespace lwcc::rt::train

@@ -2,6 +2,7 @@
 
 #include "runtime/train/data/Sample.h"
 
+#include "runtime/core/Clones.h"
 #include "runtime/train/files/Text.h"
 
 namespace lwcc::rt::train {
@@ -26,29 +27,37 @@ static void convert(const char *from, int64_t step, int64_t count, float *out) {
     out[i] = toFloat(loadAt<T>(from, i * step));
 }
 
-void readChannel(const Sample &sample, int64_t channel, int64_t first,
-                 int64_t count, float *out) {
-  const SampleFormat &format = sample.format;
-  const bool planes = format.layout == SampleLayout::planes;
-  const int64_t step = planes ? 1 : format.channels;
-  const int64_t start = planes ? channel * format.height * format.width + first
-                               : first * format.channels + channel;
-  const char *from = sample.data + start * format.type.bytes;
-  if (format.tokens)
+/// Every `step`th element. Most are bytes, and most of them lie beside each
+/// other.
+LWCC_CLONES static void readEvery(int64_t step, const Sample &sample,
+                                  int64_t first, int64_t count, float *out) {
+  const ElementType type = sample.format.type;
+  const char *from = sample.data + first * type.bytes;
+  if (sample.format.tokens)
     for (int64_t i = 0; i < count; ++i)
-      out[i] = static_cast<float>(integerAt(format.type, from, i * step));
-  else if (format.type.kind == 'u')
+      out[i] = static_cast<float>(integerAt(type, from, i * step));
+  else if (type.kind == 'u' && step == 1)
+    convert<uint8_t>(from, 1, count, out);
+  else if (type.kind == 'u')
     convert<uint8_t>(from, step, count, out);
-  else if (format.type.bytes == 4)
+  else if (type.bytes == 4)
     convert<float>(from, step, count, out);
   else
     convert<double>(from, step, count, out);
 }
 
+void readElements(const Sample &sample, int64_t first, int64_t count,
+                  float *out) {
+  readEvery(1, sample, first, count, out);
+}
+
 void readPlanes(const Sample &sample, float *planes) {
-  const int64_t plane = sample.format.height * sample.format.width;
-  for (int64_t c = 0; c < sample.format.channels; ++c)
-    readChannel(sample, c, 0, plane, planes + c * plane);
+  const SampleFormat &format = sample.format;
+  if (format.layout == SampleLayout::planes)
+    return readElements(sample, 0, format.elements(), planes);
+  const int64_t plane = format.height * format.width;
+  for (int64_t c = 0; c < format.channels; ++c)
+    readEvery(format.channels, sample, c, plane, planes + c * plane);
 }
 
 } // namespace lwcc::rt::train

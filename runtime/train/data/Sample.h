@@ -63,10 +63,11 @@ struct Sample {
   std::vector<char> storage;
 };
 
-/// Elements [first, first + count) of a channel, row by row, as floats: bytes
-/// become fractions in [0, 1], floats and tokens are taken as they are.
-void readChannel(const Sample &sample, int64_t channel, int64_t first,
-                 int64_t count, float *out);
+/// `count` elements as they are stored, from the one of number `first` on, as
+/// floats: bytes become fractions in [0, 1], floats and tokens are taken as
+/// they are.
+void readElements(const Sample &sample, int64_t first, int64_t count,
+                  float *out);
 
 /// All of a sample as floats, channel by channel.
 void readPlanes(const Sample &sample, float *planes);

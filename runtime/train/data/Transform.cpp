@@ -183,8 +183,7 @@ void Transform::apply(const Sample &sample, const SampleKey &key,
   if (rowTaps->outputs() == 0)
     readPlanes(sample, out);
   else
-    for (int64_t c = 0; c < from.channels; ++c)
-      resample(sample, c, *rowTaps, *columnTaps, out + c * plane);
+    resample(sample, *rowTaps, *columnTaps, out);
   if (seen && augmentation.flips(key))
     for (int64_t row = 0; row < from.channels * to.height; ++row)
       std::reverse(out + row * to.width, out + (row + 1) * to.width);

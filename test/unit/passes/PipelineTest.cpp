@@ -15,12 +15,12 @@ using namespace lwcc;
 namespace {
 
 /// MLIR numbers ops when first asked for their order, which two checks that ask
-/// at once survive only by luck: 20 of 240 compiles of LeNet-5 for 70 devices on
-/// a busy machine did not.
+/// at once survive only by luck: 20 of 240 compiles of LeNet-5 for 70 devices
+/// on a busy machine did not.
 TEST(PipelineTest, NumbersTheOpsBeforeChecksReadThemBesideEachOther) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<exec::ExecDialect, train::TrainDialect,
-                      func::FuncDialect>();
+  context
+      .loadDialect<exec::ExecDialect, train::TrainDialect, func::FuncDialect>();
   FailureOr<ImportedModel> model =
       importOnnx(LWCC_TEST_INPUTS "/cnn.onnxtext", {}, &context);
   ASSERT_TRUE(succeeded(model));
