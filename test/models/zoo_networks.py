@@ -1,24 +1,27 @@
 """The zoo: all its networks by name, with seeded weights and without dropout.
 
 Decides names, weights, and which networks are the quick subset. The networks are in
-zoo_torchvision.py, zoo_convolutions.py, zoo_attention.py, zoo_rows.py and
-zoo_sequences.py.
+zoo_torchvision.py, zoo_convolutions.py, zoo_attention.py, zoo_blocks.py, zoo_mixers.py,
+zoo_rows.py and zoo_sequences.py.
 """
 
 import torch
 from torch import nn
 
 from zoo_attention import ATTENTION
+from zoo_blocks import BLOCKS
 from zoo_convolutions import CONVOLUTIONS
+from zoo_mixers import MIXERS
 from zoo_rows import ROWS
 from zoo_sequences import SEQUENCES, Tokens
 from zoo_torchvision import TORCHVISION
 
-ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **ROWS, **SEQUENCES}
+ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **BLOCKS, **MIXERS, **ROWS, **SEQUENCES}
 # Together every kind of operator, in less than 90 seconds.
 QUICK = ["efficientnet", "convnext", "vit", "swin", "nfnet", "unet_bilinear",
          "instance_style", "levit", "pointnet", "r3d", "siamese", "mlp_pieces",
-         "normalizations", "gpt_tied", "bert", "categories", "pixels"]
+         "normalizations", "gpt_tied", "bert", "categories", "pixels", "llama", "involution",
+         "statistics"]
 
 
 def build_zoo(name):

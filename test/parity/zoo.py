@@ -17,8 +17,9 @@ The results, after three steps of SGD on random images:
              precision is allowed, as in parity.py. Where a result is wrong nevertheless,
              it must be so with other images, too: in one of ten of these networks a ReLU
              whose input is within rounding of zero turns the other way.
-  as file    lwcc has trained the file's own parameters, and they are not the module's:
-             the same comparison, with the oracle of the file. Whether lwcc warned is said.
+  as file    lwcc has trained what the file says, and that is not the module: the same
+             comparison, with the oracle of the file. Whether lwcc warned is said; of
+             other exports than plain it must have.
   refused    lwcc gave a reason
   no export  PyTorch's exporter did
   WRONG      other numbers, or a crash; only these count as failed
@@ -293,14 +294,14 @@ class Model:
             extra = sorted(name for name in set(state) - set(self.aliases) - self.buffers
                            if ".running_" not in name)
             return EQUAL, f"trains {', '.join(extra)}, too" if extra else ""
-        if kind != "plain":
+        warned = re.search(r"warning: (.*)", said[0])
+        if kind != "plain" and not warned:
             return WRONG, wrong
         other = judge(
             losses, state, train_file(path, draw.data, torch.float64, state),
             lambda number: train_file(path, draw.data, torch.float32, state, number))
         if other:
             return WRONG, f"as the file: {other}; as the module: {wrong}"
-        warned = re.search(r"warning: (.*)", said[0])
         return AS_FILE, "warned" if warned else f"NOT WARNED: {wrong}"
 
 

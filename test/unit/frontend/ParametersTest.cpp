@@ -82,6 +82,33 @@ TEST(Parameters, missingOnesAreNamed) {
       << importer.said();
 }
 
+TEST(Parameters, buffersThatTheModuleChangesAreNamed) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    net (float[4,2] x) => (float[4,2] y)
+    <float[2] mean = {0, 0}, float[2] variance = {1, 1}, float[2] w = {1, 2},
+     float[2] vector = {1, 0}, float[2] calls = {0, 0}> {
+      scaled = Mul (x, vector)
+      y = BatchNormalization (scaled, w, w, mean, variance)
+    })");
+  addMetadata(*proto.mutable_graph(), 16,
+              "pkg.torch.export.ExportedProgram.graph_signature",
+              "\n# inputs\np_w: PARAMETER target='w'\n# outputs\n"
+              "a: BUFFER_MUTATION target='mean'\n"
+              "b: BUFFER_MUTATION target='variance'\n"
+              "c: BUFFER_MUTATION target='vector'\n"
+              "d: BUFFER_MUTATION target='calls'\n");
+  Importer importer;
+  ASSERT_TRUE(mlir::succeeded(importer.import(proto))) << importer.said();
+  // Not statistics, which lwcc updates, nor what nothing reads.
+  EXPECT_NE(importer.said().find("does not say how 1 of its constants change"),
+            std::string::npos)
+      << importer.said();
+  EXPECT_NE(importer.said().find("(vector): here they stay as they are"),
+            std::string::npos)
+      << importer.said();
+}
+
 TEST(Parameters, whereNoneIsMissingNothingElseIsTrained) {
   onnx::ModelProto proto = parse(scaled);
   addMetadata(*proto.mutable_graph(), 16,
