@@ -133,6 +133,7 @@ void GraphImporter::finishFunction() {
     results.push_back(loss);
   }
   results.append(heads);
+  writeBuffers();
   func::ReturnOp::create(builder, reporter.atFile(), results);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(results).getTypes()));
@@ -149,6 +150,50 @@ void GraphImporter::finishFunction() {
     op.erase();
   }
   createParameters();
+}
+
+/// Writes the buffers that the module changes in each step. PyTorch computes
+/// what they become without gradients, which files do not say.
+void GraphImporter::writeBuffers() {
+  SmallVector<Leaf *> changed;
+  for (auto &[name, leaf] : leaves)
+    if (!leaf.becomes.empty() && reads.contains(name))
+      changed.push_back(&leaf);
+  llvm::sort(changed, [](Leaf *a, Leaf *b) { return a->name < b->name; });
+  SmallVector<std::string> lost;
+  for (Leaf *leaf : changed) {
+    auto read = reads.lookup(leaf->name).getDefiningOp<train::ReadOp>();
+    const NodeProto *maker = graph.producers.lookup(leaf->becomes);
+    auto known = values.find(leaf->becomes);
+    const Value *made =
+        known == values.end() ? nullptr : known->second.as<Value>();
+    if (!maker || !made || made->getType() != read.getType()) {
+      leaf->role = Role::constant;
+      lost.push_back(leaf->name);
+      continue;
+    }
+    Location location = reporter.at(*maker);
+    auto work = [&](Operation *op) {
+      train::setWork(op, layerName(*maker), Phase::forward);
+      return op;
+    };
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(*made);
+    Operation *next = work(train::buildMap(builder, location, "detach", {*made},
+                                           builder.getDictionaryAttr({})));
+    std::string name = leaf->name + ".next";
+    train::setNames(next, {name});
+    Value(*made).replaceAllUsesExcept(next->getResult(0), next);
+    builder.setInsertionPointToEnd(&function.front());
+    work(train::WriteOp::create(builder, location, read.getParameter(),
+                                next->getResult(0)));
+  }
+  if (!lost.empty())
+    reporter.warning()
+        << "does not say what " << lost.size()
+        << " of its constants become, which the PyTorch module that it was "
+           "made from changes in each step ("
+        << firstOf(lost) << "): here they stay as they are";
 }
 
 void GraphImporter::createParameters() {

@@ -29,6 +29,12 @@ static constexpr int64_t newestOpset = 28;
 // Reporter
 //===----------------------------------------------------------------------===//
 
+std::string lwcc::firstOf(ArrayRef<std::string> names) {
+  constexpr size_t most = 3;
+  return join(names.take_front(most), ", ") +
+         (names.size() > most ? ", ..." : "");
+}
+
 StringRef lwcc::layerName(const onnx::NodeProto &node) {
   if (!node.name().empty())
     return node.name();

@@ -25,7 +25,7 @@ struct Signature {
   llvm::StringSet<> parameters, buffers;
   llvm::StringSet<> targets;        ///< all parameters of the module
   SmallVector<std::string> lost;    ///< those that the file does not have
-  SmallVector<std::string> changed; ///< buffers, by the module itself
+  StringMap<std::string> changed; ///< buffers, and the values they become
 
   explicit Signature(const OnnxGraph &graph) {
     const auto &proto = graph.file->model.graph();
@@ -41,9 +41,9 @@ struct Signature {
     std::string text =
         metadataOf(proto)["pkg.torch.export.ExportedProgram.graph_signature"];
     for (StringRef line : split(text, '\n')) {
-      auto changedBuffer = line.split(": BUFFER_MUTATION target='").second;
-      if (!changedBuffer.empty())
-        changed.push_back(changedBuffer.split('\'').first.str());
+      auto [value, buffer] = line.split(": BUFFER_MUTATION target='");
+      if (!buffer.empty())
+        changed[buffer.split('\'').first] = value.trim().str();
       auto [head, rest] = line.split(": PARAMETER target='");
       StringRef name = rest.split('\'').first;
       if (name.empty())
@@ -101,12 +101,6 @@ public:
       addLeaf(graph.logits);
     if (!signature.lost.empty())
       warnAboutLoss(reporter);
-    erase_if(signature.changed, [&](const std::string &name) {
-      auto leaf = leaves.find(name);
-      return leaf == leaves.end() || leaf->second.role == Role::statistic;
-    });
-    if (!signature.changed.empty())
-      warnAboutBuffers(reporter);
     return std::move(leaves);
   }
 
@@ -184,6 +178,11 @@ private:
       return;
     }
     leaf.role = roleOf(leaf);
+    if (auto changed = signature.changed.find(name);
+        changed != signature.changed.end() && leaf.role == Role::constant) {
+      leaf.becomes = changed->second;
+      leaf.role = Role::statistic;
+    }
     leaves.try_emplace(name, std::move(leaf));
   }
 
@@ -278,35 +277,14 @@ private:
     return Shape(values.integers.begin(), values.integers.end());
   }
 
-  static void list(ArrayRef<std::string> names, mlir::InFlightDiagnostic &to) {
-    const size_t shown = std::min<size_t>(3, names.size());
-    interleaveComma(names.take_front(shown), to);
-    to << (shown < names.size() ? ", ..." : "");
-  }
-
   void warnAboutLoss(Reporter &reporter) {
-    auto diagnostic = reporter.warning();
-    diagnostic << "does not have " << signature.lost.size()
-               << " of the parameters of the PyTorch module that it was made "
-                  "from (";
-    list(signature.lost, diagnostic);
-    diagnostic << "): the exporter folded or merged them, so that another "
-                  "model is trained. Export with "
-                  "torch.onnx.export(model.train(), ..., optimize=False)";
-  }
-
-  /// Of all that a module may change itself, ONNX has the statistics of batch
-  /// normalization alone.
-  void warnAboutBuffers(Reporter &reporter) {
-    auto diagnostic = reporter.warning();
-    diagnostic << "does not say how " << signature.changed.size()
-               << " of its constants change, which the PyTorch module that it "
-                  "was made from computes anew in each step (";
-    list(signature.changed, diagnostic);
-    diagnostic << "): here they stay as they are, and gradients pass through "
-                  "what is computed from them. Of spectral normalization, "
-                  "torch.nn.utils.parametrize.remove_parametrizations leaves "
-                  "plain weights";
+    reporter.warning()
+        << "does not have " << signature.lost.size()
+        << " of the parameters of the PyTorch module that it was made from ("
+        << firstOf(signature.lost)
+        << "): the exporter folded or merged them, so that another model is "
+           "trained. Export with torch.onnx.export(model.train(), ..., "
+           "optimize=False)";
   }
 
   const OnnxGraph &graph;

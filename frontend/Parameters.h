@@ -23,6 +23,9 @@ struct Leaf {
   const onnx::TensorProto *tensor = nullptr; ///< its bytes; null: `maker`
   llvm::StringRef maker; ///< "constant", "normal" or "uniform" of #train.init
   double a = 0, b = 0;
+  /// Of a buffer that the PyTorch module changes in each step: the value that it
+  /// then is, which the file may lack.
+  std::string becomes;
 
   /// PyTorch's default for the layer that reads it; set while importing.
   train::InitAttr fresh;
@@ -34,7 +37,8 @@ using Leaves = llvm::StringMap<Leaf>;
 bool makesParameters(const onnx::NodeProto &node);
 
 /// All leaves that the needed nodes read. Warns if the file lists parameters of
-/// the PyTorch module (metadata of torch.export) that it does not store.
+/// the PyTorch module (metadata of torch.export) that it does not store. A
+/// buffer that changes is a statistic.
 Leaves collectLeaves(const OnnxGraph &graph, Reporter &reporter);
 
 } // namespace lwcc

@@ -24,6 +24,9 @@ namespace lwcc {
 /// The node's name, or that of its first output where it has none.
 llvm::StringRef layerName(const onnx::NodeProto &node);
 
+/// "a, b, c, ..." of more than three names.
+std::string firstOf(llvm::ArrayRef<std::string> names);
+
 class Reporter {
 public:
   Reporter(mlir::MLIRContext *context, llvm::StringRef file)

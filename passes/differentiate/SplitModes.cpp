@@ -5,7 +5,7 @@
 // or each group of samples with its own, and updates the running ones, or
 // uses these as they are (`frozen`).
 // @evaluate normalizes with the running ones; it drops no elements and writes
-// no parameter. It also returns the scores by which right answers are counted.
+// no parameter: buffers that a step changes are as the last one left them. It also returns the scores by which right answers are counted.
 // Where the loss that is trained is not the one to evaluate by, @model returns
 // that behind the counts.
 //
@@ -16,6 +16,7 @@
 #include "passes/differentiate/NumberLoss.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace lwcc {
 #define GEN_PASS_DEF_SPLITMODES
@@ -115,6 +116,20 @@ LogicalResult writeStatistics(func::FuncOp func, SymbolTable &symbols) {
   return result;
 }
 
+/// PyTorch's modules compute what their buffers become in training alone.
+void useBuffers(func::FuncOp evaluate) {
+  llvm::StringMap<ReadOp> reads;
+  for (auto read : evaluate.getBody().getOps<ReadOp>())
+    reads[read.getParameter()] = read;
+  for (auto write :
+       llvm::make_early_inc_range(evaluate.getBody().getOps<WriteOp>())) {
+    ReadOp read = reads.lookup(write.getParameter());
+    assert(read && "the import writes what is read");
+    write.getValue().replaceAllUsesWith(read.getValue());
+    write.erase();
+  }
+}
+
 /// y = (x - running_mean) / sqrt(running_variance + epsilon) * scale + bias.
 void useRunningStatistics(BatchNormOp op, bool isTrained) {
   OpBuilder builder(op);
@@ -202,6 +217,7 @@ struct SplitModes : lwcc::impl::SplitModesBase<SplitModes> {
       module->setAttr(batchStatisticsAttr,
                       IntegerAttr::get(IntegerType::get(&getContext(), 64), 1));
     useRunningStatistics(evaluate, /*isTrained=*/false);
+    useBuffers(evaluate);
     for (auto op :
          llvm::make_early_inc_range(evaluate.getBody().getOps<DropoutOp>())) {
       op.getY().replaceAllUsesWith(op.getX());

@@ -141,7 +141,8 @@ LogicalResult StorageMap::run() {
                      .attachNote(reader->getLoc())
                  << "read here";
     if (failed(offsetOf(write)))
-      return write.emitOpError("writes a part that is not stored as one");
+      return write.emitOpError("writes a part of '")
+             << write.getParameter() << "' that is not stored as one";
     bindToGiven(write.getValue(), node, write);
   }
   for (auto [number, value] :

@@ -23,6 +23,7 @@
 
 #include "passes/shard/Updates.h"
 #include "ir/exec/Exec.h"
+#include "ir/place/Layout.h"
 #include "passes/shard/Sharder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -64,9 +65,9 @@ static int64_t bytesOf(const Box &region, Type tensor) {
 /// Cuts a region into `count` parts of nearly equal size, or fewer, so that
 /// devices send and receive about equally much. A part begins at a multiple of
 /// the arena's alignment, so that a kernel can update it in place and write it
-/// there.
+/// there. Copies of other regions may not allow that.
 static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
-                                      int64_t count) {
+                                      int64_t count, ArrayRef<Part> copies) {
   int64_t rowBytes = elementBytes(tensor);
   for (size_t d = 1; d < region.size(); ++d)
     rowBytes *= region[d].size();
@@ -84,6 +85,16 @@ static std::vector<Box> partsToUpdate(const Box &region, Type tensor,
     part[0].begin += steps.begin * step;
     parts.push_back(part);
   }
+  auto liesIn = [&](const Box &copy, const Box &part) {
+    const Box common = intersect(copy, part);
+    return empty(common) || common == copy ||
+           tiling::partOffset(copy, common, elementBytes(tensor));
+  };
+  for (const Part &copy : copies)
+    if (copy.region != region && !llvm::all_of(parts, [&](const Box &part) {
+          return liesIn(copy.region, part);
+        }))
+      return {region};
   return count > 1 ? parts : std::vector<Box>{region};
 }
 
@@ -228,7 +239,8 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
         region, op.getWeight().getType(),
         isWhole    ? 1
         : twoLevel ? ownersAcrossNodes(bytes, holders.size(), ways)
-                   : holders.size());
+                   : holders.size(),
+        shared.parameters[weight]);
     for (auto [i, part] : llvm::enumerate(parts)) {
       bool everybody = parts.size() == holders.size();
       PlaceAttr owner =

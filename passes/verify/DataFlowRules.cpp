@@ -74,7 +74,8 @@ void FormRules::imported() {
                           "or logits and the "
                        << auxiliaryAttr << " outputs";
   for (Operation &op : opsOf(func)) {
-    if (isGradientOrUpdate(&op) || phaseOf(&op) != Phase::forward)
+    if ((isGradientOrUpdate(&op) && !isa<WriteOp>(op)) || // buffers
+        phaseOf(&op) != Phase::forward)
       broken(&op, "I3") << "'" << op.getName() << "' is no forward op";
     if (layerOf(&op).empty())
       broken(&op, "I3") << "the op has no " << workAttr;

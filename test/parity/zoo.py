@@ -239,8 +239,12 @@ class Model:
         first = {id(p): name for name, p in network.named_parameters()}
         self.aliases = {name: first[id(p)] for name, p in
                         network.named_parameters(remove_duplicate=False)}
-        self.buffers = {name for name, _ in network.named_buffers()
-                        if ".running_" not in "." + name}
+        # Not those that the module itself changes in a step.
+        before = {name: buffer.clone() for name, buffer in network.named_buffers()}
+        network(torch.from_numpy(draw_samples(self.shape, BATCH, np.random.RandomState(1))))
+        self.unlearnt = set(before)
+        self.buffers = {name for name, buffer in network.named_buffers()
+                        if torch.equal(buffer, before[name])}
         self.draws, self.refusals = [], {}
 
     def draw(self, number):
@@ -291,8 +295,7 @@ class Model:
             return verdict, f"with {freeze} {detail}"
         wrong = judge(losses, state, draw.truth, draw.single)
         if wrong is None:
-            extra = sorted(name for name in set(state) - set(self.aliases) - self.buffers
-                           if ".running_" not in name)
+            extra = sorted(set(state) - set(self.aliases) - self.unlearnt)
             return EQUAL, f"trains {', '.join(extra)}, too" if extra else ""
         warned = re.search(r"warning: (.*)", said[0])
         if kind != "plain" and not warned:

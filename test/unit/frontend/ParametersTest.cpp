@@ -82,29 +82,45 @@ TEST(Parameters, missingOnesAreNamed) {
       << importer.said();
 }
 
-TEST(Parameters, buffersThatTheModuleChangesAreNamed) {
+TEST(Parameters, buffersThatTheModuleChangesAreWritten) {
   onnx::ModelProto proto = parse(R"(
     <ir_version: 8, opset_import: ["" : 13]>
     net (float[4,2] x) => (float[4,2] y)
     <float[2] mean = {0, 0}, float[2] variance = {1, 1}, float[2] w = {1, 2},
-     float[2] vector = {1, 0}, float[2] calls = {0, 0}> {
-      scaled = Mul (x, vector)
-      y = BatchNormalization (scaled, w, w, mean, variance)
+     float[2] vector = {1, 0}, float[2] other = {1, 1}, float[2] calls = {0, 0}> {
+      next = Mul (vector, w)
+      scaled = Mul (x, next)
+      moved = Add (scaled, other)
+      y = BatchNormalization (moved, w, w, mean, variance)
     })");
   addMetadata(*proto.mutable_graph(), 16,
               "pkg.torch.export.ExportedProgram.graph_signature",
               "\n# inputs\np_w: PARAMETER target='w'\n# outputs\n"
               "a: BUFFER_MUTATION target='mean'\n"
               "b: BUFFER_MUTATION target='variance'\n"
-              "c: BUFFER_MUTATION target='vector'\n"
+              "next: BUFFER_MUTATION target='vector'\n"
+              "gone: BUFFER_MUTATION target='other'\n"
               "d: BUFFER_MUTATION target='calls'\n");
   Importer importer;
-  ASSERT_TRUE(mlir::succeeded(importer.import(proto))) << importer.said();
-  // Not statistics, which lwcc updates, nor what nothing reads.
-  EXPECT_NE(importer.said().find("does not say how 1 of its constants change"),
+  auto model = importer.import(proto);
+  ASSERT_TRUE(mlir::succeeded(model)) << importer.said();
+  EXPECT_EQ(find(*model, "vector").getRole(), Role::statistic);
+  EXPECT_EQ(find(*model, "other").getRole(), Role::constant);
+  int writes = 0;
+  model->module->walk([&](train::WriteOp write) {
+    ++writes;
+    EXPECT_EQ(write.getParameter(), "vector");
+    auto next = write.getValue().getDefiningOp<train::MapOp>();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next.getFn(), "detach"); // PyTorch computes it without gradients
+    EXPECT_EQ(std::distance(next->user_begin(), next->user_end()), 2);
+  });
+  EXPECT_EQ(writes, 1);
+  // Not statistics of normalizations, nor what nothing reads.
+  EXPECT_NE(importer.said().find("does not say what 1 of its constants become"),
             std::string::npos)
       << importer.said();
-  EXPECT_NE(importer.said().find("(vector): here they stay as they are"),
+  EXPECT_NE(importer.said().find("(other): here they stay as they are"),
             std::string::npos)
       << importer.said();
 }
