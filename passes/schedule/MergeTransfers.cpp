@@ -7,6 +7,9 @@
 // tiles from one device: these are made one after the other. Merging delays the
 // open transfer, so a call on another lane that conflicts with it closes it:
 // one that reads or writes bytes that it writes, or writes bytes that it reads.
+// Nor is what a device fetches from its maker merged with what another one has
+// fetched before: others may wait for the former, and lanes would wait for each
+// other all in a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +52,7 @@ struct Open {
   llvm::SmallDenseMap<Attribute, Attribute>
       tileOn;                      ///< what it reads, by device
   bool bringsOneTileOfEach = true; ///< no two tiles of one device
+  int hop = 0;                     ///< as `hopOf` its transfers
 };
 
 class Merger {
@@ -60,6 +64,7 @@ private:
   const Range &rangeOf(FlatSymbolRefAttr buffer);
   Ranges rangesOf(ArrayAttr buffers);
   bool isSmall(FlatSymbolRefAttr lane);
+  int hopOf(CallOp transfer) const;
   bool fits(const Open &open, CallOp call, const Ranges &reads,
             const Ranges &writes);
   void add(Open &open, CallOp call, const Ranges &reads, const Ranges &writes);
@@ -69,6 +74,7 @@ private:
   SymbolTable symbols;
   llvm::DenseMap<Attribute, Range> ranges; ///< by the buffer's name
   llvm::DenseMap<Attribute, Open> lanes;   ///< by the lane's name
+  llvm::DenseMap<Attribute, int> hops; ///< of what transfers made, by buffer
   /// The lanes whose open transfer touches a root buffer, or did so.
   llvm::DenseMap<Operation *, llvm::SmallPtrSet<const void *, 4>> touching;
 };
@@ -103,12 +109,20 @@ bool Merger::isSmall(FlatSymbolRefAttr lane) {
          LaneKind::small;
 }
 
+/// How many transfers have brought what a transfer brings, itself included.
+int Merger::hopOf(CallOp transfer) const {
+  int before = 0;
+  for (Attribute source : transfer.getIns())
+    before = std::max(before, hops.lookup(source));
+  return before + 1;
+}
+
 /// Whether a transfer can be merged into the open one of its lane.
 bool Merger::fits(const Open &open, CallOp call, const Ranges &reads,
                   const Ranges &writes) {
   CallOp first = open.call;
   if (!first || first.getLayer() != call.getLayer() ||
-      first.getPhase() != call.getPhase())
+      first.getPhase() != call.getPhase() || open.hop != hopOf(call))
     return false;
   if (open.writes.front().root == writes.front().root)
     return true;
@@ -126,6 +140,7 @@ void Merger::add(Open &open, CallOp call, const Ranges &reads,
   if (open.call)
     open.call.erase();
   open.call = call;
+  open.hop = hopOf(call);
   llvm::append_range(open.ins, call.getIns());
   llvm::append_range(open.outs, call.getOuts());
   llvm::append_range(open.reads, reads);
@@ -183,12 +198,15 @@ void Merger::run(SequenceOp sequence) {
     const bool isTransfer = call.getCallee() == "transfer";
     if (!isTransfer || !fits(open, call, reads, writes))
       finish(open);
+    for (Attribute made : call.getOuts())
+      hops[made] = isTransfer ? hopOf(call) : 0;
     if (isTransfer)
       add(open, call, reads, writes);
   }
   for (auto &[lane, open] : lanes)
     finish(open);
   lanes.clear();
+  hops.clear();
   touching.clear();
 }
 

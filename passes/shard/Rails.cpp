@@ -6,27 +6,27 @@
 
 using namespace lwcc::shard;
 
-int64_t lwcc::shard::nodesOfGroup(int64_t nodes, int64_t holders,
-                                  int64_t bytes) {
+int64_t lwcc::shard::nodesOfGroup(int64_t nodes) {
   // Fewer send each other directly: there the second hop's latency costs more
   // than messages do.
-  constexpr int64_t few = 32;
-  // With so many owners no device gets too much directly, either.
-  const int64_t enoughOwners = holders / 32;
-  if (nodes <= few || bytes / leastPart(holders) >= enoughOwners)
+  constexpr int64_t few = 24;
+  if (nodes <= few)
     return 1;
-  // g + N/g is least.
-  return std::lround(std::ceil(std::sqrt(static_cast<double>(nodes))));
+  // Of what divides them, the number next to the root: g + N/g is least.
+  for (auto size = static_cast<int64_t>(std::sqrt(nodes)); size > 2; --size)
+    if (nodes % size == 0)
+      return size;
+  return 1;
 }
 
-Ways::Ways(const std::vector<int64_t> &nodeOf, int64_t bytes) : nodeOf(nodeOf) {
+Ways::Ways(const std::vector<int64_t> &nodeOf) : nodeOf(nodeOf) {
   auto enter = [](std::vector<size_t> &neighbours, size_t holder) {
     neighbours.push_back(holder);
     return neighbours.size() - 1;
   };
   for (size_t holder = 0; holder < nodeOf.size(); ++holder)
     inNode.push_back(enter(ofNode[nodeOf[holder]], holder));
-  together = nodesOfGroup(nodes(), static_cast<int64_t>(nodeOf.size()), bytes);
+  together = nodesOfGroup(nodes());
   for (size_t holder = 0; holder < nodeOf.size(); ++holder)
     inGroup.push_back(enter(ofGroups[groupOf(nodeOf[holder])], holder));
 }

@@ -102,7 +102,8 @@ private:
   mlir::Value readPart(train::ReadOp read, const Part &part);
   std::vector<UpdatedPart> partsOfUpdate(train::UpdateOpInterface op);
   void update(train::UpdateOpInterface op, llvm::ArrayRef<UpdatedPart> parts);
-  void updatePart(train::UpdateOpInterface op, const UpdatedPart &part);
+  void updatePart(train::UpdateOpInterface op, const UpdatedPart &part,
+                  llvm::ArrayRef<mlir::Value> terms);
   llvm::SmallVector<mlir::Value>
   gradientTerms(mlir::Value gradient, const UpdatedPart &part, Purpose purpose);
   /// Of update ops, in their order.

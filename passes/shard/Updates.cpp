@@ -129,11 +129,11 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
   return *best;
 }
 
-static Ways waysBetween(ArrayRef<PlaceAttr> holders, int64_t bytes) {
+static Ways waysBetween(ArrayRef<PlaceAttr> holders) {
   std::vector<int64_t> nodes;
   for (PlaceAttr holder : holders)
     nodes.push_back(holder.getValue().node);
-  return Ways(nodes, bytes);
+  return Ways(nodes);
 }
 
 /// The rails of a part whose owner is one of the holders.
@@ -184,11 +184,9 @@ PlaceAttr shard::placeForTerms(ArrayRef<Value> terms, PlaceAttr place) {
 
 /// Makes the update op of one part of a parameter, at one place.
 void FunctionSharder::updatePart(UpdateOpInterface op,
-                                 const UpdatedPart &updated) {
+                                 const UpdatedPart &updated,
+                                 ArrayRef<Value> terms) {
   const Box &part = updated.region;
-  assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
-  SmallVector<Value> terms =
-      gradientTerms(op.getGradientTerms()[0].get(), updated, purposeOf(op));
   Tile tile;
   for (Value operand : op->getOperands())
     tile.operands.push_back(llvm::is_contained(op.getUpdated(), operand)
@@ -233,7 +231,7 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
       continue;
     }
     const int64_t bytes = bytesOf(region, op.getWeight().getType());
-    const Ways ways = waysBetween(holders, bytes);
+    const Ways ways = waysBetween(holders);
     const bool twoLevel = !isWhole && isTwoLevel(bytes) && ways.nodes() > 1;
     std::vector<Box> parts = partsToUpdate(
         region, op.getWeight().getType(),
@@ -268,8 +266,17 @@ void FunctionSharder::update(UpdateOpInterface op,
                              ArrayRef<UpdatedPart> parts) {
   for (Value result : op->getResults())
     pieces.setCopies(result, {}, groupSize(parts));
+  assert(op.getGradientTerms().size() == 1 && "one gradient until it is cut");
+  auto termsOf = [&](const UpdatedPart &part) {
+    return gradientTerms(op.getGradientTerms()[0].get(), part, purposeOf(op));
+  };
+  // What rails sum comes before all updates: owners wait for it.
+  std::vector<SmallVector<Value>> onRails;
   for (const UpdatedPart &part : parts)
-    updatePart(op, part);
+    onRails.push_back(part.rails.empty() ? SmallVector<Value>()
+                                         : termsOf(part));
+  for (auto [part, terms] : llvm::zip_equal(parts, onRails))
+    updatePart(op, part, part.rails.empty() ? termsOf(part) : terms);
 }
 
 /// Each part where the parameter's part is updated: nothing is sent for it.
@@ -296,19 +303,26 @@ void FunctionSharder::average(AverageOp op, ArrayRef<UpdatedPart> parts) {
 void FunctionSharder::write(WriteOp write, ArrayRef<UpdatedPart> made) {
   // The list does not grow here: every copy that is written exists already.
   ArrayRef<Part> copies = shared.parameters[write.getParameter()];
-  // Rails come first, those of groups before those of nodes, so that others
-  // take the values from them. State that only its owner holds goes nowhere.
+  // Rails come first, so that others take the values from them. Those of groups
+  // have all parts before those of nodes ask for any: else the lanes of all
+  // would fetch one part after the other, each waiting for the lane before it.
+  // State that only its owner holds goes nowhere.
   auto isHeld = [&](Place rail, const Box &region) {
     return llvm::any_of(copies, [&](const Part &copy) {
       return copy.place.getValue().device() == rail.device() &&
              contains(copy.region, region);
     });
   };
+  size_t levels = 0;
   for (const UpdatedPart &part : made)
-    for (const Pieces::Level &level : llvm::reverse(part.rails))
-      for (auto &[group, rail] : level.at)
-        if (isHeld(rail.getValue(), part.region))
-          pieces.addCopy(write.getValue(), part.region, rail, purposeOf(write));
+    levels = std::max(levels, part.rails.size());
+  for (size_t level = levels; level-- > 0;)
+    for (const UpdatedPart &part : made)
+      if (level < part.rails.size())
+        for (auto &[group, rail] : part.rails[level].at)
+          if (isHeld(rail.getValue(), part.region))
+            pieces.addCopy(write.getValue(), part.region, rail,
+                           purposeOf(write));
   for (const Part &copy : copies)
     for (const UpdatedPart &part : made) {
       Box region = intersect(copy.region, part.region);

@@ -355,8 +355,7 @@ int lwcc::plan::levelsOf(const ParameterCopies &copies,
       last = node;
       ++nodes;
     }
-  const auto holders = static_cast<int64_t>(copies.devices.size());
-  return shard::nodesOfGroup(nodes, holders, bytes) > 1 ? 3 : 2;
+  return shard::nodesOfGroup(nodes) > 1 ? 3 : 2;
 }
 
 std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
@@ -370,7 +369,7 @@ std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
   // On one node all ways are direct, and need not be asked for.
   const bool twoLevel = shard::isTwoLevel(bytes) && !copies.update.allReduced &&
                         nodes.front() != nodes.back();
-  const shard::Ways ways(twoLevel ? nodes : std::vector<int64_t>(), bytes);
+  const shard::Ways ways(twoLevel ? nodes : std::vector<int64_t>());
   std::vector<SyncHop> hops;
   for (size_t owner = 0; owner < devices.size(); ++owner)
     for (size_t holder = 0; holder < devices.size(); ++holder) {
