@@ -23,8 +23,8 @@ namespace {
 struct Signature {
   bool present = false;
   llvm::StringSet<> parameters, buffers;
-  llvm::StringSet<> targets;        ///< all parameters of the module
-  SmallVector<std::string> lost;    ///< those that the file does not have
+  llvm::StringSet<> targets;      ///< all parameters of the module
+  SmallVector<std::string> lost;  ///< those that the file does not have
   StringMap<std::string> changed; ///< buffers, and the values they become
 
   explicit Signature(const OnnxGraph &graph) {

@@ -23,8 +23,8 @@ struct Leaf {
   const onnx::TensorProto *tensor = nullptr; ///< its bytes; null: `maker`
   llvm::StringRef maker; ///< "constant", "normal" or "uniform" of #train.init
   double a = 0, b = 0;
-  /// Of a buffer that the PyTorch module changes in each step: the value that it
-  /// then is, which the file may lack.
+  /// Of a buffer that the PyTorch module changes in each step: the value that
+  /// it then is, which the file may lack.
   std::string becomes;
 
   /// PyTorch's default for the layer that reads it; set while importing.

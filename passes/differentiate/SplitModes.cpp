@@ -5,9 +5,10 @@
 // or each group of samples with its own, and updates the running ones, or
 // uses these as they are (`frozen`).
 // @evaluate normalizes with the running ones; it drops no elements and writes
-// no parameter: buffers that a step changes are as the last one left them. It also returns the scores by which right answers are counted.
-// Where the loss that is trained is not the one to evaluate by, @model returns
-// that behind the counts.
+// no parameter: buffers that a step changes are as the last one left them. It
+// also returns the scores by which right answers are counted. Where the loss
+// that is trained is not the one to evaluate by, @model returns that behind the
+// counts.
 //
 //===----------------------------------------------------------------------===//
 
