@@ -191,11 +191,17 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
 //===----------------------------------------------------------------------===//
 
 void GraphImporter::importNode(const NodeProto &node) {
+  // What decides about an If or a Loop is enough to put others in its place.
+  // Else each of a chain of them would take an import of its own.
+  const int deciding = node.op_type() == "If"     ? 1
+                       : node.op_type() == "Loop" ? 2
+                                                  : node.input_size();
   SmallVector<const Imported *> inputs;
   bool poisoned = false;
   for (const std::string &name : node.input()) {
     inputs.push_back(name.empty() ? nullptr : lookup(name));
-    poisoned |= inputs.back() && inputs.back()->as<std::monostate>();
+    poisoned |= int(inputs.size()) <= deciding && inputs.back() &&
+                inputs.back()->as<std::monostate>();
   }
   const OnnxOp &row = *findOnnxOp(node.op_type());
   NodeImporter importer(*this, node, row, inputs);
@@ -212,9 +218,8 @@ void GraphImporter::importNode(const NodeProto &node) {
   } else if (auto leaf = leaves.find(importer.output());
              leaf != leaves.end() && makesParameters(node)) {
     define(importer.output(), &leaf->second);
-  } else if (labels && !inputs.empty() && inputs[0]->as<Value>() &&
-             *inputs[0]->as<Value>() == labels &&
-             labelMovers.contains(node.op_type())) {
+  } else if (labels && labelMovers.contains(node.op_type()) &&
+             inputs[0]->as<Value>() && *inputs[0]->as<Value>() == labels) {
     define(importer.output(), labels);
   } else if (isAbsorbed(importer, inputs)) {
     define(importer.output(), Imported(*inputs[0]));
@@ -264,6 +269,8 @@ bool GraphImporter::isAbsorbed(NodeView node,
     return false;
   if (axis < 0)
     axis += int64_t(shape->size());
+  if (axis < 0 || axis >= int64_t(shape->size()))
+    return false; // which importSoftmax reports
   // Until opset 13 all axes from this one on are normalized together.
   int64_t behind = node.opset() < 13
                        ? *elementCount(ArrayRef(*shape).drop_front(axis + 1))
