@@ -12,7 +12,6 @@ using namespace lwcc;
 using namespace llvm;
 using mlir::failure;
 using mlir::LogicalResult;
-using mlir::success;
 using onnx::GraphProto;
 using onnx::NodeProto;
 using onnx::TensorProto;

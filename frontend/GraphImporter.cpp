@@ -130,7 +130,7 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
   // What is true is 1, what is false 0.
   bool boolean = (*host)->kind == HostTensor::Kind::boolean;
   if (boolean || (amongWhole && !(*host)->isReal())) {
-    HostRef &same = wholes[host->get()];
+    HostRef &same = wholes[*host];
     if (!same) {
       HostTensor floats = HostTensor::empty(HostTensor::Kind::real, *shape);
       for (int64_t i = 0; i < (*host)->size(); ++i)
@@ -145,20 +145,20 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
                          << "' where floating-point numbers are needed";
     return {};
   }
+  Value &read = hostReads[*host];
+  if (read)
+    return read;
   if (!(*host)->isSplat())
-    return readParameter(name, *shape, *host, user);
-  Value &constant = constants[host->get()];
-  if (!constant) {
-    auto type = train::tensorOf(builder.getContext(), *shape);
-    constant = train::ConstantOp::create(
-        builder, reporter.at(user), type,
-        DenseElementsAttr::get(type, (*host)->reals.front()));
-    if (!admit(constant, reporter.at(user)))
-      return {};
-    train::setWork(constant.getDefiningOp(), layerName(user), Phase::forward);
-    train::setNames(constant.getDefiningOp(), {name});
-  }
-  return constant;
+    return read = readParameter(name, *shape, *host, user);
+  auto type = train::tensorOf(builder.getContext(), *shape);
+  auto constant = train::ConstantOp::create(
+      builder, reporter.at(user), type,
+      DenseElementsAttr::get(type, (*host)->reals.front()));
+  if (!admit(constant, reporter.at(user)))
+    return {};
+  train::setWork(constant, layerName(user), Phase::forward);
+  train::setNames(constant, {name});
+  return read = constant;
 }
 
 Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,

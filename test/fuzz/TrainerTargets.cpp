@@ -254,7 +254,7 @@ int lwcc::fuzz::readIdxGz(const uint8_t *data, size_t size) {
 int lwcc::fuzz::readTokens(const uint8_t *data, size_t size) {
   for (const char *name : {"tokens.bin", "tokens.txt"})
     run(data, size, [name](const BytesAsFile &bytes) {
-      for (std::vector<int64_t> labels : {std::vector<int64_t>{5}, {}}) {
+      for (const std::vector<int64_t> &labels : {std::vector<int64_t>{5}, {}}) {
         ModelInput input{
             .dims = {5}, .classes = 1000, .tokens = 1000, .labels = labels};
         attempt([&] {
