@@ -12,21 +12,21 @@ using namespace lwcc;
 using namespace llvm;
 using mlir::failure;
 using mlir::LogicalResult;
-using mlir::success;
 using onnx::GraphProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-/// Most nodes, and bytes of these, that the loops of a file become.
-static constexpr int64_t mostNodes = 1 << 14, mostNodeBytes = 1 << 30;
+/// Most values that nodes make, and bytes of these nodes, that the loops of a
+/// file become.
+static constexpr int64_t mostValues = 1 << 14, mostNodeBytes = 1 << 30;
 
-/// The nodes of a graph and of those in them.
-static int64_t nodesOf(const GraphProto &graph) {
+/// The values of a graph's nodes and of those in them.
+static int64_t valuesOf(const GraphProto &graph) {
   int64_t count = 0;
   for (const NodeProto &node : graph.node()) {
-    ++count;
+    count += std::max(1, node.output_size());
     for (const auto &attribute : node.attribute())
-      count += nodesOf(attribute.g());
+      count += valuesOf(attribute.g());
   }
   return count;
 }
@@ -272,13 +272,13 @@ private:
   void unroll(const NodeProto &node, int64_t turns) {
     NodeView view(node, file.opset);
     const GraphProto &body = view.attribute("body")->g();
-    int64_t size = std::max<int64_t>(1, nodesOf(body));
+    int64_t size = std::max<int64_t>(1, valuesOf(body));
     int64_t bytes = std::max<int64_t>(1, body.ByteSizeLong());
-    int64_t most = std::min((mostNodes - made) / size,
+    int64_t most = std::min((mostValues - made) / size,
                             (mostNodeBytes - madeBytes) / bytes);
     if (turns > most) {
       reporter.error(node) << "turns " << turns << " times; its body of "
-                           << size << (size == 1 ? " node" : " nodes")
+                           << size << (size == 1 ? " value" : " values")
                            << " can be repeated " << most
                            << " times; export with fewer, or compute it with "
                               "tensors instead of a loop";

@@ -80,6 +80,12 @@ private:
       known.insert(tensor.name());
     for (const auto &info : graph.input())
       known.insert(info.name());
+    for (const NodeProto &node : graph.node())
+      for (const std::string &output : node.output())
+        if (!output.empty() && known.contains(output))
+          reporter.error(node) << "makes '" << output
+                               << "', which is an input or initializer, too: "
+                                  "the file is damaged";
     // In ONNX a node stands behind those that it reads; so there are no cycles.
     for (const NodeProto &node : graph.node()) {
       for (const std::string &input : node.input())

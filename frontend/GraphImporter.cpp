@@ -130,7 +130,7 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
   // What is true is 1, what is false 0.
   bool boolean = (*host)->kind == HostTensor::Kind::boolean;
   if (boolean || (amongWhole && !(*host)->isReal())) {
-    HostRef &same = wholes[host->get()];
+    HostRef &same = wholes[*host];
     if (!same) {
       HostTensor floats = HostTensor::empty(HostTensor::Kind::real, *shape);
       for (int64_t i = 0; i < (*host)->size(); ++i)
@@ -145,20 +145,20 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
                          << "' where floating-point numbers are needed";
     return {};
   }
+  Value &read = hostReads[*host];
+  if (read)
+    return read;
   if (!(*host)->isSplat())
-    return readParameter(name, *shape, *host, user);
-  Value &constant = constants[host->get()];
-  if (!constant) {
-    auto type = train::tensorOf(builder.getContext(), *shape);
-    constant = train::ConstantOp::create(
-        builder, reporter.at(user), type,
-        DenseElementsAttr::get(type, (*host)->reals.front()));
-    if (!admit(constant, reporter.at(user)))
-      return {};
-    train::setWork(constant.getDefiningOp(), layerName(user), Phase::forward);
-    train::setNames(constant.getDefiningOp(), {name});
-  }
-  return constant;
+    return read = readParameter(name, *shape, *host, user);
+  auto type = train::tensorOf(builder.getContext(), *shape);
+  auto constant = train::ConstantOp::create(
+      builder, reporter.at(user), type,
+      DenseElementsAttr::get(type, (*host)->reals.front()));
+  if (!admit(constant, reporter.at(user)))
+    return {};
+  train::setWork(constant, layerName(user), Phase::forward);
+  train::setNames(constant, {name});
+  return read = constant;
 }
 
 Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
@@ -191,11 +191,17 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
 //===----------------------------------------------------------------------===//
 
 void GraphImporter::importNode(const NodeProto &node) {
+  // What decides about an If or a Loop is enough to put others in its place.
+  // Else each of a chain of them would take an import of its own.
+  const int deciding = node.op_type() == "If"     ? 1
+                       : node.op_type() == "Loop" ? 2
+                                                  : node.input_size();
   SmallVector<const Imported *> inputs;
   bool poisoned = false;
   for (const std::string &name : node.input()) {
     inputs.push_back(name.empty() ? nullptr : lookup(name));
-    poisoned |= inputs.back() && inputs.back()->as<std::monostate>();
+    poisoned |= int(inputs.size()) <= deciding && inputs.back() &&
+                inputs.back()->as<std::monostate>();
   }
   const OnnxOp &row = *findOnnxOp(node.op_type());
   NodeImporter importer(*this, node, row, inputs);
@@ -212,9 +218,8 @@ void GraphImporter::importNode(const NodeProto &node) {
   } else if (auto leaf = leaves.find(importer.output());
              leaf != leaves.end() && makesParameters(node)) {
     define(importer.output(), &leaf->second);
-  } else if (labels && !inputs.empty() && inputs[0]->as<Value>() &&
-             *inputs[0]->as<Value>() == labels &&
-             labelMovers.contains(node.op_type())) {
+  } else if (labels && labelMovers.contains(node.op_type()) &&
+             inputs[0]->as<Value>() && *inputs[0]->as<Value>() == labels) {
     define(importer.output(), labels);
   } else if (isAbsorbed(importer, inputs)) {
     define(importer.output(), Imported(*inputs[0]));
@@ -264,6 +269,8 @@ bool GraphImporter::isAbsorbed(NodeView node,
     return false;
   if (axis < 0)
     axis += int64_t(shape->size());
+  if (axis < 0 || axis >= int64_t(shape->size()))
+    return false; // which importSoftmax reports
   // Until opset 13 all axes from this one on are normalized together.
   int64_t behind = node.opset() < 13
                        ? *elementCount(ArrayRef(*shape).drop_front(axis + 1))

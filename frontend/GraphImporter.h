@@ -16,6 +16,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
 #include <memory>
 #include <variant>
 
@@ -128,8 +129,10 @@ private:
   bool amongWhole = false;            ///< the node reads some of them
   llvm::StringMap<mlir::Value> reads; ///< by ONNX value
   llvm::DenseMap<mlir::Operation *, Leaf *> leafOfRead;
-  llvm::DenseMap<const HostTensor *, mlir::Value> constants;
-  llvm::DenseMap<const HostTensor *, HostRef> wholes; ///< as floats
+  /// What reads a known tensor: a constant, or one parameter, under whatever
+  /// names the file reads it.
+  std::map<HostRef, mlir::Value> hostReads;
+  std::map<HostRef, HostRef> wholes; ///< as floats
   llvm::DenseMap<const Leaf *, HostRef> decoded;
   struct Parameter {
     std::string name; ///< symbol

@@ -94,6 +94,7 @@ LogicalResult lwcc::importAttention(NodeImporter &node) {
   Value q = withHeads(node, 0, "q_num_heads");
   Value k = withHeads(node, 1, "kv_num_heads");
   Value v = withHeads(node, 2, "kv_num_heads");
+  const int64_t ownKeys = k ? shapeOf(k)[2] : 0;
   k = withPast(node, k, 4, 1);
   v = withPast(node, v, 5, 2);
   if (!q || !k || !v)
@@ -119,7 +120,7 @@ LogicalResult lwcc::importAttention(NodeImporter &node) {
     scores = node.map("scale", {node.map("tanh", {part})}, {{"alpha", cap}});
   }
   if (node.integer("is_causal", 0)) {
-    scores = hideLater(node, scores, sk[2] - node.shape(1)[joined ? 1 : 2]);
+    scores = hideLater(node, scores, sk[2] - ownKeys);
     if (!scores)
       return failure();
   }

@@ -103,8 +103,9 @@ static LogicalResult checkLengths(NodeImporter &node, const Recurrent &layer) {
   if (!node.hasInput(4))
     return success();
   HostRef lengths = node.constant(4);
-  if (lengths && all_of(lengths->integers,
-                        [&](int64_t length) { return length == layer.steps; }))
+  if (lengths && !lengths->isReal() &&
+      all_of(lengths->integers,
+             [&](int64_t length) { return length == layer.steps; }))
     return success();
   return node.fail("has sequences of several lengths ('" + node.input(4) +
                    "'); that is not supported: pad them, and mask what the "

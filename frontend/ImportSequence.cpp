@@ -19,6 +19,8 @@ using namespace llvm;
 using Elements = std::vector<Imported>;
 
 static LogicalResult give(NodeImporter &node, Elements elements) {
+  if (!node.spendOnSequence(elements.size()))
+    return failure();
   return node.result(
       0, Imported(Sequence(std::make_shared<Elements>(std::move(elements)))));
 }
@@ -123,8 +125,7 @@ LogicalResult lwcc::importConcatFromSequence(NodeImporter &node) {
   };
   // Each element alone is what is checked: the sizes may differ along the axis.
   SmallVector<const HostTensor *> known;
-  SmallVector<HostTensor> hosts;
-  hosts.reserve(elements->size());
+  int64_t total = 0; // of these
   for (const Imported &element : *elements) {
     std::optional<Shape> own = element.shape();
     Shape mine = *first, other = own.value_or(Shape());
@@ -137,12 +138,20 @@ LogicalResult lwcc::importConcatFromSequence(NodeImporter &node) {
                        (along ? " along a new axis"
                               : " along axis " + std::to_string(*axis)));
     if (auto *host = element.as<HostRef>()) {
-      hosts.push_back(**host);
-      hosts.back().shape = withAxis(*own);
-      known.push_back(&hosts.back());
+      known.push_back(host->get());
+      total += (*host)->size();
     }
   }
-  if (known.size() == elements->size()) {
+  if (known.size() == elements->size() && total <= foldLimit) {
+    if (!node.spend(2 * total)) // read and made
+      return failure();
+    SmallVector<HostTensor> hosts;
+    hosts.reserve(known.size());
+    for (const HostTensor *&host : known) {
+      hosts.push_back(*host);
+      hosts.back().shape = withAxis(host->shape);
+      host = &hosts.back();
+    }
     onnx::NodeProto concat = node.proto();
     concat.clear_attribute();
     auto *attribute = concat.add_attribute();

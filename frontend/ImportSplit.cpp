@@ -55,8 +55,9 @@ createSplit(NodeImporter &node, const Whole &whole, ArrayRef<int64_t> sizes) {
   return SmallVector<Value>(split.getResults());
 }
 
-/// Most elements of a sequence. A file that asks for more is refused.
-static constexpr int64_t maxPieces = 1 << 16;
+/// Most elements of a sequence. A file that asks for more is refused: passes
+/// look at all pieces for each.
+static constexpr int64_t maxPieces = 1 << 12;
 
 /// `parts` pieces of one size, the last one possibly smaller.
 static Shape evenSizes(int64_t extent, int64_t size) {
@@ -105,29 +106,38 @@ LogicalResult lwcc::importSplitToSequence(NodeImporter &node) {
   if (failed(whole))
     return failure();
   int64_t extent = whole->extent;
-  Shape sizes;
-  if (!split || split->shape.empty()) {
-    int64_t size = split ? split->integers[0] : 1;
-    if (size < 1 || extent / size > maxPieces)
-      return node.fail("cuts an extent of " + Twine(extent) +
-                       " into pieces of " + Twine(size));
-    sizes = evenSizes(extent, std::min(extent, size));
-  } else {
-    sizes.assign(split->integers.begin(), split->integers.end());
-  }
+  // Pieces of one size, or each of its own.
+  const bool isEven = !split || split->shape.empty();
+  const int64_t size = !isEven ? 0
+                       : split ? std::min(extent, split->integers[0])
+                               : 1;
+  if (isEven && size < 1)
+    return node.fail("cuts an extent of " + Twine(extent) + " into pieces of " +
+                     Twine(size));
+  const int64_t count = isEven ? (extent + size - 1) / size : split->size();
+  if (count > maxPieces)
+    return node.fail("makes a sequence of " + Twine(count) +
+                     " elements; at most " + Twine(maxPieces) +
+                     " are supported");
+  const Shape sizes =
+      isEven ? evenSizes(extent, size)
+             : Shape(split->integers.begin(), split->integers.end());
+  if (!node.spendOnSequence(sizes.size()))
+    return failure();
   FailureOr<SmallVector<Value>> parts = createSplit(node, *whole, sizes);
   if (failed(parts))
     return failure();
   bool drop = !split && node.integer("keepdims", 1) == 0;
   auto sequence = std::make_shared<std::vector<Imported>>();
-  for (auto [i, part] : enumerate(*parts)) {
-    if (Operation *op = part.getDefiningOp<train::SplitOp>()) {
-      SmallVector<Attribute> names;
-      for (unsigned r = 0; r < op->getNumResults(); ++r)
-        names.push_back(
-            node.builder().getStringAttr(node.output() + "." + Twine(r)));
-      op->setAttr(train::namesAttr, node.builder().getArrayAttr(names));
-    }
+  if (parts->size() > 1) { // one is the node's own input
+    Operation *op = parts->front().getDefiningOp();
+    SmallVector<Attribute> names;
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      names.push_back(
+          node.builder().getStringAttr(node.output() + "." + Twine(i)));
+    op->setAttr(train::namesAttr, node.builder().getArrayAttr(names));
+  }
+  for (Value part : *parts) {
     Shape shape(shapeOf(part));
     if (drop)
       shape.erase(shape.begin() + whole->axis);

@@ -111,6 +111,14 @@ public:
   mlir::LogicalResult result(unsigned i, Imported value);
   /// Says which branch of an If is taken, or how often a Loop turns.
   void decide(int64_t decision) { importer.decisions[&proto()] = decision; }
+  /// Counts elements that are read or made while compiling; false, reported, if
+  /// these are too many.
+  bool spend(int64_t elements) { return importer.spend(elements, proto()); }
+  /// The same of a sequence, by its memory: those that a loop makes longer in
+  /// each turn are all held.
+  bool spendOnSequence(int64_t size) {
+    return spend(size * int64_t(sizeof(Imported) / sizeof(int64_t)));
+  }
 
 private:
   void setFresh(mlir::Value weight, llvm::StringRef kind, double a, double b);

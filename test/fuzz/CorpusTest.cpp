@@ -51,5 +51,6 @@ TEST(Corpus, Cifar) { runAll("cifar", fuzz::readCifar); }
 TEST(Corpus, Csv) { runAll("csv", fuzz::readCsv); }
 TEST(Corpus, Npz) { runAll("npz", fuzz::readNpz); }
 TEST(Corpus, Tar) { runAll("tar", fuzz::readTar); }
+TEST(Corpus, Folder) { runAll("folder", fuzz::readFolder); }
 TEST(Corpus, Picture) { runAll("picture", fuzz::readPicture); }
 } // namespace

@@ -18,8 +18,8 @@
 
 namespace lwcc::fuzz {
 
-/// Imports with a batch of 2, so that the values of a model stay small.
-/// Discards diagnostics.
+/// Imports with a batch of 2, so that the values of a model stay small, or with
+/// the file's own where the model has no other. Discards diagnostics.
 inline mlir::FailureOr<ImportedModel>
 importBytes(const uint8_t *data, size_t size, mlir::MLIRContext &context) {
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &) {});
@@ -28,10 +28,14 @@ importBytes(const uint8_t *data, size_t size, mlir::MLIRContext &context) {
     return mlir::failure();
   mlir::FailureOr<ImportedModel> model = mlir::failure();
   if (write(file, data, size) == ssize_t(size)) {
+    const std::string path = "/proc/self/fd/" + std::to_string(file);
     ImportOptions options;
     options.batch = 2;
-    model =
-        importOnnx("/proc/self/fd/" + std::to_string(file), options, &context);
+    model = importOnnx(path, options, &context);
+    if (failed(model)) {
+      options.batch = 0;
+      model = importOnnx(path, options, &context);
+    }
   }
   close(file);
   return model;

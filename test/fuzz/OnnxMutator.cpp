@@ -1,37 +1,35 @@
 //===- OnnxMutator.cpp - A mutator that knows ONNX ------------------------===//
 //
-// Bytes changed at random are seldom a model. This changes the model: nodes
-// are deleted, doubled, retyped and rewired; extents and attributes become what
-// arithmetic on them may not survive.
+// Bytes changed at random are seldom a model. This changes the model, or a
+// graph inside of it: nodes of any operator of the frontend's table are added,
+// deleted, doubled, retyped, rewired and put into branches and loops; extents,
+// attributes and elements become what arithmetic on them may not survive.
 //
 //===----------------------------------------------------------------------===//
 
-#include <cmath>
+#include "test/fuzz/OnnxValues.h"
+
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <random>
 #include <string>
-
-#include "frontend/OnnxOpTable.h"
-
-#include <onnx/onnx_pb.h>
+#include <vector>
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 namespace {
 using namespace lwcc;
-using onnx::AttributeProto;
-using onnx::NodeProto;
+using namespace lwcc::fuzz;
+using onnx::GraphProto;
 
-class Mutator {
+class Mutator : OnnxValues {
 public:
-  Mutator(onnx::GraphProto &graph, unsigned seed)
-      : graph(graph), random(seed) {}
+  Mutator(onnx::ModelProto &model, unsigned seed)
+      : OnnxValues(seed), model(model) {}
 
   void mutate() {
-    for (size_t changes = 1 + below(3); changes > 0; --changes)
-      switch (below(8)) {
+    for (size_t changes = 1 + below(3); changes > 0; --changes) {
+      graph = someGraph();
+      switch (below(14)) {
       case 0:
         deleteNode();
         break;
@@ -43,108 +41,132 @@ public:
         break;
       case 3:
       case 4:
-        rewire();
+        addNode();
         break;
       case 5:
+      case 6:
+        rewire();
+        break;
+      case 7:
+      case 8:
         changeAttribute();
         break;
-      case 6:
-        changeTensor();
+      case 9:
+      case 10:
+        if (TensorProto *tensor = pick(graph->mutable_initializer()))
+          changeTensor(*tensor);
+        break;
+      case 11:
+        putInside();
+        break;
+      case 12:
+        changeOpset();
         break;
       default:
         changeInput();
       }
+    }
   }
 
 private:
-  size_t below(size_t count) { return count ? random() % count : 0; }
+  std::string fresh() { return "fresh" + std::to_string(random()); }
 
-  template <typename Field>
-  auto *pick(Field *field) {
-    return field->empty() ? nullptr : field->Mutable(int(below(field->size())));
-  }
-
-  int64_t number() {
-    static const int64_t numbers[] = {0,
-                                      1,
-                                      2,
-                                      3,
-                                      -1,
-                                      -2,
-                                      7,
-                                      64,
-                                      1 << 20,
-                                      int64_t(1) << 24,
-                                      INT32_MAX,
-                                      int64_t(INT32_MAX) + 1,
-                                      int64_t(1) << 40,
-                                      int64_t(1) << 45,
-                                      int64_t(1) << 62,
-                                      std::numeric_limits<int64_t>::max(),
-                                      std::numeric_limits<int64_t>::min()};
-    return numbers[below(std::size(numbers))];
-  }
-
-  float real() {
-    static const float reals[] = {0.0f,     1.0f,      -1.0f, 0.5f,  1e38f,
-                                  INFINITY, -INFINITY, NAN,   1e-40f};
-    return reals[below(std::size(reals))];
+  /// The model's graph, or one that a node has.
+  GraphProto *someGraph() {
+    GraphProto *found = model.mutable_graph();
+    while (below(2)) {
+      std::vector<GraphProto *> inner;
+      for (NodeProto &node : *found->mutable_node())
+        for (AttributeProto &attribute : *node.mutable_attribute())
+          if (attribute.has_g())
+            inner.push_back(attribute.mutable_g());
+      if (inner.empty())
+        break;
+      found = inner[below(inner.size())];
+    }
+    return found;
   }
 
   /// The name of a value of the graph.
   std::string value() {
-    size_t inputs = graph.input_size(), stored = graph.initializer_size();
-    size_t at = below(inputs + stored + graph.node_size());
+    size_t inputs = graph->input_size(), stored = graph->initializer_size();
+    size_t at = below(inputs + stored + graph->node_size());
     if (at < inputs)
-      return graph.input(int(at)).name();
+      return graph->input(int(at)).name();
     if (at < inputs + stored)
-      return graph.initializer(int(at - inputs)).name();
-    if (graph.node_size() == 0)
+      return graph->initializer(int(at - inputs)).name();
+    if (graph->node_size() == 0)
       return "";
-    const NodeProto &node = graph.node(int(at - inputs - stored));
+    const NodeProto &node = graph->node(int(at - inputs - stored));
     return node.output_size() ? node.output(0) : "";
   }
 
+  /// The name of a new one.
+  std::string stored() {
+    TensorProto &tensor = *graph->add_initializer();
+    tensor.set_name(fresh());
+    fill(tensor);
+    return tensor.name();
+  }
+  std::string stored(TensorProto::DataType type, int64_t element) {
+    TensorProto &tensor = *graph->add_initializer();
+    tensor.set_name(fresh());
+    tensor.set_data_type(type);
+    if (type == TensorProto::INT64)
+      tensor.add_int64_data(element);
+    else
+      tensor.add_int32_data(int32_t(element));
+    return tensor.name();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Nodes
+  //===--------------------------------------------------------------------===//
+
   void deleteNode() {
-    if (graph.node_size() == 0)
+    if (graph->node_size() == 0)
       return;
     // Its users read what it read.
-    int at = int(below(graph.node_size()));
-    NodeProto gone = graph.node(at);
-    graph.mutable_node()->DeleteSubrange(at, 1);
-    if (gone.input_size() == 0 || gone.output_size() == 0)
-      return;
-    for (NodeProto &node : *graph.mutable_node())
-      for (std::string &input : *node.mutable_input())
-        if (input == gone.output(0))
-          input = gone.input(0);
+    int at = int(below(graph->node_size()));
+    NodeProto gone = graph->node(at);
+    graph->mutable_node()->DeleteSubrange(at, 1);
+    if (gone.input_size() && gone.output_size())
+      replaceReads(at, gone.output(0), gone.input(0));
+  }
+
+  /// In nodes from this one on.
+  void replaceReads(int from, const std::string &old, const std::string &now) {
+    for (int i = from; i < graph->node_size(); ++i)
+      for (std::string &input : *graph->mutable_node(i)->mutable_input())
+        if (input == old)
+          input = now;
+  }
+
+  void insert(int at, NodeProto node) {
+    *graph->add_node() = std::move(node);
+    for (int i = graph->node_size() - 1; i > at; --i)
+      graph->mutable_node()->SwapElements(i, i - 1);
   }
 
   /// Behind the node stands its twin, which the node's users read.
   void doubleNode() {
-    if (graph.node_size() == 0)
+    if (graph->node_size() == 0)
       return;
-    int at = int(below(graph.node_size()));
-    NodeProto twin = graph.node(at);
+    int at = int(below(graph->node_size()));
+    NodeProto twin = graph->node(at);
     if (twin.output_size() == 0)
       return;
     std::string old = twin.output(0);
-    std::string fresh = "twin" + std::to_string(random());
-    for (int i = at + 1; i < graph.node_size(); ++i)
-      for (std::string &input : *graph.mutable_node(i)->mutable_input())
-        if (input == old)
-          input = fresh;
     twin.clear_output();
-    twin.add_output(fresh);
+    twin.add_output(fresh());
+    replaceReads(at + 1, old, twin.output(0));
     if (twin.input_size())
       twin.set_input(0, old);
-    *graph.add_node() = twin;
-    for (int i = graph.node_size() - 1; i > at + 1; --i)
-      graph.mutable_node()->SwapElements(i, i - 1);
+    insert(at + 1, twin);
   }
 
   void retypeNode() {
-    if (NodeProto *node = pick(graph.mutable_node())) {
+    if (NodeProto *node = pick(graph->mutable_node())) {
       llvm::ArrayRef<OnnxOp> ops = onnxOps();
       node->set_op_type(ops[below(ops.size())].name.str());
       if (below(2))
@@ -152,121 +174,151 @@ private:
     }
   }
 
+  /// A node of any operator behind another one, whose users read it.
+  void addNode() {
+    llvm::ArrayRef<OnnxOp> ops = onnxOps();
+    const OnnxOp &op = ops[below(ops.size())];
+    NodeProto node;
+    node.set_op_type(op.name.str());
+    const int at = int(below(graph->node_size() + 1));
+    std::string old = at && graph->node(at - 1).output_size()
+                          ? graph->node(at - 1).output(0)
+                          : value();
+    const int more = std::min(op.maxInputs - op.minInputs, 2);
+    const int inputs = op.minInputs + int(below(more + 1));
+    for (int i = 0; i < inputs; ++i)
+      node.add_input(i == 0 ? old : below(2) ? stored() : value());
+    for (size_t i = 1 + below(4) / 3; i > 0; --i)
+      node.add_output(fresh());
+    for (size_t i = below(3); i > 0; --i)
+      (void)changeValue(*addAttribute(node));
+    replaceReads(at, old, node.output(0));
+    for (auto &output : *graph->mutable_output())
+      if (output.name() == old)
+        output.set_name(node.output(0));
+    insert(at, node);
+  }
+
   void rewire() {
-    NodeProto *node = pick(graph.mutable_node());
+    NodeProto *node = pick(graph->mutable_node());
     if (!node)
       return;
-    switch (below(4)) {
+    switch (below(5)) {
     case 0:
-      node->add_input(value());
+      node->add_input(below(2) ? value() : stored());
       break;
     case 1:
       if (node->input_size())
         node->mutable_input()->RemoveLast();
       break;
     case 2:
-      if (auto *output = pick(graph.mutable_output()))
+      if (auto *output = pick(graph->mutable_output()))
         output->set_name(value());
+      break;
+    case 3:
+      node->add_output(below(4) ? fresh() : value());
       break;
     default:
       if (std::string *input = pick(node->mutable_input()))
-        *input = value();
+        *input = below(4) ? value() : below(2) ? stored() : "";
     }
   }
 
-  /// One of those that the operator's row has, if it has any.
-  AttributeProto *addAttribute(NodeProto &node) {
-    AttributeProto *attribute = node.add_attribute();
-    attribute->set_name("axis");
-    attribute->set_type(AttributeProto::INT);
-    const OnnxOp *row = findOnnxOp(node.op_type());
-    auto specs = row ? attributesOf(*row) : llvm::SmallVector<AttributeSpec>();
-    if (specs.empty())
-      return attribute;
-    const AttributeSpec &spec = specs[below(specs.size())];
-    attribute->set_name(spec.name.str());
-    attribute->set_type(spec.type == "I"   ? AttributeProto::INTS
-                        : spec.type == "f" ? AttributeProto::FLOAT
-                        : spec.type == "s" ? AttributeProto::STRING
-                                           : AttributeProto::INT);
-    return attribute;
+  /// The node becomes the branches of an If, or the body of a Loop.
+  void putInside() {
+    NodeProto *node = pick(graph->mutable_node());
+    if (!node || node->output_size() == 0 || node->input_size() == 0)
+      return;
+    NodeProto inner = *node;
+    node->Clear();
+    node->add_output(inner.output(0));
+    inner.set_output(0, fresh());
+    auto addGraph = [&](const char *name) -> GraphProto & {
+      AttributeProto &attribute = *node->add_attribute();
+      attribute.set_name(name);
+      attribute.set_type(AttributeProto::GRAPH);
+      return *attribute.mutable_g();
+    };
+    if (below(2)) {
+      node->set_op_type("If");
+      node->add_input(stored(TensorProto::BOOL, int64_t(below(2))));
+      for (const char *name : {"then_branch", "else_branch"}) {
+        GraphProto &branch = addGraph(name);
+        *branch.add_node() = inner;
+        branch.add_output()->set_name(inner.output(0));
+      }
+      return;
+    }
+    node->set_op_type("Loop");
+    node->add_input(stored(TensorProto::INT64, below(4) ? 2 : number()));
+    node->add_input(below(2) ? stored(TensorProto::BOOL, 1) : "");
+    node->add_input(inner.input(0));
+    GraphProto &body = addGraph("body");
+    for (const char *name : {"turn", "goes.on", "carried"})
+      body.add_input()->set_name(name);
+    inner.set_input(0, "carried");
+    *body.add_node() = inner;
+    body.add_output()->set_name("goes.on");
+    body.add_output()->set_name(inner.output(0));
+    if (below(2)) { // of each turn a row
+      node->add_output(fresh());
+      body.add_output()->set_name(below(2) ? "turn" : inner.output(0));
+    }
   }
 
+  //===--------------------------------------------------------------------===//
+  // Attributes, inputs, the model
+  //===--------------------------------------------------------------------===//
+
   void changeAttribute() {
-    NodeProto *node = pick(graph.mutable_node());
+    NodeProto *node = pick(graph->mutable_node());
     if (!node)
       return;
     AttributeProto *attribute = pick(node->mutable_attribute());
-    if (!attribute || below(4) == 0) {
+    if (!attribute || below(4) == 0)
       attribute = addAttribute(*node);
-    }
-    switch (attribute->type()) {
-    case AttributeProto::INT:
-      attribute->set_i(number());
-      break;
-    case AttributeProto::FLOAT:
-      attribute->set_f(real());
-      break;
-    case AttributeProto::INTS:
-      if (attribute->ints_size() && below(3))
-        attribute->set_ints(int(below(attribute->ints_size())), number());
-      else
-        attribute->add_ints(number());
-      break;
-    case AttributeProto::STRING: {
-      static const char *const words[] = {
-          "linear", "cubic",        "align_corners", "SAME_UPPER", "edge",
-          "CRD",    "bij,bjk->bik", "i...,i->...",   "sum",        "?"};
-      attribute->set_s(words[below(std::size(words))]);
-      break;
-    }
-    default:
+    if (attribute->type() == AttributeProto::GRAPH)
+      changeInside(*node, *attribute->mutable_g());
+    else if (!changeValue(*attribute))
       node->mutable_attribute()->RemoveLast();
-    }
   }
 
-  void changeTensor() {
-    onnx::TensorProto *tensor = pick(graph.mutable_initializer());
-    if (!tensor)
+  /// Adds a copy of another node, whose output is one of the graph.
+  void changeInside(const NodeProto &node, GraphProto &inside) {
+    const NodeProto *other = pick(graph->mutable_node());
+    if (!other || other == &node || other->output_size() == 0)
       return;
-    switch (below(4)) {
-    case 0:
-      if (tensor->dims_size())
-        tensor->set_dims(int(below(tensor->dims_size())), number());
-      break;
-    case 1:
-      tensor->add_dims(number());
-      break;
-    case 2:
-      tensor->set_data_type(int(below(18)));
-      break;
-    default:
-      if (tensor->int64_data_size())
-        tensor->set_int64_data(int(below(tensor->int64_data_size())), number());
-      else if (tensor->float_data_size())
-        tensor->set_float_data(int(below(tensor->float_data_size())), real());
-    }
+    *inside.add_node() = *other;
+    inside.add_output()->set_name(other->output(0));
+  }
+
+  void changeOpset() {
+    constexpr int64_t oldest = 7, newest = 25;
+    if (auto *opset = pick(model.mutable_opset_import()))
+      opset->set_version(
+          below(16) ? oldest + int64_t(below(newest - oldest + 1)) : number());
   }
 
   void changeInput() {
-    onnx::ValueInfoProto *input = pick(graph.mutable_input());
+    onnx::ValueInfoProto *input = pick(graph->mutable_input());
     if (!input)
       return;
     auto *type = input->mutable_type()->mutable_tensor_type();
     if (below(4) == 0) {
-      type->set_elem_type(below(2) ? onnx::TensorProto::INT64
-                                   : onnx::TensorProto::FLOAT);
+      type->set_elem_type(below(2) ? TensorProto::INT64 : TensorProto::FLOAT);
       return;
     }
     auto *shape = type->mutable_shape();
-    if (auto *dim = below(4) ? pick(shape->mutable_dim()) : nullptr)
+    auto *dim = below(4) ? pick(shape->mutable_dim()) : nullptr;
+    dim = dim ? dim : shape->add_dim();
+    if (below(8))
       dim->set_dim_value(number());
     else
-      shape->add_dim()->set_dim_value(number());
+      dim->set_dim_param("n");
   }
 
-  onnx::GraphProto &graph;
-  std::minstd_rand random;
+  onnx::ModelProto &model;
+  GraphProto *graph = nullptr; ///< that is being changed
 };
 } // namespace
 
@@ -275,7 +327,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
   onnx::ModelProto model;
   if (seed % 16 == 0 || !model.ParseFromArray(data, int(size)))
     return LLVMFuzzerMutate(data, size, most);
-  Mutator(*model.mutable_graph(), seed).mutate();
+  Mutator(model, seed).mutate();
   size_t bytes = model.ByteSizeLong();
   if (bytes > most || !model.SerializeToArray(data, int(bytes)))
     return LLVMFuzzerMutate(data, size, most);

@@ -29,11 +29,11 @@ int readCosts(const uint8_t *data, size_t size);
 
 /// A checkpoint's state.json, with the flags that it records.
 int readState(const uint8_t *data, size_t size);
-/// A checkpoint's tensors; every element is read.
+/// A checkpoint's tensors, or first weights; every element is read.
 int readTensors(const uint8_t *data, size_t size);
-/// An ONNX file as a trainer reads it: its initializers.
+/// An ONNX file as a trainer reads it: its initializers, or first weights.
 int readInitializers(const uint8_t *data, size_t size);
-/// A NumPy file.
+/// A NumPy file, as images and as labels.
 int readNumpy(const uint8_t *data, size_t size);
 /// An IDX file, plain and compressed.
 int readIdxFile(const uint8_t *data, size_t size);
@@ -42,9 +42,13 @@ int readIdxGz(const uint8_t *data, size_t size);
 int readTokens(const uint8_t *data, size_t size);
 /// CIFAR's binary files, of 10 and of 100 classes, and a list of classes.
 int readCifar(const uint8_t *data, size_t size);
+/// A table, for models of all kinds.
 int readCsv(const uint8_t *data, size_t size);
+/// An archive of arrays, for models of one and of two inputs.
 int readNpz(const uint8_t *data, size_t size);
 int readTar(const uint8_t *data, size_t size);
+/// A folder of files, whose names and bytes are given: openData.
+int readFolder(const uint8_t *data, size_t size);
 /// A picture, in colour and in grey.
 int readPicture(const uint8_t *data, size_t size);
 

@@ -42,8 +42,9 @@ struct ColourMask {
     if (mask == 0)
       return 0;
     int shift = std::countr_zero(mask);
-    uint64_t most = mask >> shift;
-    return static_cast<unsigned char>(((pixel & mask) >> shift) * 255 / most);
+    // In 64 bits, since a mask may have all 32.
+    uint64_t value = (pixel & mask) >> shift, most = mask >> shift;
+    return static_cast<unsigned char>(value * 255 / most);
   }
 };
 

@@ -179,12 +179,13 @@ void CsvTable::mistake(size_t column, const std::string &what) {
 
 float CsvTable::numberIn(size_t column, bool mayBeMissing) {
   const std::string_view cell = cells[column];
-  if (std::optional<double> value = numberOf(cell);
-      value && std::isfinite(*value))
+  const std::optional<double> value = numberOf(cell);
+  if (value && std::isfinite(static_cast<float>(*value)))
     return static_cast<float>(*value);
   if (!mayBeMissing || !isMissing(cell))
-    mistake(column, isMissing(cell)
-                        ? "nothing"
+    mistake(column, isMissing(cell) ? "nothing"
+                    : value && std::isfinite(*value)
+                        ? "'" + std::string(cell) + "', which no float holds,"
                         : "'" + std::string(cell) + "', which is no number,");
   return std::numeric_limits<float>::quiet_NaN();
 }
@@ -277,8 +278,9 @@ std::unique_ptr<DataSource> CsvTable::open() {
   Array values;
   if (input.tokens) {
     std::vector<int64_t> tokens;
+    // A float may be an integer that int64_t cannot hold.
     for (float value : features)
-      if (value == std::trunc(value))
+      if (value == std::trunc(value) && std::fabs(value) < 0x1p63f)
         tokens.push_back(static_cast<int64_t>(value));
       else
         throw Error(path + ": holds " + numberText(value) +

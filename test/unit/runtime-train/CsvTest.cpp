@@ -159,6 +159,8 @@ TEST_F(CsvSource, EveryMistakeIsCountedAndTheFirstAreNamed) {
                         (folder / "t.csv") +
                         ":2: 'x', which is no number, in column b\n  " +
                         (folder / "t.csv") + ":3: nothing in column a\n  "));
+  EXPECT_THAT(errorOf("a,b,y\n1,1e39,3\n", numbers),
+              HasSubstr("'1e39', which no float holds, in column b"));
   EXPECT_THAT(errorOf("a,b,y\n1,2,3\n1,2\n", numbers),
               HasSubstr("t.csv:3: has 2 cells; the first row has 3"));
   EXPECT_THAT(errorOf("a,b,y\n1,2,\n", classes),
@@ -191,6 +193,9 @@ TEST_F(CsvSource, ImagesAndTokensAreRowsToo) {
   EXPECT_TRUE(source->format().tokens);
   EXPECT_THAT(errorOf("user,item,stars\n4,1.5,3.5\n", {{2}, 0, 9, {1}, "mse"}),
               HasSubstr("holds 1.5; the model takes integers"));
+  // Beyond the integers of 64 bits.
+  EXPECT_THAT(errorOf("user,item,stars\n4,1e30,3.5\n", {{2}, 0, 9, {1}, "mse"}),
+              HasSubstr("holds 1e+30; the model takes integers"));
 }
 
 TEST_F(CsvSource, AFolderHasOneForEachRole) {

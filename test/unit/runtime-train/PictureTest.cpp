@@ -76,6 +76,10 @@ TEST(Picture, BitmapsOfSixteenBits) {
   std::string masks = little(0xf800, 4) + little(0x7e0, 4) + little(0x1f, 4);
   EXPECT_EQ(pixelsOf(bmp(1, 1, 16, little(0x07e0, 4), masks, 3)),
             std::string("\0\xff\0", 3));
+  // One colour may have all bits.
+  masks = little(0xffffffff, 4) + little(0, 4) + little(0, 4);
+  EXPECT_EQ(pixelsOf(bmp(1, 1, 32, little(0xffffffff, 4), masks, 3)),
+            std::string("\xff\0\0", 3));
 }
 
 TEST(Picture, GreyOfColours) {
