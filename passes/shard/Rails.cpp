@@ -6,27 +6,30 @@
 
 using namespace lwcc::shard;
 
-int64_t lwcc::shard::nodesOfGroup(int64_t nodes) {
+int64_t lwcc::shard::nodesOfGroup(int64_t nodes, int64_t bytes) {
   // Fewer send each other directly: there the second hop's latency costs more
   // than messages do.
   constexpr int64_t few = 24;
   if (nodes <= few)
     return 1;
-  // Of what divides them, the number next to the root: g + N/g is least.
-  for (auto size = static_cast<int64_t>(std::sqrt(nodes)); size > 2; --size)
+  // g + N/g is least at the root; a divisor next to it makes equal groups.
+  const auto root = static_cast<int64_t>(std::sqrt(nodes));
+  for (int64_t size = root; 2 * size >= root; --size)
     if (nodes % size == 0)
       return size;
-  return 1;
+  // Parts that are this much larger than the least are worth their messages.
+  constexpr int64_t large = 32;
+  return bytes / leastPart(nodes) >= nodes / large ? 1 : root;
 }
 
-Ways::Ways(const std::vector<int64_t> &nodeOf) : nodeOf(nodeOf) {
+Ways::Ways(const std::vector<int64_t> &nodeOf, int64_t bytes) : nodeOf(nodeOf) {
   auto enter = [](std::vector<size_t> &neighbours, size_t holder) {
     neighbours.push_back(holder);
     return neighbours.size() - 1;
   };
   for (size_t holder = 0; holder < nodeOf.size(); ++holder)
     inNode.push_back(enter(ofNode[nodeOf[holder]], holder));
-  together = nodesOfGroup(nodes());
+  together = nodesOfGroup(nodes(), bytes);
   for (size_t holder = 0; holder < nodeOf.size(); ++holder)
     inGroup.push_back(enter(ofGroups[groupOf(nodeOf[holder])], holder));
 }

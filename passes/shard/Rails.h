@@ -2,16 +2,17 @@
 //
 // Decides by which devices a part of a gradient reaches its owner, where it
 // goes over levels (Updates.h, isTwoLevel). On every other node one device, the
-// node's *rail*, sums what its node has of it. Many nodes also form equal
+// node's *rail*, sums what its node has of it. Many nodes also form
 // groups of neighbours: in every other group than the owner's one rail sums
 // what its group's rails have. New values go the same ways back.
 //
 // With groups of g of N nodes, an owner gets g + N/g messages for a part and
 // not N. So parts may be smaller and have more owners, and as many bytes cross
 // each node's link as before (Cho et al., "BlueConnect", 2019, section 3;
-// theirs are rings). In groups of unlike sizes some rails would sum for more
-// parts than others. (AlexNet on 37 nodes, predicted: 84 ms directly, 95 to 133
-// with groups of 4 to 13.)
+// theirs are rings). In groups of unlike sizes some rails sum for more parts
+// than others, so that what is large is sent directly there. (Predicted, on 37
+// nodes: AlexNet 84 ms directly, 109 with groups of 6; on 61: GoogLeNet 76 ms
+// directly, 66 with groups of 6, LeNet-5 19 and 7 ms.)
 //
 // train-shard sends that way (Updates.cpp), and the planner prices it
 // (passes/plan/price/Exchanges.cpp). Knows holders of a region by their numbers
@@ -33,15 +34,15 @@ namespace lwcc::shard {
 /// of 4 and on 16 nodes of 4, and than 16 on the former.)
 inline int64_t leastPart(int64_t messages) { return messages * (8 << 10); }
 
-/// How many of so many nodes, with consecutive numbers, are a group. 1: nodes
-/// do not form groups.
-int64_t nodesOfGroup(int64_t nodes);
+/// How many of so many nodes, with consecutive numbers, are a group for a
+/// region of so many bytes. 1: nodes do not form groups.
+int64_t nodesOfGroup(int64_t nodes, int64_t bytes);
 
 /// The ways between the holders of copies of a region.
 class Ways {
 public:
-  /// The node of each holder.
-  explicit Ways(const std::vector<int64_t> &nodeOf);
+  /// The node of each holder; the region's bytes.
+  Ways(const std::vector<int64_t> &nodeOf, int64_t bytes);
 
   int64_t nodes() const { return static_cast<int64_t>(ofNode.size()); }
   int64_t ofGroup() const { return together; } ///< nodes of a group

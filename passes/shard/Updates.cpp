@@ -129,11 +129,11 @@ Part &FunctionSharder::ownerOf(StringRef parameter, const Box &region,
   return *best;
 }
 
-static Ways waysBetween(ArrayRef<PlaceAttr> holders) {
+static Ways waysBetween(ArrayRef<PlaceAttr> holders, int64_t bytes) {
   std::vector<int64_t> nodes;
   for (PlaceAttr holder : holders)
     nodes.push_back(holder.getValue().node);
-  return Ways(nodes);
+  return Ways(nodes, bytes);
 }
 
 /// The rails of a part whose owner is one of the holders.
@@ -231,7 +231,7 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
       continue;
     }
     const int64_t bytes = bytesOf(region, op.getWeight().getType());
-    const Ways ways = waysBetween(holders);
+    const Ways ways = waysBetween(holders, bytes);
     const bool twoLevel = !isWhole && isTwoLevel(bytes) && ways.nodes() > 1;
     std::vector<Box> parts = partsToUpdate(
         region, op.getWeight().getType(),

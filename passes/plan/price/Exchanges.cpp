@@ -355,7 +355,7 @@ int lwcc::plan::levelsOf(const ParameterCopies &copies,
       last = node;
       ++nodes;
     }
-  return shard::nodesOfGroup(nodes) > 1 ? 3 : 2;
+  return shard::nodesOfGroup(nodes, bytes) > 1 ? 3 : 2;
 }
 
 std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
@@ -369,7 +369,7 @@ std::vector<SyncHop> lwcc::plan::hopsOf(const ParameterCopies &copies,
   // On one node all ways are direct, and need not be asked for.
   const bool twoLevel = shard::isTwoLevel(bytes) && !copies.update.allReduced &&
                         nodes.front() != nodes.back();
-  const shard::Ways ways(twoLevel ? nodes : std::vector<int64_t>());
+  const shard::Ways ways(twoLevel ? nodes : std::vector<int64_t>(), bytes);
   std::vector<SyncHop> hops;
   for (size_t owner = 0; owner < devices.size(); ++owner)
     for (size_t holder = 0; holder < devices.size(); ++holder) {

@@ -62,7 +62,7 @@ TEST(Rails, EveryPartReachesItsOwner) {
         SCOPED_TRACE(testing::Message()
                      << nodes << " nodes of " << devices << ", step " << step);
         std::vector<int64_t> holders = nodesOf(nodes, devices, step);
-        receive(Ways(holders), holders);
+        receive(Ways(holders, 1 << 20), holders);
       }
 }
 
@@ -71,13 +71,13 @@ TEST(Rails, NodesMayHoldUnlikeNumbersOfCopies) {
   std::vector<int64_t> holders;
   for (int64_t node = 0; node < 40; ++node)
     holders.insert(holders.end(), 1 + node % 3, node);
-  receive(Ways(holders), holders);
+  receive(Ways(holders, 1 << 20), holders);
 }
 
 TEST(Rails, GroupsSaveMessagesAndCostNoBytes) {
   for (int64_t nodes : {36, 64, 100, 256}) {
     std::vector<int64_t> holders = nodesOf(nodes, 1);
-    const Ways ways(holders);
+    const Ways ways(holders, 1 << 18);
     const auto side = static_cast<int64_t>(std::sqrt(nodes));
     ASSERT_EQ(ways.ofGroup(), side);
     Received received = receive(ways, holders);
@@ -88,10 +88,16 @@ TEST(Rails, GroupsSaveMessagesAndCostNoBytes) {
   }
 }
 
-TEST(Rails, GroupsAreEqual) {
-  EXPECT_EQ(nodesOfGroup(16), 1); // few send directly
-  EXPECT_EQ(nodesOfGroup(32), 4);
-  EXPECT_EQ(nodesOfGroup(64), 8);
-  EXPECT_EQ(nodesOfGroup(51), 3);
-  EXPECT_EQ(nodesOfGroup(37), 1); // which nothing divides
+TEST(Rails, GroupsAreEqualOrOfLittle) {
+  EXPECT_EQ(nodesOfGroup(16, 1 << 16), 1); // few send directly
+  for (int64_t bytes : {int64_t(1) << 16, int64_t(1) << 30}) {
+    EXPECT_EQ(nodesOfGroup(32, bytes), 4);
+    EXPECT_EQ(nodesOfGroup(64, bytes), 8);
+    EXPECT_EQ(nodesOfGroup(48, bytes), 6);
+  }
+  // Nothing next to their root divides these.
+  for (int64_t nodes : {37, 74, 51, 61, 1021}) {
+    EXPECT_EQ(nodesOfGroup(nodes, 1 << 16), std::floor(std::sqrt(nodes)));
+    EXPECT_EQ(nodesOfGroup(nodes, int64_t(1) << 30), 1);
+  }
 }
