@@ -74,7 +74,11 @@ void FormRules::imported() {
                           "or logits and the "
                        << auxiliaryAttr << " outputs";
   for (Operation &op : opsOf(func)) {
-    if ((isGradientOrUpdate(&op) && !isa<WriteOp>(op)) || // buffers
+    auto write = dyn_cast<WriteOp>(op);
+    auto written = write ? symbols.lookup<ParameterOp>(write.getParameter())
+                         : ParameterOp();
+    const bool changesBuffer = written && written.getRole() == Role::statistic;
+    if ((isGradientOrUpdate(&op) && !changesBuffer) ||
         phaseOf(&op) != Phase::forward)
       broken(&op, "I3") << "'" << op.getName() << "' is no forward op";
     if (layerOf(&op).empty())
