@@ -126,6 +126,8 @@ void useBuffers(func::FuncOp evaluate) {
        llvm::make_early_inc_range(evaluate.getBody().getOps<WriteOp>())) {
     ReadOp read = reads.lookup(write.getParameter());
     assert(read && "the import writes what is read");
+    // Whatever reads the new value may stand before what reads the old one.
+    read->moveBefore(read->getBlock(), read->getBlock()->begin());
     write.getValue().replaceAllUsesWith(read.getValue());
     write.erase();
   }

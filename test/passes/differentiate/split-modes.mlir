@@ -80,3 +80,28 @@ func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2xi32> 
   %counts = train.accuracy(%y, %labels) : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<2xf32>
   return %loss, %counts : tensor<f32>, tensor<2xf32>
 }
+
+// -----
+
+// A buffer that a step changes is written by it, which computes with the new
+// value. @evaluate has what the last step left, also where the old value is read
+// behind the new one.
+
+// CHECK-LABEL: func.func @train_step
+// CHECK:         %[[NEXT:.*]] = train.map "x0"
+// CHECK:         train.map "x0 * x1"(%{{.*}}, %[[NEXT]])
+// CHECK:         train.write @buffer, %[[NEXT]]
+// CHECK-LABEL: func.func @evaluate
+// CHECK:         %[[KEPT:.*]] = train.read @buffer
+// CHECK:         train.map "x0 * x1"(%{{.*}}, %[[KEPT]])
+// CHECK-NOT:     train.write
+train.parameter statistic @buffer : tensor<4xf32> init<constant 1.0>
+func.func @model(%x: tensor<2x4xf32> {train.name = "x"}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x4xf32> {
+  %m = train.reduce(%x) {axes = array<i64: 0>, mean = true, train.names = ["m"], train.work = #train.work<"m" forward>} : (tensor<2x4xf32>) -> tensor<4xf32>
+  %next = train.map "x0"(%m) {fn = "detach", params = {}, train.names = ["next"], train.work = #train.work<"m" forward>} : (tensor<4xf32>) -> tensor<4xf32>
+  %s = train.map "x0 * x1"(%x, %next) {fn = "mul", params = {}, train.names = ["s"], train.work = #train.work<"s" forward>} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %b = train.read @buffer : tensor<4xf32>
+  %t = train.map "x0 + x1"(%s, %b) {fn = "add", params = {}, train.names = ["t"], train.work = #train.work<"t" forward>} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  train.write @buffer, %next {train.work = #train.work<"m" forward>} : tensor<4xf32>
+  return %t : tensor<2x4xf32>
+}
