@@ -1,7 +1,7 @@
 """The CUDA target on emulated GPUs: operators, the machine, emitted programs.
 
   run.py --build=DIR [--models MODEL.onnx ...] [--data=DIR] [--bundle=DIR]
-         [--seeds=1,2] [--rounds=40] [--batch=8] [--steps=10] [--jobs=N]
+         [--seeds=1,2,3] [--rounds=40] [--batch=8] [--steps=10] [--jobs=N]
 
 DIR is where this folder was built (CMakeLists.txt). Operators are compared with
 plain loops in chosen cases and in rounds of random ones, once for each seed: a
@@ -318,7 +318,7 @@ def main():
     parser.add_argument("--models", nargs="*", default=[])
     parser.add_argument("--data", help="folder of images.npy for the models")
     parser.add_argument("--bundle", help="folder of tools/gpu-test.sh")
-    parser.add_argument("--seeds", default="1,2")
+    parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--steps", type=int, default=10)
