@@ -52,7 +52,10 @@ export PATH=$build/bin:$PATH LWCC_DEPS=$deps PYTHONDONTWRITEBYTECODE=1
 # twice.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(nproc)}
 export GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-20000}
+export PYTHONFAULTHANDLER=1
 
+# What takes so long hangs: no step of the usual sections needs a quarter of it.
+limit=1200
 setup=1
 sections=()
 for argument in "$@"; do
@@ -76,13 +79,39 @@ count() { # SECTION PASSED FAILED EXIT-CODE SECONDS
   passed=$((passed + ${2:-0})) failed=$((failed + bad))
   table+=("$(printf '  %-12s %6d passed %5d failed %6d s' "$1" "${2:-0}" "$bad" "$5")")
 }
+# Every process that a process has started, and theirs; not `but`, nor what prints.
+descendants() { # PROCESS BUT
+  local child name
+  while read -r child name; do
+    [[ $child == "$2" || $name == tee ]] && continue
+    descendants "$child" "$2"
+    echo "$child"
+  done < <(ps -o pid=,comm= --ppid "$1")
+}
+
+# Ends what hangs, and says what it was: Python prints its stack at this signal.
+end_after() { # SECONDS NAME
+  local all own=$BASHPID
+  sleep "$1" &
+  trap "kill $!; exit" TERM
+  wait $!
+  echo "test.sh: $2 takes more than $1 s; ended were:"
+  mapfile -t all < <(descendants $$ "$own")
+  ps -o pid,ppid,etimes,stat,wchan:24,args -p "$(IFS=,; echo "${all[*]}")" | cut -c1-300
+  kill -ABRT "${all[@]}" 2>/dev/null
+}
+
 # Runs a command and takes the counts from its last line `N passed, M failed`.
 counted() { # SECTION COMMAND...
-  local name=$1 start=$SECONDS log=$logs/$1.log code line
+  local name=$1 start=$SECONDS log=$logs/$1.log code line guard
   shift
-  echo "== $name"
+  echo "== $name (at $((SECONDS - started)) s)"
+  end_after "$limit" "$name" &
+  guard=$!
   "$@" 2>&1 | tee "$log"
   code=${PIPESTATUS[0]}
+  kill "$guard" 2>/dev/null
+  wait "$guard" 2>/dev/null
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
   read -r good _ bad _ <<<"${line:-0 passed, 0 failed}"
   [[ -n $line ]] || code=1
@@ -225,7 +254,7 @@ if ! { [[ -f $build/build.ninja ]] || cmake -G Ninja -B "$build" -S "$root"; } |
   echo "0 passed, 1 failed"
   exit 1
 fi
-echo "test.sh: built in $((SECONDS - start)) s"
+echo "test.sh: built in $((SECONDS - start)) s, at $((SECONDS - started)) s"
 [[ " ${sections[*]} " =~ ^(" style"|" unit"|" lit")+" "$ ]] || make_inputs || exit 1
 
 for section in "${sections[@]}"; do
