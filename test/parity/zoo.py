@@ -33,7 +33,6 @@ With --plans each also runs data parallel on three devices. The last line is
 
 import argparse
 import contextlib
-import multiprocessing
 import os
 import re
 import sys
@@ -46,6 +45,7 @@ import torch
 
 from onnx_torch import Oracle, class_axis, cross_entropy
 from trainer import Data, Settings, TrainerError, run_oracle, train
+from workers import results
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "models"))
@@ -311,7 +311,6 @@ class Model:
 def run_model(job):
     name, args = job
     warnings.filterwarnings("ignore")
-    torch.set_num_threads(1)
     os.environ["OMP_NUM_THREADS"] = "1"
     rows = []
     try:
@@ -366,14 +365,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lwcc-zoo-") as folder:
         args.models = args.models or folder
         os.makedirs(args.models, exist_ok=True)
-        pool = multiprocessing.get_context("fork").Pool(args.jobs, maxtasksperchild=4)
-        with pool:
-            for found in pool.imap(run_model, [(name, args) for name in names]):
-                rows += found
-                for name, kind, devices, verdict, detail in found:
-                    where = " on 3 devices" if devices else ""
-                    print(f"{verdict:9} {name} {kind}{where}"
-                          + (f": {detail}" if detail else ""), flush=True)
+        for found in results(run_model, [(name, args) for name in names], args.jobs,
+                             renewed_after=4):
+            rows += found
+            for name, kind, devices, verdict, detail in found:
+                where = " on 3 devices" if devices else ""
+                print(f"{verdict:9} {name} {kind}{where}"
+                      + (f": {detail}" if detail else ""), flush=True)
     if args.docs:
         print(table(rows))
     for column in dict.fromkeys((row[1], row[2]) for row in rows):
