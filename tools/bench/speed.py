@@ -1,6 +1,6 @@
 """CPU training speed and memory against PyTorch, in one alternating run.
 
-  speed.py [NAME:BATCH ...] [--rounds=N] [--steps=N] [--threads=N]
+  speed.py [NAME:BATCH ...] [--rounds=N] [--steps=N] [--threads=N] [--size=small]
   (default: alexnet:64 resnet50:16 alexnet:8 lenet5:64)
   speed.py --lanes [NAME:BATCH ...]
   (default: eight networks at batches 1 to 256)
@@ -55,7 +55,7 @@ def peak_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def pytorch(name, batch, layout, steps, threads):
+def pytorch(name, batch, layout, size, steps, threads):
     """The worker process: prints the median step and its peak memory."""
     import torch
     import torch.nn.functional as F
@@ -64,7 +64,7 @@ def pytorch(name, batch, layout, steps, threads):
 
     imported = peak_memory()
     torch.set_num_threads(threads)
-    network, shape = build(name, "full")
+    network, shape = build(name, size)
     memory = (torch.channels_last if layout == "channels_last"
               else torch.contiguous_format)
     network = network.to(memory_format=memory)
@@ -91,7 +91,7 @@ def pytorch(name, batch, layout, steps, threads):
 def run_pytorch(name, batch, layout, args):
     output = subprocess.run(
         [sys.executable, os.path.abspath(__file__), f"{name}:{batch}",
-         f"--worker={layout}", f"--steps={args.steps}",
+         f"--worker={layout}", f"--size={args.size}", f"--steps={args.steps}",
          f"--threads={args.threads}"],
         env={**os.environ, **ALLOCATOR, "OMP_NUM_THREADS": str(args.threads)},
         check=True, text=True, stdout=subprocess.PIPE).stdout
@@ -108,11 +108,11 @@ def run_trainer(trainer, args):
         return json.loads(lines.readlines()[-1])
 
 
-def compile_trainer(name, batch, folder, *flags):
+def compile_trainer(name, batch, args, *flags):
     """The trainer, and what lwcc says about it (--explain)."""
-    model = model_file(name, folder)
+    model = model_file(name, args.work, args.size)
     stem = os.path.splitext(os.path.basename(name))[0]
-    trainer = os.path.join(folder, "-".join(
+    trainer = os.path.join(args.work, "-".join(
         [f"{stem}-b{batch}", *(flag.strip("-").replace("=", "")
                                for flag in flags if "/" not in flag)]))
     said = subprocess.run(
@@ -130,7 +130,7 @@ def milliseconds(runs):
 
 def measure(name, batch, args):
     """One row of the table."""
-    trainer, _ = compile_trainer(name, batch, args.work)
+    trainer, _ = compile_trainer(name, batch, args)
     layouts = ("nchw", "compiled") if name in COMPILED else LAYOUTS
     ours, theirs = [], {layout: [] for layout in layouts}
     for _ in range(args.rounds):
@@ -156,7 +156,7 @@ def profile(name, batch, args):
     """Measures the model's calls with all threads, and with half of them; so
     many steps of each program as lwcc takes by itself."""
     costs = os.path.join(args.work, "lanes-costs.json")
-    subprocess.run(["lwcc", "profile", model_file(name, args.work),
+    subprocess.run(["lwcc", "profile", model_file(name, args.work, args.size),
                     "--target=cpu", f"--batch={batch}", "--gpus=2",
                     f"--rounds={min(3, args.rounds)}", "-o", costs],
                    check=True, stdout=subprocess.DEVNULL,
@@ -167,10 +167,10 @@ def profile(name, batch, args):
 def measure_lanes(name, batch, args):
     """One row of the table of --lanes, or of --per-sample."""
     costs = args.costs or profile(name, batch, args)
-    one, _ = compile_trainer(name, batch, args.work,
+    one, _ = compile_trainer(name, batch, args,
                              f"--micro-batches={batch}" if args.per_sample
                              else "--lanes=1")
-    several, said = compile_trainer(name, batch, args.work, "--lanes=auto",
+    several, said = compile_trainer(name, batch, args, "--lanes=auto",
                                     f"--costs={costs}", "--explain")
     lines = said.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("lanes: "))
@@ -180,7 +180,7 @@ def measure_lanes(name, batch, args):
     if why.startswith("none") and not args.per_sample:
         if not args.declined:
             return [name, str(batch), "", "", "", why, bound]
-        several, _ = compile_trainer(name, batch, args.work, "--lanes=2")
+        several, _ = compile_trainer(name, batch, args, "--lanes=2")
     runs = {one: [], several: []}
     for _ in range(args.rounds):
         for trainer, done in runs.items():
@@ -213,6 +213,8 @@ def main():
                         help="measure two lanes where --lanes=auto takes one")
     parser.add_argument("--costs", help="measured costs for --lanes, instead "
                         "of measuring them")
+    parser.add_argument("--size", choices=("full", "small"), default="full",
+                        help="of the images")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--threads", type=int,
@@ -229,7 +231,7 @@ def main():
             (item.rsplit(":", 1) for item in args.what or default)]
     if args.worker:
         (name, batch), = what
-        return pytorch(name, batch, args.worker, args.steps, args.threads)
+        return pytorch(name, batch, args.worker, args.size, args.steps, args.threads)
     os.makedirs(args.work, exist_ok=True)
     columns = (("model", "batch", "a call per sample, ms a step" if args.per_sample
                 else "one lane, ms a step", "--lanes=auto, ms", "ratio", "--lanes=auto",
