@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <limits>
 #include <sys/mman.h>
 
 namespace lwcc::rt {
@@ -56,28 +54,6 @@ Arena::Arena(int64_t bytes, Use use) : size(bytes) {
 Arena::~Arena() {
   if (base)
     munmap(base, mapped);
-}
-
-int64_t availableMemory() {
-  int64_t available = std::numeric_limits<int64_t>::max();
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    long long kib = 0;
-    if (std::sscanf(line.c_str(), "MemAvailable: %lld kB", &kib) == 1)
-      available = int64_t(kib) << 10;
-  }
-  // A container's limit: what it may use less what it cannot give back.
-  std::ifstream limitFile("/sys/fs/cgroup/memory.max");
-  std::ifstream statFile("/sys/fs/cgroup/memory.stat");
-  int64_t limit = 0, used = 0;
-  if (limitFile >> limit) {
-    std::string key;
-    for (int64_t value; statFile >> key >> value;)
-      if (key == "anon")
-        used = value;
-    available = std::min(available, std::max<int64_t>(limit - used, 0));
-  }
-  return available;
 }
 
 std::string formatBytes(int64_t bytes) {

@@ -49,10 +49,6 @@ private:
   int64_t mapped = 0; ///< bytes of the mapping, with the guard
 };
 
-/// Bytes that this process may still take without swapping, within the limits
-/// of its control group; a huge number if the system does not say.
-int64_t availableMemory();
-
 /// "1.5 GiB", for messages.
 std::string formatBytes(int64_t bytes);
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
+#include "runtime/core/SystemMemory.h"
 #include "runtime/cpu/CpuMachine.h"
 #include "runtime/cpu/Onednn.h"
 #include "runtime/cpu/Parallel.h"
@@ -63,7 +64,7 @@ CpuMachine::CpuMachine(const MachineSpec &spec, const MachineOptions &options)
   assert(localLanes(spec, team) > 0 &&
          "a machine without lanes can run nothing");
   const int devices = static_cast<int>(spec.devices.size());
-  int64_t needed = 0, available = availableMemory();
+  int64_t needed = 0, available = systemMemory().available;
   for (int device = 0; device < devices; ++device)
     needed += isLocal(device) ? spec.devices[device].arenaBytes : 0;
   if (needed > available)

@@ -106,6 +106,11 @@ const std::vector<FlagSection> &flagTable() {
             "threads that prepare batches; 0: 1, or for pictures one for each "
             "core, at most 8",
             false, 0, 256},
+           {"picture-cache", "GIB", &O::pictureCache,
+            "memory for decoded pictures, which later epochs need not decode; "
+            "0: none (without it: as long as half of the machine's memory is "
+            "free)",
+            false, 0, 1 << 20},
        }},
       {"Training",
        {

@@ -3,6 +3,7 @@
 #include "runtime/train/cli/Setup.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/train/data/PictureCache.h"
 #include "runtime/train/data/Split.h"
 #include "runtime/train/files/Text.h"
 #include "runtime/train/loop/Inference.h"
@@ -124,9 +125,27 @@ DataSet openChecked(const std::string &place, DataRole role,
       program, options);
 }
 
+/// Where decoded pictures are kept; null where no epoch follows another one.
+static std::shared_ptr<PictureMemory> pictureMemory(const Options &options) {
+  const bool once =
+      options.epochs < 0 ? options.steps < 0 : options.epochs <= 1;
+  if (once || options.pictureCache == 0)
+    return nullptr;
+  constexpr int64_t gib = int64_t(1) << 30;
+  return std::make_shared<PictureMemory>(
+      options.pictureCache < 0 ? -1 : options.pictureCache * gib);
+}
+
 TrainingData openTrainingData(const Program &program, const Options &options) {
-  auto source = openSource(options.data, DataRole::training, program, options,
-                           /*classes=*/{});
+  const std::shared_ptr<PictureMemory> memory = pictureMemory(options);
+  auto open = [&](const std::string &place, DataRole role,
+                  std::vector<std::string> classes) {
+    auto source = openSource(place, role, program, options, std::move(classes));
+    return memory && source->isDecoded()
+               ? keepDecoded(std::move(source), memory)
+               : std::move(source);
+  };
+  auto source = open(options.data, DataRole::training, /*classes=*/{});
   if (options.valSplit > 0) {
     const int64_t images = source->size();
     const int64_t held = heldBack(images, options.valSplit);
@@ -149,9 +168,10 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
       dataSetOf(std::move(source), DataRole::training, program, options),
       std::nullopt};
   if (!options.valData.empty())
-    data.validation.emplace(openChecked(options.valData, DataRole::validation,
-                                        program, options,
-                                        data.training.source->classNames()));
+    data.validation.emplace(
+        dataSetOf(open(options.valData, DataRole::validation,
+                       data.training.source->classNames()),
+                  DataRole::validation, program, options));
   return data;
 }
 

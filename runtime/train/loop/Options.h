@@ -53,6 +53,7 @@ struct Options {
   int64_t ignoreIndex = -100;         ///< the label that does not count
   std::string columns, targetColumns; ///< of tables, separated by commas
   int64_t workers = 0;                ///< 0: as the data needs
+  int64_t pictureCache = -1; ///< GiB; -1: while half of all memory is free
   // Training
   int64_t epochs = -1; ///< -1: as many as `steps` takes, or 1
   int64_t steps = -1;  ///< -1: no limit
