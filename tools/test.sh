@@ -29,6 +29,7 @@
 #               100 random networks under random plans
 #   more-cuda   every model's emitted CUDA program for every architecture
 #   mutants     the CUDA runtime broken in 80 ways: does the emulation notice?
+#   more-operators  twice as many cases of operators, each also under three random plans
 #   more-plans  5,100 further random networks; 16 models under every schedule
 #   faults      200 kills, full disks, signals and limits (tools/faults.py)
 #   sanitizers  tools/sanitize.sh, with ten minutes for each fuzzer
@@ -64,7 +65,8 @@ for argument in "$@"; do
   case $argument in
     --no-setup) setup=0 ;;
     style | unit | lit | oracle | operators | plans | parity | emitted | cuda | \
-      tidy | emulation | more-cuda | mutants | more-plans | faults | sanitizers) sections+=("$argument") ;;
+      tidy | emulation | more-cuda | mutants | more-operators | more-plans | faults | \
+      sanitizers) sections+=("$argument") ;;
     -h | --help) sed -n '2,/^# In braces/{/^# In braces/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: no section $argument (see --help)" >&2; exit 2 ;;
   esac
@@ -369,6 +371,10 @@ for section in "${sections[@]}"; do
     mutants)
       counted mutants python3 "$root/test/cuda-emulation/mutants.py" --work="$build/mutants" \
         --jobs="$jobs"
+      ;;
+    more-operators)
+      counted more-operators "$oracle" "$root/test/parity/op_grid.py" --jobs="$jobs" \
+        --turns=12 --plans=3
       ;;
     more-plans)
       counted more-plans "$oracle" "$root/test/parity/plans.py" --cases=5100 --first=20001 \

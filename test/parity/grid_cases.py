@@ -28,8 +28,18 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           fused_activations, initial_values, shared_weights)
 
 
-def all_cases():
-    """(group name, ModelProto) of every case; the model's name is its own."""
-    for group in GROUPS:
-        for model in group():
-            yield group.__name__, model
+# In these, what the cases name in their loops meets one of several widths, sizes and
+# dilations in turn. From another turn on, it meets another one.
+TURNING = (convolutions, further_convolutions, transposed_convolutions, poolings)
+
+
+def all_cases(turns=1):
+    """(group name, ModelProto) of every case; the model's name is its own. The cases of
+    further turns come behind all others."""
+    names = set()
+    for turn in range(turns):
+        for group in TURNING if turn else GROUPS:
+            for model in group(turn) if group in TURNING else group():
+                if model.graph.name not in names:
+                    names.add(model.graph.name)
+                    yield group.__name__, model

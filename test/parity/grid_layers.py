@@ -10,13 +10,13 @@ from onnx import helper, numpy_helper
 from grid_case import CLASSES, FLOAT, Case, text
 
 
-def convolutions():
+def convolutions(first=0):
     kernels = [(1, 1), (2, 2), (3, 3), (5, 5), (1, 3), (3, 1), (1, 7), (11, 11)]
     strides = [(1, 1), (2, 2), (3, 1), (4, 4)]
     pads = [(0, 0, 0, 0), (1, 1, 1, 1), (2, 0, 1, 3), (0, 0, 1, 1)]
     # groups and channels: dense, two groups, depthwise, depthwise times two
     widths = [(1, 3, 8), (1, 5, 7), (2, 6, 4), (5, 5, 5), (3, 3, 6), (4, 16, 8)]
-    rotate = itertools.count()
+    rotate = itertools.count(first)
     for kernel, stride, pad in itertools.product(kernels, strides, pads):
         turn = next(rotate)
         group, inputs, outputs = widths[turn % len(widths)]
@@ -143,9 +143,9 @@ def starts_outside(size, kernel, stride, before, after, ceil):
     return ceil and last >= size + before
 
 
-def poolings():
+def poolings(first=0):
     size = [(9, 7), (8, 10), (11, 6)]
-    for turn, (kernel, stride, pad, ceil, dilation) in enumerate(windows()):
+    for turn, (kernel, stride, pad, ceil, dilation) in enumerate(windows(), first):
         options = dict(kernel_shape=kernel, strides=stride, pads=pad,
                        ceil_mode=ceil, dilations=dilation)
         label = (f"k{text(kernel)} s{text(stride)} p{text(pad)} ceil{ceil} "

@@ -10,8 +10,8 @@ from grid_case import Case, text
 from grid_layers import starts_outside
 
 
-def further_convolutions():
-    rotate = itertools.count()
+def further_convolutions(first=0):
+    rotate = itertools.count(first)
     widths = [(1, 3, 4), (2, 4, 6), (3, 3, 3)]
     for kernel, stride, pad in itertools.product((1, 3, 4), (1, 2), (0, 1, 2)):
         turn = next(rotate)
@@ -42,8 +42,8 @@ def further_convolutions():
         yield case.model()
 
 
-def transposed_convolutions():
-    rotate = itertools.count()
+def transposed_convolutions(first=0):
+    rotate = itertools.count(first)
     widths = [(1, 3, 4), (2, 4, 3), (3, 3, 2)]  # groups, inputs, outputs of each
     for kernel, stride, pad, extra in itertools.product(
             ((1, 1), (2, 2), (3, 3), (4, 3)), ((1, 1), (2, 2), (3, 1)),

@@ -1,6 +1,7 @@
 """Trains every case of the operator grid and compares it with PyTorch.
 
   op_grid.py [--lwcc-run=PROGRAM] [--filter=TEXT] [--jobs=N] [--keep=DIR]
+             [--turns=N] [--plans=N]
   op_grid.py --check-oracle     (the oracle's forward pass against ONNX Runtime)
 
 Two steps of SGD per case; the two losses, and every parameter and running
@@ -9,12 +10,16 @@ within 1e-5, each tensor within 1e-4 of the largest change that it underwent
 (plus the rounding of its own magnitude). Then one step with a NaN in the first
 image, whose label does not count: NaN must be where it is in the oracle, and
 nowhere else; where it reaches the loss, the trainer must end because of it.
+With --turns each kernel of a convolution or pooling meets as many widths and sizes
+(grid_cases.py). With --plans each case trains again under so many random plans on 2 to
+6 devices (grid_plans.py; lwcc must be on the PATH), each of which is counted.
 Ends with a line `N passed, M failed`.
 """
 
 import argparse
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -28,6 +33,7 @@ from onnx import helper
 
 from grid_case import CLASSES, FLOAT, INT64
 from grid_cases import all_cases
+from grid_plans import random_plan
 from onnx_torch import Oracle
 from test_oracle import runtime_logits
 from trainer import Data, Settings, TrainerError, run_oracle, train
@@ -99,9 +105,10 @@ def differences(losses, state, truth_losses, truth, start):
             yield f"{name} is off by {error:.2g} after a change of {change:.2g}"
 
 
-def run_case(model, args, settings):
-    """Phrases that say how a case differs; none if it passes."""
-    name = model.graph.name
+def run_case(model, args, settings, plan=0):
+    """Phrases that say how a case differs; none if it passes. Under a random plan, if
+    its number is not 0."""
+    name = f"{model.graph.name} plan {plan}"
     with tempfile.TemporaryDirectory(prefix="lwcc-grid-") as folder:
         folder = args.keep and os.path.join(
             args.keep, re.sub(r"[^\w.]+", "_", name)) or folder
@@ -128,10 +135,15 @@ def run_case(model, args, settings):
             # A case need not look like a classifier to the importer.
             own = any(node.op_type.endswith("Loss") for node in model.graph.node)
             flags = [] if own else ["--loss=cross-entropy"]
+            if plan:
+                flags += random_plan(path, flags, shape[0], name,
+                                     os.path.join(folder, "plan.json"))
             losses, state = train([args.lwcc_run, path, *flags, "--"], folder,
                                   settings)
         except TrainerError as error:
             return [str(error).strip()]
+        except subprocess.CalledProcessError as error:
+            return [error.stderr.strip()]
         return list(differences(losses, state, truth, oracle.state(), start))
 
 
@@ -229,6 +241,10 @@ def main():
     parser.add_argument("--filter", default="", help="only names with this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", help="leave models and data in this folder")
+    parser.add_argument("--turns", type=int, default=1,
+                        help="of widths and sizes: 12 are all")
+    parser.add_argument("--plans", type=int, default=0,
+                        help="random plans of each case, beside one device")
     parser.add_argument("--check-oracle", action="store_true",
                         help="compare the oracle with ONNX Runtime instead")
     parser.add_argument("--against-itself", action="store_true",
@@ -239,33 +255,35 @@ def main():
     torch.set_num_threads(1)
     os.environ["OMP_NUM_THREADS"] = "1"  # of the trainers: they run side by side
 
-    cases = [(group, model) for group, model in all_cases()
-             if args.filter.lower() in model.graph.name.lower()]
+    cases = [(group, model, number, plan)
+             for number, (group, model) in enumerate(all_cases(args.turns))
+             if args.filter.lower() in model.graph.name.lower()
+             for plan in range(args.plans + 1)]
 
-    def judge(numbered):
-        number, (group, model) = numbered
+    def judge(case):
+        group, model, number, plan = case
         try:
             if args.check_oracle:
                 wrong = check_oracle(model)
             else:
                 settings = SETTINGS[number % len(SETTINGS)]
-                wrong = run_case(model, args, settings)
-                if not args.against_itself:
+                wrong = run_case(model, args, settings, plan)
+                if not args.against_itself and not plan:
                     wrong += run_poisoned(model, args, settings)
         except Exception as error:  # a case must not end the others
             wrong = [f"{type(error).__name__}: {error}"]
-        return group, model.graph.name, wrong
+        return group, model.graph.name + (f", plan {plan}" if plan else ""), wrong
 
     passed, failed = Counter(), Counter()
     with ThreadPoolExecutor(args.jobs) as pool:
-        for group, name, wrong in pool.map(judge, enumerate(cases)):
+        for group, name, wrong in pool.map(judge, cases):
             if wrong is None:
                 continue
             (failed if wrong else passed)[group] += 1
             if wrong or args.verbose:
                 print(f"{'FAIL' if wrong else 'ok  '} {name}"
                       + "".join(f"\n     {w}" for w in wrong), flush=True)
-    for group in dict.fromkeys(group for group, _ in cases):
+    for group in dict.fromkeys(group for group, *_ in cases):
         print(f"{group}: {passed[group]} passed, {failed[group]} failed")
     print(f"{passed.total()} passed, {failed.total()} failed")
     return failed.total() != 0
