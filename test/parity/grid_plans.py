@@ -17,7 +17,7 @@ def random_plan(model, flags, batch, name, path):
     decides. Returns the flags of the compiler that ask for it; raises CalledProcessError."""
     rng = random.Random(name)
     devices = rng.randint(2, 6)
-    told = [f"--batch={batch}", f"--gpus={devices}", *flags]
+    told = ["--target=cpu", f"--batch={batch}", f"--gpus={devices}", *flags]
     subprocess.run(["lwcc", model, *told, "--emit=costs", "-o", path], check=True,
                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with open(path) as file:
