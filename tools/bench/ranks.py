@@ -158,6 +158,61 @@ def programs_of(name, batch, args):
             for kind in ("", "-barrier")]
 
 
+def worker(name, batch, steps):
+    """A rank of PyTorch's; the first prints its median step."""
+    import torch
+    import torch.distributed as dist
+    import torch.nn.functional as F
+    from torch.nn.parallel import DistributedDataParallel
+    sys.path.insert(0, MODELS)
+    from networks import build, inputs
+
+    torch.set_num_threads(1)
+    rank = int(os.environ["LWCC_RANK"])
+    dist.init_process_group("gloo", rank=rank, world_size=RANKS,
+                            init_method="tcp://" + os.environ["LWCC_ADDRESS"])
+    network, shape = build(name, "full")
+    images = inputs(network, shape, batch // RANKS)
+    labels = torch.randint(0, 10, (batch // RANKS,))
+    parallel = DistributedDataParallel(network)
+    optimizer = torch.optim.SGD(parallel.parameters(), 1e-3, 0.9, weight_decay=5e-4,
+                                fused=True)
+    times = []
+    for _ in range(steps // 2 + steps):
+        start = time.perf_counter()
+        optimizer.zero_grad()
+        F.cross_entropy(parallel(images), labels).backward()
+        optimizer.step()
+        times.append(time.perf_counter() - start)
+    if rank == 0:
+        print(json.dumps({"median_s": statistics.median(times[-steps:])}))
+    dist.destroy_process_group()
+
+
+def step_of_pytorch(name, batch, args, network):
+    command = [sys.executable, os.path.abspath(__file__), f"--overlap={name}:{batch}",
+               "--worker", f"--steps={args.steps}"]
+    with Ranks(command, RANKS, network, OMP_NUM_THREADS="1",
+               GLOO_SOCKET_IFNAME="eth0") as team:
+        team.finish(280)
+        return json.loads(team.said(0, "out").splitlines()[-1])["median_s"]
+
+
+def step_of_ours(command, args, network):
+    log = f"{args.work}/ours.log"
+    with Ranks([*command, f"--benchmark={args.steps}", f"--threads={RANKS}", "--lr=0.001",
+                "--momentum=0.9", "--weight-decay=5e-4", f"--log={log}"], RANKS, network,
+               "net") as team:
+        team.finish(280)
+    with open(log) as lines:
+        return json.loads(lines.readlines()[-1])["median_s"]
+
+
+def milliseconds(times):
+    return (f"{1e3 * statistics.median(times):.0f} "
+            f"({1e3 * min(times):.0f}..{1e3 * max(times):.0f})")
+
+
 def alone(sent, args):
     """Milliseconds that the busiest rank needs to send all it has to."""
     number, unit = re.fullmatch(r"([\d.]+)([kmg]bit)", args.rate).groups()
