@@ -27,14 +27,16 @@ The results, after three steps of SGD on random images:
 Where lwcc trains a buffer of the module, since the older exporter does not tell it from
 a parameter, it gets --freeze for it, and the line says so.
 
-With --plans each also runs data parallel on three devices. The last line is
-`N passed, M failed`; a refusal and a failed export are neither.
+With --plans each also runs data parallel on three devices, and under a random plan on
+2 to 6 (grid_plans.py; lwcc must be on the PATH). The last line is `N passed, M failed`;
+a refusal and a failed export are neither.
 """
 
 import argparse
 import contextlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -43,6 +45,7 @@ from collections import Counter
 import numpy as np
 import torch
 
+from grid_plans import random_plan
 from onnx_torch import Oracle, class_axis, cross_entropy
 from trainer import Data, Settings, TrainerError, run_oracle, train
 from workers import results
@@ -54,7 +57,7 @@ from zoo_networks import QUICK, ZOO, build_zoo, draw_samples  # noqa: E402
 EXPORTS = ("dynamo", "legacy", "plain")
 BATCH = 8
 SETTINGS = Settings(BATCH, 3, 0.01, 0.9, 5e-4, seed=3)
-DEVICES = ["--gpus=3", "--strategy=data"]
+ONE, THREE, RANDOM = "one device", "3 devices", "a random plan"
 FACTOR, SAMPLES = 4.0, 3
 DRAWS = 3  # of images
 EQUAL, AS_FILE, REFUSED, WRONG = "equal", "as file", "refused", "WRONG"
@@ -263,7 +266,11 @@ class Model:
                                os.path.join(self.args.models, file))
         return path
 
-    def result(self, kind, flags):
+    def flags_of(self, path, where):
+        return ([] if where == ONE else ["--gpus=3", "--strategy=data"] if where == THREE
+                else random_plan(path, [], BATCH, self.name, f"{path}.plan.json"))
+
+    def result(self, kind, where):
         """A class of results, and what there is to say about it."""
         try:
             path = None if kind in self.refusals else self.path(kind)
@@ -271,6 +278,10 @@ class Model:
             self.refusals[kind] = str(error).strip().splitlines()[0][:90]
         if kind in self.refusals:
             return NO_EXPORT, self.refusals[kind]
+        try:
+            flags = self.flags_of(path, where)
+        except subprocess.CalledProcessError as error:
+            return REFUSED, reason(error.stderr)
         found = WRONG, ""
         for number in range(DRAWS):
             found = self.compare(path, kind, flags, self.draw(number))
@@ -316,27 +327,29 @@ def run_model(job):
     try:
         model = Model(name, args)
         for kind in args.exports:
-            for flags in [[], DEVICES] if args.plans else [[]]:
-                rows.append((name, kind, bool(flags), *model.result(kind, flags)))
+            for where in [ONE, THREE, RANDOM] if args.plans else [ONE]:
+                rows.append((name, kind, where, *model.result(kind, where)))
     except Exception as error:  # a network must not end the others
-        rows.append((name, "-", False, WRONG, f"{type(error).__name__}: {error}"))
+        rows.append((name, "-", ONE, WRONG, f"{type(error).__name__}: {error}"))
     return rows
 
 
 def table(rows):
-    """As markdown: a line for each network. A cell is the result on one device, and on
-    three where that is another."""
+    """As markdown: a line for each network. A cell is the result on one device, and
+    where plans have another."""
     kinds = dict.fromkeys(row[1] for row in rows if row[1] in EXPORTS)
     lines = ["| network | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|"]
-    found = {(name, kind, devices): verdict + (
+    found = {(name, kind, where): verdict + (
         ", frozen" if detail.startswith("with --freeze") else "")
-        for name, kind, devices, verdict, detail in rows}
+        for name, kind, where, verdict, detail in rows}
     for name in dict.fromkeys(row[0] for row in rows):
         cells = []
         for kind in kinds:
-            one = found.get((name, kind, False), "-")
-            three = found.get((name, kind, True), one)
-            cells.append(one if one == three else f"{one}; 3 devices: {three}")
+            one = found.get((name, kind, ONE), "-")
+            others = [(where, found.get((name, kind, where), one))
+                      for where in (THREE, RANDOM)]
+            cells.append("; ".join([one] + [f"{where}: {other}" for where, other in others
+                                            if other != one]))
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -348,7 +361,7 @@ def main():
     parser.add_argument("--quick", action="store_true",
                         help="a few networks, of every kind of operators")
     parser.add_argument("--plans", action="store_true",
-                        help="each file also data parallel on three devices")
+                        help="each file also on three devices and by a random plan")
     parser.add_argument("--exports", type=lambda text: text.split(","),
                         default=EXPORTS, metavar="KIND,...")
     parser.add_argument("--models", help="keep the files in this folder, and take those "
@@ -368,15 +381,14 @@ def main():
         for found in results(run_model, [(name, args) for name in names], args.jobs,
                              renewed_after=4):
             rows += found
-            for name, kind, devices, verdict, detail in found:
-                where = " on 3 devices" if devices else ""
-                print(f"{verdict:9} {name} {kind}{where}"
+            for name, kind, where, verdict, detail in found:
+                print(f"{verdict:9} {name} {kind}, {where}"
                       + (f": {detail}" if detail else ""), flush=True)
     if args.docs:
         print(table(rows))
     for column in dict.fromkeys((row[1], row[2]) for row in rows):
         counts = Counter(row[3] for row in rows if row[1:3] == column)
-        print(f"{column[0]}{', 3 devices' if column[1] else ''}: "
+        print(f"{', '.join(column)}: "
               + ", ".join(f"{count} {what}" for what, count in counts.most_common()))
     failed = sum(row[3] == WRONG for row in rows)
     passed = sum(row[3] in (EQUAL, AS_FILE) for row in rows)
