@@ -1,7 +1,7 @@
 """How many pictures a second a trainer reads, against PyTorch's DataLoader.
 
   reader.py [--workers=2] [--pictures=800] [--batch=32] [--rounds=5] [--work=DIR]
-            [--step=resnet18:32]
+            [--step=resnet18:32] [--only=reader|step]
 
 JPEGs of 500 x 375 pixels, cut at random from two photographs that scikit-learn
 brings, become inputs of 3 x 224 x 224, in two ways: as in training, by a random
@@ -15,8 +15,9 @@ is the median over the rounds; the ratio is ours to the better of PyTorch's (abo
 ours is quicker), its spread the least and the largest ratio of a round.
 
 Then a step of --step, trained on the JPEGs and on the same pictures as an array of
-bytes of the model's size, in turns: the ratio of their images a second. A network
-whose steps take longer than its pictures should lose nothing by them.
+bytes of the model's size, in turns: the ratio of their images a second, in the median
+of the steps. A network whose steps take longer than its pictures should lose nothing by
+them.
 
 Run it with the oracle's Python and lwcc on the PATH, on an otherwise idle machine.
 """
@@ -143,8 +144,8 @@ def compiled(model, batch, args):
     return trainer
 
 
-def run_trainer(trainer, batch, data, args, flags):
-    """Images a second of the epochs after the first one."""
+def steps_of(trainer, data, args, flags):
+    """Images a second of each step of the epochs after the first one."""
     log = f"{args.work}/log.jsonl"
     if os.path.exists(log):
         os.remove(log)
@@ -153,8 +154,8 @@ def run_trainer(trainer, batch, data, args, flags):
                    check=True, stdout=subprocess.DEVNULL)
     with open(log) as lines:
         steps = [json.loads(line) for line in lines]
-    counted = [step for step in steps if "images_per_s" in step and step["epoch"] > 1]
-    return batch * len(counted) / sum(batch / step["images_per_s"] for step in counted)
+    return [step["images_per_s"] for step in steps
+            if "images_per_s" in step and step["epoch"] > 1]
 
 
 def spread(ratios):
@@ -175,6 +176,7 @@ def main():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--step", default="resnet18:32")
+    parser.add_argument("--only", choices=("reader", "step"))
     parser.add_argument("--work")
     parser.add_argument("--data", help=argparse.SUPPRESS)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -187,12 +189,20 @@ def main():
     print(f"{args.pictures} JPEGs of {size / 1000:.0f} KB, {args.workers} workers",
           flush=True)
 
+    if args.only != "step":
+        measure_reader(args)
+    if args.only != "reader":
+        measure_step(args)
+
+
+def measure_reader(args):
     glance = f"{args.work}/glance.onnx"
     write_glance(glance)
     trainer = compiled(glance, args.batch, args)
     rows = []
     for way in WAYS:
-        rounds = [(run_trainer(trainer, args.batch, args.data, args, flags_of(way)),
+        rounds = [(statistics.harmonic_mean(
+                       steps_of(trainer, args.data, args, flags_of(way))),
                    run_pytorch(way, "pillow", args), run_pytorch(way, "tensors", args))
                   for _ in range(args.rounds)]
         rows.append([way, *(f"{statistics.median(column):.0f}"
@@ -202,12 +212,12 @@ def main():
                  "DataLoader, tensors", "ratio to the better (rounds)"], rows),
           flush=True)
 
-    if not args.step:
-        return
+
+def measure_step(args):
     name, batch = args.step.rsplit(":", 1)
     write_array(f"{args.work}/array", args.data)
     trainer = compiled(model_file(name, args.work), int(batch), args)
-    rounds = [tuple(run_trainer(trainer, int(batch), data, args, flags_of("training"))
+    rounds = [tuple(statistics.median(steps_of(trainer, data, args, flags_of("training")))
                     for data in (args.data, f"{args.work}/array"))
               for _ in range(args.rounds)]
     jpegs, arrays = (statistics.median(column) for column in zip(*rounds))
