@@ -40,6 +40,6 @@ def all_cases(turns=1):
     for turn in range(turns):
         for group in TURNING if turn else GROUPS:
             for model in group(turn) if group in TURNING else group():
-                if model.graph.name not in names:
+                if not turn or model.graph.name not in names:
                     names.add(model.graph.name)
                     yield group.__name__, model
