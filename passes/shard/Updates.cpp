@@ -207,8 +207,13 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
   };
   StringRef weight = parameterOf(op.getWeight());
-  if (shared.parameters[weight].empty()) // read by its update alone
-    pieces.get(op.getWeight(), wholeOf(shapeOf(op.getWeight())),
+  // What no tile reads is stored and updated, too.
+  const Box whole = wholeOf(shapeOf(op.getWeight()));
+  int64_t read = 0;
+  for (const Box &region : regionsOf(shared.parameters[weight]))
+    read += bytesOf(region, op.getWeight().getType());
+  if (read < bytesOf(whole, op.getWeight().getType()))
+    pieces.get(op.getWeight(), whole,
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
   std::vector<UpdatedPart> updated;
