@@ -207,20 +207,23 @@ std::vector<UpdatedPart> FunctionSharder::partsOfUpdate(UpdateOpInterface op) {
     return cast<ReadOp>(value.getDefiningOp()).getParameter();
   };
   StringRef weight = parameterOf(op.getWeight());
-  // What no tile reads is stored and updated, too.
   const Box whole = wholeOf(shapeOf(op.getWeight()));
+  std::vector<Box> regions = regionsOf(shared.parameters[weight]);
   int64_t read = 0;
-  for (const Box &region : regionsOf(shared.parameters[weight]))
+  for (const Box &region : regions)
     read += bytesOf(region, op.getWeight().getType());
-  if (read < bytesOf(whole, op.getWeight().getType()))
+  const bool isWhole = op.needsWhole();
+  if (read < bytesOf(whole, op.getWeight().getType())) {
+    // What no tile reads is stored and updated, too.
     pieces.get(op.getWeight(), whole,
                op->getAttrOfType<TilingAttr>(tilingAttr).getPlaces()[0],
                purposeOf(op));
+    regions = {whole};
+  } else if (isWhole) {
+    regions = {whole};
+  }
   std::vector<UpdatedPart> updated;
-  const bool isWhole = op.needsWhole();
-  for (const Box &region :
-       isWhole ? std::vector<Box>{wholeOf(shapeOf(op.getWeight()))}
-               : regionsOf(shared.parameters[weight])) {
+  for (const Box &region : regions) {
     std::vector<PlaceAttr> holders;
     for (const Part &copy : shared.parameters[weight])
       if (copy.region == region)

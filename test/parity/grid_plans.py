@@ -5,6 +5,7 @@ with their plans, and plans of uneven parts, lanes and orders, are plans.py's.
 """
 
 import json
+import math
 import random
 import subprocess
 
@@ -26,12 +27,9 @@ def random_plan(model, flags, batch, name, path):
     for group in groups:
         tilings = [[1] * 5] + group["tilings"] * 2
         degrees = rng.choice(tilings)
-        tiles = 1
-        for degree in degrees:
-            tiles *= degree
         layers[group["layers"][0]] = {
             **{dim: degree for dim, degree in zip(DIMENSIONS, degrees) if degree > 1},
-            "places": [f"0.{rng.randrange(devices)}.0" for _ in range(tiles)]}
+            "places": [f"0.{rng.randrange(devices)}.0" for _ in range(math.prod(degrees))]}
     with open(path, "w") as file:
         json.dump({"version": 2, "layers": layers}, file, indent=1)
     return [f"--gpus={devices}", f"--plan={path}"]

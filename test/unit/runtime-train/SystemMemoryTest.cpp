@@ -18,23 +18,24 @@ struct SystemMemoryTest : testing::Test {
                            "MemAvailable:   3072 kB\nHugePages_Total:  0\n"
                            "Hugepagesize:  2048 kB\n");
   }
+  void expectMemory(int64_t total, int64_t available) const {
+    SystemMemory memory = systemMemory(folder.path());
+    EXPECT_EQ(memory.total, total);
+    EXPECT_EQ(memory.available, available);
+  }
   TempFolder folder;
 };
 } // namespace
 
 TEST_F(SystemMemoryTest, IsTheMachinesWithoutGroups) {
-  SystemMemory memory = systemMemory(folder.path());
-  EXPECT_EQ(memory.total, 4096 << 10);
-  EXPECT_EQ(memory.available, 3072 << 10);
+  expectMemory(4096 << 10, 3072 << 10);
 }
 
 TEST_F(SystemMemoryTest, IsAContainersWithinItsLimit) {
   write("/proc/self/cgroup", "0::/\n");
   write("/sys/fs/cgroup/memory.max", "1000000\n");
   write("/sys/fs/cgroup/memory.stat", "anon 300000\nfile 600000\n");
-  SystemMemory memory = systemMemory(folder.path());
-  EXPECT_EQ(memory.total, 1000000);
-  EXPECT_EQ(memory.available, 700000);
+  expectMemory(1000000, 700000);
 }
 
 TEST_F(SystemMemoryTest, IsTheLeastOfAllGroupsAbove) {
@@ -43,9 +44,7 @@ TEST_F(SystemMemoryTest, IsTheLeastOfAllGroupsAbove) {
   write("/sys/fs/cgroup/a/b/memory.max", "900000\n");
   write("/sys/fs/cgroup/a/b/memory.stat", "anon 1000000\n");
   write("/sys/fs/cgroup/a/memory.max", "2000000\n");
-  SystemMemory memory = systemMemory(folder.path());
-  EXPECT_EQ(memory.total, 900000);
-  EXPECT_EQ(memory.available, 0);
+  expectMemory(900000, 0);
 }
 
 TEST_F(SystemMemoryTest, KnowsGroupsOfTheFirstVersion) {
@@ -53,16 +52,12 @@ TEST_F(SystemMemoryTest, KnowsGroupsOfTheFirstVersion) {
   // Seen from within: the container's own group is the topmost one.
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "800000\n");
   write("/sys/fs/cgroup/memory/memory.stat", "cache 5\ntotal_rss 100000\n");
-  SystemMemory memory = systemMemory(folder.path());
-  EXPECT_EQ(memory.total, 800000);
-  EXPECT_EQ(memory.available, 700000);
+  expectMemory(800000, 700000);
 }
 
 TEST_F(SystemMemoryTest, PassesOverGroupsWithoutALimit) {
   write("/proc/self/cgroup", "broken\n4:memory:/\n0::/\n");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   write("/sys/fs/cgroup/memory.max", "max\n");
-  SystemMemory memory = systemMemory(folder.path());
-  EXPECT_EQ(memory.total, 4096 << 10);
-  EXPECT_EQ(memory.available, 3072 << 10);
+  expectMemory(4096 << 10, 3072 << 10);
 }
