@@ -43,7 +43,8 @@ finish() { # NAME: one line of the table
 packages=(g++ cmake ninja-build ccache make git clang-22 clang-format-22 clang-tidy-22
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libonnx-dev libprotobuf-dev protobuf-compiler libfmt-dev libmimalloc-dev nlohmann-json3-dev libgtest-dev libgmock-dev
-  zlib1g-dev libucx-dev libjpeg62-turbo-dev libpng-dev libwebp-dev xz-utils python3 python3-venv python3-jsonschema)
+  zlib1g-dev libucx-dev libjpeg62-turbo-dev libpng-dev libwebp-dev xz-utils python3 python3-venv python3-jsonschema
+  pylint)
 
 ((want_oracle)) && packages+=(chromium) # tests look at pages with it
 

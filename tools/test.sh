@@ -4,7 +4,8 @@
 #   tools/test.sh [--no-setup] [SECTION ...]
 #
 # Sections, in order (all of them if none is named):
-#   style       clang-format over all files, clang-tidy over changed ones (tools/style.py)
+#   style       clang-format over all files, clang-tidy over changed ones (tools/style.py),
+#               names in Python (tools/style_python.py)
 #   unit        GoogleTest programs
 #   lit         passes, code generation, command lines (lit and FileCheck)
 #   oracle      the PyTorch oracle itself, against ONNX Runtime
@@ -271,7 +272,10 @@ echo "test.sh: built in $((SECONDS - start)) s, at $((SECONDS - started)) s"
 
 for section in "${sections[@]}"; do
   case $section in
-    style) counted style "$root/tools/style.py" ;;
+    style)
+      counted style "$root/tools/style.py"
+      counted style-python "$root/tools/style_python.py"
+      ;;
     unit) counted unit unit ;;
     lit) counted lit lit ;;
     oracle)

@@ -82,7 +82,7 @@ def further_reductions():
 def attentions():
     def parts(case, heads, groups, sizes=(6, 6), tokens=None):
         """Queries, keys and values of what the case has, [n, tokens, features]."""
-        n, own, features = case.shape
+        _, own, features = case.shape
         made = []
         for name, count, size in (("q", heads, sizes[0]), ("k", groups, sizes[0]),
                                   ("v", groups, sizes[1])):

@@ -87,7 +87,7 @@ class Elements(Composed):
 
     def list_of_values(self):
         """Values in a list, some of which are joined."""
-        rng, (c, h, w), before = self.rng, self.shape, self.last
+        (c, h, w), before = self.shape, self.last
         name = self.name("list")
         other = self.op("Tanh", (), None, {})
 

@@ -30,8 +30,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from rank_team import (LOST, RankError, Ranks, compiled, losses_of, model_file, run, table,
-                       train)
+from rank_team import LOST, RankError, Ranks, compiled, losses_of, model_file, table, train
 
 MODEL, BATCH, GPUS = "lenet5", 64, 4
 STEPS, EVERY = 1500, 20

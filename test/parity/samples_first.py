@@ -233,7 +233,7 @@ def check(program, folder, seed):
     np.save(f"{data}/labels.npy", values.randint(0, CLASSES, count))
     source = Data(data, net.inputs[1:])
     found = []
-    for flags in ([], zoo.DEVICES):
+    for flags in ([], zoo.THREE_DEVICES):
         title = f"{seed} {' '.join(flags)}"
         try:
             losses, state = train([program, path, *flags, "--"], data, zoo.SETTINGS)

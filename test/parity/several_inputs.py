@@ -26,7 +26,7 @@ from workers import results
 
 BATCH, SETTINGS = zoo.BATCH, zoo.SETTINGS
 COUNT = BATCH * SETTINGS.steps
-PLANS = [[], zoo.DEVICES, ["--gpus=3", "--strategy=model"],
+PLANS = [[], zoo.THREE_DEVICES, ["--gpus=3", "--strategy=model"],
          ["--gpus=2", "--strategy=pipeline", "--micro-batches=4"]]
 
 

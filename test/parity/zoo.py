@@ -58,6 +58,7 @@ EXPORTS = ("dynamo", "legacy", "plain")
 BATCH = 8
 SETTINGS = Settings(BATCH, 3, 0.01, 0.9, 5e-4, seed=3)
 ONE, THREE, RANDOM = "one device", "3 devices", "a random plan"
+THREE_DEVICES = ["--gpus=3", "--strategy=data"]
 FACTOR, SAMPLES = 4.0, 3
 DRAWS = 3  # of images
 EQUAL, AS_FILE, REFUSED, WRONG = "equal", "as file", "refused", "WRONG"
@@ -267,7 +268,7 @@ class Model:
         return path
 
     def flags_of(self, path, where):
-        return ([] if where == ONE else ["--gpus=3", "--strategy=data"] if where == THREE
+        return ([] if where == ONE else THREE_DEVICES if where == THREE
                 else random_plan(path, [], BATCH, self.name, f"{path}.plan.json"))
 
     def result(self, kind, where):

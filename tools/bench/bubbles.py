@@ -36,7 +36,6 @@ Needs lwcc on the PATH, no GPU, and some minutes (--quick), or an hour.
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess

@@ -5,7 +5,6 @@
   odd_names.py MODEL FOLDER --check    the sources made of those in "FOLDER/a b"
 """
 
-import filecmp
 import json
 import os
 import re

@@ -46,7 +46,7 @@ def mutants(lines):
         ins, outs = (re.findall(r"@[^,\]\s]+", group) for group in call.groups()[1:])
         for name in ins[:1]:
             if name in offsets and outs[0] in offsets:
-                number, device, offset = offsets[outs[0]]
+                number, device, _ = offsets[outs[0]]
                 other = offsets[name]
                 if other[1] == device and name != outs[0]:
                     moved = re.sub(r"at \d+", f"at {other[2]}", lines[number])

@@ -195,7 +195,7 @@ def inputs(folder, out):
 
 def rotation(folder, out, epoch):
     other = total = 0
-    for index, path, picture, values in inputs(folder, out):
+    for index, _, picture, values in inputs(folder, out):
         angle = -60 + 120 * Draws(index, epoch, "rotation").numbers[0]
         expected = v2.functional.rotate(picture, angle)
         # Where a pixel comes from a place between two, either may be taken.

@@ -111,7 +111,7 @@ def main():
     sys.path.insert(0, os.path.join(root, "models"))
     try:
         import torch
-        import networks  # noqa: F401: with torchvision, once
+        __import__("networks")  # with torchvision, once
         # Not cuDNN's: to ask for it touches the GPU, which no child can then.
         answer(torch=torch.__version__, cuda=torch.version.cuda)
     except Exception as error:
