@@ -1,6 +1,7 @@
 //===- ProgramNames.cpp - The C++ names of one program --------------------===//
 
 #include "codegen/ProgramNames.h"
+#include "ir/train/Expression.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,9 +27,9 @@ ProgramNames::ProgramNames(ProgramOp program)
 
   // A kernel must not have the name of a function that it calls, which its own
   // would hide.
-  NameTable kernelNames({"abs", "at", "cos", "dropout_mask", "erf", "exp",
-                         "floor", "indexed", "inputs", "log", "max", "min",
-                         "pow", "round", "sigmoid", "sin", "sqrt", "tanh"});
+  std::vector<StringRef> own = Expression::functionNames();
+  own.insert(own.end(), {"at", "indexed", "inputs"});
+  NameTable kernelNames(own);
   for (exec::KernelOp kernel : kernels)
     member[kernel] = kernelNames.get(kernel.getSymName());
   nameMembers();

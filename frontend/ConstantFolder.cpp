@@ -60,6 +60,7 @@ static std::optional<int64_t> integerOp(StringRef op, int64_t a, int64_t b,
       .Case("Max", [&] { return std::max(a, b); })
       .Case("And", [&] { return int64_t(a && b); })
       .Case("Or", [&] { return int64_t(a || b); })
+      .Case("Xor", [&] { return int64_t(!a != !b); })
       .Default([] { return 0; })();
 }
 
@@ -113,7 +114,7 @@ static std::optional<HostTensor> binary(const NodeView &node,
   StringRef op = node.op();
   bool comparison = compare(op, 0, 0).has_value();
   bool real = a.isReal() || b.isReal();
-  bool logical = op == "And" || op == "Or";
+  bool logical = op == "And" || op == "Or" || op == "Xor";
   if (logical && real) {
     error = "needs booleans";
     return std::nullopt;
@@ -222,6 +223,28 @@ std::optional<HostTensor> lwcc::foldCast(const NodeView &node, Inputs inputs,
     else
       result.integers.push_back(toInteger(x.reals[i]));
   }
+  return result;
+}
+
+std::optional<HostTensor> lwcc::foldClip(const NodeView &node, Inputs inputs,
+                                         std::string &error) {
+  HostTensor result = *inputs[0];
+  auto bound = [&](size_t i, StringRef attribute, double otherwise) {
+    if (i >= inputs.size() || !inputs[i])
+      return double(node.real(attribute, float(otherwise)));
+    if (inputs[i]->size() != 1)
+      error = "has bounds that are no scalars";
+    return error.empty() ? inputs[i]->at(0) : otherwise;
+  };
+  const double low = bound(1, "min", -INFINITY), high = bound(2, "max", INFINITY);
+  if (!error.empty())
+    return std::nullopt;
+  for (float &value : result.reals)
+    value = float(value < low ? low : value > high ? high : value);
+  for (int64_t &value : result.integers)
+    value = double(value) < low    ? int64_t(low)
+            : double(value) > high ? int64_t(high)
+                                   : value;
   return result;
 }
 

@@ -30,6 +30,7 @@ LWCC_FOLD(foldArithmetic); ///< Add ... Pow, comparisons, And, Or, Min, Max, Sum
 LWCC_FOLD(foldUnary);      ///< Neg, Abs, Floor, Ceil, Sqrt, ... Not
 LWCC_FOLD(foldIdentity);
 LWCC_FOLD(foldCast);
+LWCC_FOLD(foldClip);
 LWCC_FOLD(foldWhere);
 LWCC_FOLD(foldReshape); ///< also Squeeze, Unsqueeze, Flatten
 LWCC_FOLD(foldTranspose);

@@ -78,6 +78,28 @@ bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
     return done(HostTensor::ofIntegers(
         ArrayRef(*shape).slice(start, std::max<int64_t>(0, end - start))));
   }
+  if (op == "EyeLike") {
+    std::optional<Shape> shape = inputs[0]->shape();
+    if (!shape || shape->size() != 2 || *elementCount(*shape) > foldLimit)
+      return false;
+    HostRef host = hostOf(*inputs[0], true);
+    const int64_t diagonal = node.integer("k", 0);
+    const std::optional<HostTensor::Kind> kind =
+        node.has("dtype") ? elementKind(int32_t(node.integer("dtype", 0)))
+        : host            ? host->kind
+        : whole.contains(node.input(0)) ? HostTensor::Kind::integer
+                                        : HostTensor::Kind::real;
+    if (!kind || !spend((*shape)[0] * (*shape)[1], node.proto()))
+      return false;
+    HostTensor eye = HostTensor::empty(*kind, *shape);
+    for (int64_t i = 0; i < (*shape)[0]; ++i)
+      for (int64_t j = 0; j < (*shape)[1]; ++j)
+        if (*kind == HostTensor::Kind::real)
+          eye.reals.push_back(j - i == diagonal);
+        else
+          eye.integers.push_back(j - i == diagonal);
+    return done(std::move(eye));
+  }
   if (op == "Constant") {
     if (const onnx::TensorProto *tensor = node.tensor("value")) {
       if (!elementKind(tensor->data_type())) {

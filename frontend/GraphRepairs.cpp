@@ -1,6 +1,7 @@
 //===- GraphRepairs.cpp - What exporters do to a graph is undone ----------===//
 
 #include "frontend/GraphRepairs.h"
+#include "frontend/Metadata.h"
 #include "frontend/NodeView.h"
 #include "frontend/Parameters.h"
 
@@ -24,7 +25,8 @@ static void resolveAliases(GraphProto &graph) {
       if (auto found = aliases.find(input); found != aliases.end())
         input = found->second;
     if (node.op_type() == "Identity" && node.input_size() == 1 &&
-        node.output_size() == 1 && initializers.contains(node.input(0)))
+        node.output_size() == 1 && initializers.contains(node.input(0)) &&
+        !isExportedDetach(node))
       aliases[node.output(0)] = node.input(0);
   }
 }

@@ -222,7 +222,8 @@ static DictionaryAttr tokensOf(ModuleOp module, const OnnxGraph &graph) {
     Value at = op.getAt();
     while (auto reshape = at.getDefiningOp<train::ReshapeOp>())
       at = reshape.getX();
-    if (auto argument = dyn_cast<BlockArgument>(at)) {
+    if (auto argument = dyn_cast<BlockArgument>(at);
+        argument && !train::hasTables(op)) {
       int64_t &own = tokens[argument.getArgNumber()];
       own = std::min(own, lwcc::shapeOf(op.getTable())[0]);
     }

@@ -1,8 +1,9 @@
 //===- ImportConv.cpp - Convolutions --------------------------------------===//
 //
-// Conv and ConvTranspose. The train ops are those on images [n, c, h, w]. In
-// one dimension an image has height 1. In three, the planes that a window
-// covers become channels of one plane, whose convolution sums over them, too.
+// Conv, ConvTranspose and Col2Im. The train ops are those on images
+// [n, c, h, w]. In one dimension an image has height 1. In three, the planes
+// that a window covers become channels of one plane, whose convolution sums
+// over them, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,14 +136,61 @@ LogicalResult lwcc::importConv(NodeImporter &node) {
   return node.result(0, y);
 }
 
-/// The transpose of a convolution is what its data gradient computes.
+/// The transpose of a convolution of images is what its data gradient computes;
+/// w is [c, outputs of a group, height, width].
+static Value transposeConv(NodeImporter &node, const ConvInputs &in,
+                           const Window &window, int64_t group) {
+  ArrayRef<int64_t> x = shapeOf(in.data), w = shapeOf(in.weights);
+  auto type = node.tensorOf(
+      {x[0], w[1] * group, window.output[0], window.output[1]});
+  return node.create<train::ConvGradInputOp>(type, in.data, in.weights,
+                                             window.dilation, group, window.pad,
+                                             window.stride);
+}
+
+/// A transposed convolution in three dimensions, as one of images, whose output
+/// channels are those of all planes of the window. What each of them gives is
+/// spread over the depths of the output, and added.
+static Value transposeConvDepth(NodeImporter &node, ConvInputs in,
+                                const Window &window, int64_t group) {
+  Shape x(shapeOf(in.data)), w(shapeOf(in.weights));
+  int64_t taps = w[2], depth = x[2], stride = window.stride[0];
+  int64_t outputs = w[1] * group, h = window.output[1], v = window.output[2];
+  in.data = node.reshape(rewrite::transpose(node, in.data, {0, 2, 1, 3, 4}),
+                         {x[0] * depth, x[1], x[3], x[4]});
+  in.weights = node.reshape(in.weights, {w[0], w[1] * taps, w[3], w[4]});
+  Value frames = node.reshape(
+      transposeConv(node, in, window.part(1, 2), group),
+      {x[0], depth, outputs, taps, h, v});
+  frames = rewrite::transpose(node, frames, {0, 2, 3, 1, 4, 5});
+  Value sum;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Value planes = node.reshape(rewrite::slice(node, frames, 2, tap, 1),
+                                {x[0], outputs, depth, 1, h, v});
+    auto pad = [&](Value value, size_t axis, int64_t low, int64_t extent) {
+      Shape shape(shapeOf(value)), before(shape.size(), 0);
+      before[axis] = low;
+      shape[axis] = extent;
+      return Value(node.create<train::PadOp>(node.tensorOf(shape), value,
+                                             before, APFloat(0.0f)));
+    };
+    if (stride > 1)
+      planes = pad(planes, 3, 0, stride);
+    planes = node.reshape(planes, {x[0], outputs, depth * stride, h, v});
+    planes = pad(planes, 2, tap * window.dilation[0] - window.pad[0],
+                 window.output[0]);
+    sum = sum ? node.map("add", {sum, planes}) : planes;
+  }
+  return sum;
+}
+
 LogicalResult lwcc::importConvTranspose(NodeImporter &node) {
   ArrayRef<int64_t> x = node.shape(0), w = node.shape(1);
-  if (x.size() != w.size() || x.size() < 3 || x.size() > 4)
+  if (x.size() != w.size() || x.size() < 3 || x.size() > 5)
     return node.fail("has data of shape " + printShape(x) +
                      " and weights of shape " + printShape(w) +
-                     "; transposed convolutions in one and two dimensions are "
-                     "supported");
+                     "; transposed convolutions in one to three dimensions "
+                     "are supported");
   int64_t group = node.integer("group", 1);
   if (group < 1 || w[0] != x[1] || w[0] % group)
     return node.fail("has weights of shape " + printShape(w) + " and " +
@@ -161,14 +209,65 @@ LogicalResult lwcc::importConvTranspose(NodeImporter &node) {
   if (failed(in))
     return failure();
   bool flat = x.size() == 3;
-  Window images = flat ? window->withHeight() : *window;
-  Value y = node.create<train::ConvGradInputOp>(
-      node.tensorOf({x[0], outputs, images.output[0], images.output[1]}),
-      asImage(node, in->data), asImage(node, in->weights), images.dilation,
-      group, images.pad, images.stride);
-  if (in->bias)
-    y = node.map("add", {y, node.reshape(in->bias, {outputs, 1, 1})});
+  const Value bias = in->bias;
+  Value y;
+  if (x.size() == 5) {
+    y = transposeConvDepth(node, *in, *window, group);
+  } else {
+    in->data = asImage(node, in->data);
+    in->weights = asImage(node, in->weights);
+    y = transposeConv(node, *in, flat ? window->withHeight() : *window, group);
+  }
+  if (bias) {
+    Shape channels(shapeOf(y).size() - 1, 1);
+    channels[0] = outputs;
+    y = node.map("add", {y, node.reshape(bias, channels)});
+  }
   if (flat)
     y = node.reshape(y, {x[0], outputs, window->output[0]});
   return node.result(0, y);
+}
+
+/// Blocks [n, c * taps, number] that are added where they lie in an image
+/// (PyTorch's Fold): a transposed convolution, whose weights say which channel
+/// is which tap.
+LogicalResult lwcc::importCol2Im(NodeImporter &node) {
+  FailureOr<std::optional<Shape>> image = node.integers(1, ""),
+                                  block = node.integers(2, "");
+  if (failed(image) || failed(block))
+    return failure();
+  Value x = node.live(0);
+  if (!x)
+    return failure();
+  Shape from(shapeOf(x));
+  if ((*image)->size() != 2 || (*block)->size() != 2 || from.size() != 3)
+    return node.fail("makes images of shape " + printShape(**image) +
+                     " of data of shape " + printShape(from) +
+                     "; two dimensions are supported");
+  FailureOr<Window> window = readWindow(node, **image, **block);
+  if (failed(window))
+    return failure();
+  std::optional<int64_t> taps = elementCount(window->kernel),
+                         blocks = elementCount(window->output);
+  if (!taps || blocks != from[2] || from[1] % *taps != 0)
+    return node.fail("has data of shape " + printShape(from) +
+                     ", which are not the blocks of " +
+                     printShape(window->kernel) + " of an image of " +
+                     printShape(**image));
+  if (!rewrite::admitTable(node, from[1], *taps))
+    return failure();
+  HostTensor weights = HostTensor::empty(
+      HostTensor::Kind::real,
+      {from[1], 1, window->kernel[0], window->kernel[1]});
+  weights.reals.assign(from[1] * *taps, 0.0f);
+  for (int64_t channel = 0; channel < from[1]; ++channel)
+    weights.reals[channel * *taps + channel % *taps] = 1;
+  Value w = node.stored(std::move(weights));
+  if (!w)
+    return failure();
+  Value blocksOf = node.reshape(
+      x, {from[0], from[1], window->output[0], window->output[1]});
+  window->output = **image;
+  return node.result(
+      0, transposeConv(node, {blocksOf, w, {}}, *window, from[1] / *taps));
 }

@@ -96,6 +96,16 @@ LogicalResult lwcc::importPow(NodeImporter &node) {
   return exponent ? node.result(0, node.map("pow", {x, exponent})) : failure();
 }
 
+/// What remains of a division: with the divisor's sign, or by `fmod` the
+/// dividend's.
+LogicalResult lwcc::importMod(NodeImporter &node) {
+  Value x = node.live(0), y = node.live(1);
+  if (!x || !y)
+    return failure();
+  return node.result(
+      0, node.map(node.integer("fmod", 0) ? "fmod" : "mod", {x, y}));
+}
+
 /// The condition is a tensor of truths (1 and 0), of the data or of the file.
 LogicalResult lwcc::importWhere(NodeImporter &node) {
   Value condition = node.live(0), yes = node.live(1), no = node.live(2);

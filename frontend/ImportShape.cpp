@@ -1,6 +1,8 @@
 //===- ImportShape.cpp - Operators that only move elements ----------------===//
 
+#include "frontend/Metadata.h"
 #include "frontend/NodeImporter.h"
+#include "frontend/Parameters.h"
 #include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
 
@@ -13,6 +15,13 @@ using namespace mlir;
 using namespace llvm;
 
 LogicalResult lwcc::importIdentity(NodeImporter &node) {
+  const Leaf *const *leaf = node.raw(0).as<Leaf *>();
+  const bool hasGradient = node.raw(0).as<Value>() ||
+                           (leaf && (*leaf)->role == Role::trainable);
+  if (isExportedDetach(node.proto()) && hasGradient && !node.isWhole(0)) {
+    Value x = node.live(0);
+    return x ? node.result(0, node.map("detach", {x})) : failure();
+  }
   return node.result(0, Imported(node.raw(0)));
 }
 

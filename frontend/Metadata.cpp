@@ -53,3 +53,8 @@ double lwcc::exportedSmoothing(const onnx::NodeProto &node) {
     return 0;
   return smoothing;
 }
+
+bool lwcc::isExportedDetach(const onnx::NodeProto &node) {
+  return StringRef(metadataOf(node)["pkg.torch.onnx.fx_node"])
+      .contains("[target=torch.ops.aten.detach");
+}

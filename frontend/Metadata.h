@@ -1,8 +1,8 @@
 //===- Metadata.h - What an exporter noted beside the model -----*- C++ -*-===//
 //
 // Reads the metadata of PyTorch's exporter. It may be absent or of another
-// exporter: nothing but remarks and the choice of what is trained
-// (Parameters.h) goes by it.
+// exporter: nothing but remarks, the choice of what is trained (Parameters.h)
+// and where gradients end (detach) goes by it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_METADATA_H
@@ -23,6 +23,10 @@ llvm::StringMap<std::string> metadataOf(const onnx::GraphProto &graph);
 /// The label_smoothing of the PyTorch loss that became this node, which ONNX's
 /// losses have not; 0 if none is noted.
 double exportedSmoothing(const onnx::NodeProto &node);
+
+/// Whether the node stands for a detach() of PyTorch's: no gradient flows
+/// through it. ONNX has nothing that says so.
+bool isExportedDetach(const onnx::NodeProto &node);
 
 } // namespace lwcc
 

@@ -18,6 +18,7 @@ static constexpr OnnxOp table[] = {
   // Layers
   {"Conv",                  1, 2, 3, "0 1 2", "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I", importConv},
   {"ConvTranspose",         1, 2, 3, "0 1 2", "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I", importConvTranspose},
+  {"Col2Im",               18, 3, 3, "0", "dilations:I pads:I strides:I", importCol2Im},
   {"Gemm",                  7, 2, 3, "0 1 2", "alpha:f beta:f transA:i transB:i", importGemm},
   {"MatMul",                1, 2, 2, "0 1", "", importMatMul},
   {"Einsum",               12, 1, many, "*", "equation:s", importEinsum},
@@ -67,8 +68,17 @@ static constexpr OnnxOp table[] = {
   {"Softsign",              1, 1, 1, "0", "", importUnary, nullptr, "softsign"},
   {"Sin",                   7, 1, 1, "0", "", importUnary, foldUnary, "sin"},
   {"Cos",                   7, 1, 1, "0", "", importUnary, foldUnary, "cos"},
+  {"Tan",                   7, 1, 1, "0", "", importUnary, nullptr, "tan"},
+  {"Asin",                  7, 1, 1, "0", "", importUnary, nullptr, "asin"},
+  {"Acos",                  7, 1, 1, "0", "", importUnary, nullptr, "acos"},
+  {"Atan",                  7, 1, 1, "0", "", importUnary, nullptr, "atan"},
+  {"Sinh",                  9, 1, 1, "0", "", importUnary, nullptr, "sinh"},
+  {"Cosh",                  9, 1, 1, "0", "", importUnary, nullptr, "cosh"},
+  {"Asinh",                 9, 1, 1, "0", "", importUnary, nullptr, "asinh"},
+  {"Acosh",                 9, 1, 1, "0", "", importUnary, nullptr, "acosh"},
+  {"Atanh",                 9, 1, 1, "0", "", importUnary, nullptr, "atanh"},
   {"PRelu",                 7, 2, 2, "0 1", "", importPRelu},
-  {"Clip",                  6, 1, 3, "0", "max:f min:f", importClip},
+  {"Clip",                  6, 1, 3, "0", "max:f min:f", importClip, foldClip},
   {"Gelu",                 20, 1, 1, "0", "approximate:s", importGelu},
   {"Add",                   7, 2, 2, "*", "", importNary, foldArithmetic, "add"},
   {"Sub",                   7, 2, 2, "*", "", importNary, foldArithmetic, "sub"},
@@ -79,6 +89,7 @@ static constexpr OnnxOp table[] = {
   {"Sum",                   6, 1, many, "*", "", importNary, foldArithmetic, "add"},
   {"Mean",                  8, 1, many, "*", "", importNary, nullptr, "add"},
   {"Pow",                   7, 2, 2, "*", "", importPow, foldArithmetic, "pow"},
+  {"Mod",                  10, 2, 2, "*", "fmod:i", importMod, foldArithmetic},
   // Reductions and data movement
   {"ReduceMean",            1, 1, 2, "0", "axes:I keepdims:i noop_with_empty_axes:i", importReduce},
   {"ReduceSum",             1, 1, 2, "0", "axes:I keepdims:i noop_with_empty_axes:i", importReduce, foldReduce},
@@ -126,6 +137,7 @@ static constexpr OnnxOp table[] = {
   {"SpaceToDepth",          1, 1, 1, "0", "blocksize:i mode:s", importDepthToSpace},
   {"Resize",               10, 1, 4, "0", "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s", importResize},
   {"Upsample",              7, 2, 2, "0", "mode:s", importResize},
+  {"GridSample",           16, 2, 2, "0 1", "align_corners:i mode:s padding_mode:s", importGridSample},
   {"Trilu",                14, 1, 2, "0", "upper:i", importTrilu, foldTrilu},
   {"Pad",                   2, 1, 4, "0", "mode:s pads:I value:f", importPad},
   // Conditions and steps
@@ -137,6 +149,9 @@ static constexpr OnnxOp table[] = {
   {"GreaterOrEqual",       12, 2, 2, "", "", importNary, foldArithmetic, "greater_or_equal"},
   {"And",                   7, 2, 2, "", "", importNary, foldArithmetic, "and"},
   {"Or",                    7, 2, 2, "", "", importNary, foldArithmetic, "or"},
+  {"Xor",                   7, 2, 2, "", "", importNary, foldArithmetic, "xor"},
+  {"IsNaN",                 9, 1, 1, "", "", importUnary, nullptr, "is_nan"},
+  {"IsInf",                10, 1, 1, "", "", importUnary, nullptr, "is_infinite"},
   {"Not",                   1, 1, 1, "", "", importUnary, foldUnary, "not"},
   {"Ceil",                  6, 1, 1, "", "", importUnary, foldUnary, "ceil"},
   {"Floor",                 6, 1, 1, "", "", importUnary, foldUnary, "floor"},
@@ -156,8 +171,8 @@ static constexpr OnnxOp table[] = {
   // Shape plumbing
   {"Shape",                 1, 1, 1, "", "end:i start:i", nullptr},
   {"Size",                  1, 1, 1, "", "", nullptr},
+  {"EyeLike",               9, 1, 1, "", "dtype:i k:i", nullptr},
   {"Range",                11, 3, 3, "", "", nullptr, foldRange},
-  {"Mod",                  10, 2, 2, "", "fmod:i", nullptr, foldArithmetic},
 };
 // clang-format on
 

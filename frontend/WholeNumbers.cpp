@@ -17,8 +17,8 @@ bool lwcc::isSameOfIntegers(llvm::StringRef op) {
 bool lwcc::makesWhole(const NodeView &node, unsigned output,
                       llvm::function_ref<bool(int)> isWhole) {
   static const llvm::StringSet<> conditions = {
-      "Equal",          "Less", "LessOrEqual", "Greater",
-      "GreaterOrEqual", "And",  "Or",          "Not"};
+      "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And",
+      "Or",    "Xor",  "Not",         "IsNaN",   "IsInf"};
   llvm::StringRef op = node.op();
   if (conditions.contains(op) || op == "ArgMax" || op == "ArgMin" ||
       (op == "TopK" && output == 1))

@@ -168,6 +168,11 @@ broadcast(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value grad, mlir::RankedTensorType type);
 
+/// Whether each sample of an embedding has a table of its own.
+inline bool hasTables(EmbeddingOp op) {
+  return op.getTable().getType().getRank() == 3;
+}
+
 /// FNV-1a of a name: the random stream of a parameter or dropout; equals
 /// rt::streamOf.
 uint32_t streamOf(llvm::StringRef name);

@@ -581,8 +581,9 @@ def ReduceMaxOp : Kernel<"reduce_max", [Differentiable, Tileable]> {
 def EmbeddingOp : Kernel<"embedding", [Differentiable, Tileable]> {
   let summary = "rows of a table by their numbers";
   let description = [{
-    The table is [rows, d], numbers are [n, t], and what is taken is [n, t, d].
-    Numbers are data: whole floats, below zero from the table's end.
+    The table is [rows, d], or [n, rows, d] where each sample has its own; numbers
+    are [n, t], and what is taken is [n, t, d]. Numbers are data: whole floats,
+    below zero from the table's end.
   }];
   let selects = true;
   let arguments = (ins FloatTensor:$table, FloatTensor:$at);

@@ -85,7 +85,7 @@ public:
             finish(read, op);
     }
     clipAndUpdate();
-    warnAboutUnused();
+    freezeUnused();
     return success();
   }
 
@@ -295,11 +295,16 @@ private:
           other.setParameter(kept.getSymName());
   }
 
-  void warnAboutUnused() {
+  /// Freezes what has no gradient, as PyTorch's optimizers leave it alone.
+  void freezeUnused() {
     SmallVector<StringRef> unused;
-    for (auto &entry : firstUser)
-      if (!updated.contains(entry.first))
-        unused.push_back(nameOf(entry.first));
+    for (auto &[value, user] : firstUser) {
+      if (updated.contains(value))
+        continue;
+      unused.push_back(nameOf(value));
+      auto read = cast<ReadOp>(value.getDefiningOp());
+      symbols.lookup<ParameterOp>(read.getParameter()).setRole(Role::frozen);
+    }
     if (unused.empty())
       return;
     InFlightDiagnostic diag = mlir::emitWarning(func.getLoc())

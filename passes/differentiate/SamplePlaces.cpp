@@ -102,7 +102,11 @@ MaybeSamples SamplePlaces::infer(Operation *op, int64_t batch) const {
                                lengthsOf(pad.getY())[dim]);
       })
       .Case([&](EmbeddingOp embedding) {
-        return keepsUnless(of(embedding.getTable()).has_value());
+        const MaybeSamples table = of(embedding.getTable());
+        return keepsUnless(hasTables(embedding)
+                               ? !table || !of(embedding.getAt()) ||
+                                     !from->isFirst()
+                               : table.has_value());
       })
       .Case([&](DropoutOp) { return MaybeSamples(to); })
       .Case<ConvOp, MaxPoolOp, AvgPoolOp, BatchNormOp, LrnOp>(

@@ -46,6 +46,18 @@ FlatSymbolRefAttr ModuleSharder::makePart(ParameterOp whole, const Box &region,
   return FlatSymbolRefAttr::get(part.getSymNameAttr());
 }
 
+/// Stores by itself what no tile reads of a parameter: files hold the whole.
+void ModuleSharder::storeRest(ParameterOp whole) {
+  std::vector<Part> &parts = parameters[whole.getSymName()];
+  const PlaceAttr place = parts.front().place;
+  std::vector<Box> rest = {
+      wholeOf(cast<RankedTensorType>(whole.getType()).getShape())};
+  for (const Part &part : parts)
+    rest = subtract(rest, part.region);
+  for (const Box &region : rest)
+    parts.push_back({region, place, makePart(whole, region, place)});
+}
+
 /// Sets the attributes of the new arguments and the function's type.
 static void finishSignature(func::FuncOp func, Block &old, Block &body,
                             ArrayRef<std::pair<unsigned, Part>> arguments) {
@@ -93,12 +105,14 @@ LogicalResult ModuleSharder::run() {
   llvm::DenseMap<Attribute, FlatSymbolRefAttr> renamed;
   for (ParameterOp whole : wholes) {
     std::vector<Part> &parts = parameters[whole.getSymName()];
+    if (parts.empty())
+      continue; // no op reads it: it is only saved
+    if (whole.getRole() != Role::constant)
+      storeRest(whole);
     bool one = parts.size() == 1 &&
                parts[0].region ==
                    wholeOf(cast<RankedTensorType>(whole.getType()).getShape());
     StringAttr name = whole.getSymNameAttr();
-    if (parts.empty())
-      continue; // no op reads it: it is only saved
     symbols.erase(whole);
     if (!one)
       continue;

@@ -44,6 +44,7 @@ private:
 
   mlir::FlatSymbolRefAttr makePart(train::ParameterOp whole, const Box &region,
                                    train::PlaceAttr place);
+  void storeRest(train::ParameterOp whole);
 
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;

@@ -61,8 +61,9 @@ private:
   }
   void checkSignature(func::FuncOp func, StringRef rule);
   void checkParameters(func::FuncOp func);
-  void checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
+  bool checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
                    const Twine &what);
+  void checkParts();
   void checkPart(WriteOp write, SmallVectorImpl<WriteOp> &others);
   void checkUpdates(func::FuncOp func);
   void checkPhases(func::FuncOp func);

@@ -1,15 +1,19 @@
 //===- PlacementRules.cpp - The rules of tiles and places -----------------===//
 //
 // The rules that the forms `planned`, `sharded` and `scheduled` add: tilings
-// (P1), places and parts (S1, S2), readers of old values (C1).
+// (P1), places and parts (S1, S2, S4), readers of old values (C1).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/exec/Readers.h"
+#include "ir/place/Box.h"
 #include "passes/verify/FormRules.h"
+
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace lwcc;
+using namespace lwcc::tiling;
 using namespace lwcc::train;
 using namespace lwcc::forms;
 
@@ -26,11 +30,11 @@ void FormRules::planned() {
 }
 
 /// Checks that the part of a tensor that `attributes` describe lies inside the
-/// tensor; nothing if they describe none.
-void FormRules::checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
+/// tensor, and says whether; if they describe none, it does.
+bool FormRules::checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
                             const Twine &what) {
   if (!attributes || !attributes.get(tensorAttr))
-    return;
+    return true;
   auto dims = attributes.getAs<DenseI64ArrayAttr>(dimsAttr);
   auto begin = attributes.getAs<DenseI64ArrayAttr>(beginAttr);
   ArrayRef<int64_t> part = cast<RankedTensorType>(type).getShape();
@@ -40,12 +44,46 @@ void FormRules::checkPartOf(Operation *op, Type type, DictionaryAttr attributes,
     good = dims[d] >= part[d] && begin[d] >= 0 && begin[d] <= dims[d] - part[d];
   if (!good)
     broken(op, "S2") << what << " is no part of the tensor that it names";
+  return good;
+}
+
+/// Where a parameter is stored in parts, there must be one of each element, or
+/// files would not hold it. Of the model's constants files hold nothing.
+void FormRules::checkParts() {
+  llvm::MapVector<Attribute, std::pair<ParameterOp, std::vector<Box>>> missing;
+  for (auto parameter : module.getOps<ParameterOp>()) {
+    Attribute tensor = parameter->getAttr(tensorAttr);
+    if (!checkPartOf(parameter, parameter.getType(),
+                     parameter->getDiscardableAttrDictionary(),
+                     "the parameter") ||
+        !tensor || parameter.getRole() == Role::constant)
+      continue;
+    ArrayRef<int64_t> dims =
+        parameter->getAttrOfType<DenseI64ArrayAttr>(dimsAttr);
+    Box part =
+        wholeOf(cast<RankedTensorType>(parameter.getType()).getShape().vec());
+    for (auto [interval, begin] : llvm::zip_equal(
+             part, parameter->getAttrOfType<DenseI64ArrayAttr>(beginAttr)
+                       .asArrayRef())) {
+      interval.begin += begin;
+      interval.end += begin;
+    }
+    auto &[first, left] = missing[tensor];
+    if (!first) {
+      first = parameter;
+      left = {wholeOf(dims.vec())};
+    }
+    if (left.empty() || left.front().size() == part.size())
+      left = subtract(left, part);
+  }
+  for (auto &[tensor, found] : missing)
+    if (auto &[first, left] = found; !left.empty())
+      broken(first, "S4") << "the parts of " << tensor << " leave out "
+                          << left.size() << " of its regions";
 }
 
 void FormRules::sharded() {
-  for (auto parameter : module.getOps<ParameterOp>())
-    checkPartOf(parameter, parameter.getType(),
-                parameter->getDiscardableAttrDictionary(), "the parameter");
+  checkParts();
   auto placeOf = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type ? dyn_cast_or_null<PlaceAttr>(type.getEncoding()) : PlaceAttr();

@@ -30,8 +30,18 @@ LWCC_HD float abs(float x) { return ::fabsf(x); }
 LWCC_HD float log(float x) { return ::logf(x); }
 LWCC_HD float sqrt(float x) { return ::sqrtf(x); }
 LWCC_HD float pow(float x, float y) { return ::powf(x, y); }
+LWCC_HD float fmod(float x, float y) { return ::fmodf(x, y); }
 LWCC_HD float sin(float x) { return ::sinf(x); }
 LWCC_HD float cos(float x) { return ::cosf(x); }
+LWCC_HD float tan(float x) { return ::tanf(x); }
+LWCC_HD float asin(float x) { return ::asinf(x); }
+LWCC_HD float acos(float x) { return ::acosf(x); }
+LWCC_HD float atan(float x) { return ::atanf(x); }
+LWCC_HD float sinh(float x) { return ::sinhf(x); }
+LWCC_HD float cosh(float x) { return ::coshf(x); }
+LWCC_HD float asinh(float x) { return ::asinhf(x); }
+LWCC_HD float acosh(float x) { return ::acoshf(x); }
+LWCC_HD float atanh(float x) { return ::atanhf(x); }
 LWCC_HD float floor(float x) { return ::floorf(x); }
 /// Of two nearest integers the even one, as in PyTorch.
 LWCC_HD float round(float x) { return ::rintf(x); }

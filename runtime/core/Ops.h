@@ -278,6 +278,7 @@ void reduce_max(Lane &lane, Tensor y, Tensor x, const AxisParams &params);
 /// y [n, t, d] = the rows of table [rows, d] that `at` [n, t] counts: whole
 /// numbers, below zero from the table's end, as ONNX has it. A number of no row
 /// gives a row of NaN.
+/// The table may be [n, rows, d], one for each sample.
 void embedding(Lane &lane, Tensor y, Tensor table, Tensor at);
 /// Of each row of the table the sum of dy's rows that were taken from it, in
 /// their order.

@@ -25,17 +25,20 @@ static int64_t rowsPerThread(int64_t columns) {
 void embedding(Lane &lane, Tensor y, Tensor table, Tensor at) {
   CpuLane &on = cpuLane(lane);
   on.append("embedding", {y}, [=, threads = on.threads] {
-    const int64_t rows = table.dim[0], columns = table.dim[1];
+    const Tables of(table, at);
     parallelFor(
-        threads, at.elements(), rowsPerThread(columns),
+        threads, at.elements(), rowsPerThread(of.columns),
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            float *to = y.as<float>() + i * columns;
-            const int64_t row = rowAt(at.as<float>()[i], rows);
+            float *to = y.as<float>() + i * of.columns;
+            const int64_t row = rowAt(at.as<float>()[i], of.rows);
             if (row < 0)
-              std::fill_n(to, columns, std::numeric_limits<float>::quiet_NaN());
+              std::fill_n(to, of.columns,
+                          std::numeric_limits<float>::quiet_NaN());
             else
-              std::copy_n(table.as<float>() + row * columns, columns, to);
+              std::copy_n(table.as<float>() +
+                              (i / of.takers * of.rows + row) * of.columns,
+                          of.columns, to);
           }
         });
   });
@@ -71,33 +74,40 @@ struct Takers {
 };
 } // namespace
 
+/// The rows of one table that `count` numbers took.
+static void addTaken(const Takers &takers, int threads, int64_t rows,
+                     int64_t columns, const float *dy, float *dtable) {
+  parallelFor(threads, rows, rowsPerThread(columns),
+              [&](int64_t begin, int64_t end) {
+                constexpr int64_t width = 64; // columns that are summed together
+                double sum[width];
+                for (int64_t row = begin; row < end; ++row)
+                  for (int64_t c = 0; c < columns; c += width) {
+                    const int64_t some = std::min(width, columns - c);
+                    std::fill_n(sum, some, 0.0);
+                    for (int64_t k = takers.first[row];
+                         k < takers.first[row + 1]; ++k) {
+                      const float *from = dy + takers.list[k] * columns + c;
+                      for (int64_t j = 0; j < some; ++j)
+                        sum[j] += from[j];
+                    }
+                    std::copy_n(sum, some, dtable + row * columns + c);
+                  }
+              });
+}
+
 void embedding_grad(Lane &lane, Tensor dtable, Tensor dy, Tensor at) {
   CpuLane &on = cpuLane(lane);
-  const int64_t rows = dtable.dim[0], columns = dtable.dim[1];
-  const int64_t count = at.elements();
-  on.needWorkspace(Takers::bytes(rows, count));
+  const Tables of(dtable, at);
+  on.needWorkspace(Takers::bytes(of.rows, of.takers));
   on.append("embedding_grad", {dtable}, [=, &on] {
-    Takers takers(on.workspace(), rows);
-    takers.fill(at.as<float>(), count, rows);
-    parallelFor(
-        on.threads, rows, rowsPerThread(columns),
-        [&](int64_t begin, int64_t end) {
-          constexpr int64_t width = 64; // columns that are summed together
-          double sum[width];
-          for (int64_t row = begin; row < end; ++row)
-            for (int64_t c = 0; c < columns; c += width) {
-              const int64_t some = std::min(width, columns - c);
-              std::fill_n(sum, some, 0.0);
-              for (int64_t k = takers.first[row]; k < takers.first[row + 1];
-                   ++k) {
-                const float *from =
-                    dy.as<float>() + takers.list[k] * columns + c;
-                for (int64_t j = 0; j < some; ++j)
-                  sum[j] += from[j];
-              }
-              std::copy_n(sum, some, dtable.as<float>() + row * columns + c);
-            }
-        });
+    Takers takers(on.workspace(), of.rows);
+    for (int64_t table = 0; table < of.number; ++table) {
+      takers.fill(at.as<float>() + table * of.takers, of.takers, of.rows);
+      addTaken(takers, on.threads, of.rows, of.columns,
+               dy.as<float>() + table * of.takers * of.columns,
+               dtable.as<float>() + table * of.rows * of.columns);
+    }
   });
 }
 

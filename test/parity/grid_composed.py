@@ -215,6 +215,17 @@ def conditions():
         wide = case.op("Mul", case.last, case.weight("wide", shape, 1.0, 5.0))
         case.last = case.op(kind, wide, **options)
         yield case.model()
+    for kind in ("Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"):
+        case = Case(f"{kind} of data", shape)
+        x = case.last
+        if kind == "Acosh":  # from 1
+            x = case.op("Add", x, case.scalar(4.0))
+        elif kind.startswith("A"):  # up to 1, and where it is steep
+            x = case.op("Mul", case.op("Sigmoid", x), case.scalar(0.9))
+        elif kind == "Tan":  # away from its poles
+            x = case.op("Tanh", x)
+        case.last = case.op(kind, x)
+        yield case.model()
     for slope in ([5, 1, 1], [1], [3]):
         case = Case(f"PRelu {text(slope)}", shape)
         case.last = case.op("PRelu", case.last, case.weight("slope", slope))
@@ -235,13 +246,20 @@ def conditions():
             choices.reverse()
         case.last = case.op("Where", condition, *choices)
         yield case.model()
-    for kind in ("And", "Or"):
+    for kind in ("And", "Or", "Xor"):
         case = Case(f"Where {kind} Not", shape)
         x = case.last
         low = case.op("Less", x, case.scalar(0.3))
         high = case.op("Not", case.op("Less", x, case.scalar(-0.1)))
         case.last = case.op("Where", case.op(kind, low, high), x,
                             case.op("Mul", x, case.scalar(0.25)))
+        yield case.model()
+    for kind in ("IsNaN", "IsInf"):
+        case = Case(f"Where {kind}", shape)
+        x = case.op("Log", case.last) if kind == "IsNaN" else case.op(
+            "Reciprocal", case.op("Floor", case.last))
+        case.last = case.op("Where", case.op(kind, x), case.op("Mul", case.last, case.last),
+                            case.last)
         yield case.model()
     case = Case("Where of a stored mask", shape)
     mask = np.random.RandomState(2).rand(5, 1, 3) < 0.5

@@ -79,6 +79,62 @@ def transposed_convolutions(first=0):
                             case.weight("w", [3, 4, 3]), case.weight("b", [4]),
                             strides=[stride], pads=[pad, pad])
         yield case.model()
+    for stride, kernel, pad, extra, dilation, group in (
+            ((1, 1, 1), (1, 1, 1), (0, 0, 0), (0, 0, 0), (1, 1, 1), 1),
+            ((2, 2, 2), (2, 2, 2), (0, 0, 0), (0, 0, 0), (1, 1, 1), 2),
+            ((2, 1, 2), (3, 2, 3), (1, 0, 1), (1, 0, 1), (1, 1, 1), 1),
+            ((3, 2, 1), (2, 3, 3), (0, 1, 1), (2, 0, 0), (2, 1, 2), 3),
+            ((1, 2, 3), (3, 3, 1), (2, 1, 0), (0, 1, 0), (2, 2, 1), 1)):
+        case = Case(f"ConvTranspose 3-D k{text(kernel)} s{text(stride)} p{text(pad)} "
+                    f"extra{text(extra)} d{text(dilation)} g{group}",
+                    [2, 2 * group, 3, 4, 3])
+        case.last = case.op("ConvTranspose", case.last,
+                            case.weight("w", [2 * group, 2, *kernel]),
+                            case.weight("b", [2 * group]), strides=stride,
+                            pads=[*pad, *pad], output_padding=extra,
+                            dilations=dilation, group=group)
+        yield case.model()
+
+
+def grid_samples():
+    for mode, padding, corners, rank in itertools.product(
+            ("linear", "nearest", "cubic"), ("zeros", "border", "reflection"), (0, 1),
+            (2, 3)):
+        if mode == "cubic" and rank == 3:
+            continue
+        size = [5, 4, 3][:rank]
+        to = [3, 2, 5][:rank]
+        case = Case(f"GridSample {mode} {padding} corners{corners} {rank}-D", [2, 3, *size],
+                    opset=20)
+        grid = case.random.uniform(-1.6, 1.6, [2, *to, rank]).astype(np.float32)
+        # The nearest pixel's number has no gradient.
+        grid = case.stored(grid) if mode == "nearest" else case.weight(
+            "grid", [2, *to, rank], -1.6, 1.6)
+        case.last = case.op("GridSample", case.last, grid, mode=mode, padding_mode=padding,
+                            align_corners=corners)
+        yield case.model()
+    for corners in (0, 1):
+        case = Case(f"GridSample of places from data corners{corners}", [3, 4, 5, 2],
+                    opset=16)
+        image = case.weight("image", [3, 2, 6, 5])
+        case.last = case.op("GridSample", image, case.last, align_corners=corners)
+        yield case.model()
+
+
+def folds():
+    for image, block, stride, pad, dilation in (
+            ((6, 5), (2, 2), (1, 1), (0, 0, 0, 0), (1, 1)),
+            ((6, 6), (3, 2), (3, 2), (0, 0, 0, 0), (1, 1)),
+            ((7, 5), (3, 3), (2, 1), (1, 1, 1, 1), (1, 1)),
+            ((8, 9), (2, 3), (2, 2), (0, 1, 2, 0), (2, 3))):
+        blocks = [(image[d] + pad[d] + pad[d + 2] - dilation[d] * (block[d] - 1) - 1)
+                  // stride[d] + 1 for d in (0, 1)]
+        case = Case(f"Col2Im {text(image)} b{text(block)} s{text(stride)} p{text(pad)} "
+                    f"d{text(dilation)}",
+                    [2, 3 * block[0] * block[1], blocks[0] * blocks[1]], opset=18)
+        case.last = case.op("Col2Im", case.last, case.ints(*image), case.ints(*block),
+                            strides=stride, pads=pad, dilations=dilation)
+        yield case.model()
 
 
 def further_poolings():

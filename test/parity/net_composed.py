@@ -7,8 +7,8 @@ from onnx import TensorProto, helper
 
 from net_movements import Movements
 
-ACTIVATIONS = ["Selu", "Celu", "Mish", "Softsign", "Sin", "Cos", "ThresholdedRelu",
-               "Shrink", "Swish"]
+ACTIVATIONS = ["Selu", "Celu", "Mish", "Softsign", "Sin", "Cos", "Atan", "Asinh",
+               "ThresholdedRelu", "Shrink", "Swish"]
 COMPARISONS = ["Less", "LessOrEqual", "Greater", "GreaterOrEqual"]
 
 

@@ -10,7 +10,7 @@ from net_graph import FLOAT, Graph
 # Elementwise operators: defined and of moderate slope for any value; for values in (0, 1).
 UNARY = ["Abs", "Elu", "Erf", "HardSigmoid", "HardSwish", "LeakyRelu", "Neg",
          "Relu", "Sigmoid", "Softplus", "Tanh", "Gelu", "Identity"]
-UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal"]
+UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal", "Tan", "Sinh", "Cosh", "Atanh"]
 
 
 class Layers(Graph):

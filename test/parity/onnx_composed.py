@@ -209,11 +209,14 @@ OPS = {
         x, call.get("alpha", 1.0), 0.0),
     "Softsign": lambda call, x: F.softsign(x),
     "Sin": lambda call, x: torch.sin(x), "Cos": lambda call, x: torch.cos(x),
+    **{kind: (lambda call, x, f=getattr(torch, kind.lower()): f(x)) for kind in (
+        "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh")},
     "Ceil": lambda call, x: torch.ceil(x),
     "Round": lambda call, x: torch.round(x),
     "Sign": lambda call, x: torch.sign(x),
     "LessOrEqual": truth(torch.le), "GreaterOrEqual": truth(torch.ge),
     "And": truth(torch.logical_and), "Or": truth(torch.logical_or),
-    "Not": truth(torch.logical_not),
+    "Not": truth(torch.logical_not), "Xor": truth(torch.logical_xor),
+    "IsNaN": truth(torch.isnan), "IsInf": truth(torch.isinf),
 }
 

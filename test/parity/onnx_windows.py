@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d}
+TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 MAX_POOL = {1: F.max_pool1d, 3: F.max_pool3d}
 AVERAGE_POOL = {1: F.avg_pool1d, 3: F.avg_pool3d}
 
@@ -42,6 +42,17 @@ def conv_transpose(call, x, w, bias=None):
             before = total // 2 if mode == "SAME_UPPER" else total - total // 2
             after = total - before
         whole = whole.narrow(2 + d, before, extent - before - after)
+    return whole
+
+
+def col2im(call, x, image, block):
+    """Without padding, and cropped."""
+    stride, dilation, pads = steps(call, 2)
+    image, block = image.tolist(), block.tolist()
+    whole = F.fold(x, [image[d] + pads[d] + pads[d + 2] for d in (0, 1)], block, dilation,
+                   0, stride)
+    for d in (0, 1):
+        whole = whole.narrow(2 + d, pads[d], image[d])
     return whole
 
 
@@ -142,9 +153,16 @@ def resize(call, x, roi=None, scales=None, sizes=None):
     return x
 
 
+def grid_sample(call, x, grid):
+    mode = call.get("mode", "linear")
+    return F.grid_sample(x, grid, {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode),
+                         call.get("padding_mode", "zeros"),
+                         bool(call.get("align_corners", 0)))
+
+
 def einsum(call, *xs):
     return torch.einsum(call.get("equation"), *xs)
 
 
-OPS = {"ConvTranspose": conv_transpose, "Resize": resize, "Upsample": resize,
-       "Einsum": einsum}
+OPS = {"ConvTranspose": conv_transpose, "Col2Im": col2im, "Resize": resize, "Upsample": resize,
+       "GridSample": grid_sample, "Einsum": einsum}

@@ -11,6 +11,7 @@
 #include "runtime/cpu/Map.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <memory>
@@ -81,35 +82,39 @@ static void binary(StringRef op, int n, float *y, const float *a,
 
 static void callOf(StringRef function, int n, float *y, const float *a,
                    const float *b) {
-  auto one = [&](float (*f)(float)) {
-    for (int j = 0; j < n; ++j)
-      y[j] = f(a[j]);
-  };
   auto two = [&](float (*f)(float, float)) { zip(n, y, a, b, f); };
-  if (function == "abs")
-    return one(rt::abs);
-  if (function == "exp")
-    return one(rt::exp);
-  if (function == "log")
-    return one(rt::log);
-  if (function == "sqrt")
-    return one(rt::sqrt);
-  if (function == "tanh")
-    return one(rt::tanh);
-  if (function == "erf")
-    return one(rt::erf);
-  if (function == "floor")
-    return one(rt::floor);
-  if (function == "sin")
-    return one(rt::sin);
-  if (function == "cos")
-    return one(rt::cos);
-  if (function == "round")
-    return one(rt::round);
-  if (function == "sigmoid")
-    return one(rt::sigmoid);
+  using Unary = float (*)(float);
+  static const llvm::StringMap<Unary> unary = {
+      {"abs", rt::abs},
+      {"exp", rt::exp},
+      {"log", rt::log},
+      {"sqrt", rt::sqrt},
+      {"tanh", rt::tanh},
+      {"erf", rt::erf},
+      {"floor", rt::floor},
+      {"round", rt::round},
+      {"sigmoid", rt::sigmoid},
+      {"sin", rt::sin},
+      {"cos", rt::cos},
+      {"tan", rt::tan},
+      {"asin", rt::asin},
+      {"acos", rt::acos},
+      {"atan", rt::atan},
+      {"sinh", rt::sinh},
+      {"cosh", rt::cosh},
+      {"asinh", rt::asinh},
+      {"acosh", rt::acosh},
+      {"atanh", rt::atanh},
+  };
+  if (auto known = unary.find(function); known != unary.end()) {
+    for (int j = 0; j < n; ++j)
+      y[j] = known->second(a[j]);
+    return;
+  }
   if (function == "pow")
     return two(rt::pow);
+  if (function == "fmod")
+    return two(rt::fmod);
   if (function == "min")
     return two(rt::min);
   assert(function == "max" && "function that the parser does not know");

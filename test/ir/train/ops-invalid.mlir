@@ -429,8 +429,16 @@ func.func @argument(%x: tensor<4xf32>, %y: tensor<f32> {train.role = #train.role
 // -----
 
 func.func @embedding_table(%table: tensor<4x3x2xf32>, %at: tensor<2x5xf32>) {
-  // expected-error @below {{table has rank 3; expected 2}}
+  // expected-error @below {{table has shape [4, 3, 2]; expected [2, 3, 2]}}
   %y = train.embedding(%table, %at) : (tensor<4x3x2xf32>, tensor<2x5xf32>) -> tensor<2x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_vector(%table: tensor<4xf32>, %at: tensor<2x5xf32>) {
+  // expected-error @below {{table has rank 1; expected 2}}
+  %y = train.embedding(%table, %at) : (tensor<4xf32>, tensor<2x5xf32>) -> tensor<2x5x3xf32>
   return
 }
 

@@ -81,10 +81,15 @@ func.func @attention(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %v: tensor<2x
 }
 
 // CHECK-LABEL: func.func @embeddings
-func.func @embeddings(%table: tensor<1x3xf32>, %at: tensor<2x1xf32>) {
+func.func @embeddings(%table: tensor<1x3xf32>, %tables: tensor<2x4x3xf32>, %at: tensor<2x1xf32>) {
   // CHECK: train.embedding
   %y = train.embedding(%table, %at) : (tensor<1x3xf32>, tensor<2x1xf32>) -> tensor<2x1x3xf32>
   // CHECK: train.embedding_grad
   %d = train.embedding_grad(%y, %at) : (tensor<2x1x3xf32>, tensor<2x1xf32>) -> tensor<1x3xf32>
+  // A table for each sample.
+  // CHECK: train.embedding
+  %z = train.embedding(%tables, %at) : (tensor<2x4x3xf32>, tensor<2x1xf32>) -> tensor<2x1x3xf32>
+  // CHECK: train.embedding_grad
+  %e = train.embedding_grad(%z, %at) : (tensor<2x1x3xf32>, tensor<2x1xf32>) -> tensor<2x4x3xf32>
   return
 }

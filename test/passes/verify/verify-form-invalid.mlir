@@ -101,6 +101,13 @@ func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi3
 !loss = tensor<f32, #train.place<"0.0.0">>
 // CHECK: error: breaks rule (S2): the parameter is no part of the tensor that it names
 train.parameter trainable @w.part0 : tensor<3xf32> init<constant 0.0> {train.tensor = "w", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
+train.parameter optimizer @m.part0 : tensor<2xf32> init<constant 0.0> {train.tensor = "m", train.dims = array<i64: 4>, train.begin = array<i64: 0>}
+train.parameter optimizer @m.part1 : tensor<2xf32> init<constant 0.0> {train.tensor = "m", train.dims = array<i64: 4>, train.begin = array<i64: 2>}
+// CHECK: error: breaks rule (S4): the parts of "s" leave out 1 of its regions
+train.parameter statistic @s.part0 : tensor<2xf32> init<constant 0.0> {train.tensor = "s", train.dims = array<i64: 4>, train.begin = array<i64: 0>}
+train.parameter statistic @s.part1 : tensor<1xf32> init<constant 0.0> {train.tensor = "s", train.dims = array<i64: 4>, train.begin = array<i64: 3>}
+// What is no parameter's, but constant, may be left out.
+train.parameter constant @c.part0 : tensor<2xf32> init<constant 0.0> {train.tensor = "c", train.dims = array<i64: 4>, train.begin = array<i64: 0>}
 // CHECK: error: breaks rule (S2): argument 0 is no part of the tensor that it names
 // CHECK: error: breaks rule (S1): argument 2 has no place
 func.func @train_step(%x: !here {train.name = "x", train.tensor = "x", train.dims = array<i64: 4, 4>}, %labels: !labels {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (!loss, !labels) {

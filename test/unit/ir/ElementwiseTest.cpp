@@ -91,8 +91,8 @@ TEST(Elementwise, GradientsAgreeWithFiniteDifferences) {
         up[i] += h;
         down[i] -= h;
         double left = (f(x) - f(down)) / h, right = (f(up) - f(x)) / h;
-        if (std::abs(left - right) > 1e-3 * (1 + std::abs(left)))
-          continue; // a kink, or a pole nearby
+        if (!(std::abs(left - right) <= 1e-3 * (1 + std::abs(left))))
+          continue; // a kink, or a pole nearby, or not defined (NaN)
         double expected = dy * (f(up) - f(down)) / (2 * h);
         EXPECT_NEAR(f.gradient(i, x, dy), expected,
                     1e-6 * (1 + std::abs(expected)))
@@ -142,6 +142,8 @@ const NaNGradients nanGradients[] = {
     {"max", {"--", "--"}},
     {"min", {"--", "--"}},
     {"pow", {"nn", "nn"}},
+    {"fmod", {"-n", "-n"}},
+    {"mod", {"-n", "-n"}},
     {"squared_error", {"nn", "--"}, {1}},
     {"absolute_error", {"--", "--"}, {1}},
     {"huber_error", {"nn", "--"}, {1}},
@@ -179,6 +181,15 @@ const NaNGradients nanGradients[] = {
     {"prelu", {"-n", "--"}, {1}},
     {"sin", {"n"}},
     {"cos", {"n"}},
+    {"tan", {"n"}},
+    {"asin", {"n"}},
+    {"acos", {"n"}},
+    {"atan", {"n"}},
+    {"sinh", {"n"}},
+    {"cosh", {"n"}},
+    {"asinh", {"n"}},
+    {"acosh", {"n"}},
+    {"atanh", {"n"}},
     {"detach", {"-"}},
     {"rsqrt_eps", {"n"}},
     {"batch_norm_apply", {"--nn-", "--nn-", "nn-n-", "nnn--", "-----"}},
@@ -194,6 +205,9 @@ const NaNGradients nanGradients[] = {
     {"equal", {"--", "--"}, {0, 1}},
     {"and", {"--", "--"}, {0, 1}},
     {"or", {"--", "--"}, {0, 1}},
+    {"xor", {"--", "--"}, {0, 1}},
+    {"is_nan", {"-"}, {0}},
+    {"is_infinite", {"-"}, {0}},
     {"not", {"-"}, {0}},
     {"where", {"---", "---", "---"}, {0, 2}},
 };

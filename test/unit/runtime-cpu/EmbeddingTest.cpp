@@ -12,6 +12,7 @@ namespace {
 
 struct EmbeddingCase {
   int64_t rows, columns, samples, length;
+  bool tables = false; ///< one for each sample
 };
 
 class EmbeddingTest : public testing::TestWithParam<EmbeddingCase> {};
@@ -30,12 +31,19 @@ TEST_P(EmbeddingTest, ForwardAndGradient) {
   EmbeddingCase p = GetParam();
   for (int threads : {1, 3}) {
     Workbench bench(threads);
-    Floats table = randomValues(p.rows * p.columns, 1), at = numbers(p);
+    Dims dims = {p.rows, p.columns};
+    if (p.tables)
+      dims.insert(dims.begin(), p.samples);
+    const int64_t tables = p.tables ? p.samples : 1;
+    Floats table = randomValues(tables * p.rows * p.columns, 1),
+           at = numbers(p);
     Floats dy = randomValues(at.size() * p.columns, 2);
     Floats y(dy.size());
     Doubles dtable(table.size());
     for (size_t i = 0; i < at.size(); ++i) {
       int64_t row = int64_t(at[i]) + (at[i] < 0 ? p.rows : 0);
+      if (p.tables)
+        row += int64_t(i) / p.length * p.rows;
       for (int64_t c = 0; c < p.columns; ++c) {
         y[i * p.columns + c] = table[row * p.columns + c];
         dtable[row * p.columns + c] += dy[i * p.columns + c];
@@ -43,9 +51,9 @@ TEST_P(EmbeddingTest, ForwardAndGradient) {
     }
     Tensor tat = bench.tensor({p.samples, p.length}, at);
     Tensor ty = bench.tensor({p.samples, p.length, p.columns});
-    Tensor tdtable = bench.tensor({p.rows, p.columns});
+    Tensor tdtable = bench.tensor(dims);
     bench.run([&](Lane &lane) {
-      embedding(lane, ty, bench.tensor({p.rows, p.columns}, table), tat);
+      embedding(lane, ty, bench.tensor(dims, table), tat);
       embedding_grad(lane, tdtable,
                      bench.tensor({p.samples, p.length, p.columns}, dy), tat);
     });
@@ -61,7 +69,9 @@ INSTANTIATE_TEST_SUITE_P(Grid, EmbeddingTest,
                                          EmbeddingCase{7, 5, 3, 11},
                                          EmbeddingCase{300, 64, 4, 9},
                                          EmbeddingCase{5, 130, 6, 50},
-                                         EmbeddingCase{4000, 3, 2, 3}));
+                                         EmbeddingCase{4000, 3, 2, 3},
+                                         EmbeddingCase{7, 5, 3, 11, true},
+                                         EmbeddingCase{40, 70, 4, 90, true}));
 
 TEST(Embedding, NumbersOfNoRowAreSeenAndTakeNothing) {
   Workbench bench;

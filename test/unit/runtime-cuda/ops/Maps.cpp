@@ -58,6 +58,9 @@ struct functions {
   LWCC_HD static float at(const StepScalars &, uint64_t, float x0, float x1) {
     return exp(x0) + log(abs(x1) + 1.0f) + sqrt(abs(x0)) + tanh(x1) + erf(x0) +
            pow(abs(x0), 1.5f) + floor(x1) + min(x0, x1) + sigmoid(x0) +
+           tan(x0 / 3.0f) + asin(x0 / 4.0f) + acos(x1 / 4.0f) + atan(x0) +
+           sinh(x1) + cosh(x0) + asinh(x0) + acosh(abs(x1) + 1.5f) +
+           atanh(x0 / 4.0f) + fmod(x0, 7.0f) +
            (x0 < x1 && x0 > -2.0f ? 1.0f : 0.0f);
   }
 };
@@ -172,6 +175,9 @@ void check::checkMaps(Bench &bench) {
     y.v[i] = std::exp(p) + std::log(std::fabs(q) + 1) +
              std::sqrt(std::fabs(p)) + std::tanh(q) + std::erf(p) +
              std::pow(std::fabs(p), 1.5) + std::floor(q) + std::min(p, q) +
+             std::tan(p / 3) + std::asin(p / 4) + std::acos(q / 4) +
+             std::atan(p) + std::sinh(q) + std::cosh(p) + std::asinh(p) +
+             std::acosh(std::fabs(q) + 1.5) + std::atanh(p / 4) + std::fmod(p, 7) +
              1 / (1 + std::exp(-p)) + (p < q && p > -2);
   }
   Tensor ta = bench.input(a), tb = bench.input(b), ty = bench.output({999});

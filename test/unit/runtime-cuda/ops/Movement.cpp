@@ -33,11 +33,15 @@ static void checkTranspose(Bench &bench, const Dims &dims,
   bench.expect("transpose", ty, y);
 }
 
-/// Low rows are taken more often; some numbers are of no row.
+/// Low rows are taken more often; some numbers are of no row. `tables`: one for
+/// each sample.
 static void checkEmbedding(Bench &bench, int64_t rows, int64_t columns,
-                           const Dims &places) {
+                           const Dims &places, bool tables = false) {
   bench.clear();
-  Host table = random({rows, columns}), at = randomInts(places, -1, 11);
+  Dims dims = {rows, columns};
+  if (tables)
+    dims.insert(dims.begin(), places[0]);
+  Host table = random(dims), at = randomInts(places, -1, 11);
   Dims taken = places;
   taken.push_back(columns);
   Host dy = random(taken), y(taken), dtable(table.dims);
@@ -48,10 +52,11 @@ static void checkEmbedding(Bench &bench, int64_t rows, int64_t columns,
     const auto number = static_cast<int64_t>(at.v[i]);
     const int64_t row = number < 0 ? number + rows : number;
     const bool isRow = row >= 0 && row < rows;
+    const int64_t first = tables ? i / places[1] * rows : 0;
     for (int64_t c = 0; c < columns; ++c) {
-      y.v[i * columns + c] = isRow ? table.v[row * columns + c] : NAN;
+      y.v[i * columns + c] = isRow ? table.v[(first + row) * columns + c] : NAN;
       if (isRow)
-        dtable.v[row * columns + c] += dy.v[i * columns + c];
+        dtable.v[(first + row) * columns + c] += dy.v[i * columns + c];
     }
   }
   Tensor ttable = bench.input(table), tat = bench.input(at),
@@ -175,6 +180,8 @@ void check::checkMovement(Bench &bench) {
   checkEmbedding(bench, 40, 130, {4, 90});
   checkEmbedding(bench, 700, 64, {2, 33});
   checkEmbedding(bench, 12, 1, {1, 300});
+  checkEmbedding(bench, 12, 5, {3, 7}, /*tables=*/true);
+  checkEmbedding(bench, 40, 130, {4, 90}, /*tables=*/true);
   for (DType type : {DType::f32, DType::i32, DType::u8}) {
     checkReshape(bench, {2, 8, 3, 4}, {2, 96}, type);
     checkReshape(bench, {2, 96}, {2, 8, 3, 4}, type);
