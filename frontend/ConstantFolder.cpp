@@ -236,7 +236,8 @@ std::optional<HostTensor> lwcc::foldClip(const NodeView &node, Inputs inputs,
       error = "has bounds that are no scalars";
     return error.empty() ? inputs[i]->at(0) : otherwise;
   };
-  const double low = bound(1, "min", -INFINITY), high = bound(2, "max", INFINITY);
+  const double low = bound(1, "min", -INFINITY),
+               high = bound(2, "max", INFINITY);
   if (!error.empty())
     return std::nullopt;
   for (float &value : result.reals)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/GraphImporter.h"
+#include "frontend/Metadata.h"
 #include "frontend/NodeImporter.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -102,6 +103,43 @@ Value GraphImporter::headOf(StringRef output) {
       << "; a loss needs something for each sample: the batch has to be "
          "its first dimension";
   return {};
+}
+
+/// Names what was computed without gradients of parameters, where ONNX has
+/// nothing that says so.
+void GraphImporter::warnAboutLostNoGrad() {
+  if (none_of(graph.nodes, [](auto *node) {
+        return exportedCode(*node) == ExportedCode::ofFile;
+      }))
+    return;
+  // Values through which a gradient of a parameter would flow.
+  llvm::DenseSet<Value> trained;
+  for (Operation &op : function.front()) {
+    auto leaf = leafOfRead.find(&op);
+    if (leaf != leafOfRead.end() ? leaf->second->role == Role::trainable
+                                 : any_of(op.getOperands(), [&](Value operand) {
+                                     return trained.contains(operand);
+                                   }))
+      trained.insert_range(op.getResults());
+  }
+  std::vector<std::string> names;
+  for (const NodeProto *node : graph.nodes) {
+    if (exportedCode(*node) != ExportedCode::made || node->output_size() == 0 ||
+        whole.contains(node->output(0)))
+      continue;
+    const Imported *made = lookup(node->output(0));
+    const Value *value = made ? made->as<Value>() : nullptr;
+    if (value && trained.contains(*value))
+      names.push_back(node->name());
+  }
+  if (!names.empty())
+    reporter.warning()
+        << "has " << names.size()
+        << " nodes that seem to come from a torch.no_grad() block ("
+        << firstOf(names)
+        << "). ONNX cannot hold that, so gradients flow through them; write "
+           ".detach() in the module, which is seen in files of the default "
+           "exporter with optimize=False";
 }
 
 void GraphImporter::finishFunction() {

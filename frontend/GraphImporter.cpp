@@ -40,8 +40,10 @@ LogicalResult GraphImporter::run() {
     return failure();
   for (const NodeProto *node : graph.nodes)
     importNode(*node);
-  if (succeeded(reporter.result()))
+  if (succeeded(reporter.result())) {
+    warnAboutLostNoGrad();
     finishFunction();
+  }
   return reporter.result();
 }
 

@@ -110,6 +110,7 @@ private:
                             const onnx::NodeProto &user);
   void beginFunction();
   void finishFunction();
+  void warnAboutLostNoGrad();
   void writeBuffers();
   /// Something for each sample, as a loss takes it: the value that an output of
   /// the graph is. Null after reporting.

@@ -141,8 +141,8 @@ LogicalResult lwcc::importConv(NodeImporter &node) {
 static Value transposeConv(NodeImporter &node, const ConvInputs &in,
                            const Window &window, int64_t group) {
   ArrayRef<int64_t> x = shapeOf(in.data), w = shapeOf(in.weights);
-  auto type = node.tensorOf(
-      {x[0], w[1] * group, window.output[0], window.output[1]});
+  auto type =
+      node.tensorOf({x[0], w[1] * group, window.output[0], window.output[1]});
   return node.create<train::ConvGradInputOp>(type, in.data, in.weights,
                                              window.dilation, group, window.pad,
                                              window.stride);
@@ -159,9 +159,8 @@ static Value transposeConvDepth(NodeImporter &node, ConvInputs in,
   in.data = node.reshape(rewrite::transpose(node, in.data, {0, 2, 1, 3, 4}),
                          {x[0] * depth, x[1], x[3], x[4]});
   in.weights = node.reshape(in.weights, {w[0], w[1] * taps, w[3], w[4]});
-  Value frames = node.reshape(
-      transposeConv(node, in, window.part(1, 2), group),
-      {x[0], depth, outputs, taps, h, v});
+  Value frames = node.reshape(transposeConv(node, in, window.part(1, 2), group),
+                              {x[0], depth, outputs, taps, h, v});
   frames = rewrite::transpose(node, frames, {0, 2, 3, 1, 4, 5});
   Value sum;
   for (int64_t tap = 0; tap < taps; ++tap) {
@@ -256,17 +255,17 @@ LogicalResult lwcc::importCol2Im(NodeImporter &node) {
                      printShape(**image));
   if (!rewrite::admitTable(node, from[1], *taps))
     return failure();
-  HostTensor weights = HostTensor::empty(
-      HostTensor::Kind::real,
-      {from[1], 1, window->kernel[0], window->kernel[1]});
+  HostTensor weights =
+      HostTensor::empty(HostTensor::Kind::real,
+                        {from[1], 1, window->kernel[0], window->kernel[1]});
   weights.reals.assign(from[1] * *taps, 0.0f);
   for (int64_t channel = 0; channel < from[1]; ++channel)
     weights.reals[channel * *taps + channel % *taps] = 1;
   Value w = node.stored(std::move(weights));
   if (!w)
     return failure();
-  Value blocksOf = node.reshape(
-      x, {from[0], from[1], window->output[0], window->output[1]});
+  Value blocksOf =
+      node.reshape(x, {from[0], from[1], window->output[0], window->output[1]});
   window->output = **image;
   return node.result(
       0, transposeConv(node, {blocksOf, w, {}}, *window, from[1] / *taps));

@@ -151,11 +151,11 @@ static Tap combine(NodeImporter &node, GridSampler &sampler,
   }
   auto joined = [&](Value Tap::*part) {
     return combined[0].*part
-               ? rewrite::concat(node,
-                                 map_to_vector(combined, [&](const Tap &tap) {
-                                   return tap.*part;
-                                 }),
-                                 1)
+               ? rewrite::concat(
+                     node,
+                     map_to_vector(combined,
+                                   [&](const Tap &tap) { return tap.*part; }),
+                     1)
                : Value();
   };
   return {joined(&Tap::pixel), joined(&Tap::weight), joined(&Tap::inside)};

@@ -16,8 +16,8 @@ using namespace llvm;
 
 LogicalResult lwcc::importIdentity(NodeImporter &node) {
   const Leaf *const *leaf = node.raw(0).as<Leaf *>();
-  const bool hasGradient = node.raw(0).as<Value>() ||
-                           (leaf && (*leaf)->role == Role::trainable);
+  const bool hasGradient =
+      node.raw(0).as<Value>() || (leaf && (*leaf)->role == Role::trainable);
   if (isExportedDetach(node.proto()) && hasGradient && !node.isWhole(0)) {
     Value x = node.live(0);
     return x ? node.result(0, node.map("detach", {x})) : failure();

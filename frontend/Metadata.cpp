@@ -58,3 +58,11 @@ bool lwcc::isExportedDetach(const onnx::NodeProto &node) {
   return StringRef(metadataOf(node)["pkg.torch.onnx.fx_node"])
       .contains("[target=torch.ops.aten.detach");
 }
+
+ExportedCode lwcc::exportedCode(const onnx::NodeProto &node) {
+  std::string trace = metadataOf(node)["pkg.torch.onnx.stack_trace"];
+  return trace.empty() ? ExportedCode::unknown
+         : StringRef(trace).starts_with("File \"<eval_with_key>")
+             ? ExportedCode::made
+             : ExportedCode::ofFile;
+}

@@ -28,6 +28,12 @@ double exportedSmoothing(const onnx::NodeProto &node);
 /// through it. ONNX has nothing that says so.
 bool isExportedDetach(const onnx::NodeProto &node);
 
+/// Which code became a node: of a file, or some that PyTorch made. It makes a
+/// function of each torch.no_grad() block; but of a module that was traced
+/// before, all code is made.
+enum class ExportedCode { unknown, ofFile, made };
+ExportedCode exportedCode(const onnx::NodeProto &node);
+
 } // namespace lwcc
 
 #endif // LWCC_FRONTEND_METADATA_H

@@ -335,11 +335,11 @@ bool SamplesFirst::rewrite(Operation *op, const Samples &place) {
       .Case([&](EmbeddingOp each) {
         if (place.factors())
           return false;
-        cloneFactored(each,
-                      {hasTables(each) ? factored(each.getTable())
-                                        : each.getTable(),
-                       factored(each.getAt())},
-                      place);
+        cloneFactored(
+            each,
+            {hasTables(each) ? factored(each.getTable()) : each.getTable(),
+             factored(each.getAt())},
+            place);
         return true;
       })
       .Default([](Operation *) { return false; });

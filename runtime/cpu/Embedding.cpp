@@ -26,21 +26,21 @@ void embedding(Lane &lane, Tensor y, Tensor table, Tensor at) {
   CpuLane &on = cpuLane(lane);
   on.append("embedding", {y}, [=, threads = on.threads] {
     const Tables of(table, at);
-    parallelFor(
-        threads, at.elements(), rowsPerThread(of.columns),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            float *to = y.as<float>() + i * of.columns;
-            const int64_t row = rowAt(at.as<float>()[i], of.rows);
-            if (row < 0)
-              std::fill_n(to, of.columns,
-                          std::numeric_limits<float>::quiet_NaN());
-            else
-              std::copy_n(table.as<float>() +
-                              (i / of.takers * of.rows + row) * of.columns,
-                          of.columns, to);
-          }
-        });
+    parallelFor(threads, at.elements(), rowsPerThread(of.columns),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    float *to = y.as<float>() + i * of.columns;
+                    const int64_t row = rowAt(at.as<float>()[i], of.rows);
+                    if (row < 0)
+                      std::fill_n(to, of.columns,
+                                  std::numeric_limits<float>::quiet_NaN());
+                    else
+                      std::copy_n(table.as<float>() +
+                                      (i / of.takers * of.rows + row) *
+                                          of.columns,
+                                  of.columns, to);
+                  }
+                });
   });
 }
 
@@ -77,23 +77,23 @@ struct Takers {
 /// The rows of one table that `count` numbers took.
 static void addTaken(const Takers &takers, int threads, int64_t rows,
                      int64_t columns, const float *dy, float *dtable) {
-  parallelFor(threads, rows, rowsPerThread(columns),
-              [&](int64_t begin, int64_t end) {
-                constexpr int64_t width = 64; // columns that are summed together
-                double sum[width];
-                for (int64_t row = begin; row < end; ++row)
-                  for (int64_t c = 0; c < columns; c += width) {
-                    const int64_t some = std::min(width, columns - c);
-                    std::fill_n(sum, some, 0.0);
-                    for (int64_t k = takers.first[row];
-                         k < takers.first[row + 1]; ++k) {
-                      const float *from = dy + takers.list[k] * columns + c;
-                      for (int64_t j = 0; j < some; ++j)
-                        sum[j] += from[j];
-                    }
-                    std::copy_n(sum, some, dtable + row * columns + c);
-                  }
-              });
+  parallelFor(
+      threads, rows, rowsPerThread(columns), [&](int64_t begin, int64_t end) {
+        constexpr int64_t width = 64; // columns that are summed together
+        double sum[width];
+        for (int64_t row = begin; row < end; ++row)
+          for (int64_t c = 0; c < columns; c += width) {
+            const int64_t some = std::min(width, columns - c);
+            std::fill_n(sum, some, 0.0);
+            for (int64_t k = takers.first[row]; k < takers.first[row + 1];
+                 ++k) {
+              const float *from = dy + takers.list[k] * columns + c;
+              for (int64_t j = 0; j < some; ++j)
+                sum[j] += from[j];
+            }
+            std::copy_n(sum, some, dtable + row * columns + c);
+          }
+      });
 }
 
 void embedding_grad(Lane &lane, Tensor dtable, Tensor dy, Tensor at) {

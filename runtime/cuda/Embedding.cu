@@ -1,9 +1,9 @@
 //===- Embedding.cu - Rows of a table by their numbers --------------------===//
 //
 // The gradient has a block of threads for each row of a table and some of its
-// columns, which looks through all of the table's numbers for its row: without atomic sums, so
-// that every run gives the same bits. Not run on a GPU by the tests of the
-// build machine; see tools/gpu-test.sh.
+// columns, which looks through all of the table's numbers for its row: without
+// atomic sums, so that every run gives the same bits. Not run on a GPU by the
+// tests of the build machine; see tools/gpu-test.sh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,7 @@ __global__ void __launch_bounds__(256)
     const int64_t taker = item / of.columns;
     const int64_t row = rowAt(at[taker], of.rows);
     const int64_t first = taker / of.takers * of.rows; // of its table
-    y[item] = row < 0 ? NAN
-                      : table[(first + row - taker) * of.columns + item];
+    y[item] = row < 0 ? NAN : table[(first + row - taker) * of.columns + item];
   }
 }
 

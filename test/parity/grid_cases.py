@@ -6,7 +6,7 @@ grid_case.py builds a case, op_grid.py runs it.
 
 from grid_composed import (attentions, conditions, further_reductions, rearrangements,
                            sample_normalizations)
-from grid_elements import branches, elements, largest, sequences
+from grid_elements import branches, detached, elements, largest, sequences
 from grid_layers import (convolutions, fused_activations, initial_values,
                          normalizations, poolings, products, shared_weights,
                          softmaxes_and_losses)
@@ -24,7 +24,7 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           further_convolutions, transposed_convolutions, folds, grid_samples,
           further_poolings, resizes, sums_of_products, recurrent_layers, sample_normalizations, attentions,
           further_reductions, rearrangements, conditions, embeddings, integers, elements,
-          largest, branches, sequences, fused_activations, initial_values, shared_weights)
+          largest, detached, branches, sequences, fused_activations, initial_values, shared_weights)
 
 
 # In these, what the cases name in their loops meets one of several widths, sizes and

@@ -226,6 +226,15 @@ def conditions():
             x = case.op("Tanh", x)
         case.last = case.op(kind, x)
         yield case.model()
+    for fmod, other in itertools.product((0, 1), ([], [5, 1, 1])):
+        case = Case(f"Mod fmod{fmod} {text(other)}", shape)
+        by = case.weight("by", other, 0.3, 0.7)
+        case.last = case.op("Mod", case.last, by, fmod=fmod)
+        yield case.model()
+    case = Case("EyeLike of data", [3, 5])
+    eye = case.op("EyeLike", case.last, k=1)
+    case.last = case.op("Add", case.op("Mul", case.last, eye), case.last)
+    yield case.model()
     for slope in ([5, 1, 1], [1], [3]):
         case = Case(f"PRelu {text(slope)}", shape)
         case.last = case.op("PRelu", case.last, case.weight("slope", slope))

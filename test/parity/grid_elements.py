@@ -110,6 +110,28 @@ def graph(name, nodes, outputs, inputs=()):
     return helper.make_graph(nodes, name, infos(inputs), infos(outputs))
 
 
+def detached():
+    """As PyTorch's exporter writes detach(): of data, and of a parameter."""
+    def detach(case, name):
+        case.nodes.append(helper.make_node("Identity", [name], [name + ".detached"]))
+        case.nodes[-1].metadata_props.add(
+            key="pkg.torch.onnx.fx_node",
+            value="%detach : [num_users=1] = call_function[target=torch.ops.aten.detach."
+                  "default](args = (%x,), kwargs = {})")
+        return name + ".detached"
+
+    case = Case("Detach of data", [3, 4])  # a straight-through estimator
+    soft = case.op("Sigmoid", case.last)
+    hard = case.op("Round", soft)
+    case.last = case.op("Add", soft, detach(case, case.op("Sub", hard, soft)))
+    yield case.model()
+    case = Case("Detach of a parameter", [3, 4])
+    w = case.weight("w", [4])
+    case.last = case.op("Add", case.op("Mul", case.last, detach(case, w)),
+                        case.op("Mul", case.op("Tanh", case.last), w))
+    yield case.model()
+
+
 def branches():
     """What is known while compiling, and what only shapes make known."""
     for truth in (True, False):

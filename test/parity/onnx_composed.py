@@ -211,6 +211,9 @@ OPS = {
     "Sin": lambda call, x: torch.sin(x), "Cos": lambda call, x: torch.cos(x),
     **{kind: (lambda call, x, f=getattr(torch, kind.lower()): f(x)) for kind in (
         "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh")},
+    "Mod": lambda call, x, y: (torch.fmod if call.get("fmod", 0) else torch.remainder)(x, y),
+    "EyeLike": lambda call, x: torch.ones_like(x).tril(call.get("k", 0)).triu(
+        call.get("k", 0)),
     "Ceil": lambda call, x: torch.ceil(x),
     "Round": lambda call, x: torch.round(x),
     "Sign": lambda call, x: torch.sign(x),

@@ -373,7 +373,7 @@ OPS = {
         else x.amax(list(range(2, x.dim())), True)),
     "Sum": lambda call, *xs: sum(xs[1:], xs[0]),
     "Mean": lambda call, *xs: sum(xs[1:], xs[0]) / len(xs),
-    "Dropout": dropout, "Identity": unary(lambda x: x),
+    "Dropout": dropout, "Identity": lambda call, x: x.detach() if call.detaches else x,
     "Flatten": flatten, "Reshape": reshape, "Pad": pad, "Slice": slice_,
     "Transpose": lambda call, x: x.permute(
         call.get("perm", list(range(x.dim()))[::-1])),

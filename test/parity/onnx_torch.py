@@ -42,6 +42,8 @@ class Call:
         self.op = node.op_type
         self.inputs, self.outputs = list(node.input), list(node.output)
         self.run, self.opset = run, run.opset
+        # A detach() of PyTorch's is an Identity, and only this says so.
+        self.detaches = any("aten.detach" in note.value for note in node.metadata_props)
         self.attributes = {}
         for attribute in node.attribute:
             value = helper.get_attribute_value(attribute)

@@ -85,26 +85,13 @@ static void callOf(StringRef function, int n, float *y, const float *a,
   auto two = [&](float (*f)(float, float)) { zip(n, y, a, b, f); };
   using Unary = float (*)(float);
   static const llvm::StringMap<Unary> unary = {
-      {"abs", rt::abs},
-      {"exp", rt::exp},
-      {"log", rt::log},
-      {"sqrt", rt::sqrt},
-      {"tanh", rt::tanh},
-      {"erf", rt::erf},
-      {"floor", rt::floor},
-      {"round", rt::round},
-      {"sigmoid", rt::sigmoid},
-      {"sin", rt::sin},
-      {"cos", rt::cos},
-      {"tan", rt::tan},
-      {"asin", rt::asin},
-      {"acos", rt::acos},
-      {"atan", rt::atan},
-      {"sinh", rt::sinh},
-      {"cosh", rt::cosh},
-      {"asinh", rt::asinh},
-      {"acosh", rt::acosh},
-      {"atanh", rt::atanh},
+      {"abs", rt::abs},     {"exp", rt::exp},     {"log", rt::log},
+      {"sqrt", rt::sqrt},   {"tanh", rt::tanh},   {"erf", rt::erf},
+      {"floor", rt::floor}, {"round", rt::round}, {"sigmoid", rt::sigmoid},
+      {"sin", rt::sin},     {"cos", rt::cos},     {"tan", rt::tan},
+      {"asin", rt::asin},   {"acos", rt::acos},   {"atan", rt::atan},
+      {"sinh", rt::sinh},   {"cosh", rt::cosh},   {"asinh", rt::asinh},
+      {"acosh", rt::acosh}, {"atanh", rt::atanh},
   };
   if (auto known = unary.find(function); known != unary.end()) {
     for (int j = 0; j < n; ++j)

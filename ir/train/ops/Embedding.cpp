@@ -1,8 +1,8 @@
 //===- Embedding.cpp - Rows of a table by their numbers -------------------===//
 //
 // The rows of a table that data names: embeddings. Cut along samples every tile
-// reads the whole table, and the parts of its gradient are added up, unless each
-// sample has a table of its own; cut along channels a tile has some of the
+// reads the whole table, and the parts of its gradient are added up, unless
+// each sample has a table of its own; cut along channels a tile has some of the
 // table's columns. The table's rows are never cut.
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,8 @@ using namespace lwcc::train::family;
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Checks a table [rows, d] or tables [n, rows, d], numbers [n, t] and rows of it
-/// [n, t, d].
+/// Checks a table [rows, d] or tables [n, rows, d], numbers [n, t] and rows of
+/// it [n, t, d].
 static LogicalResult verifyShapes(Operation *op, Value table, Value at,
                                   Value y) {
   if (failed(expectRank(op, "at", at, 2)))

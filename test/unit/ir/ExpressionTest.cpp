@@ -51,9 +51,9 @@ TEST(Expression, ErrorsNameThePlaceAndWhatWasExpected) {
                               "found 'x1' in \"x0 x1\"");
   EXPECT_EQ(errorOf("1.0"), "position 0: expected a float literal with suffix "
                             "f, found '1.0' in \"1.0\"");
-  EXPECT_EQ(errorOf("sinh(x0)"),
+  EXPECT_EQ(errorOf("gamma(x0)"),
             "position 0: expected an input, a literal or a function, found "
-            "'sinh' in \"sinh(x0)\"");
+            "'gamma' in \"gamma(x0)\"");
   EXPECT_EQ(errorOf("pow(x0)"),
             "position 6: expected ',', found ')' in \"pow(x0)\"");
   EXPECT_EQ(errorOf("x0 < x1"), "position 7: a comparison stands only before "

@@ -225,12 +225,12 @@ TEST(MapTest, StoresTheNearestIntegerThereIs) {
 
 /// Emitted kernels and lwcc-run's interpreter call these.
 TEST(MathTest, NaNIsNeverSwallowed) {
-  for (auto f : {lwcc::rt::abs, lwcc::rt::exp, lwcc::rt::log, lwcc::rt::sqrt,
-                 lwcc::rt::tanh, lwcc::rt::erf, lwcc::rt::floor, lwcc::rt::sin,
-                 lwcc::rt::cos, lwcc::rt::round, lwcc::rt::sigmoid, lwcc::rt::tan,
-                 lwcc::rt::asin, lwcc::rt::acos, lwcc::rt::atan, lwcc::rt::sinh,
-                 lwcc::rt::cosh, lwcc::rt::asinh, lwcc::rt::acosh,
-                 lwcc::rt::atanh})
+  for (auto f :
+       {lwcc::rt::abs,  lwcc::rt::exp,   lwcc::rt::log,     lwcc::rt::sqrt,
+        lwcc::rt::tanh, lwcc::rt::erf,   lwcc::rt::floor,   lwcc::rt::sin,
+        lwcc::rt::cos,  lwcc::rt::round, lwcc::rt::sigmoid, lwcc::rt::tan,
+        lwcc::rt::asin, lwcc::rt::acos,  lwcc::rt::atan,    lwcc::rt::sinh,
+        lwcc::rt::cosh, lwcc::rt::asinh, lwcc::rt::acosh,   lwcc::rt::atanh})
     EXPECT_TRUE(std::isnan(f(NAN)));
   for (auto f : {lwcc::rt::max, lwcc::rt::min, lwcc::rt::pow, lwcc::rt::fmod}) {
     EXPECT_TRUE(std::isnan(f(NAN, 2.0f)));

@@ -177,8 +177,8 @@ void check::checkMaps(Bench &bench) {
              std::pow(std::fabs(p), 1.5) + std::floor(q) + std::min(p, q) +
              std::tan(p / 3) + std::asin(p / 4) + std::acos(q / 4) +
              std::atan(p) + std::sinh(q) + std::cosh(p) + std::asinh(p) +
-             std::acosh(std::fabs(q) + 1.5) + std::atanh(p / 4) + std::fmod(p, 7) +
-             1 / (1 + std::exp(-p)) + (p < q && p > -2);
+             std::acosh(std::fabs(q) + 1.5) + std::atanh(p / 4) +
+             std::fmod(p, 7) + 1 / (1 + std::exp(-p)) + (p < q && p > -2);
   }
   Tensor ta = bench.input(a), tb = bench.input(b), ty = bench.output({999});
   bench.run(
