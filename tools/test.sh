@@ -272,10 +272,7 @@ echo "test.sh: built in $((SECONDS - start)) s, at $((SECONDS - started)) s"
 
 for section in "${sections[@]}"; do
   case $section in
-    style)
-      counted style "$root/tools/style.py"
-      counted style-python "$root/tools/style_python.py"
-      ;;
+    style) counted style "$root/tools/style.py"; counted style-python "$root/tools/style_python.py" ;;
     unit) counted unit unit ;;
     lit) counted lit lit ;;
     oracle)

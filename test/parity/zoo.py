@@ -59,8 +59,7 @@ BATCH = 8
 SETTINGS = Settings(BATCH, 3, 0.01, 0.9, 5e-4, seed=3)
 ONE, THREE, RANDOM = "one device", "3 devices", "a random plan"
 THREE_DEVICES = ["--gpus=3", "--strategy=data"]
-FACTOR, SAMPLES = 4.0, 3
-DRAWS = 3  # of images
+FACTOR, SAMPLES, DRAWS = 4.0, 3, 3  # of images
 EQUAL, AS_FILE, REFUSED, WRONG = "equal", "as file", "refused", "WRONG"
 NO_EXPORT, CRASHED = "no export", "crash: "
 
