@@ -242,9 +242,14 @@ std::optional<HostTensor> lwcc::foldClip(const NodeView &node, Inputs inputs,
     return std::nullopt;
   for (float &value : result.reals)
     value = float(value < low ? low : value > high ? high : value);
+  auto whole = [](double bound) {
+    return bound >= 0x1p63    ? std::numeric_limits<int64_t>::max()
+           : bound <= -0x1p63 ? std::numeric_limits<int64_t>::min()
+                              : int64_t(bound);
+  };
   for (int64_t &value : result.integers)
-    value = double(value) < low    ? int64_t(low)
-            : double(value) > high ? int64_t(high)
+    value = double(value) < low    ? whole(low)
+            : double(value) > high ? whole(high)
                                    : value;
   return result;
 }

@@ -208,7 +208,6 @@ LogicalResult lwcc::importConvTranspose(NodeImporter &node) {
   if (failed(in))
     return failure();
   bool flat = x.size() == 3;
-  const Value bias = in->bias;
   Value y;
   if (x.size() == 5) {
     y = transposeConvDepth(node, *in, *window, group);
@@ -217,10 +216,10 @@ LogicalResult lwcc::importConvTranspose(NodeImporter &node) {
     in->weights = asImage(node, in->weights);
     y = transposeConv(node, *in, flat ? window->withHeight() : *window, group);
   }
-  if (bias) {
+  if (in->bias) {
     Shape channels(shapeOf(y).size() - 1, 1);
     channels[0] = outputs;
-    y = node.map("add", {y, node.reshape(bias, channels)});
+    y = node.map("add", {y, node.reshape(in->bias, channels)});
   }
   if (flat)
     y = node.reshape(y, {x[0], outputs, window->output[0]});
@@ -239,8 +238,11 @@ LogicalResult lwcc::importCol2Im(NodeImporter &node) {
   if (!x)
     return failure();
   Shape from(shapeOf(x));
-  if ((*image)->size() != 2 || (*block)->size() != 2 || from.size() != 3)
-    return node.fail("makes images of shape " + printShape(**image) +
+  auto isExtent = [](int64_t extent) { return extent > 0 && extent < 1 << 20; };
+  if (!*image || !*block || (*image)->size() != 2 || (*block)->size() != 2 ||
+      from.size() != 3 || !all_of(**image, isExtent))
+    return node.fail("makes images of shape " +
+                     printShape(image->value_or(Shape())) +
                      " of data of shape " + printShape(from) +
                      "; two dimensions are supported");
   FailureOr<Window> window = readWindow(node, **image, **block);

@@ -5,9 +5,8 @@
 //
 //   e := literal | x<N> | -e | e (+ - * /) e | e (< <= > >= == !=) e
 //      | e && e | e || e | e ? e : e | f(e, ...) | (e)
-//   f := abs exp log sqrt tanh erf pow fmod min max floor round sigmoid sin cos
-//   tan
-//      asin acos atan sinh cosh asinh acosh atanh dropout_mask
+//   f := abs exp log sqrt tanh erf pow fmod min max floor round sigmoid
+//      sin cos tan asin acos atan sinh cosh asinh acosh atanh dropout_mask
 //
 // round goes to the nearest integer, of two to the even one.
 // Literals are C++ float literals ("0.5f", "1e-5f"), INFINITY or NAN. A
