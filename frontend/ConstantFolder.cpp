@@ -1,8 +1,8 @@
 //===- ConstantFolder.cpp - ONNX nodes evaluated at compile time ----------===//
 //
 // The functions of ConstantFolder.h that compute; FoldMovement.cpp has those
-// that only move or make elements. Integers of every declared width are
-// computed as int64.
+// that only move or make elements, FoldSums.cpp ranges and running sums.
+// Integers of every declared width are computed as int64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,17 +28,13 @@ std::optional<Shape> lwcc::integersOf(const NodeView &node, Inputs inputs,
   return node.integers(attribute);
 }
 
-static int64_t toInteger(double value) {
+int64_t lwcc::toInteger(double value) {
   return std::fabs(value) < 9.0e18 ? int64_t(value) : 0; // also NaN
 }
 
 static int64_t power(int64_t base, int64_t exponent) {
   return toInteger(std::pow(double(base), double(exponent)));
 }
-
-/// Arithmetic that wraps around: signed overflow, which is undefined in C++,
-/// cannot be caused by a file.
-static int64_t wrap(uint64_t value) { return int64_t(value); }
 
 static std::optional<int64_t> integerOp(StringRef op, int64_t a, int64_t b,
                                         bool fmod) {
@@ -275,36 +271,6 @@ std::optional<HostTensor> lwcc::foldWhere(const NodeView &, Inputs inputs,
       result.append(a, readA(i));
     else
       result.append(b, readB(i));
-  }
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Ranges and reductions
-//===----------------------------------------------------------------------===//
-
-std::optional<HostTensor> lwcc::foldRange(const NodeView &, Inputs inputs,
-                                          std::string &error) {
-  for (const HostTensor *input : inputs)
-    if (input->size() != 1) {
-      error = "needs scalars";
-      return std::nullopt;
-    }
-  double start = inputs[0]->at(0), limit = inputs[1]->at(0),
-         delta = inputs[2]->at(0);
-  double count = delta == 0 ? 0 : std::ceil((limit - start) / delta);
-  if (!(count <= double(foldLimit))) {
-    error = "makes too many elements";
-    return std::nullopt;
-  }
-  int64_t n = count > 0 ? int64_t(count) : 0;
-  HostTensor result = HostTensor::empty(inputs[0]->kind, {n});
-  for (int64_t i = 0; i < n; ++i) {
-    if (result.isReal())
-      result.reals.push_back(float(start + double(i) * delta));
-    else
-      result.integers.push_back(wrap(uint64_t(inputs[0]->integers[0]) +
-                                     uint64_t(i) * uint64_t(toInteger(delta))));
   }
   return result;
 }

@@ -43,6 +43,8 @@ LWCC_FOLD(foldGatherND);
 LWCC_FOLD(foldScatterND);
 LWCC_FOLD(foldTrilu);
 LWCC_FOLD(foldRange);
+LWCC_FOLD(foldCumSum);
+LWCC_FOLD(foldGatherElements);
 LWCC_FOLD(foldConstantOfShape);
 LWCC_FOLD(foldReduce); ///< ReduceSum, ReduceProd, ReduceMin, ReduceMax
 #undef LWCC_FOLD
@@ -51,6 +53,13 @@ LWCC_FOLD(foldReduce); ///< ReduceSum, ReduceProd, ReduceMin, ReduceMax
 std::optional<Shape> integersOf(const NodeView &node,
                                 llvm::ArrayRef<const HostTensor *> inputs,
                                 unsigned input, llvm::StringRef attribute);
+
+/// Rounded toward zero; 0 for what no int64 holds.
+int64_t toInteger(double value);
+
+/// Arithmetic that wraps around: signed overflow, which is undefined in C++,
+/// cannot be caused by a file.
+inline int64_t wrap(uint64_t value) { return int64_t(value); }
 
 } // namespace lwcc
 

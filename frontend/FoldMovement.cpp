@@ -291,6 +291,38 @@ std::optional<HostTensor> lwcc::foldTrilu(const NodeView &node, Inputs inputs,
   return result;
 }
 
+std::optional<HostTensor> lwcc::foldGatherElements(const NodeView &node,
+                                                   Inputs inputs,
+                                                   std::string &error) {
+  const HostTensor &x = *inputs[0], &at = *inputs[1];
+  std::optional<int64_t> axis =
+      normalizeAxis(node.integer("axis", 0), x.shape.size(), error);
+  if (!axis)
+    return std::nullopt;
+  bool fits = !at.isReal() && at.shape.size() == x.shape.size();
+  for (size_t d = 0; fits && d < at.shape.size(); ++d)
+    fits = int64_t(d) == *axis || at.shape[d] <= x.shape[d];
+  if (!fits) {
+    error = "has indices of shape " + printShape(at.shape) +
+            " for data of shape " + printShape(x.shape);
+    return std::nullopt;
+  }
+  const Shape from = stridesOf(x.shape), own = stridesOf(at.shape);
+  Shape places;
+  for (int64_t i = 0; i < at.size(); ++i) {
+    std::optional<int64_t> index =
+        placeOf(at.integers[i], x.shape[*axis], error);
+    if (!index)
+      return std::nullopt;
+    int64_t place = *index * from[*axis];
+    for (size_t d = 0; d < own.size(); ++d)
+      if (int64_t(d) != *axis)
+        place += i / own[d] % at.shape[d] * from[d];
+    places.push_back(place);
+  }
+  return rearrange(x, at.shape, [&](int64_t i) { return places[i]; });
+}
+
 //===----------------------------------------------------------------------===//
 // Makers
 //===----------------------------------------------------------------------===//

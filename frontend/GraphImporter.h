@@ -28,6 +28,7 @@ struct Noise {
   Shape shape;
   std::optional<double> keep; ///< probability of 1; none: still uniform
   double scale = 1;           ///< what a kept element is multiplied with
+  double shift = 0;           ///< what was added to uniform numbers
 };
 
 struct Imported;
@@ -73,8 +74,14 @@ public:
   llvm::StringMap<std::string> parameters;
   /// Shapes of all values, by name.
   llvm::StringMap<Shape> shapes;
-  /// Mul nodes that turned out to be dropouts, with their data input.
-  llvm::DenseMap<const onnx::NodeProto *, unsigned> dropouts;
+  /// A Mul node that turned out to be a dropout: which input is its data, and
+  /// what they are multiplied by besides (1, unless they were divided by the
+  /// probability to be kept before).
+  struct SpelledDropout {
+    unsigned data;
+    float factor;
+  };
+  llvm::DenseMap<const onnx::NodeProto *, SpelledDropout> dropouts;
   /// What is known of the Ifs and Loops. They have no results here.
   Decisions decisions;
 

@@ -1,10 +1,10 @@
 //===- ImportDropout.cpp - Dropout, as a node and spelled out -------------===//
 //
 // Exporters write some dropouts (those in place, stochastic depth) as
-// arithmetic on random numbers: x * (uniform < keep) / keep, or a Bernoulli of
-// keep. The importer follows such random numbers as values of their own kind
-// (Noise, GraphImporter.h), and makes a dropout of the Mul that multiplies them
-// with the data.
+// arithmetic on random numbers: x * (uniform < keep) / keep, x / keep *
+// floor(uniform + keep), or a Bernoulli of keep. The importer follows such
+// random numbers as values of their own kind (Noise, GraphImporter.h), and
+// makes a dropout of the Mul that multiplies them with the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,8 +81,17 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
     return node.result(0, Imported(noise));
   if (op == "CastLike") // of something to the noise's type
     return host ? node.result(0, Imported(host)) : unsupported();
-  if ((less || greater) && number && !noise.keep) {
+  if ((less || greater) && number && !noise.keep && noise.shift == 0) {
     noise.keep = less == (at == 0) ? *number : 1 - *number;
+    return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
+                                               : unsupported();
+  }
+  if (op == "Add" && number && !noise.keep && noise.shift == 0) {
+    noise.shift = *number;
+    return node.result(0, Imported(noise));
+  }
+  if (op == "Floor" && !noise.keep) { // 1 with the probability of the shift
+    noise.keep = noise.shift;
     return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
                                                : unsupported();
   }
@@ -91,14 +100,19 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
     noise.scale *= op == "Mul" ? *number : 1 / *number;
     return node.result(0, Imported(noise));
   }
-  if (op != "Mul" || !other || !noise.keep ||
-      std::fabs(*noise.keep * noise.scale - 1) > 1e-4)
+  if (op != "Mul" || !other || !noise.keep)
     return unsupported();
+  // What is not divided by the probability here was divided before.
+  const double product = *noise.keep * noise.scale;
+  const bool isScaled = std::fabs(product - 1) <= 1e-4;
+  if (!isScaled && noise.scale != 1)
+    return unsupported();
+  const float factor = isScaled ? 1.0f : float(product);
 
   Value x = node.live(1 - at);
   if (!x)
     return failure();
-  dropouts[&node.proto()] = 1 - at;
+  dropouts[&node.proto()] = {1 - at, factor};
   // 1 - keep in float is not the ratio that was written: 0.2 became 0.19999999.
   float ratio = float(std::round((1 - *noise.keep) * 1e6) / 1e6);
   if (ratio == 0)
@@ -111,6 +125,8 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
   Value y = node.create<train::DropoutOp>(
       kept.getType(), kept, scalars, APFloat(ratio),
       int64_t(train::streamOf(node.output())));
+  if (factor != 1)
+    y = node.map("scale", {y}, {{"alpha", factor}});
   // A mask that is shared by all elements of a sample (stochastic depth).
   return node.result(0, whole ? y : node.map("mul", {x, y}));
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/Metadata.h"
 #include "frontend/NodeImporter.h"
 #include "frontend/Rewrites.h"
 #include "frontend/ShapeRules.h"
@@ -63,6 +64,13 @@ static LogicalResult importEmbedding(NodeImporter &node) {
   at = node.reshape(at, flat);
   flat.push_back(columns);
   Value y = node.create<train::EmbeddingOp>(node.tensorOf(flat), table, at);
+  if (std::optional<int64_t> padding = exportedPadding(node.proto())) {
+    // What is taken from that row does not change it.
+    flat.back() = 1;
+    Value isPadding = node.map(
+        "equal", {node.reshape(at, flat), node.splat(double(*padding))});
+    y = node.map("where", {isPadding, node.map("detach", {y}), y});
+  }
   return node.result(0, node.reshape(y, shape));
 }
 

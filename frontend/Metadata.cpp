@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 
 #include <google/protobuf/unknown_field_set.h>
 
@@ -37,18 +38,38 @@ StringMap<std::string> lwcc::metadataOf(const onnx::GraphProto &graph) {
   return read(graph, 16);
 }
 
-double lwcc::exportedSmoothing(const onnx::NodeProto &node) {
-  // "... [target=torch.ops.aten.cross_entropy_loss.default](args = (%scores,
-  // %labels, weight, reduction, ignore_index, smoothing), kwargs = {})", where
-  // arguments that have their defaults are missing at the end.
+/// The arguments of the PyTorch function that became a node, if it is this one:
+/// of "... [target=torch.ops.aten.FUNCTION.default](args = (%a, %b, 1), kwargs
+/// =
+/// {})". Those that have their defaults are missing at the end.
+static std::vector<std::string> argumentsOf(const onnx::NodeProto &node,
+                                            StringRef function) {
   std::string text = metadataOf(node)["pkg.torch.onnx.fx_node"];
   auto [target, arguments] = StringRef(text).split("](args = (");
-  if (!target.contains("aten.cross_entropy_loss"))
-    return 0;
+  std::vector<std::string> result;
+  if (!target.ends_with(("aten." + function + ".default").str()))
+    return result;
   SmallVector<StringRef> each;
   arguments.split(')').first.split(each, ',');
+  for (StringRef argument : each)
+    result.push_back(argument.trim().str());
+  return result;
+}
+
+std::optional<int64_t> lwcc::exportedPadding(const onnx::NodeProto &node) {
+  // weight, indices, padding_idx, which is -1 where there is none
+  std::vector<std::string> each = argumentsOf(node, "embedding");
+  int64_t row = -1;
+  if (each.size() < 3 || StringRef(each[2]).getAsInteger(10, row) || row < 0)
+    return std::nullopt;
+  return row;
+}
+
+double lwcc::exportedSmoothing(const onnx::NodeProto &node) {
+  // scores, labels, weight, reduction, ignore_index, smoothing
+  std::vector<std::string> each = argumentsOf(node, "cross_entropy_loss");
   double smoothing = 0;
-  if (each.size() != 6 || each[5].trim().getAsDouble(smoothing) ||
+  if (each.size() != 6 || StringRef(each[5]).getAsDouble(smoothing) ||
       !(smoothing > 0 && smoothing < 1))
     return 0;
   return smoothing;

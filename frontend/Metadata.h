@@ -12,6 +12,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <optional>
 #include <string>
 
 namespace lwcc {
@@ -23,6 +24,10 @@ llvm::StringMap<std::string> metadataOf(const onnx::GraphProto &graph);
 /// The label_smoothing of the PyTorch loss that became this node, which ONNX's
 /// losses have not; 0 if none is noted.
 double exportedSmoothing(const onnx::NodeProto &node);
+
+/// The padding_idx of the PyTorch embedding that became this node, a row
+/// without gradients, which ONNX's Gather has not; none if none is noted.
+std::optional<int64_t> exportedPadding(const onnx::NodeProto &node);
 
 /// Whether the node stands for a detach() of PyTorch's: no gradient flows
 /// through it. ONNX has nothing that says so.

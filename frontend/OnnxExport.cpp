@@ -145,10 +145,19 @@ static void makeInferenceForm(OnnxFile &file, const GraphImporter &imported) {
     // A dropout that was spelled out: its data pass.
     if (auto found = imported.dropouts.find(&node);
         found != imported.dropouts.end()) {
-      std::string data = node.input(int(found->second));
-      node.set_op_type("Identity");
+      auto [data, factor] = found->second;
+      std::string kept = node.input(int(data));
       node.clear_input();
-      node.add_input(data);
+      node.add_input(kept);
+      if (factor == 1) {
+        node.set_op_type("Identity");
+      } else {
+        TensorProto &number = *graph.add_initializer();
+        number.set_name(node.output(0) + ".kept");
+        number.set_data_type(TensorProto::FLOAT);
+        number.add_float_data(factor);
+        node.add_input(number.name());
+      }
     }
     inferNode(node);
     // Stack traces of the exporter (metadata_props) name the author's files;

@@ -31,6 +31,25 @@ def embeddings():
     take(case, "images", (40, 9))
     yield case.model()
 
+    case = Case("Gather with a row of padding", [4, 5], tokens=4)
+    take(case, "images")
+    case.nodes[-1].metadata_props.add(
+        key="pkg.torch.onnx.fx_node",
+        value="%embedding : [num_users=1] = call_function[target=torch.ops.aten.embedding."
+              "default](args = (%p_table, %tokens, 2), kwargs = {})")
+    yield case.model()
+
+    # As positions are counted, and taken, by Transformers.
+    for exclusive, reverse in (0, 0), (1, 0), (0, 1), (1, 1):
+        case = Case(f"Gather at sums of constants exclusive{exclusive} reverse{reverse}",
+                    [3, 4])
+        mask = case.stored(np.array([[0, 1, 1, 0, 1], [1, 1, 0, 0, 1]]))
+        sums = case.op("CumSum", mask, case.ints(1), exclusive=exclusive, reverse=reverse)
+        picked = case.op("GatherElements", sums,
+                         case.stored(np.array([[0, -1, 2], [3, 3, 1]])), axis=1)
+        case.last = case.op("Gather", case.last, picked, axis=1)
+        yield case.model()
+
     for kind in INT32, INT64:
         case = Case(f"Gather by a cast to {kind}", [4, 5], tokens=7)
         take(case, case.op("Cast", "images", to=kind))

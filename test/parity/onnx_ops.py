@@ -288,6 +288,8 @@ def gather(call, x, index):
     axis = call.get("axis", 0) % x.dim()
     index = torch.where(index < 0, index + x.shape[axis], index)
     y = x.index_select(axis, index.reshape(-1))
+    if call.padding is not None:
+        y = torch.where(index.reshape(-1, *[1] * (x.dim() - 1)) == call.padding, y.detach(), y)
     return y.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
 
 

@@ -10,6 +10,7 @@ Runtime and the PyTorch modules that the files came from.
 """
 
 import os
+import re
 
 import numpy as np
 import onnx
@@ -44,6 +45,9 @@ class Call:
         self.run, self.opset = run, run.opset
         # A detach() of PyTorch's is an Identity, and only this says so.
         self.detaches = any("aten.detach" in note.value for note in node.metadata_props)
+        padding = [re.search(r"aten\.embedding\.default\]\(args = \(%\w+, %\w+, (\d+)",
+                             note.value) for note in node.metadata_props]
+        self.padding = next((int(match[1]) for match in padding if match), None)
         self.attributes = {}
         for attribute in node.attribute:
             value = helper.get_attribute_value(attribute)
@@ -196,10 +200,12 @@ class Oracle:
 
 
 def restore_dropout(calls, output):
-    """Turns x * (uniform < keep) / keep, or a Bernoulli of keep, back into a Dropout node.
+    """Turns x * (uniform < keep) / keep, a Bernoulli of keep, or x / keep * floor(uniform +
+    keep) back into a Dropout node.
 
-    The dynamo exporter writes nn.Dropout(inplace=True) in this way. The node's
-    result keeps the product's name, which keys its mask.
+    The dynamo exporter writes nn.Dropout(inplace=True) in the first way, and Transformers
+    stochastic depth in the last. The node's result keeps the product's name, which keys its
+    mask.
     """
     producer = {name: call for call in calls for name in call.outputs}
 
@@ -214,7 +220,7 @@ def restore_dropout(calls, output):
             call = producer.get(call.inputs[0]) if call.inputs else None
         return found
 
-    for call in calls:
+    for call in list(calls):
         if call.op != "Mul":
             continue
         for x, mask in (call.inputs, call.inputs[::-1]):
@@ -222,6 +228,14 @@ def restore_dropout(calls, output):
                     or follow(mask, "Div", "Bernoulli")):
                 keep = follow(follow(mask, "Div").inputs[1], "Constant")
                 call.op, call.inputs = "Dropout", [x]
+                call.attributes = {"ratio": 1.0 - float(constant(keep))}
+                break
+            if follow(mask, "Floor", "Add", "RandomUniformLike") and follow(x, "Div"):
+                shifted = follow(mask, "Floor", "Add")
+                keep = follow(shifted.inputs[1], "Constant")
+                calls = [each for each in calls
+                         if each not in (shifted, follow(mask, "Floor"))]
+                call.op, call.inputs = "Dropout", [follow(x, "Div").inputs[0]]
                 call.attributes = {"ratio": 1.0 - float(constant(keep))}
                 break
     return live(calls, output)
