@@ -11,6 +11,11 @@
 using namespace lwcc;
 using namespace llvm;
 
+/// Which function of PyTorch became a node, and of what.
+static constexpr char functionNote[] = "pkg.torch.onnx.fx_node";
+/// The number of metadata_props in a node.
+static constexpr int nodeNotes = 9;
+
 /// The metadata_props of a message. The protobuf definitions that lwcc is built
 /// with are older than this field, so that it is among the unknown fields.
 static StringMap<std::string> read(const google::protobuf::Message &message,
@@ -29,7 +34,7 @@ static StringMap<std::string> read(const google::protobuf::Message &message,
 }
 
 StringMap<std::string> lwcc::metadataOf(const onnx::NodeProto &node) {
-  return read(node, 9);
+  return read(node, nodeNotes);
 }
 StringMap<std::string> lwcc::metadataOf(const onnx::ValueInfoProto &value) {
   return read(value, 4);
@@ -44,7 +49,7 @@ StringMap<std::string> lwcc::metadataOf(const onnx::GraphProto &graph) {
 /// {})". Those that have their defaults are missing at the end.
 static std::vector<std::string> argumentsOf(const onnx::NodeProto &node,
                                             StringRef function) {
-  std::string text = metadataOf(node)["pkg.torch.onnx.fx_node"];
+  std::string text = metadataOf(node)[functionNote];
   auto [target, arguments] = StringRef(text).split("](args = (");
   std::vector<std::string> result;
   if (!target.ends_with(("aten." + function + ".default").str()))
@@ -76,7 +81,7 @@ double lwcc::exportedSmoothing(const onnx::NodeProto &node) {
 }
 
 bool lwcc::isExportedDetach(const onnx::NodeProto &node) {
-  return StringRef(metadataOf(node)["pkg.torch.onnx.fx_node"])
+  return StringRef(metadataOf(node)[functionNote])
       .contains("[target=torch.ops.aten.detach");
 }
 
@@ -86,4 +91,16 @@ ExportedCode lwcc::exportedCode(const onnx::NodeProto &node) {
          : StringRef(trace).starts_with("File \"<eval_with_key>")
              ? ExportedCode::made
              : ExportedCode::ofFile;
+}
+
+void lwcc::keepTrainingNotes(onnx::NodeProto &node) {
+  const bool isNeeded = isExportedDetach(node) || exportedPadding(node) ||
+                        exportedSmoothing(node) != 0;
+  onnx::StringStringEntryProto note;
+  note.set_key(functionNote);
+  note.set_value(metadataOf(node)[functionNote]);
+  auto *notes = node.GetReflection()->MutableUnknownFields(&node);
+  notes->Clear();
+  if (isNeeded)
+    notes->AddLengthDelimited(nodeNotes, note.SerializeAsString());
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/OnnxExport.h"
+#include "frontend/Metadata.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -160,10 +161,8 @@ static void makeInferenceForm(OnnxFile &file, const GraphImporter &imported) {
       }
     }
     inferNode(node);
-    // Stack traces of the exporter (metadata_props) name the author's files;
-    // they are unknown fields to the protobuf definitions that we use.
     node.clear_doc_string();
-    node.GetReflection()->MutableUnknownFields(&node)->Clear();
+    keepTrainingNotes(node);
   }
   llvm::StringSet<> stored;
   for (const TensorProto &tensor : graph.initializer())
