@@ -39,8 +39,8 @@ bool isExportedDetach(const onnx::NodeProto &node);
 enum class ExportedCode { unknown, ofFile, made };
 ExportedCode exportedCode(const onnx::NodeProto &node);
 
-/// Drops what is noted beside a node but for what training goes by. Stack traces
-/// name the author's files.
+/// Drops what is noted beside a node but for what training goes by. Stack
+/// traces name the author's files.
 void keepTrainingNotes(onnx::NodeProto &node);
 
 } // namespace lwcc
