@@ -96,7 +96,7 @@ class Composed(Movements):
         """Where data is on one side of something, it is one thing, else another."""
         rng, before = self.rng, self.last
         condition = self.compare()
-        kind = rng.choice(["", "And", "Or", "Not"])
+        kind = rng.choice(["", "And", "Or", "Xor", "Not"])
         if kind == "Not":
             self.op(kind, (), None, {})
         elif kind:
@@ -112,13 +112,19 @@ class Composed(Movements):
         rng = self.rng
         if rng.random() < 0.1:
             return self.op("Equal", [self.last], None, {})
+        if rng.random() < 0.1:
+            return self.op(rng.choice(["IsNaN", "IsInf"]), (), None, {})
         return self.op(rng.choice(COMPARISONS),
                        [self.scalar(rng.choice([-0.2, 0.1]))], None, {})
 
     def steps(self):
         """Adds steps, whose slope is zero, to what they are steps of."""
         before = self.last
-        self.op(self.rng.choice(["Floor", "Ceil", "Round", "Sign"]), (), None, {})
+        kind = self.rng.choice(["Floor", "Ceil", "Round", "Sign", "Mod"])
+        if kind == "Mod":
+            self.op(kind, [self.scalar(0.7)], None, {}, fmod=self.rng.randrange(2))
+        else:
+            self.op(kind, (), None, {})
         self.op("Mul", [self.scalar(0.1)], None, {})
         self.op("Add", [before], None, {})
 
@@ -145,11 +151,35 @@ class Composed(Movements):
 
     def spaces(self):
         rng, (c, h, w) = self.rng, self.shape
-        if c % 4 == 0 and rng.random() < 0.5:
+        if c % 4 == 0 and rng.random() < 0.3:  # blocks side by side
+            self.reshape_again([c, h * w])
+            inputs = [self.integers(f"{self.name('fold')}.{i}", values)
+                      for i, values in enumerate(([2 * h, 2 * w], [2, 2]))]
+            self.op("Col2Im", inputs, (c // 4, 2 * h, 2 * w), {}, strides=[2, 2])
+        elif c % 4 == 0 and rng.random() < 0.5:
             self.op("DepthToSpace", (), (c // 4, 2 * h, 2 * w), {}, blocksize=2,
                     mode=rng.choice(["DCR", "CRD"]))
         elif h % 2 == 0 and w % 2 == 0:
             self.op("SpaceToDepth", (), (4 * c, h // 2, w // 2), {}, blocksize=2)
+
+    def reshape_again(self, shape):
+        """For an operator that begins with a reshape: both become one."""
+        result = self.reshape(shape, {})
+        self.layers.pop()
+        return result
+
+    def sample(self):
+        """Channels at places that their own elements name."""
+        rng, (c, h, w), image = self.rng, self.shape, self.last
+        if h * w % 2 or c > 8:
+            return
+        self.op("Tanh", (), None, {})
+        places = self.reshape_again([c, h * w // 2, 2])
+        self.last = image
+        self.op("GridSample", [places], (c, c, h * w // 2), {},
+                mode=rng.choice(["linear", "nearest", "cubic"]),
+                padding_mode=rng.choice(["zeros", "border", "reflection"]),
+                align_corners=rng.randrange(2))
 
     def mirror(self):
         rng, shape = self.rng, list(self.shape)

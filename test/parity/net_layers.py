@@ -10,7 +10,8 @@ from net_graph import FLOAT, Graph
 # Elementwise operators: defined and of moderate slope for any value; for values in (0, 1).
 UNARY = ["Abs", "Elu", "Erf", "HardSigmoid", "HardSwish", "LeakyRelu", "Neg",
          "Relu", "Sigmoid", "Softplus", "Tanh", "Gelu", "Identity"]
-UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal", "Tan", "Sinh", "Cosh", "Atanh"]
+UNARY_OF_SIGMOID = ["Exp", "Log", "Sqrt", "Reciprocal", "Tan", "Sinh", "Cosh",
+                    "Asin", "Acos", "Atanh"]
 
 
 class Layers(Graph):
@@ -104,12 +105,16 @@ class Layers(Graph):
         self.op(kind)
 
     def bounded(self):
-        kind = self.rng.choice(["Clip", "Pow", "Cast", "CastLike"])
+        kind = self.rng.choice(["Clip", "Pow", "Acosh", "Cast", "CastLike"])
         if kind == "Clip":
             self.op(kind, [self.scalar(-0.8), self.scalar(1.1)])
         elif kind == "Pow":
             self.op("Sigmoid")
             self.op(kind, [self.scalar(self.rng.choice([0.5, 2.0, 1.5]))])
+        elif kind == "Acosh":
+            self.op("Softplus")
+            self.op("Add", [self.scalar(1.5)])
+            self.op(kind)
         elif kind == "Cast":
             self.op(kind, to=FLOAT)
         else:

@@ -251,7 +251,9 @@ def check_oracle(model):
         return None
     for node in model.graph.node:
         even = any(a.name == "size" and a.i % 2 == 0 for a in node.attribute)
-        if ("labels" in node.input or node.op_type.startswith(("Random", "Bernoulli"))
+        plain = node.op_type == "Mod" and not any(a.name == "fmod" and a.i
+                                                  for a in node.attribute)
+        if (plain or "labels" in node.input or node.op_type.startswith(("Random", "Bernoulli"))
                 or node.op_type == "LRN" and even):
             return None
     shape = input_shape(model)

@@ -150,7 +150,7 @@ class Net(Elements):
                 self.normalize_samples, self.normalize_samples,
                 self.reduce_and_scale, self.reduce_and_scale, self.running_sum,
                 self.choose, self.choose, self.steps, self.resize,
-                self.transposed_conv, self.spaces, self.mirror, self.places,
+                self.transposed_conv, self.spaces, self.sample, self.mirror, self.places,
                 self.places, self.letters, self.sequences, self.recurrent,
                 self.elements, self.elements, self.control, self.list_of_values,
                 self.attend])()
