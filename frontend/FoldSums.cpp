@@ -1,5 +1,4 @@
-//===- FoldSums.cpp - Ranges and running sums
-//------------------------------===//
+//===- FoldSums.cpp - Ranges and running sums -----------------------------===//
 //
 // The functions of ConstantFolder.h in which an element follows from the one
 // before it: Range and CumSum.

@@ -119,13 +119,9 @@ private:
     const double span = alignCorners ? double(extent - 1) : double(extent);
     if (span == 0)
       return map("mul", at, node.splat(0));
-    at = map("abs", scaled(at, 1, -first));
-    Value turns = map("floor", scaled(at, 1 / span, 0));
-    Value rest = map("sub", at, scaled(turns, span, 0));
-    Value half = map("floor", scaled(turns, 0.5, 0));
-    Value isOdd = map("sub", turns, scaled(half, 2, 0));
-    Value back = scaled(rest, -1, span);
-    return scaled(where(isOdd, back, rest), 1, first);
+    Value turn = map("mod", scaled(at, 1, -first), node.splat(2 * span));
+    Value fromTop = map("abs", scaled(turn, 1, -span));
+    return scaled(fromTop, -1, span + first);
   }
 
   NodeImporter &node;
