@@ -16,14 +16,18 @@ using namespace lwcc;
 using namespace lwcc::plan;
 namespace json = llvm::json;
 
-static llvm::StringRef kernelOf(llvm::StringRef key) {
-  return key.take_until([](char c) { return c == ' '; });
+/// A call's function, and whether it reads what another device has, which takes
+/// some ten times as long for each byte: what calls have in common whose times
+/// are in proportion to their work.
+static std::string kindOf(llvm::StringRef key, bool readsElsewhere) {
+  return key.split(' ').first.str() + (readsElsewhere ? "@" : "");
 }
+static bool readsElsewhere(llvm::StringRef key) { return key.contains('@'); }
 
 void Profile::add(int64_t share, llvm::StringRef key, const Entry &entry) {
   Share &known = shares[share];
   known.entries[key] = entry;
-  known.kernels[kernelOf(key)][entry.work] = entry;
+  known.kinds[kindOf(key, readsElsewhere(key))][entry.work] = entry;
 }
 
 std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
@@ -35,11 +39,14 @@ std::optional<Profile::Answer> Profile::find(int64_t share, llvm::StringRef key,
   if (entry != known->second.entries.end())
     return Answer{entry->second.seconds, entry->second.deviation, true,
                   entry->second.processors};
-  auto kernel = known->second.kernels.find(kernelOf(key));
-  if (kernel == known->second.kernels.end())
+  const auto &kinds = known->second.kinds;
+  auto kind = kinds.find(kindOf(key, readsElsewhere(key)));
+  if (kind == kinds.end())
+    kind = kinds.find(kindOf(key, !readsElsewhere(key)));
+  if (kind == kinds.end())
     return std::nullopt;
   // The nearest by ratio.
-  const std::map<double, Entry> &times = kernel->second;
+  const std::map<double, Entry> &times = kind->second;
   auto above = times.lower_bound(work);
   if (above == times.end())
     --above;

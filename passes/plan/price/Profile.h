@@ -3,8 +3,9 @@
 // Measured times, as `lwcc profile` writes them. For each call that was timed
 // there is its key (../model/Call.h), how much work it is, the median of its
 // times and how far these spread. A key that was not measured is answered by
-// the nearest entry of the same kernel, in proportion to the work. What lanes
-// lose between calls stands beside the calls, under keys of its own.
+// the nearest entry of the same kernel, in proportion to the work: of one that
+// reads another device's memory as well or does not either, if there is one.
+// What lanes lose between calls stands beside the calls, under keys of its own.
 //
 // Devices that are parts of one processor slow each other down. Their times
 // belong to a *share*, the number of devices that the processor was divided
@@ -67,8 +68,8 @@ public:
 private:
   struct Share {
     llvm::StringMap<Entry> entries; ///< by key
-    /// For each kernel (the first word of a key) its entries by work.
-    llvm::StringMap<std::map<double, Entry>> kernels;
+    /// For each kind of call its entries by work.
+    llvm::StringMap<std::map<double, Entry>> kinds;
   };
   std::map<int64_t, Share> shares;
 };

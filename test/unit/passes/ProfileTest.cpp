@@ -40,6 +40,15 @@ TEST(Profile, answersWhatWasMeasuredAndInProportionWhatWasNot) {
   EXPECT_FALSE(profile.find(3, "conv 8 < 8", 1000));
 }
 
+TEST(Profile, asksCallsThatReadElsewhereForThoseThatDo) {
+  Profile profile;
+  profile.add(2, "sum 8 < 8 8@", {1e-3, 0, 96, 5});
+  EXPECT_EQ(profile.find(2, "sum 9 < 9 9", 96)->seconds, 1e-3); // none better
+  profile.add(2, "sum 80 < 80 80", {1e-3, 0, 960, 5});
+  EXPECT_DOUBLE_EQ(profile.find(2, "sum 9 < 9 9", 96)->seconds, 1e-4);
+  EXPECT_DOUBLE_EQ(profile.find(2, "sum 70 < 70@ 70", 960)->seconds, 1e-2);
+}
+
 TEST(Profile, isReadAsItWasWritten) {
   Profile profile = sample(), read;
   EXPECT_EQ(profileFromJson(profile.toJson(), read),
