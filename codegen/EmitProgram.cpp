@@ -49,7 +49,7 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
   if (!parsed)
     return op.emitOpError("has a malformed expression: ")
            << llvm::toString(parsed.takeError());
-  const bool indexed = parsed->usesDropout();
+  const bool indexed = parsed->drawsRandomNumbers();
   std::string arguments = indexed ? "const StepScalars &s, uint64_t i"
                                   : "const StepScalars &, uint64_t";
   for (uint64_t i = 0; i < op.getInputs(); ++i)
@@ -72,12 +72,13 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
     list.push_back(CppArgument(argument.str()));
   out.signature("LWCC_HD static float at", list);
   out.indent();
-  // In C++ a mask also takes the step and the index of the element.
+  // In C++ a random number also takes the step and the index of the element.
   std::string text = parsed->print();
-  const StringRef mask = "dropout_mask(";
-  for (size_t at = text.find(mask); at != std::string::npos;
-       at = text.find(mask, at + mask.size()))
-    text.insert(at + mask.size(), "s, i, ");
+  for (const StringRef function :
+       {"dropout_mask(", "random_uniform(", "random_normal("})
+    for (size_t at = text.find(function); at != std::string::npos;
+         at = text.find(function, at + function.size()))
+      text.insert(at + function.size(), "s, i, ");
   out.returns(text);
   out.dedent();
   out.line("}");

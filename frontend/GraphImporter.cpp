@@ -34,7 +34,14 @@ LogicalResult GraphImporter::run() {
     needed.insert(head);
   needed.insert(graph.loss);
   for (const NodeProto *node : graph.nodes)
-    forEachRead(*node, [&](const std::string &name) { needed.insert(name); });
+    forEachRead(*node, [&](const std::string &name) {
+      needed.insert(name);
+      // What is asked for a shape or a type alone is not read.
+      const bool isRead =
+          node->op_type() != "Shape" &&
+          (node->op_type() != "CastLike" || name == node->input(0));
+      readers[name] += isRead;
+    });
   beginFunction();
   if (failed(reporter.result()))
     return failure();
@@ -109,13 +116,14 @@ Value GraphImporter::liveOf(const Imported &value, StringRef name,
                          << "'; only a loss may read them";
     return {};
   }
+  if (auto *noise = value.as<Noise>())
+    return draw(*noise);
   std::optional<Shape> shape = value.shape();
   auto *host = value.as<HostRef>();
   auto *leaf = value.as<Leaf *>();
   if (!shape || (!host && !leaf)) {
-    reporter.error(user) << "uses '" << name << "' in a way that is not "
-                         << "supported for a "
-                         << (value.as<Noise>() ? "random mask" : "sequence");
+    reporter.error(user) << "uses '" << name
+                         << "' in a way that is not supported for a sequence";
     return {};
   }
   if (*elementCount(*shape) == 0) {
@@ -225,10 +233,10 @@ void GraphImporter::importNode(const NodeProto &node) {
     define(importer.output(), labels);
   } else if (isAbsorbed(importer, inputs)) {
     define(importer.output(), Imported(*inputs[0]));
-  } else if (StringRef(node.op_type()).starts_with("Random") ||
-             node.op_type() == "Bernoulli" ||
-             (any_of(inputs, isNoise) && node.op_type() != "Shape")) {
-    (void)importNoise(importer, inputs);
+  } else if (drawsRandomNumbers(node)) {
+    (void)importRandom(importer, inputs);
+  } else if (any_of(inputs, isNoise) && node.op_type() != "Shape" &&
+             importNoise(importer, inputs)) {
   } else if (!evaluate(importer, row, inputs)) {
     if (amongWhole && !isSameOfIntegers(node.op_type()))
       (void)importer.fail("computes with integers of the data, of which it "

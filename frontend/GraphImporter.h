@@ -22,14 +22,20 @@
 
 namespace lwcc {
 
-/// Random numbers on their way to becoming a dropout mask, which exporters
-/// sometimes spell out: RandomUniformLike, Less(keep), Cast, Div(keep), Mul.
+/// Uniform random numbers on their way to becoming a dropout mask, which
+/// exporters sometimes spell out: RandomUniformLike, Less(keep), Cast,
+/// Div(keep), Mul.
 struct Noise {
   Shape shape;
+  const onnx::NodeProto *origin; ///< what draws them
   std::optional<double> keep; ///< probability of 1; none: still uniform
   double scale = 1;           ///< what a kept element is multiplied with
   double shift = 0;           ///< what was added to uniform numbers
+  bool isShared = false;      ///< several nodes read them
 };
+
+/// The part of a mask's elements that is 0.
+float ratioOf(const Noise &mask);
 
 struct Imported;
 using Sequence = std::shared_ptr<std::vector<Imported>>;
@@ -100,8 +106,16 @@ private:
   /// The value of an input. A tensor that the file stores becomes a value when
   /// it is first asked for.
   const Imported *lookup(llvm::StringRef name);
-  mlir::LogicalResult importNoise(NodeImporter &node,
-                                  llvm::ArrayRef<const Imported *> inputs);
+  /// Imports a node that draws random numbers (ImportRandom.cpp).
+  mlir::LogicalResult importRandom(NodeImporter &node,
+                                   llvm::ArrayRef<const Imported *> inputs);
+  /// Imports a node of a spelled-out dropout. Nothing if it is none: then the
+  /// random numbers must be drawn as they stand.
+  std::optional<mlir::LogicalResult>
+  importNoise(NodeImporter &node, llvm::ArrayRef<const Imported *> inputs);
+  mlir::Value draw(const Noise &noise);
+  mlir::Value draw(const onnx::NodeProto &origin, llvm::ArrayRef<int64_t> shape,
+                   llvm::StringRef expression);
   bool isWhole(NodeView node, llvm::ArrayRef<const Imported *> inputs,
                int i) const;
   bool isAbsorbed(NodeView node, llvm::ArrayRef<const Imported *> inputs);
@@ -134,6 +148,8 @@ private:
   int64_t programBytes = 0, evaluated = 0;
   llvm::StringMap<Imported> values;
   llvm::StringSet<> needed;           ///< values that some node reads
+  llvm::StringMap<int> readers;       ///< how many nodes read a value
+  llvm::StringMap<mlir::Value> draws; ///< by what draws, and the expression
   llvm::StringSet<> whole;            ///< integers and booleans of data
   bool amongWhole = false;            ///< the node reads some of them
   llvm::StringMap<mlir::Value> reads; ///< by ONNX value

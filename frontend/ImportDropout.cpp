@@ -4,7 +4,8 @@
 // arithmetic on random numbers: x * (uniform < keep) / keep, x / keep *
 // floor(uniform + keep), or a Bernoulli of keep. The importer follows such
 // random numbers as values of their own kind (Noise, GraphImporter.h), and
-// makes a dropout of the Mul that multiplies them with the data.
+// makes a dropout of the Mul that multiplies them with the data. Evaluation
+// leaves it out. What else is done with random numbers: ImportRandom.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,36 +40,19 @@ LogicalResult lwcc::importDropout(NodeImporter &node) {
   return node.result(0, y);
 }
 
-LogicalResult GraphImporter::importNoise(NodeImporter &node,
-                                         ArrayRef<const Imported *> inputs) {
+std::optional<LogicalResult>
+GraphImporter::importNoise(NodeImporter &node,
+                           ArrayRef<const Imported *> inputs) {
   StringRef op = node.op();
-  auto unsupported = [&] {
-    return node.fail("draws random numbers in the forward pass in a way that "
-                     "is not dropout (x * (uniform < keep) / keep)");
-  };
-  if (op.starts_with("Random")) {
-    std::optional<Shape> shape = op.ends_with("Like")
-                                     ? inputs[0]->shape()
-                                     : node.NodeView::integers("shape");
-    if (!op.starts_with("RandomUniform") || node.real("low", 0) != 0 ||
-        node.real("high", 1) != 1 || !shape || !elementCount(*shape))
-      return unsupported();
-    return node.result(0, Imported(Noise{*shape, std::nullopt, 1}));
-  }
-  if (op == "Bernoulli") { // what is drawn is less than the probability
-    HostRef keep = hostOf(*inputs[0], true);
-    if (!keep || !keep->isSplat() || !(keep->at(0) > 0 && keep->at(0) <= 1))
-      return unsupported();
-    return node.result(0, Imported(Noise{keep->shape, keep->at(0), 1}));
-  }
   unsigned at = find_if(inputs,
                         [](const Imported *input) {
                           return input && input->as<Noise>();
                         }) -
                 inputs.begin();
-  if (inputs.size() > 2 || at == inputs.size())
-    return unsupported();
+  if (inputs.size() > 2)
+    return std::nullopt;
   Noise noise = *inputs[at]->as<Noise>();
+  noise.isShared |= readers.lookup(node.input(at)) > 1;
   const Imported *other = inputs.size() == 2 ? inputs[1 - at] : nullptr;
   HostRef host = other ? hostOf(*other, true) : nullptr;
   std::optional<double> number;
@@ -80,11 +64,15 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
   if (op == "Identity" || op == "Cast" || (op == "CastLike" && at == 0))
     return node.result(0, Imported(noise));
   if (op == "CastLike") // of something to the noise's type
-    return host ? node.result(0, Imported(host)) : unsupported();
+    return host ? std::optional(node.result(0, Imported(host))) : std::nullopt;
+  if (noise.isShared && !noise.keep) // masks of it belong together
+    return std::nullopt;
+  auto isProbability = [](double keep) { return keep > 0 && keep <= 1; };
   if ((less || greater) && number && !noise.keep && noise.shift == 0) {
     noise.keep = less == (at == 0) ? *number : 1 - *number;
-    return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
-                                               : unsupported();
+    if (!isProbability(*noise.keep))
+      return std::nullopt;
+    return node.result(0, Imported(noise));
   }
   if (op == "Add" && number && !noise.keep && noise.shift == 0) {
     noise.shift = *number;
@@ -92,8 +80,9 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
   }
   if (op == "Floor" && !noise.keep) { // 1 with the probability of the shift
     noise.keep = noise.shift;
-    return *noise.keep > 0 && *noise.keep <= 1 ? node.result(0, Imported(noise))
-                                               : unsupported();
+    if (!isProbability(*noise.keep))
+      return std::nullopt;
+    return node.result(0, Imported(noise));
   }
   if ((op == "Div" || op == "Mul") && number && noise.keep &&
       (op == "Mul" || (at == 0 && *number != 0))) {
@@ -101,30 +90,30 @@ LogicalResult GraphImporter::importNoise(NodeImporter &node,
     return node.result(0, Imported(noise));
   }
   if (op != "Mul" || !other || !noise.keep)
-    return unsupported();
+    return std::nullopt;
   // What is not divided by the probability here was divided before.
   const double product = *noise.keep * noise.scale;
   const bool isScaled = std::fabs(product - 1) <= 1e-4;
   if (!isScaled && noise.scale != 1)
-    return unsupported();
+    return std::nullopt;
   const float factor = isScaled ? 1.0f : float(product);
 
+  const std::optional<Shape> shape = other->shape();
+  if (!shape || broadcast(noise.shape, *shape) != *shape)
+    return std::nullopt;
   Value x = node.live(1 - at);
   if (!x)
     return failure();
   dropouts[&node.proto()] = {1 - at, factor};
-  // 1 - keep in float is not the ratio that was written: 0.2 became 0.19999999.
-  float ratio = float(std::round((1 - *noise.keep) * 1e6) / 1e6);
+  const float ratio = ratioOf(noise);
   if (ratio == 0)
     return node.result(0, x);
-  bool whole = ArrayRef(noise.shape) == lwcc::shapeOf(x);
-  if (!whole &&
-      broadcast(noise.shape, lwcc::shapeOf(x)) != Shape(lwcc::shapeOf(x)))
-    return unsupported();
+  const bool whole = noise.shape == *shape;
   Value kept = whole ? x : node.splat(1, noise.shape);
   Value y = node.create<train::DropoutOp>(
       kept.getType(), kept, scalars, APFloat(ratio),
-      int64_t(train::streamOf(node.output())));
+      int64_t(train::streamOf(noise.isShared ? noise.origin->output(0)
+                                             : node.output())));
   if (factor != 1)
     y = node.map("scale", {y}, {{"alpha", factor}});
   // A mask that is shared by all elements of a sample (stochastic depth).

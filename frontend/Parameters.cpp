@@ -74,6 +74,11 @@ bool lwcc::makesParameters(const NodeProto &node) {
   return makers.contains(node.op_type()) && node.output_size() == 1;
 }
 
+bool lwcc::drawsRandomNumbers(const NodeProto &node) {
+  return StringRef(node.op_type()).starts_with("Random") ||
+         node.op_type() == "Bernoulli";
+}
+
 /// Whether an input can only be a parameter, such as the weight of a Conv. Some
 /// exporters write weights as Constant nodes; at such an input these are
 /// trained.
@@ -208,10 +213,15 @@ private:
 
   /// Makes `leaf` the parameter that a node makes (RandomNormal,
   /// ConstantOfShape and others). False if no gradient reaches it: then the
-  /// node computes a shape, or draws the random numbers of a dropout.
+  /// node computes a shape, or draws the random numbers of a dropout. Exporters
+  /// of frameworks store all parameters: there it draws noise.
   bool makeLeaf(const NodeProto &node, Leaf &leaf) {
     if (!makesParameters(node) || (!differentiable.contains(leaf.name) &&
                                    !statistics.contains(leaf.name)))
+      return false;
+    StringRef producer = graph.file->model.producer_name();
+    if (drawsRandomNumbers(node) &&
+        (producer == "pytorch" || producer == "tf2onnx"))
       return false;
     NodeView view = graph.view(node);
     if (view.op() == "Constant") {

@@ -36,6 +36,9 @@ using Leaves = llvm::StringMap<Leaf>;
 /// Whether the node may stand for a parameter instead of an initializer.
 bool makesParameters(const onnx::NodeProto &node);
 
+/// Whether the node draws random numbers, if it stands for no parameter.
+bool drawsRandomNumbers(const onnx::NodeProto &node);
+
 /// All leaves that the needed nodes read. Warns if the file lists parameters of
 /// the PyTorch module (metadata of torch.export) that it does not store. A
 /// buffer that changes is a statistic.

@@ -138,6 +138,15 @@ bool Expression::uses(unsigned n) const {
          llvm::any_of(args, [&](auto &arg) { return arg.uses(n); });
 }
 
+bool Expression::isRandomCall() const {
+  return kind == Kind::call && isRandom(op);
+}
+
+bool Expression::drawsRandomNumbers() const {
+  return isRandomCall() ||
+         llvm::any_of(args, [](auto &arg) { return arg.drawsRandomNumbers(); });
+}
+
 bool Expression::usesDropout() const {
   return (kind == Kind::call && op == dropoutMask) ||
          llvm::any_of(args, [](auto &arg) { return arg.usesDropout(); });

@@ -7,13 +7,14 @@
 //      | e && e | e || e | e ? e : e | f(e, ...) | (e)
 //   f := abs exp log sqrt tanh erf pow fmod min max floor round sigmoid
 //      sin cos tan asin acos atan sinh cosh asinh acosh atanh dropout_mask
+//      random_uniform random_normal
 //
 // round goes to the nearest integer, of two to the even one.
 // Literals are C++ float literals ("0.5f", "1e-5f"), INFINITY or NAN. A
 // comparison may stand only as the condition of ?: or under && and ||. min and
 // max follow PyTorch's clamp with NaN: a NaN operand wins. dropout_mask(ratio,
-// stream) is the mask of runtime/core/Philox.h for the element at hand; stream
-// is "123u".
+// stream), random_uniform(stream) and random_normal(stream) are those of
+// runtime/core/Philox.h for the element at hand; stream is "123u".
 //
 // Parses, prints with minimal parentheses, and substitutes (for fusion).
 // Simplifies nothing: an expression computes what was written, in that order.
@@ -65,6 +66,10 @@ struct Expression {
   /// One more than the largest input index that occurs; 0 without inputs.
   unsigned inputs() const;
   bool uses(unsigned input) const;
+  /// Whether it is a call that draws a random number, whether it has one in it,
+  /// and whether that is a dropout's mask.
+  bool isRandomCall() const;
+  bool drawsRandomNumbers() const;
   bool usesDropout() const;
   /// Number of operators and calls. Fusion (passes/differentiate) weighs it
   /// against recomputation.

@@ -31,7 +31,8 @@ constexpr Function functions[] = {
     {"erf", 1},   {"pow", 2},   {"fmod", 2},    {"min", 2},   {"max", 2},
     {"floor", 1}, {"round", 1}, {"sigmoid", 1}, {"sin", 1},   {"cos", 1},
     {"tan", 1},   {"asin", 1},  {"acos", 1},    {"atan", 1},  {"sinh", 1},
-    {"cosh", 1},  {"asinh", 1}, {"acosh", 1},   {"atanh", 1}, {dropoutMask, 2}};
+    {"cosh", 1},  {"asinh", 1}, {"acosh", 1},   {"atanh", 1}, {dropoutMask, 2},
+    {randomUniform, 1}, {randomNormal, 1}};
 
 bool isLogical(StringRef op) { return op == "&&" || op == "||"; }
 
@@ -120,7 +121,7 @@ private:
 
   bool requireFloat(const Expression &e) {
     if (e.kind == Expression::Kind::stream)
-      return failWith("a stream stands only in dropout_mask");
+      return failWith("a stream stands only behind what draws random numbers");
     return !isCondition(e) ||
            failWith("a comparison stands only before '?', '&&' or '||'");
   }
@@ -262,9 +263,11 @@ private:
       Expression argument;
       if (!parseSelect(argument))
         return false;
-      bool isStream = function.name == dropoutMask && i == 1;
+      bool isStream =
+          isRandom(function.name) && i + 1 == function.arguments;
       if (isStream && argument.kind != Expression::Kind::stream)
-        return failWith("expected a stream as second argument of dropout_mask");
+        return failWith("expected a stream as last argument of " +
+                        function.name);
       if (!isStream && !requireFloat(argument))
         return false;
       result.args.push_back(std::move(argument));

@@ -1,7 +1,7 @@
 //===- ExpressionSyntax.h - What parser and printer agree on ----*- C++ -*-===//
 //
 // Private to Expression.cpp and ExpressionParser.cpp: how strongly operators
-// bind, and the one function that is more than arithmetic. The grammar is in
+// bind, and the functions that are more than arithmetic. The grammar is in
 // Expression.h.
 //
 //===----------------------------------------------------------------------===//
@@ -12,7 +12,14 @@
 
 namespace lwcc::syntax {
 
+/// Functions that draw random numbers. Their last argument is the stream.
 inline constexpr llvm::StringLiteral dropoutMask = "dropout_mask";
+inline constexpr llvm::StringLiteral randomUniform = "random_uniform";
+inline constexpr llvm::StringLiteral randomNormal = "random_normal";
+inline bool isRandom(llvm::StringRef function) {
+  return function == dropoutMask || function == randomUniform ||
+         function == randomNormal;
+}
 
 /// C++ precedence of a binary operator, 0 if `op` is none.
 inline int precedenceOf(llvm::StringRef op) {

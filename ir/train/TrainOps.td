@@ -204,7 +204,7 @@ def MapOp : PureOp<"map", [AttrSizedOperandSegments, KernelOpInterface, Differen
     whatever the types of its tensors are. `fn` names the row of the
     elementwise table (Elementwise.h) that it comes from, with the row's
     parameters in `params`; only such an op has a gradient, and fusion drops
-    both. An expression that calls dropout_mask needs `scalars`.
+    both. An expression that draws random numbers needs `scalars`.
 
     Becomes one generated kernel (codegen), one call of the runtime's `map`.
   }];

@@ -95,8 +95,8 @@ static bool hasRule(Operation *op) {
   // These may read or make values of a higher rank.
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return isImageLike(reduce.getX());
-  if (auto map = dyn_cast<MapOp>(op))
-    return isImageLike(map.getY());
+  if (auto map = dyn_cast<MapOp>(op)) // not what draws random numbers alone
+    return isImageLike(map.getY()) && !map.getInputs().empty();
   return isa<DropoutOp, MatMulOp, SoftmaxOp, LayerNormOp, ReduceMaxOp,
              TransposeOp, ConcatOp, SplitOp, SliceOp, PadOp>(op);
 }

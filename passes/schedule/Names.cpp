@@ -123,8 +123,8 @@ void appendWords(const Expression &e, llvm::ArrayRef<RowPattern> patterns,
     if (words.empty() || words.back() != word)
       words.push_back(std::move(word));
   };
-  if (e.kind == Expression::Kind::call && e.op == "dropout_mask")
-    return say("dropout");
+  if (e.isRandomCall())
+    return say(e.op == "dropout_mask" ? "dropout" : e.op);
   // A product with a mask is dropout: it must not be matched as "mul".
   auto isMask = [](const Expression &arg) {
     return arg.kind == Expression::Kind::call && arg.op == "dropout_mask";

@@ -250,7 +250,9 @@ void FormRules::differentiated() {
     if (isa<WriteOp>(op))
       broken(&op, "D3") << "@" << evaluateFunc << " writes a parameter";
     if (auto map = dyn_cast<MapOp>(op); map && map.getScalars())
-      broken(&op, "D3") << "@" << evaluateFunc << " draws random numbers";
+      if (llvm::Expected<Expression> e = Expression::parse(map.getExpr());
+          e && e->usesDropout())
+        broken(&op, "D3") << "@" << evaluateFunc << " drops elements";
   }
 }
 

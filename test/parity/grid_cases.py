@@ -12,19 +12,21 @@ from grid_layers import (convolutions, fused_activations, initial_values,
                          softmaxes_and_losses)
 from grid_movements import (elementwise, further_elementwise, further_movements,
                             movements, reductions)
-
+from grid_random import dropouts, noise
 from grid_recurrent import recurrent_layers
 from grid_tokens import embeddings, integers
 from grid_windows import (folds, further_convolutions, further_poolings, grid_samples,
                           resizes, sums_of_products, transposed_convolutions)
 
 GROUPS = (convolutions, products, normalizations, poolings, reductions,
-          elementwise, further_elementwise, movements, further_movements,
+          elementwise, dropouts, noise, further_elementwise, movements, further_movements,
           softmaxes_and_losses,
           further_convolutions, transposed_convolutions, folds, grid_samples,
-          further_poolings, resizes, sums_of_products, recurrent_layers, sample_normalizations, attentions,
+          further_poolings, resizes, sums_of_products, recurrent_layers,
+          sample_normalizations, attentions,
           further_reductions, rearrangements, conditions, embeddings, integers, elements,
-          largest, detached, branches, sequences, fused_activations, initial_values, shared_weights)
+          largest, detached, branches, sequences, fused_activations, initial_values,
+          shared_weights)
 
 
 # In these, what the cases name in their loops meets one of several widths, sizes and

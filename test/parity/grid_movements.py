@@ -75,28 +75,6 @@ def elementwise():
     case.last = case.op("Mul", y, case.last)
     yield case.model()
 
-    for shape, ratio in itertools.product(shapes, (0.1, 0.5, 0.9)):
-        case = Case(f"Dropout {text(shape)} {ratio}", shape)
-        case.last = case.op("Dropout", case.last, case.scalar(ratio),
-                            case.stored(np.array(True)))
-        yield case.model()
-    case = Case("Dropout that the file switched off", [4, 9])
-    case.last = case.op("Dropout", case.last, case.scalar(0.3))
-    yield case.model()
-    case = Case("Dropout of a Bernoulli", [4, 9])
-    keep = case.scalar(0.75)
-    drawn = case.op("Bernoulli", case.op("Expand", keep, case.ints(4, 9)))
-    case.last = case.op("Mul", case.last, case.op("Div", drawn, keep))
-    yield case.model()
-    case = Case("Dropout of what was divided ahead", [4, 9])
-    keep = case.scalar(0.75)
-    kept = case.op("Floor", case.op("Add", case.op("RandomUniformLike", case.last), keep))
-    case.last = case.op("Mul", case.op("Div", case.last, keep), kept)
-    yield case.model()
-    case = Case("Dropout opset 10", [4, 9], opset=10)
-    case.last = case.op("Dropout", case.last, ratio=0.25)
-    yield case.model()
-
 
 def further_elementwise():
     shape = [3, 5, 7, 3]

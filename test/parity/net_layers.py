@@ -131,6 +131,13 @@ class Layers(Graph):
     def dropout(self):
         self.op("Dropout", [self.scalar(0.3), self.scalar(True, TensorProto.BOOL)])
 
+    def noise(self):
+        before, kind = self.last, self.rng.choice(["RandomNormalLike", "RandomUniformLike"])
+        self.op(kind)
+        if self.rng.random() < 0.3:
+            self.op("Mul", [self.scalar(0.5)])
+        self.op("Add", [before])
+
     def softmax(self):
         self.op("Softmax", axis=self.rng.choice([1, 1, 2, 3]))
 

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import onnx_composed
 import onnx_elements
+import onnx_random
 import onnx_recurrent
 import onnx_windows
 import philox
@@ -396,5 +397,6 @@ OPS = {
     "LogSoftmax": lambda call, x: softmax(call, x, torch.log_softmax),
     "SoftmaxCrossEntropyLoss": loss_of(F.cross_entropy),
     "NegativeLogLikelihoodLoss": loss_of(F.nll_loss),
-    **onnx_composed.OPS, **onnx_elements.OPS, **onnx_recurrent.OPS, **onnx_windows.OPS,
+    **onnx_composed.OPS, **onnx_elements.OPS, **onnx_random.OPS, **onnx_recurrent.OPS,
+    **onnx_windows.OPS,
 }

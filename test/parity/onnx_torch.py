@@ -85,7 +85,7 @@ class Oracle:
         self.constants = {}   # everything else that the file holds
         self.parameters = {}
         values = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
-        self._draw(values)
+        self._draw(values, model.producer_name == "pytorch")
         running = {name for call in self.calls
                    if call.op == "BatchNormalization" for name in call.inputs[3:5]}
         for name, array in values.items():
@@ -110,8 +110,9 @@ class Oracle:
             self.calls.remove(last)
             self.output = last.inputs[0]
 
-    def _draw(self, values):
-        """Initial values of the parameters that nodes stand for."""
+    def _draw(self, values, all_stored):
+        """Initial values of the parameters that nodes stand for; others draw noise. With
+        `all_stored` no node of random numbers stands for one."""
         known = {}
         for call in list(self.calls):
             if call.op == "Constant":
@@ -128,6 +129,8 @@ class Oracle:
                     continue
                 values[name] = np.full(ints(sizes), value.item(), np.float32)
             else:
+                if all_stored or (call.op.endswith("Like") and call.inputs[0] not in values):
+                    continue
                 shape = call.get("shape")
                 if call.op.endswith("Like"):
                     shape = list(values[call.inputs[0]].shape)

@@ -54,17 +54,17 @@ def dropout_mask(shape, ratio, seed, name, step):
     return np.where(u >= ratio, keep, np.float32(0)).reshape(shape)
 
 
-def uniform(shape, low, high, seed, name):
-    """A parameter's initial value, uniform from low to high, float32."""
+def uniform(shape, low, high, seed, name, step=0):
+    """Uniform from low to high, float32: a parameter's initial value, or noise of a step."""
     low, high = np.float32(low), np.float32(high)
-    u = uniform01(int(np.prod(shape)), seed, stream_of(name))
+    u = uniform01(int(np.prod(shape)), seed, stream_of(name), step)
     return (low + u * (high - low)).reshape(shape)
 
 
-def normal(shape, mean, deviation, seed, name):
-    """A parameter's initial value by Box-Muller, two values per two words."""
+def normal(shape, mean, deviation, seed, name, step=0):
+    """The same of a normal distribution, by Box-Muller, two values per two words."""
     count = int(np.prod(shape))
-    words = bits(count, seed, stream_of(name), 0).astype(np.float64)
+    words = bits(count, seed, stream_of(name), step).astype(np.float64)
     radius = np.sqrt(-2.0 * np.log((words[:, 0::2] + 1.0) * 2.0 ** -32))
     angle = 2.0 * np.pi * words[:, 1::2] * 2.0 ** -32
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=2)

@@ -141,7 +141,7 @@ class Net(Elements):
         for _ in range(rng.randrange(2, 6)):
             rng.choice([
                 self.conv, self.conv, self.pool, self.pool, self.normalize,
-                self.dropout, self.residual, self.residual, self.shortcut,
+                self.dropout, self.noise, self.residual, self.residual, self.shortcut,
                 self.shortcut, self.concat, self.pad, self.slice, self.slice,
                 self.split, self.split, self.sequence, self.shuffle,
                 self.shuffle, self.transpose, self.scaled, self.unary,

@@ -145,13 +145,19 @@ static void evaluate(const Expression &e, const Slice &slice, float *y) {
     return;
   }
   case Expression::Kind::call: {
-    if (e.op == "dropout_mask") {
-      const float ratio = static_cast<float>(e.args[0].value);
-      const uint32_t stream = e.args[1].stream;
-      for (int j = 0; j < n; ++j)
-        y[j] = rt::dropout_mask(
-            *block.scalars, block.index + (slice.begin + j) * block.indexStride,
-            ratio, stream);
+    if (e.isRandomCall()) {
+      const uint32_t stream = e.args.back().stream;
+      for (int j = 0; j < n; ++j) {
+        const uint64_t i =
+            block.index + (slice.begin + j) * block.indexStride;
+        y[j] = e.op == "random_uniform"
+                   ? rt::random_uniform(*block.scalars, i, stream)
+               : e.op == "random_normal"
+                   ? rt::random_normal(*block.scalars, i, stream)
+                   : rt::dropout_mask(*block.scalars, i,
+                                      static_cast<float>(e.args[0].value),
+                                      stream);
+      }
       return;
     }
     Row a, b;
@@ -163,7 +169,7 @@ static void evaluate(const Expression &e, const Slice &slice, float *y) {
   case Expression::Kind::stream:
     break;
   }
-  assert(false && "a stream stands only in dropout_mask");
+  assert(false && "a stream stands only behind what draws random numbers");
 }
 
 void lwcc::appendMap(rt::Lane &lane, const Expression &expression, rt::Tensor y,

@@ -28,8 +28,8 @@ LogicalResult MapOp::verify() {
   if (expr->inputs() > getInputs().size())
     return emitOpError() << "expression uses x" << expr->inputs() - 1
                          << "; found " << getInputs().size() << " inputs";
-  if (expr->usesDropout() && !getScalars())
-    return emitOpError() << "calls dropout_mask; expected scalars";
+  if (expr->drawsRandomNumbers() && !getScalars())
+    return emitOpError() << "draws random numbers; expected scalars";
   ArrayRef<int64_t> result = shapeOf(getY());
   for (auto [i, input] : llvm::enumerate(getInputs()))
     if (broadcast({shapeOf(input), result}) != Dims(result))

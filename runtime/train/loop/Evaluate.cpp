@@ -50,7 +50,11 @@ Evaluation evaluate(StepQueue &queue, Sequence *sequence, BatchLoader &loader,
     loader.release(*result.batch);
   };
   for (int64_t i = 0; i < loader.batchesPerEpoch() && !stop(); ++i) {
-    queue.launch(sequence, loader.next(), StepScalars());
+    // What a model draws at random (not dropout, which is gone) differs from
+    // batch to batch, and is the same whenever the set is evaluated.
+    StepScalars scalars;
+    scalars.step = static_cast<uint32_t>(i + 1);
+    queue.launch(sequence, loader.next(), scalars);
     while (queue.mustRetire())
       retire();
   }

@@ -25,7 +25,7 @@ func.func @map_inputs(%x: tensor<2xf32>) {
 // -----
 
 func.func @map_scalars(%x: tensor<2xf32>) {
-  // expected-error @below {{calls dropout_mask; expected scalars}}
+  // expected-error @below {{draws random numbers; expected scalars}}
   %y = train.map "x0 * dropout_mask(0.5f, 1u)"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return
 }

@@ -83,7 +83,7 @@ func.func @train_step(%x: tensor<2x4xf32> {train.name = "x"}, %labels: tensor<2x
 // CHECK: error: breaks rule (D2): trainable parameter @w is never updated
 func.func @evaluate(%x: tensor<2x5xf32> {train.name = "x"}, %labels: tensor<2xi32> {train.name = "labels", train.role = #train.role<labels>}, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> (tensor<f32>, tensor<2xi32>) {
   %y = train.read @w : tensor<2x4xf32>
-  // CHECK: error: breaks rule (D3): @evaluate draws random numbers
+  // CHECK: error: breaks rule (D3): @evaluate drops elements
   %z = train.map "x0 * dropout_mask(0.5f, 1u)"(%y) scalars(%scalars : tensor<64xui8>) : (tensor<2x4xf32>) -> tensor<2x4xf32>
   // CHECK: error: breaks rule (D3): @evaluate writes a parameter
   train.write @w, %z : tensor<2x4xf32>

@@ -30,6 +30,7 @@ TEST(Expression, PrintsWithoutNeedlessParentheses) {
         "(x0 < 0.0f ? 1.0f : 2.0f) + x1",
         "x0 < 1.0f && (x1 < 1.0f || x2 < 1.0f) ? x0 : 0.0f",
         "pow(x0 + x1, -2.0f)", "x0 * dropout_mask(0.5f, 4294967295u)",
+        "x0 + random_normal(7u) * random_uniform(8u)",
         "min(x0, INFINITY)", "max(x12, -INFINITY)"})
     EXPECT_EQ(parsed(text).print(), text);
   EXPECT_EQ(parsed("((x0))*((x1)+(x2))").print(), "x0 * (x1 + x2)");
@@ -60,10 +61,10 @@ TEST(Expression, ErrorsNameThePlaceAndWhatWasExpected) {
                                 "'?', '&&' or '||' in \"x0 < x1\"");
   EXPECT_EQ(errorOf("x0 ? x1 : x2"),
             "position 4: expected a comparison in \"x0 ? x1 : x2\"");
-  EXPECT_EQ(errorOf("5u + x0"), "position 7: a stream stands only in "
-                                "dropout_mask in \"5u + x0\"");
+  EXPECT_EQ(errorOf("5u + x0"), "position 7: a stream stands only behind what "
+                                "draws random numbers in \"5u + x0\"");
   EXPECT_EQ(errorOf("dropout_mask(0.5f, x0)"),
-            "position 21: expected a stream as second argument of "
+            "position 21: expected a stream as last argument of "
             "dropout_mask in \"dropout_mask(0.5f, x0)\"");
   EXPECT_EQ(errorOf("1e99f"), "position 0: expected a float literal, found "
                               "'1e99f' in \"1e99f\"");
@@ -86,7 +87,11 @@ TEST(Expression, Questions) {
   EXPECT_FALSE(e.uses(2));
   EXPECT_EQ(e.operations(), 5u); // ?: > max - *
   EXPECT_FALSE(e.usesDropout());
-  EXPECT_TRUE(parsed("x0 * dropout_mask(0.5f, 1u)").usesDropout());
+  EXPECT_FALSE(e.drawsRandomNumbers());
+  Expression dropout = parsed("x0 * dropout_mask(0.5f, 1u)");
+  EXPECT_TRUE(dropout.usesDropout() && dropout.drawsRandomNumbers());
+  Expression noise = parsed("x0 + random_normal(1u)");
+  EXPECT_TRUE(!noise.usesDropout() && noise.drawsRandomNumbers());
   EXPECT_EQ(parsed("1.0f").inputs(), 0u);
 }
 

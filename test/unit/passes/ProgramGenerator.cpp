@@ -143,6 +143,7 @@ void Generator::declareKernels() {
   declare("add", 2, "x0 + x1");
   declare("scale", 2, "x0 * x1");
   declare("dropout", 1, "x0 * dropout_mask(0.5f, 3u)");
+  declare("noise", 0, "random_normal(4u)");
 }
 
 void Generator::declareState() {

@@ -63,8 +63,12 @@ void Generator::randomNumbers() {
     b = below(3);
     w += b + below(2);
   }
-  emit("map", {x, scalars[deviceOf(out)]}, {out},
-       with({{"begin", list(begin)}, {"dims", list(whole)}}), "dropout");
+  const DictionaryAttr part =
+      with({{"begin", list(begin)}, {"dims", list(whole)}});
+  if (below(2))
+    emit("map", {x, scalars[deviceOf(out)]}, {out}, part, "dropout");
+  else
+    emit("map", {scalars[deviceOf(out)]}, {out}, part, "noise");
 }
 
 void Generator::inPlace() {

@@ -22,7 +22,7 @@ bool Describer::map() {
   if (!y || inputs > ins.size() || llvm::is_contained(ins, nullptr))
     return false;
   StringRef text = kernel.getExpr();
-  bool random = text.contains("dropout_mask");
+  bool random = text.contains("dropout_mask") || text.contains("random_");
   if (random && (ins.size() == inputs))
     return false;
   if (random)

@@ -54,6 +54,25 @@ TEST(Init, NormalIsBoxMuller) {
   }
 }
 
+/// Noise of a step is drawn one by one and in float.
+TEST(Init, NoiseHasTheNumbersOfInitialWeights) {
+  constexpr int count = 1000;
+  StepScalars s;
+  s.seed = 42;
+  float normal[count], uniform[count];
+  drawRandom({Init::normal, 0, 0, 1}, "w", s.seed, 0, count, normal);
+  drawRandom({Init::uniform, 0, 0, 1}, "w", s.seed, 0, count, uniform);
+  for (int i = 0; i < count; ++i) {
+    EXPECT_NEAR(random_normal(s, i, streamOf("w")), normal[i], 2e-6) << i;
+    EXPECT_EQ(random_uniform(s, i, streamOf("w")), uniform[i]) << i;
+  }
+  StepScalars next = s;
+  next.step = 1;
+  EXPECT_NE(random_normal(next, 0, 7), random_normal(s, 0, 7));
+  // The extremes of the generator's words.
+  EXPECT_TRUE(std::isfinite(random_normal(s, ~uint64_t(0), ~0u)));
+}
+
 TEST(Init, NormalHasItsMoments) {
   std::vector<float> values(100000);
   drawRandom({Init::normal, 0, 0, 1}, "w", 7, 0, values.size(), values.data());

@@ -38,6 +38,13 @@ struct dropout {
     return x0 * dropout_mask(s, i, 0.5f, 123u);
   }
 };
+struct noise {
+  static constexpr int inputs = 0;
+  static constexpr bool indexed = true;
+  LWCC_HD static float at(const StepScalars &s, uint64_t i) {
+    return random_normal(s, i, 77u) + random_uniform(s, i, 123u);
+  }
+};
 struct mixed {
   static constexpr int inputs = 3;
   static constexpr bool indexed = false;
@@ -107,13 +114,18 @@ static void checkDropout(Bench &bench, const Dims &dims) {
   rt::StepScalars s;
   s.seed = 0x1234567890abcdefull;
   s.step = 7;
-  Host x = random(dims), y(dims);
-  for (int64_t i = 0; i < x.elements(); ++i)
-    y.v[i] = x.v[i] * rt::dropout_mask(s, static_cast<uint64_t>(i), 0.5f, 123u);
+  Host x = random(dims), y(dims), drawn(dims);
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    const auto index = static_cast<uint64_t>(i);
+    y.v[i] = x.v[i] * rt::dropout_mask(s, index, 0.5f, 123u);
+    drawn.v[i] = kernels::noise::at(s, index);
+  }
   Tensor tx = bench.input(x), ty = bench.output(dims), ts = bench.scalars(s);
   bench.run(
       [&](rt::Lane &lane) { rt::map<kernels::dropout>(lane, ty, {tx}, ts); });
   bench.expect("map of the element's index", ty, y);
+  bench.run([&](rt::Lane &lane) { rt::map<kernels::noise>(lane, ty, {}, ts); });
+  bench.expect("map without inputs", ty, drawn);
 }
 
 static void checkElements(Bench &bench, const Dims &dims, const Dims &second) {
