@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/Metadata.h"
 #include "frontend/NodeImporter.h"
 #include "frontend/Rewrites.h"
 #include "frontend/Window.h"
@@ -40,7 +41,8 @@ static Value poolImages(NodeImporter &node, Value x, const Window &window) {
   ArrayRef<int64_t> from = shapeOf(x);
   return node.create<train::AvgPoolOp>(
       node.tensorOf({from[0], from[1], window.output[0], window.output[1]}), x,
-      node.integer("count_include_pad", 0) != 0, window.dilation, window.kernel,
+      node.integer("count_include_pad", 0) != 0 || exportedDivisor(node.proto()),
+      window.dilation, window.kernel,
       window.pad, window.stride);
 }
 
@@ -88,7 +90,17 @@ LogicalResult lwcc::importPool(NodeImporter &node) {
           "has padding as wide as its window, so that some windows "
           "hold no data");
   Value data = node.live(0);
-  return data ? node.result(0, pool(node, data, *window)) : failure();
+  if (!data)
+    return failure();
+  Value y = pool(node, data, *window);
+  if (std::optional<int64_t> divisor = exportedDivisor(node.proto())) {
+    if (node.integer("ceil_mode", 0))
+      return node.fail("was exported from a pool with divisor_override and "
+                       "ceil_mode, which are not supported together");
+    const double mean = product_of(window->kernel); // is divided by
+    y = node.map("scale", {y}, {{"alpha", mean / double(*divisor)}});
+  }
+  return node.result(0, y);
 }
 
 LogicalResult lwcc::importGlobalPool(NodeImporter &node) {

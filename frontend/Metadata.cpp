@@ -44,9 +44,8 @@ StringMap<std::string> lwcc::metadataOf(const onnx::GraphProto &graph) {
 }
 
 /// The arguments of the PyTorch function that became a node, if it is this one:
-/// of "... [target=torch.ops.aten.FUNCTION.default](args = (%a, %b, 1), kwargs
-/// =
-/// {})". Those that have their defaults are missing at the end.
+/// of "[target=torch.ops.aten.FUNCTION.default](args = (%a, [2, 2]), kwargs = ".
+/// Those that have their defaults are missing at the end.
 static std::vector<std::string> argumentsOf(const onnx::NodeProto &node,
                                             StringRef function) {
   std::string text = metadataOf(node)[functionNote];
@@ -54,10 +53,16 @@ static std::vector<std::string> argumentsOf(const onnx::NodeProto &node,
   std::vector<std::string> result;
   if (!target.ends_with(("aten." + function + ".default").str()))
     return result;
-  SmallVector<StringRef> each;
-  arguments.split(')').first.split(each, ',');
-  for (StringRef argument : each)
-    result.push_back(argument.trim().str());
+  StringRef list = arguments.split(')').first;
+  int depth = 0; // of brackets
+  for (size_t i = 0, begin = 0; i <= list.size(); ++i) {
+    if (i == list.size() || (list[i] == ',' && depth == 0)) {
+      result.push_back(list.slice(begin, i).trim().str());
+      begin = i + 1;
+    } else {
+      depth += (list[i] == '[') - (list[i] == ']');
+    }
+  }
   return result;
 }
 
@@ -68,6 +73,18 @@ std::optional<int64_t> lwcc::exportedPadding(const onnx::NodeProto &node) {
   if (each.size() < 3 || StringRef(each[2]).getAsInteger(10, row) || row < 0)
     return std::nullopt;
   return row;
+}
+
+std::optional<int64_t> lwcc::exportedDivisor(const onnx::NodeProto &node) {
+  // x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
+  for (StringRef function : {"avg_pool2d", "avg_pool3d"}) {
+    std::vector<std::string> each = argumentsOf(node, function);
+    int64_t divisor = 0;
+    if (each.size() == 7 && !StringRef(each[6]).getAsInteger(10, divisor) &&
+        divisor != 0)
+      return divisor;
+  }
+  return std::nullopt;
 }
 
 double lwcc::exportedSmoothing(const onnx::NodeProto &node) {
@@ -95,7 +112,7 @@ ExportedCode lwcc::exportedCode(const onnx::NodeProto &node) {
 
 void lwcc::keepTrainingNotes(onnx::NodeProto &node) {
   const bool isNeeded = isExportedDetach(node) || exportedPadding(node) ||
-                        exportedSmoothing(node) != 0;
+                        exportedDivisor(node) || exportedSmoothing(node) != 0;
   onnx::StringStringEntryProto note;
   note.set_key(functionNote);
   note.set_value(metadataOf(node)[functionNote]);

@@ -29,6 +29,10 @@ double exportedSmoothing(const onnx::NodeProto &node);
 /// without gradients, which ONNX's Gather has not; none if none is noted.
 std::optional<int64_t> exportedPadding(const onnx::NodeProto &node);
 
+/// The divisor_override of the PyTorch pool that became this node, which ONNX's
+/// AveragePool has not; none if none is noted.
+std::optional<int64_t> exportedDivisor(const onnx::NodeProto &node);
+
 /// Whether the node stands for a detach() of PyTorch's: no gradient flows
 /// through it. ONNX has nothing that says so.
 bool isExportedDetach(const onnx::NodeProto &node);

@@ -72,6 +72,11 @@ constexpr Row rows[] = {
      "abs(x0 - x1) - 0.5f) : 0.0f",
      {"x1 == x1 ? dy * min(max(x0 - x1, -1.0f), 1.0f) : 0.0f",
       "x1 == x1 ? dy * min(max(x1 - x0, -1.0f), 1.0f) : 0.0f"}},
+    {"output_as_loss",
+     2,
+     {},
+     "x1 == x1 ? x0 : 0.0f",
+     {"x1 == x1 ? dy : 0.0f", "-"}},
     // Of the logit x0; as softplus, it does not overflow.
     {"binary_cross_entropy",
      2,

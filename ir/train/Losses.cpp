@@ -11,6 +11,8 @@ static constexpr Loss losses[] = {
     {"mse", "mean squared error", "squared_error"},
     {"l1", "mean absolute error", "absolute_error"},
     {"huber", "Huber loss", "huber_error"},
+    // The model computes it: each of its numbers is one.
+    {"output", "mean of the output", "output_as_loss"},
 };
 
 const Loss *lwcc::train::findLoss(llvm::StringRef name) {

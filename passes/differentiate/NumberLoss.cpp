@@ -72,6 +72,8 @@ static std::pair<Value, Value> countsOf(LayerBuilder &make, const Loss &loss,
                       "right");
     return {right, right};
   }
+  if (loss.name == "output")
+    return {lossSum, lossSum};
   Value absolute = loss.name == "l1"
                        ? lossSum
                        : sum("x1 == x1 ? abs(x0 - x1) : 0.0f", "errors");

@@ -24,8 +24,8 @@ NumberLoss buildNumberLoss(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value targets, llvm::StringRef layer);
 
 /// Two sums over the targets that count: of binary cross entropy how many are
-/// decided right, twice; else of absolute and of squared errors. The loss's
-/// own sum may be one of them.
+/// decided right, twice; where the output is the loss, its sum, twice; else of
+/// absolute and of squared errors. The loss's own sum may be one of them.
 mlir::Value buildCounts(mlir::OpBuilder &builder, mlir::Location loc,
                         const Loss &loss, mlir::Value lossSum,
                         mlir::Value output, mlir::Value targets,

@@ -156,14 +156,26 @@ void useRunningStatistics(func::FuncOp func, bool isTrained) {
     useRunningStatistics(op, isTrained);
 }
 
+/// One number for each sample as a list, for the layer of `loss`.
+Value asList(MapOp loss, Value numbers) {
+  if (typeOf(numbers).getRank() != 1)
+    return numbers;
+  OpBuilder builder(loss);
+  auto list = ReshapeOp::create(
+      builder, loss.getLoc(),
+      tensorOf(loss.getContext(), {typeOf(numbers).getDimSize(0), 1}), numbers);
+  inheritWork(list, loss, Phase::forward);
+  return list;
+}
+
 /// What a model says of a sample: the scores of its classes, or numbers. Null
-/// where that is no list: several classes, or an image.
+/// where that is no list: several classes, or an image. One number is a list.
 Value scoresOf(func::FuncOp evaluate) {
   Value scores;
   if (auto counts = evaluate.getBody().getOps<AccuracyOp>(); !counts.empty())
     scores = (*counts.begin()).getLogits();
   else if (MapOp losses = numberLossOf(evaluate))
-    scores = losses.getInputs()[0];
+    scores = asList(losses, losses.getInputs()[0]);
   return scores && typeOf(scores).getRank() == 2 ? scores : Value();
 }
 

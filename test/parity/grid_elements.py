@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from onnx import TensorProto, helper
 
+from exporter_note import note
 from grid_case import FLOAT, INT64, Case, text
 
 
@@ -114,10 +115,7 @@ def detached():
     """As PyTorch's exporter writes detach(): of data, and of a parameter."""
     def detach(case, name):
         case.nodes.append(helper.make_node("Identity", [name], [name + ".detached"]))
-        case.nodes[-1].metadata_props.add(
-            key="pkg.torch.onnx.fx_node",
-            value="%detach : [num_users=1] = call_function[target=torch.ops.aten.detach."
-                  "default](args = (%x,), kwargs = {})")
+        note(case.nodes[-1], "detach", "%x")
         return name + ".detached"
 
     case = Case("Detach of data", [3, 4])  # a straight-through estimator

@@ -6,6 +6,7 @@ The table is `p`: its update shows the gradient.
 import numpy as np
 from onnx import TensorProto
 
+from exporter_note import note
 from grid_case import Case, text
 
 FLOAT, INT32, INT64, BOOL = (TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64,
@@ -33,10 +34,7 @@ def embeddings():
 
     case = Case("Gather with a row of padding", [4, 5], tokens=4)
     take(case, "images")
-    case.nodes[-1].metadata_props.add(
-        key="pkg.torch.onnx.fx_node",
-        value="%embedding : [num_users=1] = call_function[target=torch.ops.aten.embedding."
-              "default](args = (%p_table, %tokens, 2), kwargs = {})")
+    note(case.nodes[-1], "embedding", "%p_table", "%tokens", 2)
     yield case.model()
 
     # As positions are counted, and taken, by Transformers.

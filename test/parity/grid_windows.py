@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from exporter_note import note
 from grid_case import Case, text
 from grid_layers import starts_outside
 
@@ -155,6 +156,15 @@ def further_poolings():
                                 strides=stride, pads=pad * 2, ceil_mode=ceil,
                                 **options)
             yield case.model()
+    for size, include, divisor in itertools.product(([7, 6], [4, 5, 6]), (0, 1), (3, 20, -2)):
+        d = len(size)
+        case = Case(f"AveragePool {d}-D with divisor {divisor} include{include}",
+                    [2, 3, *size], 19)
+        case.last = case.op("AveragePool", case.last, kernel_shape=[3] * d, strides=[2] * d,
+                            pads=[1] * 2 * d, count_include_pad=include)
+        note(case.nodes[-1], f"avg_pool{d}d", "%x", [3] * d, [2] * d, [1] * d, False,
+             bool(include), divisor)
+        yield case.model()
     for kind, shape in itertools.product(
             ("GlobalAveragePool", "GlobalMaxPool"),
             ([2, 3, 7], [2, 3, 4, 3, 2])):

@@ -19,7 +19,6 @@ import onnx_elements
 import onnx_random
 import onnx_recurrent
 import onnx_windows
-import philox
 from onnx_composed import ints, reduction
 
 
@@ -110,7 +109,7 @@ def max_pool(call, x):
 
 
 def average_pool(call, x):
-    if x.dim() != 4:
+    if call.divisor or x.dim() != 4:
         return onnx_windows.pool(call, x)
     window = Window(call, x, call.get("kernel_shape"))
     include = bool(call.get("count_include_pad", 0))
@@ -191,16 +190,6 @@ def loss_of(function):
                         ignore_index=call.get("ignore_index", -100),
                         reduction=call.get("reduction", "mean"))
     return loss
-
-
-def dropout(call, x, ratio=None, training=None):
-    ratio = number(ratio) if ratio is not None else call.get("ratio", 0.5)
-    run = call.run
-    if not run.training or not run.dropout or ratio == 0:
-        return x, None
-    mask = philox.dropout_mask(tuple(x.shape), ratio, run.seed,
-                               call.outputs[0], run.step)
-    return x * to_torch(mask, x.dtype), None
 
 
 # Linear algebra, reductions, movement ----------------------------------------
@@ -376,7 +365,7 @@ OPS = {
         else x.amax(list(range(2, x.dim())), True)),
     "Sum": lambda call, *xs: sum(xs[1:], xs[0]),
     "Mean": lambda call, *xs: sum(xs[1:], xs[0]) / len(xs),
-    "Dropout": dropout, "Identity": lambda call, x: x.detach() if call.detaches else x,
+    "Identity": lambda call, x: x.detach() if call.detaches else x,
     "Flatten": flatten, "Reshape": reshape, "Pad": pad, "Slice": slice_,
     "Transpose": lambda call, x: x.permute(
         call.get("perm", list(range(x.dim()))[::-1])),

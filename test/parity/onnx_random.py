@@ -1,4 +1,5 @@
-"""What ONNX's random operators mean: the trainer's own random numbers (philox.py).
+"""What ONNX's random operators and Dropout mean: the trainer's own random numbers
+(philox.py).
 
 Nodes that stand for parameters and dropouts that are spelled out are onnx_torch.py's.
 """
@@ -18,6 +19,15 @@ def drawn(function, first, second):
     return draw
 
 
+def dropout(call, x, ratio=None, training=None):
+    ratio = ratio.detach().item() if ratio is not None else call.get("ratio", 0.5)
+    run = call.run
+    if not run.training or not run.dropout or ratio == 0:
+        return x, None
+    mask = philox.dropout_mask(tuple(x.shape), ratio, run.seed, call.outputs[0], run.step)
+    return x * torch.from_numpy(mask).to(x.dtype), None
+
+
 def bernoulli(call, probability):
     numbers = philox.uniform(list(probability.shape), 0, 1, call.run.seed, call.outputs[0],
                              call.run.step)
@@ -28,4 +38,5 @@ normal = drawn(philox.normal, ("mean", 0.0), ("scale", 1.0))
 uniform = drawn(philox.uniform, ("low", 0.0), ("high", 1.0))
 
 OPS = {"RandomNormal": normal, "RandomNormalLike": normal, "RandomUniform": uniform,
-       "RandomUniformLike": uniform, "Bernoulli": bernoulli}
+       "RandomUniformLike": uniform, "Bernoulli": bernoulli,
+       "Dropout": dropout}

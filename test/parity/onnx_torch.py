@@ -48,6 +48,9 @@ class Call:
         padding = [re.search(r"aten\.embedding\.default\]\(args = \(%\w+, %\w+, (\d+)",
                              note.value) for note in node.metadata_props]
         self.padding = next((int(match[1]) for match in padding if match), None)
+        divisor = [re.search(r"aten\.avg_pool.d\.default\]\(args = \(.*(?:Tru|Fals)e, (-?\d+)\)",
+                             note.value) for note in node.metadata_props]
+        self.divisor = next((int(match[1]) for match in divisor if match), None)
         self.attributes = {}
         for attribute in node.attribute:
             value = helper.get_attribute_value(attribute)

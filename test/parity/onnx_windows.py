@@ -9,7 +9,7 @@ import torch.nn.functional as F
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 MAX_POOL = {1: F.max_pool1d, 3: F.max_pool3d}
-AVERAGE_POOL = {1: F.avg_pool1d, 3: F.avg_pool3d}
+AVERAGE_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
 def steps(call, rank):
@@ -64,8 +64,9 @@ def pool(call, x):
     assert pads[:rank] == pads[rank:]
     if call.op == "MaxPool":
         return MAX_POOL[rank](x, kernel, stride, pads[:rank], dilation, ceil)
+    divisor = {"divisor_override": call.divisor} if call.divisor else {}
     return AVERAGE_POOL[rank](x, kernel, stride, pads[:rank], ceil,
-                              bool(call.get("count_include_pad", 0)))
+                              bool(call.get("count_include_pad", 0)), **divisor)
 
 
 # Resize ----------------------------------------------------------------------

@@ -41,7 +41,8 @@ struct CompileFlags : private ForgetLibraryOptions {
       "loss", llvm::cl::init("auto"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc(
           "cross-entropy, of class labels; bce, mse, l1 or huber, of "
-          "numbers; auto (default): the file's, else what its "
+          "numbers; output, which the model computes as the loss of each "
+          "sample; auto (default): the file's, else what its "
           "output is made for"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> trainedOutput{

@@ -36,7 +36,8 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
     : source(*data.source), transforms(data.transforms), settings(settings),
       batchSize(program.batch),
       sampleLabels(elementsOf(program.labels) / program.batch),
-      ofNumbers(!program.lossName.empty()) {
+      ofNumbers(!program.lossName.empty()),
+      computesLoss(program.lossName == "output") {
   for (const InputTensor &input : program.inputs)
     inputElements.push_back(elementsOf(input) / program.batch);
   const std::vector<int64_t> &first = program.inputs.front().dims;
@@ -349,6 +350,8 @@ void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
   if (image < 0)
     std::fill(desk.targets.begin(), desk.targets.end(),
               std::numeric_limits<float>::quiet_NaN());
+  else if (computesLoss) // anything but NaN
+    std::fill(desk.targets.begin(), desk.targets.end(), 0.0f);
   else if (source.isOwnTarget)
     desk.targets = desk.inputs.front();
   else

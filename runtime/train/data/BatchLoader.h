@@ -156,6 +156,7 @@ private:
   std::vector<int64_t> inputElements;
   std::vector<int64_t> inputDims; ///< of a sample's first one
   bool ofNumbers;                 ///< the loss
+  bool computesLoss;              ///< the model: no targets are read
 
   std::vector<std::unique_ptr<Batch>> slots;
   std::vector<std::thread> workers;

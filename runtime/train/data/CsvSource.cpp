@@ -120,8 +120,8 @@ void CsvTable::chooseColumns() {
   const bool isOwnTarget = input.reconstructs() &&
                            input.targetColumns.empty() &&
                            (!input.columns.empty() || names.size() == wanted);
-  const auto targetCount =
-      static_cast<size_t>(isOwnTarget ? 0 : input.labelsPerSample());
+  const auto targetCount = static_cast<size_t>(
+      isOwnTarget || input.computesLoss() ? 0 : input.labelsPerSample());
   // What is to be predicted may have its answers or not.
   const bool isAsked = role == DataRole::prediction;
   if (!input.targetColumns.empty()) {

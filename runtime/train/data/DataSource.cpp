@@ -189,7 +189,7 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   const std::string array =
       input.tokens && !holds("images.npy") ? "tokens.npy" : "images.npy";
   const bool ofNumbers = !input.loss.empty();
-  const bool labelled = role != DataRole::prediction;
+  const bool labelled = role != DataRole::prediction && !input.computesLoss();
   const std::string labels =
       ofNumbers && !holds("labels.npy") ? "targets.npy" : "labels.npy";
   const bool hasImages = holds(array.c_str());

@@ -128,6 +128,8 @@ struct ModelInput {
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;
+  /// Whether the model computes its loss itself: there are no targets.
+  bool computesLoss() const { return loss == "output"; }
   int64_t labelsPerSample() const { return elementsOf(labels); }
 };
 

@@ -30,6 +30,8 @@ Metric metricOf(const Program &program) {
     return {"top1", "top5", true};
   if (program.lossName == "bce")
     return {"accuracy", "", true};
+  if (program.lossName == "output")
+    return {"output", "", false};
   return {"mae", "rmse", false};
 }
 

@@ -2,9 +2,10 @@
 //
 // A program gives two sums over the labels that count (Program::correct):
 //
-//   class labels          how many are among the largest score, the five
-//   largest bce                   how many are decided right, twice other
-//   losses          of absolute errors, of squared errors
+// - of class labels: how many have the largest score, one of the five largest
+// - of bce: how many are decided right, twice
+// - of output, which is the loss itself: its sum, twice
+// - of other losses of numbers: sums of absolute errors, of squared errors
 //
 // Decides what their means are called, in lines for people and in logs.
 //

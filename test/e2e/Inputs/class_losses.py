@@ -2,7 +2,8 @@
 
 A small network is trained for some steps with smoothed labels, one for each sample or
 for each pixel, with labels that do not count and weights of classes (of the file's loss,
-or by a flag), on one device, on several, and in micro-batches. The losses and what was learned are PyTorch's.
+or by a flag), on one device, on several, and in micro-batches. The losses and what was
+learned are PyTorch's.
 """
 
 import os
@@ -13,6 +14,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper, save
 
 from losses import BATCH, STEPS, check_plans, trained
+from exporter_note import note
 
 INPUTS, WIDTH, CLASSES, SIDE = 3, 8, 5, 4
 WEIGHT = np.linspace(0.5, 2, CLASSES).astype(np.float32)
@@ -47,11 +49,7 @@ def write_model(path, per_pixel, own_loss, noted=None):
         nodes.append(helper.make_node("SoftmaxCrossEntropyLoss", ["y", "t", "cw"],
                                       ["loss"], "loss", ignore_index=-100))
         if noted is not None:
-            note = nodes[-1].metadata_props.add()
-            note.key = "pkg.torch.onnx.fx_node"
-            note.value = ("%cross_entropy_loss : [num_users=1] = call_function["
-                          "target=torch.ops.aten.cross_entropy_loss.default](args = "
-                          f"(%y, %t, %cw, 1, -100, {noted}), kwargs = {{}})")
+            note(nodes[-1], "cross_entropy_loss", "%y", "%t", "%cw", 1, -100, noted)
         inputs.append(helper.make_tensor_value_info("t", TensorProto.INT64, ["n", *place]))
         outputs.insert(0, helper.make_tensor_value_info("loss", TensorProto.FLOAT, []))
         constants.append(numpy_helper.from_array(WEIGHT, "cw"))

@@ -147,6 +147,7 @@ const NaNGradients nanGradients[] = {
     {"squared_error", {"nn", "--"}, {1}},
     {"absolute_error", {"--", "--"}, {1}},
     {"huber_error", {"nn", "--"}, {1}},
+    {"output_as_loss", {"--", "--"}, {1}},
     {"binary_cross_entropy", {"nn", "--"}, {1}},
     {"soft_cross_entropy", {"-n", "--"}, {1}},
     {"relu", {"-"}},
