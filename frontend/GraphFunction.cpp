@@ -98,10 +98,14 @@ Value GraphImporter::headOf(StringRef output) {
   }
   if (!shape.empty() && shape[0] == batch)
     return head;
-  reporter.error(last)
-      << "makes the model's output of shape " << printShape(shape)
-      << "; a loss needs something for each sample: the batch has to be "
-         "its first dimension";
+  auto diagnostic = reporter.error(last);
+  diagnostic << "makes the model's output of shape " << printShape(shape)
+             << "; a loss needs something for each sample: the batch has to be "
+                "its first dimension";
+  if (shape.empty())
+    diagnostic << ". If this is a loss that the model computes, let it give "
+                  "one for each sample (reduction='none'), and say "
+                  "--loss=output";
   return {};
 }
 

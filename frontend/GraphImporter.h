@@ -28,10 +28,10 @@ namespace lwcc {
 struct Noise {
   Shape shape;
   const onnx::NodeProto *origin; ///< what draws them
-  std::optional<double> keep; ///< probability of 1; none: still uniform
-  double scale = 1;           ///< what a kept element is multiplied with
-  double shift = 0;           ///< what was added to uniform numbers
-  bool isShared = false;      ///< several nodes read them
+  std::optional<double> keep;    ///< probability of 1; none: still uniform
+  double scale = 1;              ///< what a kept element is multiplied with
+  double shift = 0;              ///< what was added to uniform numbers
+  bool isShared = false;         ///< several nodes read them
 };
 
 /// The part of a mask's elements that is 0.

@@ -41,9 +41,9 @@ static Value poolImages(NodeImporter &node, Value x, const Window &window) {
   ArrayRef<int64_t> from = shapeOf(x);
   return node.create<train::AvgPoolOp>(
       node.tensorOf({from[0], from[1], window.output[0], window.output[1]}), x,
-      node.integer("count_include_pad", 0) != 0 || exportedDivisor(node.proto()),
-      window.dilation, window.kernel,
-      window.pad, window.stride);
+      node.integer("count_include_pad", 0) != 0 ||
+          exportedDivisor(node.proto()),
+      window.dilation, window.kernel, window.pad, window.stride);
 }
 
 /// Pools [n, c, ...] of one to three spatial dimensions.

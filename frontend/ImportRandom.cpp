@@ -44,9 +44,9 @@ Value GraphImporter::draw(const NodeProto &origin, ArrayRef<int64_t> shape,
   if (known)
     return known;
   Location at = reporter.at(origin);
-  auto map = train::buildMap(
-      builder, at, train::tensorOf(builder.getContext(), shape),
-      cantFail(Expression::parse(expression)), {}, scalars);
+  auto map =
+      train::buildMap(builder, at, train::tensorOf(builder.getContext(), shape),
+                      cantFail(Expression::parse(expression)), {}, scalars);
   train::setWork(map, layerName(origin), Phase::forward);
   train::setNames(map, {origin.output(0)});
   if (!admit(map, at))
@@ -73,10 +73,9 @@ LogicalResult GraphImporter::importRandom(NodeImporter &node,
         keep && keep->isSplat() && keep->at(0) > 0 && keep->at(0) <= 1)
       return node.result(0, Imported(Noise{keep->shape, &proto, keep->at(0)}));
     Value probability = node.live(0);
-    Value uniform =
-        probability ? draw(proto, lwcc::shapeOf(probability),
-                           drawn("random_uniform", proto))
-                    : Value();
+    Value uniform = probability ? draw(proto, lwcc::shapeOf(probability),
+                                       drawn("random_uniform", proto))
+                                : Value();
     return uniform ? node.result(0, node.map("less", {uniform, probability}))
                    : failure();
   }

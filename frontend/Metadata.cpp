@@ -44,8 +44,8 @@ StringMap<std::string> lwcc::metadataOf(const onnx::GraphProto &graph) {
 }
 
 /// The arguments of the PyTorch function that became a node, if it is this one:
-/// of "[target=torch.ops.aten.FUNCTION.default](args = (%a, [2, 2]), kwargs = ".
-/// Those that have their defaults are missing at the end.
+/// of "[target=torch.ops.aten.FUNCTION.default](args = (%a, [2, 2]), kwargs =
+/// ". Those that have their defaults are missing at the end.
 static std::vector<std::string> argumentsOf(const onnx::NodeProto &node,
                                             StringRef function) {
   std::string text = metadataOf(node)[functionNote];

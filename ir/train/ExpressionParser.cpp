@@ -27,12 +27,13 @@ struct Function {
   unsigned arguments;
 };
 constexpr Function functions[] = {
-    {"abs", 1},   {"exp", 1},   {"log", 1},     {"sqrt", 1},  {"tanh", 1},
-    {"erf", 1},   {"pow", 2},   {"fmod", 2},    {"min", 2},   {"max", 2},
-    {"floor", 1}, {"round", 1}, {"sigmoid", 1}, {"sin", 1},   {"cos", 1},
-    {"tan", 1},   {"asin", 1},  {"acos", 1},    {"atan", 1},  {"sinh", 1},
-    {"cosh", 1},  {"asinh", 1}, {"acosh", 1},   {"atanh", 1}, {dropoutMask, 2},
-    {randomUniform, 1}, {randomNormal, 1}};
+    {"abs", 1},       {"exp", 1},         {"log", 1},       {"sqrt", 1},
+    {"tanh", 1},      {"erf", 1},         {"pow", 2},       {"fmod", 2},
+    {"min", 2},       {"max", 2},         {"floor", 1},     {"round", 1},
+    {"sigmoid", 1},   {"sin", 1},         {"cos", 1},       {"tan", 1},
+    {"asin", 1},      {"acos", 1},        {"atan", 1},      {"sinh", 1},
+    {"cosh", 1},      {"asinh", 1},       {"acosh", 1},     {"atanh", 1},
+    {dropoutMask, 2}, {randomUniform, 1}, {randomNormal, 1}};
 
 bool isLogical(StringRef op) { return op == "&&" || op == "||"; }
 
@@ -263,8 +264,7 @@ private:
       Expression argument;
       if (!parseSelect(argument))
         return false;
-      bool isStream =
-          isRandom(function.name) && i + 1 == function.arguments;
+      bool isStream = isRandom(function.name) && i + 1 == function.arguments;
       if (isStream && argument.kind != Expression::Kind::stream)
         return failWith("expected a stream as last argument of " +
                         function.name);

@@ -3,7 +3,7 @@
 // Which losses --loss may name. Cross entropy is of class labels and has ops of
 // its own (ops/Loss.cpp); the others are of numbers, and are the mean of an
 // elementwise function (Elementwise.h) of the model's output and targets of its
-// shape. A target of NaN does not count. `output` needs no targets but for that.
+// shape. A target of NaN does not count; that is all `output` reads of them.
 //
 // Which loss a model gets where nobody names one is decided by
 // passes/differentiate/AddLoss.cpp.

@@ -50,12 +50,6 @@ Ending endingOf(func::FuncOp func, Value output) {
   return ending;
 }
 
-/// Whether the first dimension is that of the samples.
-bool isOfSamples(Operation *module, ArrayRef<int64_t> shape) {
-  auto batch = module->getAttrOfType<IntegerAttr>("train.batch");
-  return !shape.empty() && (!batch || shape.front() == batch.getInt());
-}
-
 } // namespace
 
 Value train::withoutSoftmax(Value scores) {
@@ -74,13 +68,6 @@ const Loss *train::chooseLoss(func::FuncOp func, Value output) {
   ArrayRef<int64_t> shape = typeOf(output).getShape();
   if (auto asked = module->getAttrOfType<StringAttr>(lossNameAttr)) {
     const Loss *loss = findLoss(asked.getValue());
-    if (loss->name == "output" && !isOfSamples(module, shape)) {
-      mlir::emitError(loc)
-          << "gives one loss for a whole batch; --loss=output takes one for "
-             "each sample (reduction='none', and sums or means over all "
-             "dimensions but the first), whose mean is trained";
-      return nullptr;
-    }
     if (loss == entropy && ending.isReconstruction)
       mlir::emitWarning(loc)
           << "gives as many numbers for a sample as its input has ("

@@ -2,8 +2,6 @@
 
 import itertools
 
-import numpy as np
-
 from grid_case import Case, text
 
 

@@ -197,7 +197,7 @@ class Composed(Movements):
         rng, (c, h, w), name = self.rng, self.shape, self.name("at")
         kind = rng.choice(["Gather", "Tile", "Trilu", "ScatterND", "GatherND"])
         if kind == "Gather":
-            at = [rng.randrange(h) for _ in range(rng.randrange(2, 2 * h))]
+            at = [rng.randrange(h) for _ in range(rng.randrange(2, 2 * h + 1))]
             self.op(kind, [self.integers(name, at)], (c, len(at), w), {}, axis=2)
         elif kind == "Tile":
             times = rng.choice([[1, 1, 2, 1], [1, 2, 1, 1], [1, 1, 1, 2]])

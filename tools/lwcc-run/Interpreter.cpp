@@ -148,15 +148,14 @@ static void evaluate(const Expression &e, const Slice &slice, float *y) {
     if (e.isRandomCall()) {
       const uint32_t stream = e.args.back().stream;
       for (int j = 0; j < n; ++j) {
-        const uint64_t i =
-            block.index + (slice.begin + j) * block.indexStride;
-        y[j] = e.op == "random_uniform"
-                   ? rt::random_uniform(*block.scalars, i, stream)
-               : e.op == "random_normal"
-                   ? rt::random_normal(*block.scalars, i, stream)
-                   : rt::dropout_mask(*block.scalars, i,
-                                      static_cast<float>(e.args[0].value),
-                                      stream);
+        const uint64_t i = block.index + (slice.begin + j) * block.indexStride;
+        y[j] =
+            e.op == "random_uniform"
+                ? rt::random_uniform(*block.scalars, i, stream)
+            : e.op == "random_normal"
+                ? rt::random_normal(*block.scalars, i, stream)
+                : rt::dropout_mask(*block.scalars, i,
+                                   static_cast<float>(e.args[0].value), stream);
       }
       return;
     }

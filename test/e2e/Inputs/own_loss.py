@@ -63,7 +63,7 @@ def main():
 
         def loss_of(w, part, name=drawn):
             step = part.start // BATCH + 1
-            noise = philox.normal([BATCH, LATENT], 0, 1, 0, name, step)
+            noise = philox.normal([BATCH, LATENT], 0, 1, SETTINGS.seed, name, step)
             noise = torch.from_numpy(noise).double()
             return torch.func.functional_call(double, w, (x[part], noise)).mean()
 

@@ -30,8 +30,8 @@ TEST(Expression, PrintsWithoutNeedlessParentheses) {
         "(x0 < 0.0f ? 1.0f : 2.0f) + x1",
         "x0 < 1.0f && (x1 < 1.0f || x2 < 1.0f) ? x0 : 0.0f",
         "pow(x0 + x1, -2.0f)", "x0 * dropout_mask(0.5f, 4294967295u)",
-        "x0 + random_normal(7u) * random_uniform(8u)",
-        "min(x0, INFINITY)", "max(x12, -INFINITY)"})
+        "x0 + random_normal(7u) * random_uniform(8u)", "min(x0, INFINITY)",
+        "max(x12, -INFINITY)"})
     EXPECT_EQ(parsed(text).print(), text);
   EXPECT_EQ(parsed("((x0))*((x1)+(x2))").print(), "x0 * (x1 + x2)");
 }
