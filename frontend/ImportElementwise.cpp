@@ -47,6 +47,9 @@ LogicalResult lwcc::importNary(NodeImporter &node) {
       node.setFreshUniform(y, node.fanInOf(x));
     y = node.map(node.row().map, {y, x});
   }
+  // The quotient of integers below 2^24 is rounded to the right side.
+  if (y && node.op() == "Div" && (node.isWhole(0) || node.isWhole(1)))
+    y = node.map("truncate", {y});
   if (y && node.op() == "Mean")
     y = node.map("mul", {y, node.splat(1.0 / node.numInputs())});
   return y ? node.result(0, y) : failure();

@@ -27,7 +27,8 @@ LogicalResult lwcc::importIdentity(NodeImporter &node) {
 
 /// All values of a program are float32, so that a cast between float types has
 /// no effect, and none between integers. A cast to booleans says what is not
-/// zero.
+/// zero, one to integers rounds towards zero. Those of less than 32 bits would
+/// wrap around.
 LogicalResult lwcc::importCast(NodeImporter &node) {
   std::optional<HostTensor::Kind> kind = HostTensor::Kind::real;
   if (node.op() == "Cast")
@@ -35,11 +36,16 @@ LogicalResult lwcc::importCast(NodeImporter &node) {
   else if (node.isWhole(1) && !node.isWhole(0))
     return node.fail("casts data to the integers or booleans of '" +
                      node.input(1) + "'; lwcc trains in floating point only");
-  if (!kind || (kind == HostTensor::Kind::integer && !node.isWhole(0)))
-    return node.fail("casts data to " +
-                     elementTypeName(int32_t(node.integer("to", 0))) +
-                     "; lwcc trains in floating point only");
+  const bool truncates =
+      kind == HostTensor::Kind::integer && !node.isWhole(0);
+  const auto to = int32_t(node.integer("to", 0));
+  if (!kind || (truncates && to != onnx::TensorProto::INT32 &&
+                to != onnx::TensorProto::INT64))
+    return node.fail("casts data to " + elementTypeName(to) +
+                     "; of integers, only INT32 and INT64 are supported");
   Value x = node.live(0);
+  if (x && truncates)
+    x = node.map("truncate", {x});
   if (x && kind == HostTensor::Kind::boolean)
     x = node.map("not", {node.map("not", {x})});
   return x ? node.result(0, x) : failure();

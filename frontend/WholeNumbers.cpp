@@ -8,9 +8,8 @@ using namespace lwcc;
 
 bool lwcc::isSameOfIntegers(llvm::StringRef op) {
   static const llvm::StringSet<> others = {
-      "Div",      "Pow",          "ReduceMean",      "Mean",
-      "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "Resize",
-      "Upsample"};
+      "Pow",          "ReduceMean",      "Mean",   "ReduceL2",
+      "ReduceLogSum", "ReduceLogSumExp", "Resize", "Upsample"};
   return !others.contains(op);
 }
 

@@ -231,6 +231,7 @@ constexpr Row rows[] = {
     {"floor", 1, {}, "floor(x0)", {"-"}},
     {"ceil", 1, {}, "-floor(-x0)", {"-"}},
     {"round", 1, {}, "round(x0)", {"-"}},
+    {"truncate", 1, {}, "x0 < 0.0f ? -floor(-x0) : floor(x0)", {"-"}},
     {"sign", 1, {}, "x0 > 0.0f ? 1.0f : x0 < 0.0f ? -1.0f : x0", {"-"}},
     {"less", 2, {}, "x0 < x1 ? 1.0f : 0.0f", {"-", "-"}},
     {"less_or_equal", 2, {}, "x0 <= x1 ? 1.0f : 0.0f", {"-", "-"}},

@@ -119,8 +119,26 @@ def integers():
                                      "images", c.ints(5)))
     yield by("Where between constants", lambda c: c.op(
         "Where", c.op("Equal", "images", c.ints(2)), c.ints(5), c.ints(9)))
+    yield by("Div", lambda c: c.op("Div", "images", c.ints(2)))
+    yield by("Div of negative ones", lambda c: c.op("Neg", c.op(
+        "Div", c.op("Neg", "images"), c.ints(3))))
+    yield by("Div by them", lambda c: c.op("Div", c.ints(12), c.op(
+        "Add", "images", c.ints(1))))
     yield by("Cast of a condition", lambda c: c.op(
         "Cast", c.op("Less", "images", c.ints(4)), to=INT64))
+
+    case = Case("integers: rows that numbers name", [4, 6])
+    number = case.op("Clip", case.op("Mul", case.last, case.scalar(4.0)), case.scalar(0.0),
+                     case.scalar(6.0))
+    rows = case.op("Gather", case.weight("table", [7, 3]), case.op("Cast", number, to=INT64))
+    case.last = case.op("Mul", rows, case.op("Unsqueeze", case.last, case.ints(2)))
+    yield case.model()
+    for kind in INT32, INT64:
+        case = Case(f"integers: what a cast to {kind} leaves", [4, 6])
+        scaled = case.op("Mul", case.last, case.scalar(3.0))
+        whole = case.op("Cast", case.op("Cast", scaled, to=kind), to=FLOAT)
+        case.last = case.op("Mul", case.last, case.op("Sub", scaled, whole))
+        yield case.model()
 
     case = Case("integers: a mask of what is not zero", [4, 6], tokens=3)
     rows = take(case, "images")

@@ -277,7 +277,11 @@ def squeeze(call, x, axes=None):
 def gather(call, x, index):
     axis = call.get("axis", 0) % x.dim()
     index = torch.where(index < 0, index + x.shape[axis], index)
-    y = x.index_select(axis, index.reshape(-1))
+    inside = (index >= 0) & (index < x.shape[axis])
+    y = x.index_select(axis, torch.where(inside, index, 0).reshape(-1))
+    if not inside.all():  # what a NaN is cast to; PyTorch would refuse it
+        outside = ~inside.reshape(*[1] * axis, -1, *[1] * (x.dim() - axis - 1))
+        y = torch.where(outside, torch.nan, y)
     if call.padding is not None:
         y = torch.where(index.reshape(-1, *[1] * (x.dim() - 1)) == call.padding, y.detach(), y)
     return y.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))

@@ -257,7 +257,9 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   const std::string nothing = folder + ": nothing readable here; a ";
   if (!labelled)
     throw Error(nothing +
-                "folder to predict holds either\n"
+                (role == DataRole::prediction ? "folder to predict"
+                                              : "data folder without labels") +
+                " holds either\n"
                 "  pictures (JPEG, PNG, WebP, BMP), at any depth, or\n"
                 "  images.npy (NumPy), or\n"
                 "  t10k-images-idx3-ubyte(.gz) (MNIST), or\n"

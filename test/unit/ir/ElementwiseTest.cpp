@@ -195,6 +195,7 @@ const NaNGradients nanGradients[] = {
     {"rsqrt_eps", {"n"}},
     {"batch_norm_apply", {"--nn-", "--nn-", "nn-n-", "nnn--", "-----"}},
     {"floor", {"-"}},
+    {"truncate", {"-"}},
     {"ceil", {"-"}},
     {"round", {"-"}},
     {"sign", {"-"}},
