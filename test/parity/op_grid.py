@@ -253,7 +253,10 @@ def check_oracle(model):
         even = any(a.name == "size" and a.i % 2 == 0 for a in node.attribute)
         plain = node.op_type == "Mod" and not any(a.name == "fmod" and a.i
                                                   for a in node.attribute)
-        if (plain or "labels" in node.input or node.op_type.startswith(("Random", "Bernoulli"))
+        drawn = node.op_type.startswith(("Random", "Bernoulli"))
+        # Only a note has the divisor.
+        divided = node.op_type == "AveragePool" and node.metadata_props
+        if (plain or drawn or divided or "labels" in node.input
                 or node.op_type == "LRN" and even):
             return None
     shape = input_shape(model)

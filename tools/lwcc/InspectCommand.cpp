@@ -78,6 +78,9 @@ static Facts factsOf(CompiledModel &model) {
       const bool ofNumbers = train::typeOf(argument).getElementType().isF32();
       facts.labels = ofNumbers ? "targets" : "labels";
       facts.labelShape = textOf(train::typeOf(argument));
+      if (auto name = module->getAttrOfType<StringAttr>(train::lossNameAttr);
+          name && name == "output")
+        facts.labelShape = "none: the output is the loss";
     }
   }
   facts.batch = numberOf(module, "train.batch");

@@ -68,7 +68,9 @@ std::string describeProgram(const Program &program) {
                             ? ", labels " + dimsText(program.labels.dims)
                             : ""));
   else
-    row("targets", dimsText(program.labels.dims));
+    row("targets", program.lossName == "output"
+                       ? "none: the output is the loss"
+                       : dimsText(program.labels.dims));
   row("parameters", Tally(program, isWeight).text());
   row("statistics", Tally(program, only(Role::statistic)).text());
   if (Tally averages(program, only(Role::average)); averages.tensors)

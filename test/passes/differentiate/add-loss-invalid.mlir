@@ -22,7 +22,7 @@ func.func @model(%x: tensor<2xf32> {train.name = "x"}, %scalars: tensor<64xui8> 
 
 // One number could be meant for several losses.
 func.func @model(%x: tensor<2x3xf32> {train.name = "x"}, %w: tensor<3x1xf32>, %scalars: tensor<64xui8> {train.name = "scalars", train.role = #train.role<scalars>}) -> tensor<2x1xf32> {
-  // expected-error @below {{gives one number for a sample; say what it is: --loss=bce of two classes, or --loss=mse (l1, huber) of a quantity}}
+  // expected-error @below {{gives one number for a sample; say what it is: --loss=bce of two classes, --loss=mse (l1, huber) of a quantity, or --loss=output if the model computes its loss itself}}
   %y = train.matmul(%x, %w) : (tensor<2x3xf32>, tensor<3x1xf32>) -> tensor<2x1xf32>
   return %y : tensor<2x1xf32>
 }
