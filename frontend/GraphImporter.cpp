@@ -49,6 +49,7 @@ LogicalResult GraphImporter::run() {
     importNode(*node);
   if (succeeded(reporter.result())) {
     warnAboutLostNoGrad();
+    noteNoise();
     finishFunction();
   }
   return reporter.result();

@@ -113,6 +113,8 @@ private:
   /// random numbers must be drawn as they stand.
   std::optional<mlir::LogicalResult>
   importNoise(NodeImporter &node, llvm::ArrayRef<const Imported *> inputs);
+  /// Says which nodes draw.
+  void noteNoise();
   mlir::Value draw(const Noise &noise);
   mlir::Value draw(const onnx::NodeProto &origin, llvm::ArrayRef<int64_t> shape,
                    llvm::StringRef expression);
@@ -150,6 +152,7 @@ private:
   llvm::StringSet<> needed;           ///< values that some node reads
   llvm::StringMap<int> readers;       ///< how many nodes read a value
   llvm::StringMap<mlir::Value> draws; ///< by what draws, and the expression
+  std::vector<std::string> drawingNodes;
   llvm::StringSet<> whole;            ///< integers and booleans of data
   bool amongWhole = false;            ///< the node reads some of them
   llvm::StringMap<mlir::Value> reads; ///< by ONNX value

@@ -51,7 +51,16 @@ Value GraphImporter::draw(const NodeProto &origin, ArrayRef<int64_t> shape,
   train::setNames(map, {origin.output(0)});
   if (!admit(map, at))
     return {};
+  if (!is_contained(drawingNodes, layerName(origin)))
+    drawingNodes.push_back(layerName(origin).str());
   return known = map;
+}
+
+void GraphImporter::noteNoise() {
+  if (!drawingNodes.empty())
+    reporter.note() << "draws random numbers anew in each step, and in "
+                       "evaluation ("
+                    << firstOf(drawingNodes) << ")";
 }
 
 Value GraphImporter::draw(const Noise &noise) {

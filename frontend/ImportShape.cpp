@@ -36,8 +36,7 @@ LogicalResult lwcc::importCast(NodeImporter &node) {
   else if (node.isWhole(1) && !node.isWhole(0))
     return node.fail("casts data to the integers or booleans of '" +
                      node.input(1) + "'; lwcc trains in floating point only");
-  const bool truncates =
-      kind == HostTensor::Kind::integer && !node.isWhole(0);
+  const bool truncates = kind == HostTensor::Kind::integer && !node.isWhole(0);
   const auto to = int32_t(node.integer("to", 0));
   if (!kind || (truncates && to != onnx::TensorProto::INT32 &&
                 to != onnx::TensorProto::INT64))

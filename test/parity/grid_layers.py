@@ -256,17 +256,22 @@ def fused_activations():
 def initial_values():
     """Parameters whose initial values a random or constant node stands for; the
     trainer draws them."""
+    def made(case):
+        model = case.model()
+        model.producer_name = ""  # PyTorch stores all of its parameters
+        return model
+
     for kind, options in (("RandomNormal", dict(mean=0.25, scale=0.5)),
                           ("RandomUniform", dict(low=-0.5, high=0.75))):
         case = Case(f"{kind} as a weight", [4, 9])
         w = case.op(kind, dtype=FLOAT, shape=[9, 7], **options)
         case.last = case.op("Gemm", case.last, w)
-        yield case.model()
+        yield made(case)
         case = Case(f"{kind}Like as a weight", [4, 9])
         w = case.op(f"{kind}Like", case.weight("donor", [9, 7]), dtype=FLOAT,
                     **options)
         case.last = case.op("Gemm", case.last, w)
-        yield case.model()
+        yield made(case)
     case = Case("ConstantOfShape as a weight", [4, 9])
     case.initializers.append(numpy_helper.from_array(
         np.array([9, 7], np.int64), "sizes"))
