@@ -61,6 +61,11 @@ GraphImporter::importNoise(NodeImporter &node,
 
   bool less = op == "Less" || op == "LessOrEqual";
   bool greater = op == "Greater" || op == "GreaterOrEqual";
+  // Zeros and ones are such of any type.
+  const bool isMask = noise.keep && noise.scale == 1;
+  if (op == "Cast" && !isMask &&
+      elementKind(int32_t(node.integer("to", 0))) != HostTensor::Kind::real)
+    return std::nullopt;
   if (op == "Identity" || op == "Cast" || (op == "CastLike" && at == 0))
     return node.result(0, Imported(noise));
   if (op == "CastLike") // of something to the noise's type
