@@ -74,11 +74,12 @@ LogicalResult Emitter::kernel(exec::KernelOp op) {
   out.indent();
   // In C++ a random number also takes the step and the index of the element.
   std::string text = parsed->print();
-  for (const StringRef function :
-       {"dropout_mask(", "random_uniform(", "random_normal("})
-    for (size_t at = text.find(function); at != std::string::npos;
-         at = text.find(function, at + function.size()))
-      text.insert(at + function.size(), "s, i, ");
+  for (StringRef function : Expression::randomFunctions()) {
+    const std::string call = function.str() + "(";
+    for (size_t at = text.find(call); at != std::string::npos;
+         at = text.find(call, at + call.size()))
+      text.insert(at + call.size(), "s, i, ");
+  }
   out.returns(text);
   out.dedent();
   out.line("}");

@@ -34,15 +34,21 @@ static Value maxPool(NodeImporter &node, Value x, const Window &window) {
   return pool.getY();
 }
 
-/// Pools images [n, c, h, w] as the node says.
+/// What PyTorch divides a window's sum by, if the node does not say it.
+static std::optional<int64_t> divisorOf(const NodeImporter &node) {
+  return node.op() == "AveragePool" ? exportedDivisor(node.proto())
+                                    : std::nullopt;
+}
+
+/// Pools images [n, c, h, w] as the node says. A mean for another divisor is
+/// one over whole windows.
 static Value poolImages(NodeImporter &node, Value x, const Window &window) {
   if (node.op() == "MaxPool" || node.op() == "GlobalMaxPool")
     return maxPool(node, x, window);
   ArrayRef<int64_t> from = shapeOf(x);
   return node.create<train::AvgPoolOp>(
       node.tensorOf({from[0], from[1], window.output[0], window.output[1]}), x,
-      node.integer("count_include_pad", 0) != 0 ||
-          exportedDivisor(node.proto()),
+      node.integer("count_include_pad", 0) != 0 || divisorOf(node),
       window.dilation, window.kernel, window.pad, window.stride);
 }
 
@@ -89,16 +95,17 @@ LogicalResult lwcc::importPool(NodeImporter &node) {
       return node.fail(
           "has padding as wide as its window, so that some windows "
           "hold no data");
+  const std::optional<int64_t> divisor = divisorOf(node);
+  if (divisor && node.integer("ceil_mode", 0))
+    return node.fail("was exported from a pool with divisor_override and "
+                     "ceil_mode, which are not supported together");
   Value data = node.live(0);
   if (!data)
     return failure();
   Value y = pool(node, data, *window);
-  if (std::optional<int64_t> divisor = exportedDivisor(node.proto())) {
-    if (node.integer("ceil_mode", 0))
-      return node.fail("was exported from a pool with divisor_override and "
-                       "ceil_mode, which are not supported together");
-    const double mean = product_of(window->kernel); // is divided by
-    y = node.map("scale", {y}, {{"alpha", mean / double(*divisor)}});
+  if (divisor) {
+    const double elements = product_of(window->kernel);
+    y = node.map("scale", {y}, {{"alpha", elements / double(*divisor)}});
   }
   return node.result(0, y);
 }

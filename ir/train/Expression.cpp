@@ -138,6 +138,10 @@ bool Expression::uses(unsigned n) const {
          llvm::any_of(args, [&](auto &arg) { return arg.uses(n); });
 }
 
+llvm::ArrayRef<llvm::StringLiteral> Expression::randomFunctions() {
+  return syntax::randomFunctions;
+}
+
 bool Expression::isRandomCall() const {
   return kind == Kind::call && isRandom(op);
 }

@@ -55,6 +55,8 @@ struct Expression {
                                           Resolver resolve = nullptr);
   /// Of the functions f.
   static std::vector<llvm::StringRef> functionNames();
+  /// Of those that draw random numbers.
+  static llvm::ArrayRef<llvm::StringLiteral> randomFunctions();
   static Expression literalOf(double value);
   static Expression inputOf(unsigned input);
 

@@ -8,6 +8,7 @@
 #ifndef LWCC_IR_TRAIN_EXPRESSIONSYNTAX_H
 #define LWCC_IR_TRAIN_EXPRESSIONSYNTAX_H
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace lwcc::syntax {
@@ -16,9 +17,10 @@ namespace lwcc::syntax {
 inline constexpr llvm::StringLiteral dropoutMask = "dropout_mask";
 inline constexpr llvm::StringLiteral randomUniform = "random_uniform";
 inline constexpr llvm::StringLiteral randomNormal = "random_normal";
+inline constexpr llvm::StringLiteral randomFunctions[] = {
+    dropoutMask, randomUniform, randomNormal};
 inline bool isRandom(llvm::StringRef function) {
-  return function == dropoutMask || function == randomUniform ||
-         function == randomNormal;
+  return llvm::is_contained(randomFunctions, function);
 }
 
 /// C++ precedence of a binary operator, 0 if `op` is none.

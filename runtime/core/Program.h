@@ -68,6 +68,12 @@ struct StateTensor {
   Init fresh; ///< PyTorch's default for the layer (--init=fresh)
 };
 
+/// Whether a loss of numbers of this name is what the model computes itself, so
+/// that there are no targets.
+inline bool isComputedByModel(const std::string &lossName) {
+  return lossName == "output";
+}
+
 struct Program {
   std::string model;             ///< file name of the ONNX model
   std::string modelHash;         ///< of its bytes, weights included

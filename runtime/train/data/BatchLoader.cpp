@@ -37,7 +37,7 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
       batchSize(program.batch),
       sampleLabels(elementsOf(program.labels) / program.batch),
       ofNumbers(!program.lossName.empty()),
-      computesLoss(program.lossName == "output") {
+      computesLoss(isComputedByModel(program.lossName)) {
   for (const InputTensor &input : program.inputs)
     inputElements.push_back(elementsOf(input) / program.batch);
   const std::vector<int64_t> &first = program.inputs.front().dims;

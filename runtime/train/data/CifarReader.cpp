@@ -106,8 +106,7 @@ std::unique_ptr<DataSource> openCifar(const std::string &folder,
                      : isSuper             ? "coarse_label_names.txt"
                                            : "fine_label_names.txt";
   return makeArraySource(std::move(pixels),
-                         role == DataRole::prediction || input.reconstructs() ||
-                                 input.computesLoss()
+                         !input.readsLabels(role) || input.reconstructs()
                              ? std::nullopt
                              : std::optional(std::move(classes)),
                          input,

@@ -120,10 +120,10 @@ void CsvTable::chooseColumns() {
   const bool isOwnTarget = input.reconstructs() &&
                            input.targetColumns.empty() &&
                            (!input.columns.empty() || names.size() == wanted);
-  const auto targetCount = static_cast<size_t>(
-      isOwnTarget || input.computesLoss() ? 0 : input.labelsPerSample());
+  const auto targetCount =
+      static_cast<size_t>(isOwnTarget ? 0 : input.labelsPerSample());
   // What is to be predicted may have its answers or not.
-  const bool isAsked = role == DataRole::prediction;
+  const bool isAsked = !input.readsLabels(role);
   if (!input.targetColumns.empty()) {
     auto isThere = [&](const std::string &name) {
       return std::find(names.begin(), names.end(), name) != names.end();

@@ -56,7 +56,7 @@ static bool splitImagesName(std::string_view name, std::string &prefix) {
 
 static std::vector<IdxPair> findIdxPairs(const fs::path &folder,
                                          const std::vector<std::string> &names,
-                                         DataRole role) {
+                                         bool labelled) {
   std::vector<IdxPair> pairs;
   for (const std::string &name : names) {
     IdxPair pair;
@@ -74,7 +74,7 @@ static std::vector<IdxPair> findIdxPairs(const fs::path &folder,
               names.end() &&
           pair.labels.empty())
         pair.labels = (folder / (pair.prefix + tail)).string();
-    if (pair.labels.empty() && role != DataRole::prediction)
+    if (pair.labels.empty() && labelled)
       throw Error(pair.images + ": there is no " + pair.prefix +
                   "labels-idx1-ubyte(.gz) beside it");
     pairs.push_back(std::move(pair));
@@ -189,7 +189,7 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
   const std::string array =
       input.tokens && !holds("images.npy") ? "tokens.npy" : "images.npy";
   const bool ofNumbers = !input.loss.empty();
-  const bool labelled = role != DataRole::prediction && !input.computesLoss();
+  const bool labelled = input.readsLabels(role);
   const std::string labels =
       ofNumbers && !holds("labels.npy") ? "targets.npy" : "labels.npy";
   const bool hasImages = holds(array.c_str());
@@ -207,7 +207,7 @@ openFolder(const std::string &folder, DataRole role, const ModelInput &input) {
                               : std::nullopt,
         input);
 
-  if (std::vector<IdxPair> pairs = findIdxPairs(path, names, role);
+  if (std::vector<IdxPair> pairs = findIdxPairs(path, names, labelled);
       !pairs.empty()) {
     IdxPair pair = choosePair(folder, pairs, role);
     return makeArraySource(readIdx(pair.images),

@@ -128,8 +128,10 @@ struct ModelInput {
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;
-  /// Whether the model computes its loss itself: there are no targets.
-  bool computesLoss() const { return loss == "output"; }
+  /// Whether labels or targets are asked for.
+  bool readsLabels(DataRole role) const {
+    return role != DataRole::prediction && !isComputedByModel(loss);
+  }
   int64_t labelsPerSample() const { return elementsOf(labels); }
 };
 

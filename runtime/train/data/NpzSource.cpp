@@ -71,7 +71,7 @@ static Found findArrays(const ZipFile &file, DataRole role, bool mayLack) {
 std::unique_ptr<DataSource> openNpz(const std::string &path, DataRole role,
                                     const ModelInput &input) {
   const ZipFile file(path);
-  const bool isAsked = role == DataRole::prediction || input.computesLoss();
+  const bool isAsked = !input.readsLabels(role);
   Found found = findArrays(file, role, /*mayLack=*/false);
   if (!found.images && (isAsked || input.reconstructs()))
     found = findArrays(file, role, /*mayLack=*/true);

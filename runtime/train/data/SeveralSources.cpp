@@ -114,8 +114,7 @@ std::unique_ptr<DataSource> openSeveral(const std::string &place, DataRole role,
   const bool ofNumbers = !inputs.front().loss.empty();
   const std::string labels =
       ofNumbers && !arrays.has("labels") ? "targets" : "labels";
-  const bool labelled =
-      role != DataRole::prediction && !inputs.front().computesLoss();
+  const bool labelled = inputs.front().readsLabels(role);
   if (labelled && !arrays.has(labels))
     missing.push_back(labels + ".npy");
   if (!missing.empty())

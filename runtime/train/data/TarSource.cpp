@@ -129,7 +129,7 @@ std::unique_ptr<DataSource> openTar(const std::string &place,
                                     const std::vector<std::string> &paths,
                                     DataRole role, const ModelInput &input) {
   const int64_t channels = pictureChannels(place, input);
-  if (!input.loss.empty() && role != DataRole::prediction)
+  if (!input.loss.empty() && input.readsLabels(role))
     throw Error(place +
                 ": archives have classes, and the model's loss is of "
                 "numbers (" +
@@ -145,7 +145,7 @@ std::unique_ptr<DataSource> openTar(const std::string &place,
   if (samples.empty())
     throw Error(place + ": holds no pictures (JPEG, PNG, WebP, BMP)");
   std::vector<int32_t> classes;
-  if (role != DataRole::prediction)
+  if (input.readsLabels(role))
     classes = classesOf(place, samples, input);
   return std::make_unique<TarSource>(place, std::move(shards),
                                      std::move(samples), std::move(classes),

@@ -68,7 +68,7 @@ std::string describeProgram(const Program &program) {
                             ? ", labels " + dimsText(program.labels.dims)
                             : ""));
   else
-    row("targets", program.lossName == "output"
+    row("targets", isComputedByModel(program.lossName)
                        ? "none: the output is the loss"
                        : dimsText(program.labels.dims));
   row("parameters", Tally(program, isWeight).text());

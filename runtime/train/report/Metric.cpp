@@ -30,7 +30,7 @@ Metric metricOf(const Program &program) {
     return {"top1", "top5", true};
   if (program.lossName == "bce")
     return {"accuracy", "", true};
-  if (program.lossName == "output")
+  if (isComputedByModel(program.lossName))
     return {"output", "", false};
   return {"mae", "rmse", false};
 }

@@ -40,7 +40,7 @@ static std::string remarkOnTargets(const DataSource &source,
 
 static std::string remarkOnLabels(const DataSource &source,
                                   const ModelInput &input) {
-  if (source.isOwnTarget || input.computesLoss())
+  if (source.isOwnTarget || isComputedByModel(input.loss))
     return "";
   if (!input.loss.empty())
     return remarkOnTargets(source, input);

@@ -100,6 +100,12 @@ TEST_F(CsvSource, TheLastColumnsAreTargets) {
   EXPECT_TRUE(open("1,2\n3,4\n", {{2}, 0, 0, {2}, "mse"})->isOwnTarget);
 }
 
+TEST_F(CsvSource, ALossOfTheModelsOwnNeedsNoTargets) {
+  const ModelInput own{{2}, 0, 0, {}, "output"};
+  EXPECT_THAT(valuesOf(*open("1,2\n3,4\n", own), 1), ElementsAre(3, 4));
+  EXPECT_THAT(valuesOf(*open("1,2,9\n3,4,x\n", own), 1), ElementsAre(3, 4));
+}
+
 TEST_F(CsvSource, ColumnsByName) {
   ModelInput input = numbers;
   input.columns = {"c", "a"};

@@ -60,6 +60,15 @@ TEST_F(DataSourceTest, PredictionNeedsNoLabels) {
   EXPECT_THAT(error(), HasSubstr("has 1 label, but"));
 }
 
+TEST_F(DataSourceTest, ALossOfTheModelsOwnNeedsNoLabels) {
+  input.loss = "output";
+  images("<f4", "(2, 3)", bytesOfValues<float>({1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(open()->size(), 2);
+  labels({-7}); // nobody reads them
+  EXPECT_EQ(open()->size(), 2);
+  EXPECT_EQ(open(DataRole::validation)->size(), 2);
+}
+
 TEST_F(DataSourceTest, AFolderOfPicturesMayNotCount) {
   std::filesystem::create_directories(folder / "cat");
   std::filesystem::create_directories(folder / "void");
@@ -265,6 +274,13 @@ TEST_F(CifarTest, BatchesOfTrainingAreOneSet) {
   ASSERT_EQ(validation->size(), 1);
   EXPECT_EQ(validation->label(0), 7);
   EXPECT_EQ(open(DataRole::prediction)->label(0), -1);
+}
+
+TEST_F(CifarTest, ALossOfTheModelsOwnNeedsNoLabels) {
+  file("data_batch_1.bin", {"\x63"}, 'a'); // no class of ten
+  input.classes = 0;
+  input.loss = "output";
+  EXPECT_EQ(open()->size(), 1);
 }
 
 TEST_F(CifarTest, TheOnlyFilesServeAnyRole) {
