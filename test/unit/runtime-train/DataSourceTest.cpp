@@ -209,6 +209,8 @@ TEST_F(DataSourceTest, MnistSetsByRole) {
   EXPECT_EQ(open(DataRole::validation)->label(0), 1);
   std::filesystem::remove(folder / "train-labels-idx1-ubyte");
   EXPECT_THAT(error(), HasSubstr("there is no train-labels-idx1-ubyte"));
+  input.loss = "output";
+  EXPECT_EQ(open()->size(), 1);
 }
 
 TEST_F(DataSourceTest, SyntheticIsTheSameEveryTime) {
