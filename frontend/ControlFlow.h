@@ -3,7 +3,8 @@
 // A program of lwcc has no control flow. What a file has of it goes before the
 // import: an If whose condition is known while compiling becomes the nodes of
 // its branch, a Loop whose number of turns is known becomes as many copies of
-// its body. The model itself is rewritten, so that the exported file agrees.
+// its body, a SequenceMap one for each element. The model itself is rewritten,
+// so that the exported file agrees.
 //
 // GraphImporter finds out what is known, with shapes; this decides what a node
 // becomes then, and says which Loops cannot be unrolled.
@@ -29,7 +30,7 @@ void forEachRead(const onnx::NodeProto &node,
                  llvm::function_ref<void(const std::string &)> read);
 
 /// What is known of an If or a Loop: which branch (0: else, 1: then), or how
-/// many turns.
+/// many turns; of a SequenceMap: how many elements.
 using Decisions = llvm::DenseMap<const onnx::NodeProto *, int64_t>;
 
 /// How often a Loop turns that runs `most` times (none: without a bound), and

@@ -202,9 +202,10 @@ Value GraphImporter::readParameter(StringRef name, ArrayRef<int64_t> shape,
 //===----------------------------------------------------------------------===//
 
 void GraphImporter::importNode(const NodeProto &node) {
-  // What decides about an If or a Loop is enough to put others in its place.
-  // Else each of a chain of them would take an import of its own.
-  const int deciding = node.op_type() == "If"     ? 1
+  // What decides about an If, a Loop or a SequenceMap is enough to put others
+  // in its place. Else each of a chain of them would take an import of its own.
+  const int deciding = node.op_type() == "If" || node.op_type() == "SequenceMap"
+                           ? 1
                        : node.op_type() == "Loop" ? 2
                                                   : node.input_size();
   SmallVector<const Imported *> inputs;

@@ -1,8 +1,8 @@
 //===- ImportControl.cpp - What is known of branches and loops ------------===//
 //
-// An If or a Loop makes no ops. That what decides about it is known is noted
-// for ControlFlow.h, which puts other nodes in its place; then the graph is
-// imported again. Where it is not known, the file is refused.
+// An If, a Loop or a SequenceMap makes no ops. That what decides about it is
+// known is noted for ControlFlow.h, which puts other nodes in its place; then
+// the graph is imported again. Where it is not known, the file is refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,5 +41,23 @@ LogicalResult lwcc::importLoop(NodeImporter &node) {
   if (!turns)
     return node.fail(why);
   node.decide(*turns);
+  return failure();
+}
+
+LogicalResult lwcc::importSequenceMap(NodeImporter &node) {
+  const auto *sequence = node.raw(0).as<Sequence>();
+  const auto *body = node.attribute("body");
+  if (!sequence)
+    return node.fail("reads '" + node.input(0) + "', which is no sequence");
+  if (!body || body->g().input_size() != int(node.numInputs()) ||
+      body->g().output_size() < int(node.numOutputs()))
+    return node.fail("has a body that does not fit its inputs and outputs: the "
+                     "file is damaged");
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    if (node.hasInput(i) && node.raw(i).as<Sequence>())
+      return node.fail("goes through several sequences at once, '" +
+                       node.input(0) + "' and '" + node.input(i) +
+                       "'; one is supported");
+  node.decide(int64_t((*sequence)->size()));
   return failure();
 }

@@ -3,7 +3,7 @@
 // Einsum becomes reductions, transposes and matrix products. Two operands at a
 // time: letters that both have and the rest needs are the batch of a product,
 // those that nobody needs any more are summed. An operand's own letter that
-// nobody else needs is summed ahead.
+// nobody else needs is summed ahead. One that it has twice is a diagonal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,12 +50,34 @@ static std::optional<std::string> lettersOf(StringRef text, int64_t rank) {
     text = text.drop_front();
   }
   int64_t rest = rank - int64_t(before.size() + behind.size());
-  if (rest < 0 || rest > 6 || (!dots && rest != 0))
+  if (rest < 0 || rest > int64_t(maxTensorRank) || (!dots && rest != 0))
     return std::nullopt;
   std::string ellipsis;
   for (int64_t i = rest; i > 0; --i)
     ellipsis += char('0' + i - 1);
   return before + ellipsis + behind;
+}
+
+/// A tensor whose dimensions a < b have one letter: the elements where both are
+/// equal, along dimension a.
+static Value diagonal(NodeImporter &node, Value x, int64_t a, int64_t b) {
+  const Shape before(shapeOf(x));
+  const int64_t extent = before[a];
+  // Both to the end, where a step of extent + 1 leads along the diagonal.
+  Shape perm, shape, back;
+  for (int64_t d : seq<int64_t>(0, before.size()))
+    if (d != a && d != b) {
+      perm.push_back(d);
+      shape.push_back(before[d]);
+    }
+  const int64_t last = shape.size();
+  perm.append({a, b});
+  shape.push_back(extent * extent);
+  Value rows = node.reshape(rewrite::transpose(node, x, perm), shape);
+  Value y = rewrite::slice(node, rows, last, 0, extent, extent + 1);
+  for (int64_t d : seq<int64_t>(0, last + 1))
+    back.push_back(d < a ? d : d == a ? last : d - 1);
+  return rewrite::transpose(node, y, back);
 }
 
 /// The term with its dimensions in another order of the same letters.
@@ -152,8 +174,10 @@ LogicalResult lwcc::importEinsum(NodeImporter &node) {
       return wrong("whose letters do not fit an input of shape " +
                    printShape(shape));
     for (auto [d, letter] : enumerate(*letters)) {
-      if (StringRef(*letters).count(letter) > 1)
-        return wrong("which takes a diagonal; that is not supported");
+      const int64_t first = letters->find(letter);
+      if (shape[first] != shape[d])
+        return wrong("whose letter '" + Twine(letter) +
+                     "' has different extents");
       for (const Term &other : terms)
         if (other.has(letter) && other.extent(letter) != shape[d] &&
             (isAlpha(letter) || (other.extent(letter) != 1 && shape[d] != 1)))
@@ -167,6 +191,15 @@ LogicalResult lwcc::importEinsum(NodeImporter &node) {
     Value value = node.live(i);
     if (!value)
       return failure();
+    for (size_t d = 0; d < letters->size();) {
+      const size_t first = letters->find((*letters)[d]);
+      if (first == d) {
+        ++d;
+        continue;
+      }
+      value = diagonal(node, value, int64_t(first), int64_t(d));
+      letters->erase(d, 1);
+    }
     terms.push_back({value, *letters});
   }
   std::string ellipsis, output;

@@ -98,18 +98,55 @@ static FailureOr<Recurrent> readAttributes(NodeImporter &node) {
   return layer;
 }
 
-/// Fails, reported, unless all sequences have all steps.
-static LogicalResult checkLengths(NodeImporter &node, const Recurrent &layer) {
+/// How many steps each sample has, [samples, 1], where they are not all the
+/// same: of the data, or stored. Null if all samples have all steps. Fails
+/// after reporting.
+static FailureOr<Value> readLengths(NodeImporter &node,
+                                    const Recurrent &layer) {
   if (!node.hasInput(4))
-    return success();
-  HostRef lengths = node.constant(4);
-  if (lengths && !lengths->isReal() &&
-      all_of(lengths->integers,
-             [&](int64_t length) { return length == layer.steps; }))
-    return success();
-  return node.fail("has sequences of several lengths ('" + node.input(4) +
-                   "'); that is not supported: pad them, and mask what the "
-                   "padding makes");
+    return Value();
+  HostRef known = node.isWhole(4) ? HostRef() : node.constant(4);
+  if (!node.isWhole(4) && (!known || known->isReal()))
+    return node.fail("needs integers as the lengths of its sequences, '" +
+                     node.input(4) + "'");
+  if (node.shape(4) != ArrayRef<int64_t>{layer.samples})
+    return node.fail("has lengths of shape " + printShape(node.shape(4)) +
+                     " for " + Twine(layer.samples) + " sequences");
+  Value lengths;
+  if (!known) {
+    lengths = node.live(4);
+  } else {
+    for (int64_t length : known->integers)
+      if (length < 0 || length > layer.steps)
+        return node.fail("has a sequence of length " + Twine(length) + " in " +
+                         Twine(layer.steps) + " steps");
+    if (all_of(known->integers,
+               [&](int64_t length) { return length == layer.steps; }))
+      return Value();
+    HostTensor floats =
+        HostTensor::empty(HostTensor::Kind::real, {layer.samples});
+    floats.reals.assign(known->integers.begin(), known->integers.end());
+    lengths = node.stored(std::move(floats));
+  }
+  if (!lengths)
+    return failure();
+  return node.reshape(lengths, {layer.samples, 1});
+}
+
+/// Data [samples, steps, inputs] with zeros behind the lengths of its
+/// sequences: what stands there, be it NaN, reaches nothing, in gradients
+/// neither.
+static Value withoutPadding(NodeImporter &node, const Recurrent &layer, Value x,
+                            Value lengths) {
+  HostTensor numbers =
+      HostTensor::empty(HostTensor::Kind::real, {1, layer.steps, 1});
+  append_range(numbers.reals, seq<int64_t>(0, layer.steps));
+  Value steps = node.stored(std::move(numbers));
+  if (!steps)
+    return steps;
+  Value ends = node.reshape(lengths, {layer.samples, 1, 1});
+  Value within = node.map("less", {steps, ends});
+  return node.map("where", {within, x, node.splat(0)});
 }
 
 /// Entry i along the first axis, without it.
@@ -206,9 +243,11 @@ struct Outputs {
 };
 } // namespace
 
-/// One direction over data [samples, steps, inputs].
+/// One direction over data [samples, steps, inputs]. Behind the `lengths` of
+/// their sequences states stay as they are, and what is made is zeros. A
+/// sequence that is read backwards begins with the last step it has.
 static LogicalResult run(NodeImporter &node, const Recurrent &layer, Value x,
-                         int64_t direction, Outputs &out) {
+                         Value lengths, int64_t direction, Outputs &out) {
   int64_t rows = layer.gates * layer.hidden;
   Value w = node.live(1), r = node.live(2), b;
   if (!node.isZero(3))
@@ -256,8 +295,17 @@ static LogicalResult run(NodeImporter &node, const Recurrent &layer, Value x,
     int64_t at = backwards ? layer.steps - 1 - i : i;
     Value own = node.reshape(rewrite::slice(node, projected, 1, at, 1),
                              {layer.samples, rows});
-    state = step(node, layer, cell, own, state);
-    all[at] = node.reshape(state.h, {layer.samples, 1, 1, layer.hidden});
+    State next = step(node, layer, cell, own, state);
+    Value made = next.h;
+    if (lengths) {
+      Value within = node.map("less", {node.splat(double(at)), lengths});
+      made = node.map("where", {within, next.h, node.splat(0)});
+      next.h = node.map("where", {within, next.h, state.h});
+      if (next.c)
+        next.c = node.map("where", {within, next.c, state.c});
+    }
+    state = next;
+    all[at] = node.reshape(made, {layer.samples, 1, 1, layer.hidden});
   }
   out.all.push_back(rewrite::concat(node, all, 1));
   Shape last = {layer.samples, 1, layer.hidden};
@@ -269,16 +317,21 @@ static LogicalResult run(NodeImporter &node, const Recurrent &layer, Value x,
 
 LogicalResult lwcc::importRecurrent(NodeImporter &node) {
   FailureOr<Recurrent> layer = readAttributes(node);
-  if (failed(layer) || failed(checkLengths(node, *layer)))
+  if (failed(layer))
     return failure();
+  FailureOr<Value> lengths = readLengths(node, *layer);
   Value x = node.live(0);
-  if (!x)
+  if (failed(lengths) || !x)
     return failure();
   if (!layer->samplesFirst)
     x = rewrite::transpose(node, x, {1, 0, 2});
+  if (*lengths)
+    x = withoutPadding(node, *layer, x, *lengths);
+  if (!x)
+    return failure();
   Outputs out;
   for (int64_t direction : seq<int64_t>(0, layer->directions))
-    if (failed(run(node, *layer, x, direction, out)))
+    if (failed(run(node, *layer, x, *lengths, direction, out)))
       return failure();
   Value all = rewrite::concat(node, out.all, 2);
   if (!layer->samplesFirst)

@@ -137,29 +137,32 @@ LogicalResult lwcc::importExpand(NodeImporter &node) {
 }
 
 LogicalResult lwcc::importConcat(NodeImporter &node) {
-  SmallVector<Value> operands;
-  for (unsigned i = 0; i < node.numInputs(); ++i) {
-    operands.push_back(node.live(i));
-    if (!operands.back())
-      return failure();
-  }
-  Shape shape(shapeOf(operands[0]));
-  FailureOr<int64_t> axis = node.axis(1, shape.size());
+  const Shape first(node.shape(0));
+  FailureOr<int64_t> axis = node.axis(1, first.size());
   if (failed(axis))
     return failure();
+  Shape shape = first;
   shape[*axis] = 0;
-  for (auto [i, operand] : enumerate(operands)) {
-    Shape mine = shape, other(shapeOf(operand));
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    const Shape own(node.shape(i));
+    Shape mine = shape, other = own;
     bool fits = other.size() == mine.size() &&
                 !AddOverflow(shape[*axis], other[*axis], shape[*axis]);
     if (fits)
       mine[*axis] = other[*axis] = 0;
     if (mine != other)
       return node.fail("joins '" + node.input(0) + "' of shape " +
-                       printShape(shapeOf(operands[0])) + " and '" +
-                       node.input(i) + "' of shape " +
-                       printShape(shapeOf(operand)) + " along axis " +
+                       printShape(first) + " and '" + node.input(i) +
+                       "' of shape " + printShape(own) + " along axis " +
                        Twine(*axis));
+    if (own[*axis] == 0) // nothing to join
+      continue;
+    operands.push_back(node.live(i));
+    if (!operands.back())
+      return failure();
   }
+  if (operands.empty())
+    return node.result(0, node.emptyTensor(shape));
   return node.result(0, rewrite::concat(node, operands, *axis));
 }

@@ -186,6 +186,11 @@ Value NodeImporter::stored(HostTensor value) {
       proto());
 }
 
+Imported NodeImporter::emptyTensor(ArrayRef<int64_t> shape) {
+  auto kind = isWhole(0) ? HostTensor::Kind::integer : HostTensor::Kind::real;
+  return std::make_shared<const HostTensor>(HostTensor::empty(kind, shape));
+}
+
 Value NodeImporter::reshape(Value value, ArrayRef<int64_t> shape) {
   if (shapeOf(value) == shape)
     return value;

@@ -99,6 +99,9 @@ public:
   /// A tensor of floats that the program keeps and does not train; null after
   /// reporting.
   mlir::Value stored(HostTensor value);
+  /// A result without elements, which is known whatever the data is: of
+  /// integers if input 0 is.
+  Imported emptyTensor(llvm::ArrayRef<int64_t> shape);
   /// The same elements in another shape (no op if it is the same).
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::LogicalResult reshapeTo(unsigned input,

@@ -140,6 +140,9 @@ static constexpr OnnxOp table[] = {
   {"GridSample",           16, 2, 2, "0 1", "align_corners:i mode:s padding_mode:s", importGridSample},
   {"Trilu",                14, 1, 2, "0", "upper:i", importTrilu, foldTrilu},
   {"Pad",                   2, 1, 4, "0", "mode:s pads:I value:f", importPad},
+  // Spectra
+  {"DFT",                  17, 1, 3, "0", "axis:i inverse:i onesided:i", importDft},
+  {"STFT",                 17, 2, 4, "0", "onesided:i", importStft},
   // Conditions and steps
   {"Where",                 9, 3, 3, "1 2", "", importWhere, foldWhere},
   {"Equal",                 7, 2, 2, "", "", importNary, foldArithmetic, "equal"},
@@ -160,6 +163,7 @@ static constexpr OnnxOp table[] = {
   // Before the import (ControlFlow.h)
   {"If",                    1, 1, 1, "", "else_branch:g then_branch:g", importIf},
   {"Loop",                  1, 0, 1024, "", "body:g", importLoop},
+  {"SequenceMap",          17, 1, 1024, "", "body:g", importSequenceMap},
   // Made at compile time, or the file's way to give a parameter
   {"Constant",              1, 0, 0, "", "value:t value_float:f value_floats:F value_int:i value_ints:I", nullptr},
   {"ConstantOfShape",       9, 1, 1, "", "value:t", nullptr, foldConstantOfShape},

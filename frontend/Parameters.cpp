@@ -134,7 +134,8 @@ private:
           differentiable.insert(input);
       }
       // What is in its place later may read all of these.
-      if (reached && (op->name == "If" || op->name == "Loop"))
+      if (reached &&
+          (op->name == "If" || op->name == "Loop" || op->name == "SequenceMap"))
         forEachRead(*node, [&](const std::string &name) {
           differentiable.insert(name);
         });

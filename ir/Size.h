@@ -22,7 +22,7 @@ inline constexpr int64_t maxBytes = int64_t(1) << 48;
 /// Of a tensor, whatever its element type.
 inline constexpr int64_t maxElements = maxBytes / 8;
 /// Of a tensor: the runtime's limit (runtime/core/Tensor.h).
-inline constexpr size_t maxTensorRank = 6;
+inline constexpr size_t maxTensorRank = 8;
 
 /// Number of elements; none for a negative extent or more than maxElements. An
 /// empty tensor is held to that limit as if its empty dimensions had one

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/Size.h"
 #include "ir/train/Train.h"
 #include "passes/Passes.h"
 #include "passes/differentiate/SamplePlaces.h"
@@ -40,9 +41,6 @@ namespace {
 using Lengths = SmallVector<int64_t>;
 
 Lengths lengthsOf(Value value) { return Lengths(typeOf(value).getShape()); }
-
-/// Most dimensions of a tensor (runtime/core/Tensor.h).
-constexpr size_t maxRank = 6;
 
 class SamplesFirst {
 public:
@@ -312,11 +310,11 @@ bool SamplesFirst::rewriteReduce(ReduceOp op, const Samples &place) {
 
 bool SamplesFirst::rewrite(Operation *op, const Samples &place) {
   for (Value result : op->getResults())
-    if (factoredShape(lengthsOf(result), place).size() > maxRank)
+    if (factoredShape(lengthsOf(result), place).size() > maxTensorRank)
       return false;
   for (Value operand : op->getOperands())
     if (MaybeSamples own = samplesOf(operand))
-      if (factoredShape(lengthsOf(operand), *own).size() > maxRank)
+      if (factoredShape(lengthsOf(operand), *own).size() > maxTensorRank)
         return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](TransposeOp each) { return rewriteTranspose(each, place); })

@@ -23,7 +23,7 @@ inline int64_t sizeOf(DType type) { return type == DType::u8 ? 1 : 4; }
 
 enum class Layout : uint8_t { dense, nhwc };
 
-inline constexpr int maxRank = 6;
+inline constexpr int maxRank = 8;
 
 /// A view of `rank` dimensions; strides are in elements. The default Tensor
 /// stands for an absent optional operand or for a result nobody needs.

@@ -14,6 +14,7 @@ from grid_movements import (elementwise, further_elementwise, further_movements,
                             movements, reductions)
 from grid_random import dropouts, noise
 from grid_recurrent import recurrent_layers
+from grid_spectra import spectra
 from grid_tokens import embeddings, integers
 from grid_windows import (folds, further_convolutions, further_poolings, grid_samples,
                           resizes, sums_of_products, transposed_convolutions)
@@ -22,7 +23,7 @@ GROUPS = (convolutions, products, normalizations, poolings, reductions,
           elementwise, dropouts, noise, further_elementwise, movements, further_movements,
           softmaxes_and_losses,
           further_convolutions, transposed_convolutions, folds, grid_samples,
-          further_poolings, resizes, sums_of_products, recurrent_layers,
+          further_poolings, resizes, sums_of_products, recurrent_layers, spectra,
           sample_normalizations, attentions,
           further_reductions, rearrangements, conditions, embeddings, integers, elements,
           largest, detached, branches, sequences, fused_activations, initial_values,

@@ -217,3 +217,29 @@ def sequences():
                    case.op("SequenceEmpty"), body=body)
     case.last = case.op("ConcatFromSequence", full, axis=1)
     yield case.model()
+    kind = helper.make_tensor_type_proto(FLOAT, None)
+    for wide in (0, 1):  # as torch.hstack is written
+        case = Case(f"SequenceMap of rows wide{wide}", [3, 4])
+        x, weight = case.last, case.weight("w", [4])
+        yes = graph("yes", [helper.make_node("Unsqueeze", ["x", case.ints(1)], ["a"])],
+                    [("a", FLOAT)])
+        no = graph("no", [helper.make_node("Identity", ["x"], ["b"])], [("b", FLOAT)])
+        body = graph(
+            "body", [helper.make_node("Shape", ["x"], ["dims"]),
+                     helper.make_node("Size", ["dims"], ["rank"]),
+                     helper.make_node("Less", ["rank", case.stored(np.array(2))], ["thin"]),
+                     helper.make_node("If", ["thin"], ["y"], then_branch=yes,
+                                      else_branch=no),
+                     helper.make_node("Mul", ["x", "factor"], ["scaled"])],
+            [("y", FLOAT), ("scaled", FLOAT)])
+        for name in ("x", "factor"):
+            body.input.append(helper.make_value_info(name, kind))
+        thin = case.op("ReduceSum", x, case.ints(1), keepdims=wide)
+        parts = case.op("SequenceConstruct", thin, x)
+        parts, scaled = case.op("SequenceMap", parts, case.op("ReduceMax", weight,
+                                                              keepdims=0),
+                                outputs=2, body=body)
+        zero, one = case.stored(np.array(0)), case.stored(np.array(1))
+        case.last = case.op("Concat", case.op("SequenceAt", parts, zero),
+                            case.op("SequenceAt", scaled, one), axis=1)
+        yield case.model()

@@ -242,7 +242,12 @@ def sums_of_products():
             ("b...i,ij->b...j", [2, 3, 4, 5], [[5, 3]]),
             ("bi...,bj...->bij...", [2, 3, 4, 5], [[2, 2, 1, 5]]),
             ("bij,jk", [3, 4, 5], [[5, 6]]),
-            ("bchw,oc->bohw", [2, 3, 4, 5], [[4, 3]])):
+            ("bchw,oc->bohw", [2, 3, 4, 5], [[4, 3]]),
+            # Diagonals, of the data and of a weight.
+            ("bii->bi", [3, 4, 4], []), ("bii->b", [3, 4, 4], []), ("bii", [3, 4, 4], []),
+            ("bihi->bhi", [2, 4, 3, 4], []), ("bhici->bchi", [2, 3, 4, 5, 4], []),
+            ("biii->bi", [3, 4, 4, 4], []), ("bijij->bji", [2, 3, 4, 3, 4], []),
+            ("bi,ii->bi", [3, 4], [[4, 4]]), ("b...ii->b...i", [2, 3, 4, 4], [])):
         case = Case(f"Einsum {equation}", shape)
         case.last = case.op(
             "Einsum", case.last,

@@ -198,6 +198,8 @@ class Composed(Movements):
         kind = rng.choice(["Gather", "Tile", "Trilu", "ScatterND", "GatherND"])
         if kind == "Gather":
             at = [rng.randrange(h) for _ in range(rng.randrange(2, 2 * h + 1))]
+            if at == list(range(h)):  # no operator at all
+                return
             self.op(kind, [self.integers(name, at)], (c, len(at), w), {}, axis=2)
         elif kind == "Tile":
             times = rng.choice([[1, 1, 2, 1], [1, 2, 1, 1], [1, 1, 1, 2]])
@@ -240,6 +242,28 @@ class Composed(Movements):
         self.op("Einsum", [name], (outputs, h, w) if channels else (c, h, outputs),
                 {}, equation="nchw,co->nohw" if channels else "nchw,wo->ncho")
 
+    def spectrum(self):
+        """Of rows one side, of pairs of columns both, or of frames of all elements."""
+        rng, (c, h, w) = self.rng, self.shape
+        kind = rng.choice(["real", "frames"] + ["complex"] * (w % 2 == 0))
+        if kind == "frames" and c * h * w >= 16:
+            self.reshape_again([c * h * w])
+            step = c * h * w // 6
+            length = rng.randrange(3, 9)
+            self.op("STFT", [self.scalar(step, TensorProto.INT64), "",
+                             self.scalar(length, TensorProto.INT64)],
+                    ((c * h * w - length) // step + 1, length // 2 + 1, 2), {})
+        elif kind == "complex":
+            self.reshape_again([c, h, w // 2, 2])
+            axis = self.scalar(rng.choice([1, 2, 3]), TensorProto.INT64)
+            self.op("DFT", ["", axis], None, {}, inverse=rng.randrange(2))
+            self.reshape([c, h, w], {})
+        else:
+            self.reshape_again([c, h, w, 1])
+            axis = self.scalar(3, TensorProto.INT64)
+            self.op("DFT", ["", axis], None, {}, onesided=1)
+            self.reshape([c, h, 2 * (w // 2 + 1)], {})
+
     def recurrent(self):
         """Rows are steps; samples are the second dimension, as exporters write it."""
         rng, (c, h, w) = self.rng, self.shape
@@ -254,11 +278,24 @@ class Composed(Movements):
         self.op("Reshape", [to], None, {})
         inputs = [self.weight(name + ".w", [dirs, rows, c * w], (c * w) ** -0.5),
                   self.weight(name + ".r", [dirs, rows, hidden], 0.3)]
-        if rng.random() < 0.6:
+        biased = rng.random() < 0.6
+        if biased:
             inputs.append(self.constant(name + ".b", [dirs, 2 * rows], 0.1))
+        if rng.random() < 0.4:
+            inputs += [*([] if biased else [""]), self.lengths(name)]
         self.op(kind, inputs, None, {}, hidden_size=hidden, direction=way)
         self.op("Transpose", (), (dirs, h, hidden), {}, perm=[2, 1, 0, 3])
         del self.layers[planned:]
+
+    def lengths(self, name):
+        """As many steps of each sample as the place of its largest says."""
+        data = self.last
+        self.op("ReduceMax", [self.integers(name + ".axis", [2])], None, {}, keepdims=0)
+        self.op("ArgMax", [], None, {}, axis=0, keepdims=0)
+        self.op("Add", [self.integers(name + ".one", [1])], None, {})
+        self.op("Cast", [], None, {}, to=TensorProto.INT32)
+        ends, self.last = self.last, data
+        return ends
 
     def sequences(self):
         """A convolution in one dimension over rows, or in three over channels."""

@@ -101,7 +101,13 @@ class Elements(Composed):
         one = node("SequenceInsert", [empty, other], ".one")
         length = node("SequenceLength", [one], ".length")  # 1: the place of the second
         last = node("SequenceInsert", [last, before, length], ".three")
-        last = node("SequenceErase", [last, self.scalar(0, INT64)], ".rest")
-        self.last = last
+        self.last = node("SequenceErase", [last, self.scalar(0, INT64)], ".rest")
+        if self.rng.random() < 0.5:
+            body = graph(name + ".body", [self.inner("Sin", name + ".x", name + ".f")],
+                         [(name + ".f", FLOAT)], [(name + ".x", FLOAT)])
+            self.nodes.append(helper.make_node("SequenceMap", [self.last], [name + ".map"],
+                                               name=name + ".map", body=body))
+            self.last = name + ".map"
+            self.layers += [(f"{name}.f.{i}", dict(zip("chw", (c, h, w)))) for i in (0, 1)]
         self.op("ConcatFromSequence", (), (2 * c, h, w), {}, axis=1)
         self.op("Mean", [self.last], None, {})

@@ -96,14 +96,23 @@ def tolerance(case, value):
     return max([case.rtol, *(2 * float(finfo(dtype).eps) for dtype in halves)])
 
 
+def least(case, expected):
+    """The test's own absolute tolerance. What a Fourier transform adds up to zero is its
+    rounding, which is relative to the largest of its results: where the exact result is
+    zero, ONNX's files have 1.9e-7."""
+    if not case.name.startswith(("test_dft", "test_stft")):
+        return case.atol
+    return max(case.atol, np.finfo(np.float32).eps * np.abs(expected).max())
+
+
 def compare(case, name, actual, value):
     expected = flat(value)
     if len(actual) != len(expected):
         raise Broken(f"WRONG: {name} has {len(actual)} elements, not {len(expected)}")
     if case.name.startswith("test_bernoulli"):
         return compare_draws(actual, flat(case.data_sets[0][0][0]))
-    close = np.isclose(actual, expected, rtol=tolerance(case, value), atol=case.atol,
-                       equal_nan=True)
+    close = np.isclose(actual, expected, rtol=tolerance(case, value),
+                       atol=least(case, expected), equal_nan=True)
     if not close.all():
         at = int(np.argmin(close))
         raise Broken(f"WRONG: {name} has {np.sum(~close)} of {len(close)} elements wrong, "

@@ -83,6 +83,14 @@ def loop(call, most, go=None, *carried):
     return (*carried, *(torch.stack(rows) for rows in zip(*stacks)))
 
 
+def map_sequence(call, sequence, *others):
+    body = call.get("body")
+    names = [i.name for i in body.input]
+    results = [run_graph(call, body, dict(zip(names, [value, *others])))
+               for value in sequence]
+    return tuple(list(parts) for parts in zip(*results))
+
+
 # Sequences --------------------------------------------------------------------
 
 
@@ -105,7 +113,8 @@ def join(call, sequence):
 OPS = {
     "GatherElements": gather_elements, "ScatterElements": scatter_elements,
     "Scatter": scatter_elements, "OneHot": one_hot, "TopK": top_k, "ArgMax": arg_max, "ArgMin": arg_max,
-    "If": branch, "Loop": loop,
+    "If": branch, "Loop": loop, "SequenceMap": map_sequence,
+    "Size": lambda call, x: torch.tensor(x.numel()),
     "SequenceEmpty": lambda call: ([],),
     "SequenceConstruct": lambda call, *values: (list(values),),
     "SequenceInsert": insert, "SequenceErase": erase,

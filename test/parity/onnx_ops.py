@@ -18,6 +18,7 @@ import onnx_composed
 import onnx_elements
 import onnx_random
 import onnx_recurrent
+import onnx_spectra
 import onnx_windows
 from onnx_composed import ints, reduction
 
@@ -391,5 +392,5 @@ OPS = {
     "SoftmaxCrossEntropyLoss": loss_of(F.cross_entropy),
     "NegativeLogLikelihoodLoss": loss_of(F.nll_loss),
     **onnx_composed.OPS, **onnx_elements.OPS, **onnx_random.OPS, **onnx_recurrent.OPS,
-    **onnx_windows.OPS,
+    **onnx_spectra.OPS, **onnx_windows.OPS,
 }

@@ -36,6 +36,18 @@ def direction(call, x, w, r, bias, h, c, names):
     return torch.stack(states), h, c
 
 
+def by_length(lengths, x, backwards, run):
+    """`direction` of each sample alone, over the steps it has."""
+    made = []
+    for i, count in enumerate(lengths.tolist()):
+        own = x[:count, i:i + 1]
+        states, *last = run(own.flip(0) if backwards else own, slice(i, i + 1))
+        states = states.flip(0) if backwards else states
+        rest = states.new_zeros(len(x) - count, *states.shape[1:])
+        made.append([torch.cat((states, rest)), *last])
+    return [torch.cat(parts, axis) for parts, axis in zip(zip(*made), (1, 0, 0))]
+
+
 def recurrent(call, x, w, r, bias=None, lengths=None, h0=None, c0=None):
     layout = call.get("layout", 0)
     x = x.transpose(0, 1) if layout else x
@@ -50,11 +62,17 @@ def recurrent(call, x, w, r, bias=None, lengths=None, h0=None, c0=None):
     results = []
     for d in range(dirs):
         backwards = way == "reverse" or d == 1
-        states, h, c = direction(
-            call, x.flip(0) if backwards else x, w[d], r[d],
-            None if bias is None else bias[d], zero if h0 is None else h0[d],
-            zero if c0 is None else c0[d], names[d * every:(d + 1) * every])
-        results.append((states.flip(0) if backwards else states, h, c))
+        h, c = (zero if v is None else v[d] for v in (h0, c0))
+
+        def run(x, some=slice(None), d=d, h=h, c=c):
+            return direction(call, x, w[d], r[d], None if bias is None else bias[d],
+                             h[some], c[some], names[d * every:(d + 1) * every])
+
+        if lengths is None:
+            states, h, c = run(x.flip(0) if backwards else x)
+            results.append((states.flip(0) if backwards else states, h, c))
+        else:
+            results.append(by_length(lengths, x, backwards, run))
     y, h, c = (torch.stack(v, i) for v, i in zip(zip(*results), (1, 0, 0)))
     if layout:
         return y.permute(2, 0, 1, 3), h.transpose(0, 1), c.transpose(0, 1)

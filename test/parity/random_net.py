@@ -152,6 +152,7 @@ class Net(Elements):
                 self.choose, self.choose, self.steps, self.resize,
                 self.transposed_conv, self.spaces, self.sample, self.mirror, self.places,
                 self.places, self.letters, self.sequences, self.recurrent,
+                self.spectrum,
                 self.elements, self.elements, self.control, self.list_of_values,
                 self.attend])()
         if rng.random() < 0.08:

@@ -239,8 +239,11 @@ Tilings Blocks::tilings(const Partition &partition,
     }
     Tiling tiling = cut(unit, static_cast<int>(i), channels);
     places.resize(tiling.tiles());
-    if (samplesOf(layer) >= microBatches)
+    if (samplesOf(layer) >= microBatches) {
       tiling.degrees[alongSamples] = microBatches;
+      tiling.sizes[alongSamples] =
+          sizesOfSamples(problem.graph, layer, microBatches);
+    }
     tiling.places.clear();
     for (int64_t batch = 0; batch < tiling.degrees[alongSamples]; ++batch)
       tiling.places.insert(tiling.places.end(), places.begin(), places.end());

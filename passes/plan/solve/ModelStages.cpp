@@ -40,17 +40,32 @@ void ModelStages::makeBlocks() {
       before[reader].push_back(problem.graph.tensors[tensor].producer);
   });
   // A layer may go with the last block that it reads: then no block reads a
-  // later one.
+  // later one. What computes from parameters alone, such as a weight that an
+  // exporter joins of several, makes no stage: it goes with its first reader.
+  constexpr size_t ofReader = std::numeric_limits<size_t>::max();
   for (auto [i, layer] : llvm::enumerate(layers)) {
+    if (layer.isOfParameters) {
+      blockOf.push_back(ofReader);
+      continue;
+    }
     std::optional<size_t> last;
     const bool isIdle = layer.producer >= 0 && forwardOf(i) == 0;
-    if (isIdle)
+    if (isIdle && !layers[layer.producer].isOfParameters)
       last = blockOf[layer.producer];
     for (int from : before[i])
-      last = std::max(last.value_or(0), blockOf[from]);
+      if (!layers[from].isOfParameters)
+        last = std::max(last.value_or(0), blockOf[from]);
     bool goes = last && (layer.leader >= 0 || isIdle);
     blockOf.push_back(goes ? *last : blocks++);
   }
+  for (size_t i = layers.size(); i-- > 0;)
+    for (int from : before[i])
+      if (layers[from].isOfParameters)
+        blockOf[from] = std::min(blockOf[from], blockOf[i]);
+  // What the forward pass does not read is a block of its own.
+  for (size_t &block : blockOf)
+    if (block == ofReader)
+      block = blocks++;
   // Joins the cheapest block that is alone behind another one to that, as long
   // as there are too many.
   constexpr size_t fewBlocks = 40;
@@ -246,21 +261,6 @@ ModelStages::cut(int64_t batches, const PipelineSchedule &schedule,
   return made;
 }
 
-/// Cuts samples into micro-batches, as a tiling does, and each into as many
-/// parts as there are devices. Empty if all parts are equal.
-static std::vector<int64_t> sizesOf(int64_t samples, int64_t batches,
-                                    int64_t devices) {
-  std::vector<int64_t> sizes;
-  if (samples % (batches * devices) == 0 || devices == 1)
-    return sizes;
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    int64_t size = samples / batches + (batch < samples % batches);
-    for (int64_t d = 0; d < devices; ++d)
-      sizes.push_back(size / devices + (d < size % devices));
-  }
-  return sizes;
-}
-
 Plan ModelStages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
   const int64_t batches = cut.pipeline.batches;
   std::vector<size_t> stageOf(blocks, 0);
@@ -283,7 +283,7 @@ Plan ModelStages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
     if (samplesOf(layers[i]) >= tiles) {
       tiling.degrees[alongSamples] = tiles;
       tiling.sizes[alongSamples] =
-          sizesOf(samplesOf(layers[i]), batches, devices);
+          sizesOfSamples(problem.graph, layers[i], batches, devices);
       groups[stage].layers.push_back(layers[i].name);
     }
     tiling.places.clear();
@@ -301,11 +301,16 @@ Plan ModelStages::plan(const Cut &cut, const PipelineSchedule &schedule) const {
     for (int64_t d = 0; d < cut.stages[first].devices; ++d) {
       LaneOrder order{problem.machine.place(cut.firstDevices[first] + d), {}};
       for (const Turn &turn : turns)
-        order.tasks.push_back(
-            {groups[turn.stage].name, turn.batch, turn.phase});
-      made.order.push_back(order);
+        if (!groups[turn.stage].layers.empty())
+          order.tasks.push_back(
+              {groups[turn.stage].name, turn.batch, turn.phase});
+      if (!order.tasks.empty())
+        made.order.push_back(order);
     }
   }
+  // A stage of layers that are not cut by samples does its work when it can.
+  llvm::erase_if(groups,
+                 [](const Group &group) { return group.layers.empty(); });
   made.groups = std::move(groups);
   made.strategy +=
       llvm::formatv(": {0}, {1} micro-batches", schedule.name, batches);

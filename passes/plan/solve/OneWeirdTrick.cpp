@@ -84,16 +84,32 @@ static Division divide(const Problem &problem) {
 
 /// Cuts the samples of a layer's tiling into `parts`, each of which has the
 /// tiling's other tiles on the places that they have.
-static void cutSamples(Tiling &tiling, int64_t parts,
+static void cutSamples(const LayerGraph &graph, Tiling &tiling, int64_t parts,
                        const LayerGraph::Layer &layer) {
   if (samplesOf(layer) < parts)
     return;
   std::vector<Place> once = tiling.places;
   assert(tiling.degrees[alongSamples] == 1);
   tiling.degrees[alongSamples] = parts;
+  tiling.sizes[alongSamples] = sizesOfSamples(graph, layer, parts);
   tiling.places.clear();
   for (int64_t part = 0; part < parts; ++part)
     tiling.places.insert(tiling.places.end(), once.begin(), once.end());
+}
+
+/// Cuts a layer into `parts` of its samples, and each of these into one for
+/// each device. False where it has too few.
+static bool shareSamples(const LayerGraph &graph, const Machine &machine,
+                         Tiling &tiling, int64_t parts,
+                         const LayerGraph::Layer &layer) {
+  const int64_t wanted = machine.devices() * parts;
+  if (samplesOf(layer) < wanted)
+    return false;
+  tiling.degrees[alongSamples] = wanted;
+  tiling.sizes[alongSamples] =
+      sizesOfSamples(graph, layer, parts, machine.devices());
+  tiling.places = machine.placesInTurn(wanted);
+  return true;
 }
 
 /// A name for a group that no layer has.
@@ -139,17 +155,20 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
     Tiling tiling = division.tilings[i];
     const int64_t parts = scheme == Scheme::c ? passes : 1;
     if (division.ofFeatures[i]) {
+      // What has no channels to cut has some samples of each pass on all.
+      if (passes > 1 && tiling.degrees[alongSamples] > 1 &&
+          !shareSamples(graph, machine, tiling, passes, layer)) {
+        tiling.degrees[alongSamples] = 1;
+        tiling.places = machine.placesInTurn(1);
+      }
       if (tiling.degrees[alongSamples] == 1)
-        cutSamples(tiling, passes, layer);
-      if (tiling.degrees[alongSamples] == passes)
+        cutSamples(graph, tiling, passes, layer);
+      if (tiling.degrees[alongSamples] >= passes)
         features.layers.push_back(layer.name);
     } else {
-      const int64_t wanted = machine.devices() * parts;
-      if (parts > 1 && samplesOf(layer) >= wanted) {
-        tiling.degrees[alongSamples] = wanted;
-        tiling.places = machine.placesInTurn(wanted);
-      }
-      if (tiling.degrees[alongSamples] == wanted)
+      if (parts > 1)
+        shareSamples(graph, machine, tiling, parts, layer);
+      if (tiling.degrees[alongSamples] == machine.devices() * parts)
         images.layers.push_back(layer.name);
       imagesHaveOrder &= parts == 1 || layer.sampleGroups == 0;
     }

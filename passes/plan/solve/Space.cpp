@@ -9,6 +9,26 @@
 using namespace lwcc;
 using namespace lwcc::plan;
 
+std::vector<int64_t> lwcc::plan::sizesOfSamples(const LayerGraph &graph,
+                                                const LayerGraph::Layer &layer,
+                                                int64_t batches,
+                                                int64_t devices) {
+  const int64_t rows = samplesOf(layer), parts = batches * devices;
+  const bool hasRows =
+      graph.batch >= parts && rows > graph.batch && rows % graph.batch == 0;
+  const int64_t samples = hasRows ? graph.batch : rows;
+  std::vector<int64_t> sizes;
+  if (samples % parts == 0)
+    return sizes;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const int64_t size = tiling::partOf(samples, batches, batch).size();
+    for (int64_t d = 0; d < devices; ++d)
+      sizes.push_back(tiling::partOf(size, devices, d).size() *
+                      (rows / samples));
+  }
+  return sizes;
+}
+
 std::vector<LayerGroup> lwcc::plan::groupsOf(const LayerGraph &graph) {
   std::vector<LayerGroup> groups;
   std::vector<int> groupOf;

@@ -19,6 +19,14 @@ inline int64_t samplesOf(const LayerGraph::Layer &layer) {
   return layer.isOfParameters ? 1 : layer.extents[alongSamples];
 }
 
+/// The sizes of the parts of a layer's samples, if the batch is cut into
+/// micro-batches and each of these into one part for each device. A layer, or
+/// an op of it, may have several rows of each sample, which stay together: they
+/// are cut in these proportions. Empty if all parts are equal.
+std::vector<int64_t> sizesOfSamples(const LayerGraph &graph,
+                                    const LayerGraph::Layer &layer,
+                                    int64_t batches, int64_t devices = 1);
+
 /// A leader and the layers that follow it.
 using LayerGroup = std::vector<int>;
 std::vector<LayerGroup> groupsOf(const LayerGraph &graph);

@@ -291,7 +291,7 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  // expected-error @+1 {{has the shape of more than 256 TiB or 6 dimensions}}
+  // expected-error @+1 {{has the shape of more than 256 TiB or 8 dimensions}}
   exec.buffer input @x : tensor<16777216x4x16777216x16777216xf32> on @d at -1
 }
 
@@ -299,8 +299,8 @@ exec.program @p {
 
 exec.program @p {
   exec.device @d node 0 gpu 0 arena 0
-  // expected-error @+1 {{has the shape of more than 256 TiB or 6 dimensions}}
-  exec.buffer input @x : tensor<1x1x1x1x1x1x1xf32> on @d at -1
+  // expected-error @+1 {{has the shape of more than 256 TiB or 8 dimensions}}
+  exec.buffer input @x : tensor<1x1x1x1x1x1x1x1x1xf32> on @d at -1
 }
 
 // -----

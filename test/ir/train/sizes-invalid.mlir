@@ -3,7 +3,7 @@
 // where it stands, before anything is computed with it.
 
 func.func @elements(%x: tensor<9223372036854775807x3xf32>) {
-  // expected-error @below {{has a value of type 'tensor<9223372036854775807x3xf32>': more than 256 TiB or 6 dimensions}}
+  // expected-error @below {{has a value of type 'tensor<9223372036854775807x3xf32>': more than 256 TiB or 8 dimensions}}
   %y = train.map "x0"(%x) : (tensor<9223372036854775807x3xf32>) -> tensor<9223372036854775807x3xf32>
   return
 }

@@ -8,7 +8,7 @@
 // Sizes that passes could not multiply and add.
 
 //--- one.mlir
-// CHECK: error: breaks rule (A1): a value of type 'tensor<16777216x4x16777216x16777216xf32>' has more than 256 TiB or 6 dimensions
+// CHECK: error: breaks rule (A1): a value of type 'tensor<16777216x4x16777216x16777216xf32>' has more than 256 TiB or 8 dimensions
 func.func @model(%x: tensor<16777216x4x16777216x16777216xf32> {train.name = "x"}) -> tensor<16777216x4x16777216x16777216xf32> {
   return %x : tensor<16777216x4x16777216x16777216xf32>
 }
