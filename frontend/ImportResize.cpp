@@ -15,6 +15,7 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace lwcc;
 using namespace mlir;
@@ -34,15 +35,15 @@ static FailureOr<ResizeRule> readRule(NodeImporter &node) {
   rule.antialias = node.integer("antialias", 0) != 0;
   if (!is_contained({"nearest", "linear", "cubic"}, rule.mode) ||
       !is_contained({"half_pixel", "half_pixel_symmetric", "asymmetric",
-                     "pytorch_half_pixel", "align_corners"},
+                     "pytorch_half_pixel", "align_corners",
+                     "tf_crop_and_resize"},
                     rule.coordinates) ||
       !is_contained(
           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
           rule.rounding))
     return node.fail("resizes with mode '" + rule.mode + "', coordinates '" +
                      rule.coordinates + "' and rounding '" + rule.rounding +
-                     "', which is not supported; all but tf_crop_and_resize "
-                     "is");
+                     "', which ONNX does not know");
   return rule;
 }
 
@@ -50,6 +51,8 @@ namespace {
 struct Sizes {
   Shape extents;
   SmallVector<double> scales; ///< new by old
+  /// The part of each dimension that is resized, of its length.
+  SmallVector<std::pair<double, double>> boxes;
 };
 } // namespace
 
@@ -85,7 +88,16 @@ static FailureOr<Sizes> readSizes(NodeImporter &node, ArrayRef<int64_t> from) {
                : policy == "not_larger" ? std::min(*common, own)
                                         : std::max(*common, own);
     }
-  Sizes result{Shape(from), SmallVector<double>(rank, 1.0)};
+  Sizes result{Shape(from), SmallVector<double>(rank, 1.0), {}};
+  result.boxes.assign(rank, {0.0, 1.0});
+  if (node.text("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
+    HostRef box = node.constant(1);
+    if (!box || box->size() != 2 * int64_t(axes.size()))
+      return node.fail("needs a box known at compile time, where each of " +
+                       Twine(axes.size()) + " dimensions begins and ends");
+    for (auto [i, axis] : enumerate(axes))
+      result.boxes[axis] = {box->at(i), box->at(i + axes.size())};
+  }
   for (auto [i, axis] : enumerate(axes)) {
     double number = numbers->at(i);
     if (common)
@@ -112,9 +124,11 @@ static Value resizeAlong(NodeImporter &node, Value x, int64_t axis,
   if (!x)
     return x;
   int64_t extent = shapeOf(x)[axis];
-  if (!rewrite::admitTable(node, to, rule.mode == "nearest" ? 1 : extent))
+  const bool sums =
+      rule.mode != "nearest" || rule.coordinates == "tf_crop_and_resize";
+  if (!rewrite::admitTable(node, to, sums ? extent : 1))
     return {};
-  if (rule.mode != "nearest")
+  if (sums)
     return rewrite::multiply(node, x, axis, to,
                              resizeWeights(rule, extent, to, scale));
   std::vector<int64_t> at = nearestElements(rule, extent, to, scale);
@@ -125,6 +139,37 @@ static Value resizeAlong(NodeImporter &node, Value x, int64_t axis,
   if (!repeats || factor == 1)
     return rewrite::take(node, x, axis, at);
   return rewrite::repeat(node, x, axis, factor, false);
+}
+
+/// The value that is given for elements outside of the old tensor in some
+/// dimension, there; zeros elsewhere. Null after reporting, or where there are
+/// none.
+static Value outside(NodeImporter &node, const ResizeRule &rule,
+                     ArrayRef<int64_t> from, const Sizes &sizes, float value) {
+  Shape shape(from.size(), 1);
+  SmallVector<std::vector<bool>> isOut(from.size()); // empty: none is
+  for (auto [axis, to] : enumerate(sizes.extents)) {
+    ResizeRule own = rule;
+    std::tie(own.begin, own.end) = sizes.boxes[axis];
+    std::vector<bool> out;
+    for (int64_t i = 0; i < to; ++i)
+      out.push_back(isOutside(own, i, from[axis], to, sizes.scales[axis]));
+    if (is_contained(out, true)) {
+      isOut[axis] = std::move(out);
+      shape[axis] = to;
+    }
+  }
+  if (all_of(isOut, [](const std::vector<bool> &out) { return out.empty(); }) ||
+      !rewrite::admitTable(node, *elementCount(shape), 1))
+    return {};
+  HostTensor table = HostTensor::empty(HostTensor::Kind::real, shape);
+  table.reals.assign(*elementCount(shape), 0.0f);
+  const Shape strides = stridesOf(shape);
+  for (int64_t i = 0; i < table.size(); ++i)
+    for (auto [axis, out] : enumerate(isOut))
+      if (!out.empty() && out[i / strides[axis] % shape[axis]])
+        table.reals[i] = value;
+  return node.stored(std::move(table));
 }
 
 LogicalResult lwcc::importResize(NodeImporter &node) {
@@ -141,8 +186,15 @@ LogicalResult lwcc::importResize(NodeImporter &node) {
   if (!elementCount(sizes->extents))
     return node.fail("makes a tensor of shape " + printShape(sizes->extents) +
                      ", which is too large");
-  for (auto [axis, to] : enumerate(sizes->extents))
-    if (to != from[axis] || sizes->scales[axis] != 1)
+  for (auto [axis, to] : enumerate(sizes->extents)) {
+    std::tie(rule->begin, rule->end) = sizes->boxes[axis];
+    if (to != from[axis] || sizes->scales[axis] != 1 || rule->begin != 0 ||
+        rule->end != 1)
       x = resizeAlong(node, x, axis, *rule, to, sizes->scales[axis]);
+  }
+  const float value = node.real("extrapolation_value", 0);
+  if (x && value != 0 && rule->coordinates == "tf_crop_and_resize")
+    if (Value given = outside(node, *rule, from, *sizes, value))
+      x = node.map("add", {x, given});
   return node.result(0, x);
 }

@@ -2,6 +2,8 @@
 
 #include "frontend/ResizeRules.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +14,12 @@ using namespace lwcc;
 static double resizedPlace(const ResizeRule &rule, int64_t i, int64_t from,
                            int64_t to, double scale) {
   double x = double(i);
+  if (rule.coordinates == "tf_crop_and_resize") {
+    const double part =
+        to == 1 ? (rule.begin + rule.end) / 2
+                : rule.begin + x * (rule.end - rule.begin) / double(to - 1);
+    return part * double(from - 1);
+  }
   if (rule.coordinates == "asymmetric")
     return x / scale;
   if (rule.coordinates == "align_corners")
@@ -27,6 +35,14 @@ static double resizedPlace(const ResizeRule &rule, int64_t i, int64_t from,
   return (x + 0.5) / scale - 0.5; // half_pixel
 }
 
+bool lwcc::isOutside(const ResizeRule &rule, int64_t i, int64_t from,
+                     int64_t to, double scale) {
+  if (rule.coordinates != "tf_crop_and_resize")
+    return false;
+  const double place = resizedPlace(rule, i, from, to, scale);
+  return !(place >= 0 && place <= double(from - 1));
+}
+
 std::vector<int64_t> lwcc::nearestElements(const ResizeRule &rule, int64_t from,
                                            int64_t to, double scale) {
   std::vector<int64_t> elements;
@@ -36,7 +52,8 @@ std::vector<int64_t> lwcc::nearestElements(const ResizeRule &rule, int64_t from,
                 : rule.rounding == "ceil"              ? std::ceil(place)
                 : rule.rounding == "round_prefer_ceil" ? std::floor(place + 0.5)
                                                        : std::ceil(place - 0.5);
-    elements.push_back(std::clamp<int64_t>(int64_t(at), 0, from - 1));
+    // A box may lie anywhere, and be no number.
+    elements.push_back(at >= 0 ? int64_t(std::min(at, double(from - 1))) : 0);
   }
   return elements;
 }
@@ -54,10 +71,18 @@ static double weightAt(const ResizeRule &rule, double distance) {
 std::vector<float> lwcc::resizeWeights(const ResizeRule &rule, int64_t from,
                                        int64_t to, double scale) {
   std::vector<float> weights(from * to, 0.0f);
+  if (rule.mode == "nearest") {
+    for (auto [i, j] : llvm::enumerate(nearestElements(rule, from, to, scale)))
+      if (!isOutside(rule, int64_t(i), from, to, scale))
+        weights[int64_t(i) * from + j] = 1;
+    return weights;
+  }
   // Antialiasing widens the window of a smaller result.
   double shrink = rule.antialias ? std::min(scale, 1.0) : 1.0;
   double radius = (rule.mode == "linear" ? 1 : 2) / shrink;
   for (int64_t i = 0; i < to; ++i) {
+    if (isOutside(rule, i, from, to, scale))
+      continue;
     double place = resizedPlace(rule, i, from, to, scale);
     std::vector<double> row(from, 0.0);
     double sum = 0;

@@ -223,6 +223,15 @@ def resizes():
         case.last = case.op("Resize", case.last, "", "", case.ints(9, 11), axes=[3, 2],
                             mode=mode, keep_aspect_ratio_policy=policy)
         yield case.model()
+    # All samples, and a part of each channel, row and column that reaches beyond them.
+    for mode, value, sizes in itertools.product(
+            ("nearest", "linear", "cubic"), (0.0, 2.5), ([3, 4, 7], [3, 8, 5], [3, 1, 1])):
+        case = Case(f"Resize {mode} crops to {text(sizes)} value{value}", shape)
+        box = case.stored(np.array([0, 0, 0.2, -0.1, 1, 1, 0.9, 1.3], np.float32))
+        case.last = case.op("Resize", case.last, box, "", case.ints(2, *sizes), mode=mode,
+                            coordinate_transformation_mode="tf_crop_and_resize",
+                            extrapolation_value=value)
+        yield case.model()
     case = Case("Resize of rank 3", [3, 4, 7])
     scales = case.stored(np.array([1, 1, 2], np.float32))
     case.last = case.op("Resize", case.last, "", scales, mode="linear")

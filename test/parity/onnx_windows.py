@@ -71,8 +71,11 @@ def pool(call, x):
 
 # Resize ----------------------------------------------------------------------
 
-def place(mode, i, size, new, scale):
+def place(mode, i, size, new, scale, box):
     """Where element i of `new` ones is among `size` (ONNX's Resize)."""
+    if mode == "tf_crop_and_resize":
+        first, last = box[0] * (size - 1), box[1] * (size - 1)
+        return (first + last) / 2 if new == 1 else first + i * (last - first) / (new - 1)
     if mode == "asymmetric":
         return i / scale
     if mode == "align_corners":
@@ -98,13 +101,13 @@ def cubic(x, a):
     return a * x ** 3 - 5 * a * x ** 2 + 8 * a * x - 4 * a if x < 2 else 0.0
 
 
-def weights(call, mode, coordinates, how, size, new, scale):
+def weights(call, mode, coordinates, how, size, new, scale, box):
     """The matrix [new, size] of one dimension; of nearest elements, which they are."""
     matrix, a = np.zeros((new, size)), call.get("cubic_coeff_a", -0.75)
     antialias = call.get("antialias", 0)
     squeeze = min(scale, 1.0) if antialias else 1.0
     for i in range(new):
-        at = place(coordinates, i, size, new, scale)
+        at = place(coordinates, i, size, new, scale, box)
         if mode == "nearest":
             matrix[i, 0] = min(max(nearest(how, at), 0), size - 1)
             continue
@@ -133,8 +136,10 @@ def resize(call, x, roi=None, scales=None, sizes=None):
     if policy != "stretch" and sizes is not None and sizes.numel():
         choose = min if policy == "not_larger" else max
         common = choose(int(s) / x.shape[axis] for s, axis in zip(sizes, axes))
+    crops = coordinates == "tf_crop_and_resize"
+    outside = torch.zeros([1] * x.dim(), dtype=torch.bool)
     for i, axis in enumerate(axes):
-        size = x.shape[axis]
+        size, box = x.shape[axis], (0.0, 1.0)
         if common:
             scale, new = common, int(np.floor(common * size + 0.5))
         elif sizes is not None and sizes.numel():
@@ -143,15 +148,21 @@ def resize(call, x, roi=None, scales=None, sizes=None):
         else:
             scale = float(scales[i])
             new = int(np.floor(np.float32(scale) * np.float32(size)))
-        if new == size and scale == 1:
+        if crops:
+            box = float(roi[i]), float(roi[i + len(axes)])
+            out = [not 0 <= place(coordinates, j, size, new, scale, box) <= size - 1
+                   for j in range(new)]
+            outside = outside | torch.tensor(out).view(
+                [-1 if d == axis % x.dim() else 1 for d in range(x.dim())])
+        if new == size and scale == 1 and box == (0.0, 1.0):
             continue
         matrix = torch.from_numpy(
-            weights(call, mode, coordinates, how, size, new, scale)).to(x.dtype)
+            weights(call, mode, coordinates, how, size, new, scale, box)).to(x.dtype)
         if mode == "nearest":
             x = x.index_select(axis, matrix[:, 0].long())
             continue
         x = torch.tensordot(x, matrix, ([axis], [1])).movedim(-1, axis)
-    return x
+    return torch.where(outside, call.get("extrapolation_value", 0.0), x)
 
 
 def grid_sample(call, x, grid):
