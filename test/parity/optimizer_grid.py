@@ -141,8 +141,8 @@ def is_continued(args, case):
 
 def lines_of(args, case):
     """Pairs (whether it is right, the line that says so) of the runs of a case."""
-    reference = Reference(args.model, SimpleNamespace(data=args.data, bn_group=0),
-                          case.settings(args.steps))
+    reference = Reference(args.model, SimpleNamespace(bn_group=0),
+                          case.settings(args.steps), args.data)
     lines = []
     for plan in PLANS:
         try:

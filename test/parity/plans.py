@@ -212,12 +212,15 @@ def random_groups(rng, batch):
 
 
 def random_pipeline(rng, batch, groups):
-    """The flags of a pipeline; none if there can be no micro-batches. Each has whole
-    groups of samples; without batch normalization, a sample is a group."""
+    """The flags of a pipeline, or of another strategy in passes; none if there can be no
+    micro-batches. Each has whole groups of samples; without batch normalization, a sample
+    is a group. A network that mixes samples has one, whatever is asked for."""
     schedule = rng.choice(["gpipe", "1f1b", "1f1b-eager", "zb-h1", "zb-h2"])
     counts = [n for n in range(2, groups + 1) if groups % n == 0 or groups == batch]
-    return counts and ["--strategy=pipeline", f"--schedule={schedule}",
-                       f"--micro-batches={rng.choice(counts)}"]
+    strategy = [f"--strategy={rng.choice(['owt-b', 'owt-c', 'hypergraph'])}"]
+    if rng.random() < 0.7:
+        strategy = ["--strategy=pipeline", f"--schedule={schedule}"]
+    return counts and [*strategy, f"--micro-batches={rng.choice(counts)}"]
 
 
 def check(seed, args, emitted):
@@ -252,7 +255,7 @@ def check(seed, args, emitted):
         alone = list(flags)
         flags += [f"--gpus={devices}", f"--machine={machine}"]
         pipeline = random_pipeline(rng, batch, groups)
-        if rng.random() < 0.25 and pipeline and not net.mixes_samples:
+        if rng.random() < 0.25 and pipeline:
             flags += pipeline
         else:
             flags += [f"--plan={plan}"]

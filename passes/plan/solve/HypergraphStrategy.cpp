@@ -141,6 +141,9 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
     if (!problem.timesPrograms())
       break;
   }
+  if (std::string layer = layerOfAllSamples(problem.graph); !layer.empty())
+    best->warning = "there is one micro-batch: layer '" + layer +
+                    "' needs several samples at once";
   return *best;
 }
 

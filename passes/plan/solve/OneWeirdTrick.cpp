@@ -46,7 +46,7 @@ struct Division {
   /// Whether no layer of images is behind one of features. Else passes cannot
   /// go through the features' layers one by one.
   bool isOrdered = true;
-  std::optional<std::string> wantsAllSamples; ///< a layer of features
+  std::optional<std::string> wantsAllSamples; ///< a layer
 };
 } // namespace
 
@@ -129,6 +129,9 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
   // More passes than devices hide little more, and eight hide 7/8.
   constexpr int64_t mostPasses = 8;
   int64_t passes = 1;
+  if (std::string layer = scheme == Scheme::a ? "" : layerOfAllSamples(graph);
+      !layer.empty())
+    division.wantsAllSamples = layer;
   if (scheme != Scheme::a && division.isOrdered && !division.wantsAllSamples &&
       llvm::is_contained(division.ofFeatures, true))
     passes = problem.search.microBatches > 0
@@ -142,7 +145,12 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
                                                : graph.batch));
 
   Plan plan = planFor(problem, name);
-  if (passes < problem.search.microBatches)
+  if (passes < problem.search.microBatches && division.wantsAllSamples)
+    plan.warning = llvm::formatv("'{0}' takes one pass, not {1}: layer '{2}' "
+                                 "needs several samples at once",
+                                 name, problem.search.microBatches,
+                                 *division.wantsAllSamples);
+  else if (passes < problem.search.microBatches)
     plan.warning =
         llvm::formatv("'{0}' takes {1} passes, not {2}: it needs some samples "
                       "of each pass on every device, and layers of images "

@@ -47,7 +47,73 @@ Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
   return layer.leader < 0 ? leader : followerTiling(layer, leader);
 }
 
+/// What the two halves of each layer's samples make and read; of a layer that
+/// cannot be cut, what it does as a whole.
+static std::vector<LayerTiles> halvesOf(const LayerGraph &graph) {
+  std::vector<LayerTiles> halves;
+  for (auto [i, layer] : llvm::enumerate(graph.layers)) {
+    Tiling tiling;
+    if (samplesOf(layer) > 1) {
+      tiling.degrees[alongSamples] = 2;
+      tiling.sizes[alongSamples] = sizesOfSamples(graph, layer, 2);
+    }
+    tiling.places.assign(tiling.tiles(), Place());
+    halves.push_back(graph.tiles(static_cast<int>(i), tiling));
+  }
+  return halves;
+}
+
+std::string lwcc::plan::layerOfAllSamples(const LayerGraph &graph) {
+  if (!graph.tiles)
+    return "";
+  const std::vector<LayerTiles> halves = halvesOf(graph);
+  // The regions of a tensor among those that a layer makes or reads.
+  auto regionsOf = [](int tensor, const std::vector<int> &list,
+                      const std::vector<LayerTiles::Regions> &regions)
+      -> const LayerTiles::Regions & {
+    static const LayerTiles::Regions none;
+    auto found = llvm::find(list, tensor);
+    return found == list.end() ? none : regions[found - list.begin()];
+  };
+  std::vector<bool> wantsAll(graph.layers.size());
+  for (auto [t, tensor] : llvm::enumerate(graph.tensors)) {
+    if (tensor.made != Phase::forward || tensor.producer < 0)
+      continue;
+    const int number = static_cast<int>(t);
+    const LayerGraph::Layer &maker = graph.layers[tensor.producer];
+    const LayerTiles::Regions &made =
+        regionsOf(number, maker.made, halves[tensor.producer].made);
+    for (auto [reader, phase] :
+         llvm::zip_equal(tensor.consumers, tensor.needed)) {
+      const LayerGraph::Layer &layer = graph.layers[reader];
+      if (phase != Phase::forward || layer.sampleGroups > 0)
+        continue;
+      const LayerTiles::Regions &read =
+          regionsOf(number, layer.read, halves[reader].read);
+      if (wantsAll[tensor.producer] && samplesOf(layer) > 1)
+        return maker.name;
+      if (made.size() < 2)
+        continue;
+      // What is made once is of parameters, or what it is made of tells more;
+      // of statistics haveWholeGroups knows.
+      if (!made[0] || !made[1] ||
+          (maker.sampleGroups > 0 && made[0] == made[1]))
+        continue;
+      if (read.size() < 2) {
+        wantsAll[reader] = true;
+        continue;
+      }
+      for (size_t half : {0, 1})
+        if (read[half] && tiling::overlap(*read[half], *made[1 - half]))
+          return layer.name;
+    }
+  }
+  return "";
+}
+
 int64_t lwcc::plan::mostMicroBatches(const LayerGraph &graph) {
+  if (!layerOfAllSamples(graph).empty())
+    return 1;
   int64_t most =
       graph.batch > 0 ? graph.batch : std::numeric_limits<int64_t>::max();
   for (const LayerGraph::Layer &layer : graph.layers) {

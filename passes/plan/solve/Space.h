@@ -33,6 +33,10 @@ std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// The tiling of a layer whose group's leader has the tiling `leader`.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 
+/// The first layer of which one half of the samples needs what is made of the
+/// other half in the forward pass, beside those that normalize a batch; empty
+/// if there is none. Micro-batches would wait for each other.
+std::string layerOfAllSamples(const LayerGraph &graph);
 /// The most micro-batches that a step may have: each has a sample, and a group
 /// of those that are normalized together (--bn=group:G).
 int64_t mostMicroBatches(const LayerGraph &graph);

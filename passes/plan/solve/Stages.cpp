@@ -114,6 +114,9 @@ Plan lwcc::plan::solvePipeline(const Problem &problem) {
       best->warning = "the model has too few layers for " +
                       std::to_string(problem.search.stages) +
                       " stages, at most " + std::to_string(most);
+  if (std::string layer = layerOfAllSamples(problem.graph); !layer.empty())
+    best->warning = "the pipeline has one micro-batch: layer '" + layer +
+                    "' needs several samples at once";
   auto normalized =
       llvm::find_if(problem.graph.layers, [](const LayerGraph::Layer &layer) {
         return layer.sampleGroups == 1;
