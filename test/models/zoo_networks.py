@@ -2,7 +2,7 @@
 
 Decides names, weights, and which networks are the quick subset. The networks are in
 zoo_torchvision.py, zoo_convolutions.py, zoo_attention.py, zoo_blocks.py, zoo_mixers.py,
-zoo_rows.py and zoo_sequences.py.
+zoo_rows.py, zoo_sequences.py and zoo_spectra.py.
 """
 
 import torch
@@ -14,14 +14,16 @@ from zoo_convolutions import CONVOLUTIONS
 from zoo_mixers import MIXERS
 from zoo_rows import ROWS
 from zoo_sequences import SEQUENCES, Tokens
+from zoo_spectra import SPECTRA
 from zoo_torchvision import TORCHVISION
 
-ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **BLOCKS, **MIXERS, **ROWS, **SEQUENCES}
+ZOO = {**TORCHVISION, **CONVOLUTIONS, **ATTENTION, **BLOCKS, **MIXERS, **ROWS, **SEQUENCES,
+       **SPECTRA}
 # Together every kind of operator, in less than 90 seconds.
 QUICK = ["efficientnet", "convnext", "vit", "swin", "nfnet", "unet_bilinear",
          "instance_style", "levit", "pointnet", "r3d", "siamese", "mlp_pieces",
          "normalizations", "gpt_tied", "bert", "categories", "pixels", "llama", "involution",
-         "statistics"]
+         "statistics", "spectrogram", "stacked"]
 
 
 def build_zoo(name):

@@ -1,6 +1,7 @@
-"""Models of timm and of Transformers, of every family that PyTorch exports, as zoo.py.
+"""Models of libraries, of every family that PyTorch exports, as zoo.py.
 
-  libraries.py timm|transformers [NAME ...] [flags of zoo.py]
+  libraries.py timm|transformers|vit_pytorch|segmentation|diffusers|x_transformers
+               [NAME ...] [flags of zoo.py]
 
 The libraries are no part of the tests, as they are large and change every month:
 
@@ -23,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "models"))
 from zoo_networks import ZOO  # noqa: E402
 from zoo_sequences import Tokens  # noqa: E402
+import libraries_more  # noqa: E402
 
 # Models of timm that need no arguments, by the extent of their images.
 TIMM = {
@@ -154,7 +156,11 @@ def of_transformers():
 
 
 def main():
-    made = {"timm": of_timm, "transformers": of_transformers}
+    made = {"timm": of_timm, "transformers": of_transformers,
+            "vit_pytorch": libraries_more.of_vit_pytorch,
+            "segmentation": libraries_more.of_segmentation,
+            "diffusers": libraries_more.of_diffusers,
+            "x_transformers": libraries_more.of_x_transformers}
     if len(sys.argv) < 2 or sys.argv[1] not in made:
         sys.exit(__doc__)
     ZOO.clear()
