@@ -149,11 +149,16 @@ def run_case(model, args, settings, plan=0, itself=False):
 
 def judged(model, args, settings, plan):
     """As run_case. A step that is too long multiplies what is rounded: a case that
-    fails in single precision, whoever computes it, is tried again at a tenth of the
-    rate."""
+    fails in single precision, whoever computes it, or in nothing but losses behind such a
+    step, is tried again at a tenth of the rate, and at a hundredth."""
     wrong = run_case(model, args, settings, plan, args.against_itself)
-    if wrong and not args.against_itself and run_case(model, args, settings, itself=True):
-        slow = Settings(**{**vars(settings), "lr": settings.lr / 10})
+    for slower in (10, 100):
+        if not wrong or args.against_itself:
+            break
+        later = all(re.match(r"loss of step [^1]", phrase) for phrase in wrong)
+        if not later and not run_case(model, args, settings, itself=True):
+            break
+        slow = Settings(**{**vars(settings), "lr": settings.lr / slower})
         wrong = run_case(model, args, slow, plan)
     return wrong
 
