@@ -106,6 +106,17 @@ struct LayerGraph {
   std::function<LayerTiles(int layer, const Tiling &tiling)> tiles;
 };
 
+/// The regions of a tensor among those of the tensors in `list`, which is
+/// Layer::made or Layer::read; null if it is none of them.
+inline const LayerTiles::Regions *
+regionsOf(int tensor, const std::vector<int> &list,
+          const std::vector<LayerTiles::Regions> &regions) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i] == tensor)
+      return &regions[i];
+  return nullptr;
+}
+
 /// The tiling of each layer of a graph, by its number.
 using Tilings = std::vector<Tiling>;
 /// The tilings of a plan that names every layer of the graph (Plan.h, check).

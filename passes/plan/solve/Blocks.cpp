@@ -154,12 +154,6 @@ void Blocks::addNets() {
     tiles.push_back(
         layers.tiles(i, cut(unit, static_cast<int>(i), unit.sizes)));
   }
-  auto regionsOf = [&](int tensor, const std::vector<int> &list,
-                       const std::vector<LayerTiles::Regions> &regions)
-      -> const LayerTiles::Regions * {
-    auto found = llvm::find(list, tensor);
-    return found == list.end() ? nullptr : &regions[found - list.begin()];
-  };
   for (auto [t, tensor] : llvm::enumerate(layers.tensors)) {
     if (tensor.made != Phase::forward || tensor.producer < 0)
       continue;

@@ -105,11 +105,13 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
   const int64_t most = mostMicroBatches(problem.graph);
   std::vector<int64_t> counts;
   if (problem.search.microBatches > 0)
-    counts.push_back(std::min(most, problem.search.microBatches));
+    counts.push_back(microBatchesUpTo(
+        problem.graph, std::min(most, problem.search.microBatches)));
   else if (problem.timesPrograms())
     counts = microBatchCounts(problem.graph);
   else
-    counts.push_back(std::min(most, 4 * problem.machine.devices()));
+    counts.push_back(microBatchesUpTo(
+        problem.graph, std::min(most, 4 * problem.machine.devices())));
   llvm::erase_if(counts, [&](int64_t count) {
     return !haveWholeGroups(problem.graph, count);
   });
@@ -141,7 +143,7 @@ Plan lwcc::plan::solveHypergraph(const Problem &problem) {
     if (!problem.timesPrograms())
       break;
   }
-  if (std::string layer = layerOfAllSamples(problem.graph); !layer.empty())
+  if (std::string layer = layerOfAllSamples(problem.graph, 2); !layer.empty())
     best->warning = "there is one micro-batch: layer '" + layer +
                     "' needs several samples at once";
   return *best;

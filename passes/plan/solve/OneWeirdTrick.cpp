@@ -129,7 +129,8 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
   // More passes than devices hide little more, and eight hide 7/8.
   constexpr int64_t mostPasses = 8;
   int64_t passes = 1;
-  if (std::string layer = scheme == Scheme::a ? "" : layerOfAllSamples(graph);
+  if (std::string layer =
+          scheme == Scheme::a ? "" : layerOfAllSamples(graph, 2);
       !layer.empty())
     division.wantsAllSamples = layer;
   if (scheme != Scheme::a && division.isOrdered && !division.wantsAllSamples &&
@@ -143,6 +144,8 @@ static Plan solveScheme(const Problem &problem, Scheme scheme,
                       std::max<int64_t>(1, scheme == Scheme::c
                                                ? graph.batch / machine.devices()
                                                : graph.batch));
+  if (passes > 1)
+    passes = microBatchesUpTo(graph, passes);
 
   Plan plan = planFor(problem, name);
   if (passes < problem.search.microBatches && division.wantsAllSamples)

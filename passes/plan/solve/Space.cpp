@@ -47,72 +47,83 @@ Tiling lwcc::plan::tilingInGroup(const LayerGraph::Layer &layer,
   return layer.leader < 0 ? leader : followerTiling(layer, leader);
 }
 
-/// What the two halves of each layer's samples make and read; of a layer that
-/// cannot be cut, what it does as a whole.
-static std::vector<LayerTiles> halvesOf(const LayerGraph &graph) {
-  std::vector<LayerTiles> halves;
+/// What each micro-batch of each layer's samples makes and reads; of a layer
+/// that cannot be cut, what it does as a whole.
+static std::vector<LayerTiles> partsOf(const LayerGraph &graph,
+                                       int64_t batches) {
+  std::vector<LayerTiles> parts;
   for (auto [i, layer] : llvm::enumerate(graph.layers)) {
     Tiling tiling;
-    if (samplesOf(layer) > 1) {
-      tiling.degrees[alongSamples] = 2;
-      tiling.sizes[alongSamples] = sizesOfSamples(graph, layer, 2);
+    if (samplesOf(layer) >= batches) {
+      tiling.degrees[alongSamples] = batches;
+      tiling.sizes[alongSamples] = sizesOfSamples(graph, layer, batches);
     }
     tiling.places.assign(tiling.tiles(), Place());
-    halves.push_back(graph.tiles(static_cast<int>(i), tiling));
+    parts.push_back(graph.tiles(static_cast<int>(i), tiling));
   }
-  return halves;
+  return parts;
 }
 
-std::string lwcc::plan::layerOfAllSamples(const LayerGraph &graph) {
-  if (!graph.tiles)
+/// Whether a part reads what another one makes. What is made by some of them is
+/// of parameters, or what that reads tells more.
+static bool areMixed(const LayerTiles::Regions &made,
+                     const LayerTiles::Regions &read) {
+  if (!llvm::all_of(made, [](const auto &box) { return box.has_value(); }))
+    return false;
+  for (size_t i = 0; i < read.size(); ++i)
+    for (size_t j = 0; j < made.size(); ++j)
+      if (i != j && read[i] && tiling::overlap(*read[i], *made[j]))
+        return true;
+  return false;
+}
+
+std::string lwcc::plan::layerOfAllSamples(const LayerGraph &graph,
+                                          int64_t batches) {
+  if (!graph.tiles || batches < 2)
     return "";
-  const std::vector<LayerTiles> halves = halvesOf(graph);
-  // The regions of a tensor among those that a layer makes or reads.
-  auto regionsOf = [](int tensor, const std::vector<int> &list,
-                      const std::vector<LayerTiles::Regions> &regions)
-      -> const LayerTiles::Regions & {
-    static const LayerTiles::Regions none;
-    auto found = llvm::find(list, tensor);
-    return found == list.end() ? none : regions[found - list.begin()];
-  };
+  const std::vector<LayerTiles> parts = partsOf(graph, batches);
   std::vector<bool> wantsAll(graph.layers.size());
   for (auto [t, tensor] : llvm::enumerate(graph.tensors)) {
     if (tensor.made != Phase::forward || tensor.producer < 0)
       continue;
     const int number = static_cast<int>(t);
     const LayerGraph::Layer &maker = graph.layers[tensor.producer];
-    const LayerTiles::Regions &made =
-        regionsOf(number, maker.made, halves[tensor.producer].made);
+    const LayerTiles::Regions *made =
+        regionsOf(number, maker.made, parts[tensor.producer].made);
     for (auto [reader, phase] :
          llvm::zip_equal(tensor.consumers, tensor.needed)) {
       const LayerGraph::Layer &layer = graph.layers[reader];
       if (phase != Phase::forward || layer.sampleGroups > 0)
         continue;
-      const LayerTiles::Regions &read =
-          regionsOf(number, layer.read, halves[reader].read);
-      if (wantsAll[tensor.producer] && samplesOf(layer) > 1)
-        return maker.name;
-      if (made.size() < 2)
-        continue;
-      // What is made once is of parameters, or what it is made of tells more;
-      // of statistics haveWholeGroups knows.
-      if (!made[0] || !made[1] ||
-          (maker.sampleGroups > 0 && made[0] == made[1]))
-        continue;
-      if (read.size() < 2) {
+      if (wantsAll[tensor.producer]) {
+        if (samplesOf(layer) >= batches)
+          return maker.name;
         wantsAll[reader] = true;
-        continue;
       }
-      for (size_t half : {0, 1})
-        if (read[half] && tiling::overlap(*read[half], *made[1 - half]))
-          return layer.name;
+      const LayerTiles::Regions *read =
+          regionsOf(number, layer.read, parts[reader].read);
+      if (!made || !read || made->size() < 2)
+        continue;
+      if (read->size() < 2)
+        wantsAll[reader] = wantsAll[reader] || (*made)[1].has_value();
+      // Statistics, which several parts make, are haveWholeGroups' business.
+      else if (areMixed(*made, *read) &&
+               !(maker.sampleGroups > 0 && areMixed(*made, *made)))
+        return layer.name;
     }
   }
   return "";
 }
 
+int64_t lwcc::plan::microBatchesUpTo(const LayerGraph &graph, int64_t asked) {
+  int64_t count = asked;
+  while (count > 1 && !layerOfAllSamples(graph, count).empty())
+    --count;
+  return count;
+}
+
 int64_t lwcc::plan::mostMicroBatches(const LayerGraph &graph) {
-  if (!layerOfAllSamples(graph).empty())
+  if (!layerOfAllSamples(graph, 2).empty())
     return 1;
   int64_t most =
       graph.batch > 0 ? graph.batch : std::numeric_limits<int64_t>::max();
@@ -141,8 +152,10 @@ std::vector<int64_t> lwcc::plan::microBatchCounts(const LayerGraph &graph) {
       graph.layers, [](const auto &layer) { return layer.sampleGroups > 0; });
   if (grouped && most <= limit && most != counts.back())
     counts.push_back(most);
-  llvm::erase_if(counts,
-                 [&](int64_t count) { return !haveWholeGroups(graph, count); });
+  llvm::erase_if(counts, [&](int64_t count) {
+    return !haveWholeGroups(graph, count) ||
+           !layerOfAllSamples(graph, count).empty();
+  });
   return counts;
 }
 

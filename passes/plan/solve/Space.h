@@ -33,10 +33,12 @@ std::vector<LayerGroup> groupsOf(const LayerGraph &graph);
 /// The tiling of a layer whose group's leader has the tiling `leader`.
 Tiling tilingInGroup(const LayerGraph::Layer &layer, const Tiling &leader);
 
-/// The first layer of which one half of the samples needs what is made of the
-/// other half in the forward pass, beside those that normalize a batch; empty
+/// The first layer of which one micro-batch of so many needs what is made of
+/// another one in the forward pass, beside those that normalize a batch; empty
 /// if there is none. Micro-batches would wait for each other.
-std::string layerOfAllSamples(const LayerGraph &graph);
+std::string layerOfAllSamples(const LayerGraph &graph, int64_t batches);
+/// The most micro-batches up to `asked` that do not.
+int64_t microBatchesUpTo(const LayerGraph &graph, int64_t asked);
 /// The most micro-batches that a step may have: each has a sample, and a group
 /// of those that are normalized together (--bn=group:G).
 int64_t mostMicroBatches(const LayerGraph &graph);

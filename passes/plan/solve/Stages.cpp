@@ -39,7 +39,8 @@ static std::optional<Plan> quickestOf(const Problem &problem, double atMost,
   const PipelineSchedule *asked = findPipelineSchedule(problem.search.schedule);
   std::vector<Way> ways;
   const int64_t asks = problem.search.microBatches;
-  for (int64_t count : asks > 0 ? std::vector<int64_t>{std::min(most, asks)}
+  for (int64_t count : asks > 0 ? std::vector<int64_t>{microBatchesUpTo(
+                                      problem.graph, std::min(most, asks))}
                                 : microBatchCounts(problem.graph)) {
     if (needsBatches && count == 1)
       continue;
@@ -114,7 +115,7 @@ Plan lwcc::plan::solvePipeline(const Problem &problem) {
       best->warning = "the model has too few layers for " +
                       std::to_string(problem.search.stages) +
                       " stages, at most " + std::to_string(most);
-  if (std::string layer = layerOfAllSamples(problem.graph); !layer.empty())
+  if (std::string layer = layerOfAllSamples(problem.graph, 2); !layer.empty())
     best->warning = "the pipeline has one micro-batch: layer '" + layer +
                     "' needs several samples at once";
   auto normalized =
