@@ -1,6 +1,7 @@
 //===- GraphAnalysis.cpp - What of an ONNX graph is trained ---------------===//
 
 #include "frontend/GraphAnalysis.h"
+#include "frontend/ClassicModels.h"
 #include "frontend/ControlFlow.h"
 #include "frontend/GraphRepairs.h"
 #include "frontend/OnnxOpTable.h"
@@ -183,8 +184,8 @@ private:
       });
     };
     StringRef chosen = options.output;
-    if (chosen.empty() && outputs.size() == 1)
-      chosen = outputs.front();
+    if (chosen.empty())
+      chosen = onlyTrainable(outputs);
     for (auto [i, output] : enumerate(options.auxiliary)) {
       StringRef name = output.name;
       if (!is_contained(outputs, name)) {
@@ -203,9 +204,10 @@ private:
     }
     result.auxiliary = options.auxiliary;
     if (is_contained(outputs, chosen)) {
-      result.logits = chosen.str();
+      result.logits = valueOf(chosen);
+      checkScores();
       if (outputs.size() > 1 && succeeded(reporter.result()))
-        noteOutputs(outputs.size());
+        noteOutputs(chosen, outputs.size());
       return;
     }
     auto diagnostic = reporter.error();
@@ -222,11 +224,50 @@ private:
                   "model with its loss in forward()";
   }
 
+  /// The one output that a gradient can begin at; empty if there are several.
+  /// Classes as integers or names, beside their scores, are none.
+  StringRef onlyTrainable(ArrayRef<StringRef> outputs) const {
+    StringRef only;
+    for (const auto &output : graph.output()) {
+      const auto &type = output.type().tensor_type();
+      const bool isKnown = output.type().has_tensor_type() &&
+                           type.elem_type() != onnx::TensorProto::UNDEFINED;
+      if (!is_contained(outputs, output.name()) ||
+          (isKnown && elementKind(type.elem_type()) != HostTensor::Kind::real))
+        continue;
+      if (!only.empty())
+        return {};
+      only = output.name();
+    }
+    return only.empty() && outputs.size() == 1 ? outputs.front() : only;
+  }
+
+  /// What is trained of an output: of probabilities by the names of their
+  /// classes, the probabilities.
+  std::string valueOf(StringRef output) const {
+    const NodeProto *maker = producer(output);
+    return maker && maker->domain() == classicDomain &&
+                   maker->op_type() == "ZipMap" && maker->input_size() == 1
+               ? maker->input(0)
+               : output.str();
+  }
+
+  /// Cross entropy is of scores, or of a Softmax. scikit-learn's probabilities
+  /// of one model for each class are something else.
+  void checkScores() {
+    const NodeProto *maker = producer(result.logits);
+    if (result.file->model.producer_name() == classicProducer && maker &&
+        maker->op_type() == "Div" && options.loss == "auto")
+      reporter.error(*maker)
+          << "makes probabilities of one model for each class (one versus the "
+             "rest), which cross entropy does not train; export the scores, "
+             "with options={id(model): {'raw_scores': True}}";
+  }
+
   /// Says which of so many outputs are trained.
-  void noteOutputs(size_t count) {
+  void noteOutputs(StringRef chosen, size_t count) {
     auto diagnostic = reporter.note();
-    diagnostic << "output '" << result.logits << "' of " << count
-               << " is trained";
+    diagnostic << "output '" << chosen << "' of " << count << " is trained";
     if (!result.auxiliary.empty())
       diagnostic << ", and beside it ";
     interleaveComma(result.auxiliary, diagnostic, [&](const auto &output) {

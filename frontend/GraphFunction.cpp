@@ -179,6 +179,7 @@ void GraphImporter::finishFunction() {
   func::ReturnOp::create(builder, reporter.atFile(), results);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(results).getTypes()));
+  restoreBatchNorms();
 
   // What later imports made superfluous (a transpose that a matrix product
   // took over), and parameters that only such ops read.

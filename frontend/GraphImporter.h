@@ -135,6 +135,8 @@ private:
   void finishFunction();
   void warnAboutLostNoGrad();
   void writeBuffers();
+  /// Makes batch normalizations of Keras' formulas (SpelledBatchNorm.cpp).
+  void restoreBatchNorms();
   /// Something for each sample, as a loss takes it: the value that an output of
   /// the graph is. Null after reporting.
   mlir::Value headOf(llvm::StringRef output);

@@ -5,8 +5,10 @@
 #include "frontend/NodeView.h"
 #include "frontend/Parameters.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
+
+#include <map>
 
 using namespace lwcc;
 using namespace llvm;
@@ -31,9 +33,8 @@ static void resolveAliases(GraphProto &graph) {
   }
 }
 
-/// A new name that contains the name of the node it is for.
-static std::string uniqueName(llvm::StringSet<> &taken,
-                              const std::string &wish) {
+std::string lwcc::uniqueName(llvm::StringSet<> &taken,
+                             const std::string &wish) {
   std::string name = wish;
   for (int i = 2; !taken.insert(name).second; ++i)
     name = wish + "." + std::to_string(i);
@@ -100,6 +101,70 @@ static void splitSharedStatistics(GraphProto &graph) {
     *nodes.Add() = std::move(node);
   }
   graph.mutable_node()->Swap(&nodes);
+}
+
+/// The value that all elements of a tensor of floats have; none if they differ.
+static std::optional<float> onlyValue(const OnnxFile &file,
+                                      const onnx::TensorProto &tensor) {
+  std::optional<int64_t> count =
+      elementCount(Shape(tensor.dims().begin(), tensor.dims().end()));
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || !count || *count < 1)
+    return std::nullopt;
+  HostTensor values = decodeTensor(tensor, file.rawBytes(tensor));
+  const float first = values.reals.front();
+  return all_of(values.reals, [&](float each) { return each == first; })
+             ? std::optional<float>(first)
+             : std::nullopt;
+}
+
+void lwcc::separateEqualParameters(OnnxFile &file, Reporter &reporter) {
+  GraphProto &graph = *file.model.mutable_graph();
+  llvm::StringSet<> aliased; // most files have none
+  for (const NodeProto &node : graph.node())
+    if (node.op_type() == "Identity" && node.input_size() == 1 &&
+        node.output_size() == 1 && !isExportedDetach(node))
+      aliased.insert(node.input(0));
+  if (file.model.producer_name() != "pytorch" ||
+      none_of(graph.initializer(), [&](const auto &tensor) {
+        return aliased.contains(tensor.name());
+      }))
+    return;
+  // By shape and value. Where two are equal, equal ones were not joined.
+  std::map<std::pair<std::vector<int64_t>, float>, unsigned> constants;
+  StringMap<int> joined; // number of an initializer that is one of them
+  for (auto [i, tensor] : enumerate(graph.initializer()))
+    if (std::optional<float> value = onlyValue(file, tensor)) {
+      std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+      if (++constants[{shape, *value}] > 1)
+        return;
+      joined[tensor.name()] = int(i);
+    }
+  auto *nodes = graph.mutable_node();
+  SmallVector<std::string> names;
+  int kept = 0;
+  for (int i = 0; i < nodes->size(); ++i) {
+    const NodeProto &node = nodes->Get(i);
+    const bool isAlias = node.op_type() == "Identity" &&
+                         node.input_size() == 1 && node.output_size() == 1 &&
+                         joined.contains(node.input(0)) &&
+                         !isExportedDetach(node);
+    if (isAlias) {
+      onnx::TensorProto own = graph.initializer(joined.lookup(node.input(0)));
+      own.set_name(node.output(0));
+      names.push_back(node.output(0));
+      *graph.add_initializer() = std::move(own);
+    } else {
+      nodes->SwapElements(kept++, i);
+    }
+  }
+  nodes->DeleteSubrange(kept, nodes->size() - kept);
+  if (!names.empty())
+    reporter.note() << "had " << names.size()
+                    << " parameters joined with others of the same values ("
+                    << firstOf(names)
+                    << "), as PyTorch's older exporter does unless told "
+                       "training=torch.onnx.TrainingMode.TRAINING; each is "
+                       "trained by itself";
 }
 
 void lwcc::repairGraph(GraphProto &graph) {

@@ -1,19 +1,31 @@
 //===- GraphRepairs.h - What exporters do to a graph is undone --*- C++ -*-===//
 //
-// Two things, in the model itself, so that the import (GraphImporter.h) and the
-// exported file (OnnxExport.h) agree. Several names of one initializer become
-// one name. Running statistics that exporters made one tensor for several
-// layers become a tensor for each layer.
+// In the model itself, so that the import (GraphImporter.h) and the exported
+// file (OnnxExport.h) agree. Several names of one initializer become one name.
+// Running statistics that exporters made one tensor for several layers become a
+// tensor for each layer. So do parameters that PyTorch's older exporter made
+// one since their values are equal, such as biases of zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_FRONTEND_GRAPHREPAIRS_H
 #define LWCC_FRONTEND_GRAPHREPAIRS_H
 
-#include "onnx/onnx_pb.h"
+#include "frontend/OnnxReader.h"
+
+#include "llvm/ADT/StringSet.h"
 
 namespace lwcc {
 
 void repairGraph(onnx::GraphProto &graph);
+
+/// Makes parameters of their own again of those that the exporter joined, and
+/// notes which. Parameters that the module itself ties stay tied: they are no
+/// constants, or the file was exported for training, where equal values are
+/// stored several times.
+void separateEqualParameters(OnnxFile &file, Reporter &reporter);
+
+/// `wish`, with a number behind it if that is taken; it is taken then.
+std::string uniqueName(llvm::StringSet<> &taken, const std::string &wish);
 
 } // namespace lwcc
 

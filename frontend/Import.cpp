@@ -8,8 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Import.h"
+#include "frontend/ClassicModels.h"
 #include "frontend/ControlFlow.h"
+#include "frontend/ExportDamage.h"
 #include "frontend/GraphImporter.h"
+#include "frontend/GraphRepairs.h"
 #include "frontend/NodeImporter.h"
 #include "frontend/OnnxExport.h"
 #include "frontend/Parameters.h"
@@ -270,10 +273,26 @@ static LogicalResult resolveControlFlow(OnnxFile &file,
   return success();
 }
 
+/// The loss that the user asks for, or that the file's exporter makes plain;
+/// else "auto".
+static std::string lossNameOf(const OnnxGraph &graph,
+                              const ImportOptions &options,
+                              Reporter &reporter) {
+  if (options.loss != "auto" || !isRegressor(graph.file->model))
+    return options.loss;
+  reporter.note() << "predicts numbers, not classes: trained for the mean "
+                     "squared error; --loss=NAME chooses another loss";
+  return "mse";
+}
+
 static FailureOr<ImportedModel>
 import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   std::unique_ptr<OnnxFile> file = OnnxFile::open(path, reporter);
-  if (!file || failed(resolveControlFlow(*file, options, reporter)))
+  if (!file)
+    return failure();
+  separateEqualParameters(*file, reporter);
+  rewriteClassicModels(file->model);
+  if (failed(resolveControlFlow(*file, options, reporter)))
     return failure();
   FailureOr<OnnxGraph> graph = analyzeGraph(*file, options, reporter);
   if (failed(graph))
@@ -283,6 +302,7 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
     return failure();
 
   Leaves leaves = collectLeaves(*graph, reporter);
+  warnOfDamage(*graph, leaves, reporter);
   bool rebatch = batch->ofFile && batch->ofFile != batch->size;
   std::optional<GraphImporter> asWritten;
   if (rebatch) {
@@ -320,8 +340,8 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   }
   if (!graph->absorbed.empty())
     module->setAttr(train::softmaxAttr, builder.getUnitAttr());
-  if (options.loss != "auto")
-    module->setAttr(train::lossNameAttr, builder.getStringAttr(options.loss));
+  if (std::string loss = lossNameOf(*graph, options, reporter); loss != "auto")
+    module->setAttr(train::lossNameAttr, builder.getStringAttr(loss));
   if (failed(verify(module)))
     return failure();
 

@@ -266,6 +266,11 @@ static LogicalResult run(NodeImporter &node, const Recurrent &layer, Value x,
     Value own = entry(node, b, direction);
     cell.inputBias = rewrite::slice(node, own, 0, 0, rows);
     cell.stateBias = rewrite::slice(node, own, 0, rows, rows);
+    // Keras has one bias, but for such a GRU. tf2onnx writes zeros for the
+    // other: trained, they would double the rate of their sum.
+    const bool hasBoth = node.integer("linear_before_reset", 0) != 0;
+    if (node.producer() == "tf2onnx" && !hasBoth)
+      cell.stateBias = node.map("detach", {cell.stateBias});
   }
   if (node.op() == "GRU") {
     int64_t others = 2 * layer.hidden;

@@ -57,6 +57,10 @@ public:
     return hasInput(i) && importer.whole.contains(input(i));
   }
   const Imported &raw(unsigned i) const { return *inputs[i]; }
+  /// The program that wrote the file, as it calls itself.
+  llvm::StringRef producer() const {
+    return importer.graph.file->model.producer_name();
+  }
   mlir::Value labels() const { return importer.labels; }
   mlir::Value scalars() const { return importer.scalars; }
   int64_t batch() const { return importer.batch; }

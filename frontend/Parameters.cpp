@@ -1,6 +1,7 @@
 //===- Parameters.cpp - Which tensors of a file are trained ---------------===//
 
 #include "frontend/Parameters.h"
+#include "frontend/ClassicModels.h"
 #include "frontend/ControlFlow.h"
 #include "frontend/Metadata.h"
 #include "frontend/OnnxOpTable.h"
@@ -77,6 +78,10 @@ bool lwcc::makesParameters(const NodeProto &node) {
 bool lwcc::drawsRandomNumbers(const NodeProto &node) {
   return StringRef(node.op_type()).starts_with("Random") ||
          node.op_type() == "Bernoulli";
+}
+
+bool lwcc::isKerasStatistic(StringRef name) {
+  return name.ends_with("/moving_mean") || name.ends_with("/moving_variance");
 }
 
 /// Whether an input can only be a parameter, such as the weight of a Conv. Some
@@ -193,7 +198,7 @@ private:
   }
 
   Role roleOf(const Leaf &leaf) const {
-    if (statistics.contains(leaf.name))
+    if (statistics.contains(leaf.name) || isKerasStatistic(leaf.name))
       return Role::statistic;
     if (!differentiable.contains(leaf.name) ||
         signature.buffers.contains(leaf.name))
@@ -201,6 +206,8 @@ private:
     // A weight of a layer may have been added to the file by other tools.
     if (signature.excludes(leaf.name) && !weights.contains(leaf.name))
       return Role::constant;
+    if (graph.file->model.producer_name() == classicProducer)
+      return isClassicWeight(leaf.name) ? Role::trainable : Role::constant;
     // Most exporters store the numbers of expressions as initializers, too.
     // PyTorch's newer one says which are parameters; its older one writes
     // numbers as Constant nodes, so that there a scalar is a parameter.

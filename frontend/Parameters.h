@@ -39,6 +39,9 @@ bool makesParameters(const onnx::NodeProto &node);
 /// Whether the node draws random numbers, if it stands for no parameter.
 bool drawsRandomNumbers(const onnx::NodeProto &node);
 
+/// Whether a tensor is a running statistic of Keras, going by its name.
+bool isKerasStatistic(llvm::StringRef name);
+
 /// All leaves that the needed nodes read. Warns if the file lists parameters of
 /// the PyTorch module (metadata of torch.export) that it does not store. A
 /// buffer that changes is a statistic.

@@ -1,6 +1,7 @@
 //===- Unsupported.cpp - Operators that lwcc does not import --------------===//
 
 #include "frontend/Unsupported.h"
+#include "frontend/ClassicModels.h"
 #include "frontend/OnnxOpTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,6 +30,13 @@ static StringRef alternativeTo(StringRef domain, StringRef name) {
         "StringNormalizer", "TfIdfVectorizer"},
        "leave what is done with the results out of the exported model"},
   };
+  if (domain == classicDomain && name == "LinearClassifier")
+    return "with options={id(model): {'raw_scores': True}} skl2onnx exports "
+           "its scores, which can be trained";
+  if (domain == classicDomain)
+    return "linear models and networks of scikit-learn are trained, and "
+           "StandardScaler and Normalizer ahead of them; do other steps "
+           "before the data is stored";
   if (!domain.empty())
     return "export without fused or custom operators, and inline local "
            "functions with onnx.inliner.inline_local_functions";

@@ -16,7 +16,8 @@
 #               a few models on several devices against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
 #               exporters: tools/bench/parity.sh); a quarter of the zoo, from three
-#               exports, against the modules (all: test/parity/zoo.py)
+#               exports, against the modules (all: test/parity/zoo.py); models of
+#               scikit-learn against it
 #   emitted     every model's emitted CPU program, against lwcc-run
 #   cuda        every second model's emitted CUDA program compiles and links, in turn
 #               for one architecture or all; cuDNN takes every convolution of all, and what
@@ -312,6 +313,7 @@ for section in "${sections[@]}"; do
       counted optimizers "$oracle" "$root/test/parity/optimizer_grid.py" \
         --jobs="$jobs" "$root/examples/lenet5.onnx" --data="$data/train"
       counted zoo "$oracle" "$root/test/parity/zoo.py" --quick --jobs="$jobs"
+      counted scikit "$oracle" "$root/test/parity/scikit.py" --jobs="$jobs"
       counted several-inputs "$oracle" "$root/test/parity/several_inputs.py" --jobs="$jobs"
       counted ranks of "$oracle" "$root/test/parity/ranks.py" --quick --jobs="$jobs" \
         --models=lenet5:64 --plans=layerwise,pipeline --transports=shm,net

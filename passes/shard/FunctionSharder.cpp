@@ -163,7 +163,8 @@ Operation *FunctionSharder::makeTile(Operation *op, const Tile &tile,
       attributes.set(namesAttr, builder.getStrArrayAttr(names));
   }
   Operation *made = builder.create(state);
-  made->copyProperties(op->getPropertiesStorage());
+  if (op->getPropertiesStorageSize() > 0)
+    made->copyProperties(op->getPropertiesStorage());
   made->setDiscardableAttrs(attributes.getDictionary(op->getContext()));
   for (NamedAttribute attr : tile.attributes)
     made->setAttr(attr.getName(), attr.getValue());

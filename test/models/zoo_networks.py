@@ -38,7 +38,8 @@ def build_zoo(name):
     # ones, and exporters take constants for each other.
     with torch.no_grad():
         for parameter in network.parameters():
-            if parameter.dim() <= 1 or parameter.min() == parameter.max():
+            if parameter.is_floating_point() and (
+                    parameter.dim() <= 1 or parameter.min() == parameter.max()):
                 parameter += 0.05 * torch.randn_like(parameter)
     return network.train(), shape
 

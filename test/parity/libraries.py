@@ -1,11 +1,13 @@
 """Models of libraries, of every family that PyTorch exports, as zoo.py.
 
-  libraries.py timm|transformers|vit_pytorch|segmentation|diffusers|x_transformers
+  libraries.py timm|transformers|vit_pytorch|segmentation|diffusers|x_transformers|keras
                [NAME ...] [flags of zoo.py]
 
 The libraries are no part of the tests, as they are large and change every month:
 
   pip install --target=DIR timm transformers; PYTHONPATH=DIR ... libraries.py timm
+  pip install --target=DIR keras tensorflow-cpu tf2onnx;
+                              PYTHONPATH=DIR ... libraries.py keras --exports=legacy,plain
 
 Their models are made small, of random weights, and without what is drawn at random in
 training (dropout, stochastic depth), which no two programs draw alike. A family whose
@@ -24,6 +26,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "models"))
 from zoo_networks import ZOO  # noqa: E402
 from zoo_sequences import Tokens  # noqa: E402
+import libraries_keras  # noqa: E402
 import libraries_more  # noqa: E402
 
 # Models of timm that need no arguments, by the extent of their images.
@@ -160,7 +163,8 @@ def main():
             "vit_pytorch": libraries_more.of_vit_pytorch,
             "segmentation": libraries_more.of_segmentation,
             "diffusers": libraries_more.of_diffusers,
-            "x_transformers": libraries_more.of_x_transformers}
+            "x_transformers": libraries_more.of_x_transformers,
+            "keras": libraries_keras.of_keras}
     if len(sys.argv) < 2 or sys.argv[1] not in made:
         sys.exit(__doc__)
     ZOO.clear()
