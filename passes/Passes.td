@@ -43,6 +43,14 @@ def SplitSlices : LwccPass<"train-split-slices"> {
   }];
 }
 
+def ChannelsSecond : LwccPass<"train-channels-second"> {
+  let summary = "keeps the channels of images second between convolutions";
+  let description = [{
+    Takes and gives `imported`. Transposes of images with channels last go behind
+    maps, reductions and concats, until they meet those ahead of convolutions.
+  }];
+}
+
 def SamplesFirst : LwccPass<"train-samples-first"> {
   let summary = "keeps the samples in the first dimension, where plans cut them";
   let description = [{

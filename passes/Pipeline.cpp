@@ -54,7 +54,7 @@ static PassList differentiating(const PipelineOptions &options) {
       // What users say of parameters, while layers are still whole.
       createParameterGroups({options.freeze, options.groups, options.noDecay}),
       // Before anything is made of the ops, and labels come.
-      createSplitSlices(), createSamplesFirst());
+      createChannelsSecond(), createSplitSlices(), createSamplesFirst());
   auto append = [&](PassList more) {
     std::move(more.begin(), more.end(), std::back_inserter(passes));
   };

@@ -15,9 +15,8 @@
 #               against one device; three models under every schedule of a pipeline;
 #               a few models on several devices against the oracle
 #   parity      every model, against the oracle (few steps; all 20, with both
-#               exporters: tools/bench/parity.sh); a quarter of the zoo, from three
-#               exports, against the modules (all: test/parity/zoo.py); models of
-#               scikit-learn against it
+#               exporters: tools/bench/parity.sh); a quarter of the zoo, from three exports,
+#               against the modules (all: test/parity/zoo.py); models of scikit-learn
 #   emitted     every model's emitted CPU program, against lwcc-run
 #   cuda        every second model's emitted CUDA program compiles and links, in turn
 #               for one architecture or all; cuDNN takes every convolution of all, and what
