@@ -28,6 +28,9 @@ using namespace lwcc::train;
 
 using Shape = SmallVector<int64_t>;
 
+/// Of images. Matrices, such as those of attention, have no such dimensions.
+static constexpr int64_t leastRank = 4;
+
 /// [0, 2, ..., rank - 1, 1]: channels from second to last.
 static Shape toLast(int64_t rank) {
   Shape perm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -36,11 +39,11 @@ static Shape toLast(int64_t rank) {
 }
 
 /// The tensor with channels second whose transpose a value is; null if it is
-/// none. Matrices have no such dimensions; those of attention have rank 3.
+/// none.
 static Value secondOf(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   const int64_t rank = typeOf(value).getRank();
-  return transpose && rank >= 4 &&
+  return transpose && rank >= leastRank &&
                  transpose.getPerm() == ArrayRef<int64_t>(toLast(rank))
              ? transpose.getX()
              : Value();
@@ -123,9 +126,9 @@ private:
   }
 
   Operation *rewriteMap(MapOp map) {
-    if (!map.getFn() || map.getScalars())
-      return nullptr;
     ArrayRef<int64_t> shape = typeOf(map.getY()).getShape();
+    if (!map.getFn() || map.getScalars() || int64_t(shape.size()) < leastRank)
+      return nullptr;
     SmallVector<Value> inputs;
     bool any = false;
     for (Value input : map.getInputs()) {

@@ -29,6 +29,7 @@ class Graph:
         self.layers = []  # (name, extents by dimension) of layers that a plan may cut
         self.last, self.shape = "images", (rng.choice([1, 3]), 0, 0)
         self.kind = ""  # of the last operator
+        self.uncut = False  # operators are no layers that a plan may cut
         self.tokens = 0  # what integers of the input are below; 0: it is floats
         self.scores = ["batch", 10]
         self.mixes_samples = False  # somewhere samples are not the first dimension
@@ -71,9 +72,9 @@ class Graph:
             extents = dict(zip("chw", self.shape)) if len(self.shape) < 4 else {}
         # The compiler makes one op of consecutive reshapes, with other channels to cut
         # than either has: the plan cuts none of them.
-        if {kind, self.kind} <= RESHAPES:
+        if {kind, self.kind} <= RESHAPES and not self.uncut:
             extents, self.layers[-1] = {}, (self.layers[-1][0], {})
-        if kind not in NAMES:
+        if kind not in NAMES and not self.uncut:
             self.kind = kind
             self.layers.append((name, extents))
         return self.last

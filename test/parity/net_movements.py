@@ -121,5 +121,38 @@ class Movements(Layers):
         order = [1, 2, 3]
         self.rng.shuffle(order)
         shape = tuple(self.shape[d - 1] for d in order)
-        if order != [1, 2, 3] and min(shape[1:]) >= 2:
+        # Channels last: see channels_last.
+        if order not in ([1, 2, 3], [2, 3, 1]) and min(shape[1:]) >= 2:
             self.op("Transpose", (), shape, perm=[0, *order])
+
+    def channels_last(self):
+        """Some ops with the channels last, as Keras has them, and a residual connection
+        around these or none."""
+        rng, (c, h, w) = self.rng, self.shape
+        if min(c, h, w) < 2:
+            return
+        # The compiler has these channels second: it has other layers.
+        self.uncut, self.kind = True, ""
+        self.op("Transpose", (), (h, w, c), perm=[0, 2, 3, 1])
+        before, shape = self.last, self.shape
+        for _ in range(rng.randint(1, 3)):
+            rng.choice([self.pad, self.slice, self.split, self.unary, self.bias_of_last,
+                        self.gate_of_last])()
+        if self.shape == shape and rng.random() < 0.5:
+            self.op("Add", [before])
+        h, w, c = self.shape
+        if min(h, w) >= 2:
+            self.op("Transpose", (), (c, h, w), perm=[0, 3, 1, 2])
+        self.uncut = False
+
+    def bias_of_last(self):
+        self.op("Add", [self.weight(self.name("bias"), [self.shape[-1]], 0.5)])
+
+    def gate_of_last(self):
+        """Squeeze-and-excitation of channels that are last."""
+        before, shape = self.last, self.shape
+        self.op("ReduceMean", [self.integers(self.name("axes"), [1, 2])],
+                (1, 1, shape[-1]), {}, keepdims=1)
+        self.op("Sigmoid", (), None, {})
+        self.shape = shape
+        self.op("Mul", [before])

@@ -144,7 +144,7 @@ class Net(Elements):
                 self.dropout, self.noise, self.residual, self.residual, self.shortcut,
                 self.shortcut, self.concat, self.pad, self.slice, self.slice,
                 self.split, self.split, self.sequence, self.shuffle,
-                self.shuffle, self.transpose, self.scaled, self.unary,
+                self.shuffle, self.transpose, self.channels_last, self.scaled, self.unary,
                 self.unary, self.bounded, self.quotient, self.softmax,
                 self.lrn, self.activation, self.activation,
                 self.normalize_samples, self.normalize_samples,

@@ -68,3 +68,13 @@ func.func @model(%x: tensor<2x4x6x5xf32> {train.name = "x"}, %z: tensor<2x6x5x4x
   %d = train.map "max(x0, 0.0f)"(%v) {fn = "relu", params = {}, train.names = ["d"], train.work = #train.work<"d" forward>} : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
   return %a, %b, %c, %d : tensor<2x6x5x4xf32>, tensor<2x6x5x4xf32>, tensor<2x6x4x5xf32>, tensor<2x6x4xf32>
 }
+
+// -----
+
+// No images at all.
+// CHECK-LABEL: func.func @model(
+// CHECK: train.map "x0 + x1"(%arg0, %arg1)
+func.func @model(%a: tensor<4xf32> {train.name = "a"}, %b: tensor<f32> {train.name = "b"}) -> tensor<4xf32> {
+  %c = train.map "x0 + x1"(%a, %b) {fn = "add", params = {}, train.names = ["c"], train.work = #train.work<"c" forward>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
