@@ -82,6 +82,15 @@ std::string lwcc::plan::layerOfAllSamples(const LayerGraph &graph,
   if (!graph.tiles || batches < 2)
     return "";
   const std::vector<LayerTiles> parts = partsOf(graph, batches);
+  // A layer at the end keeps nobody waiting with a number, as the loss does with
+  // those of other outputs.
+  std::vector<bool> isRead(graph.layers.size());
+  for (const Tensor &tensor : graph.tensors)
+    for (auto [reader, phase] :
+         llvm::zip_equal(tensor.consumers, tensor.needed))
+      if (tensor.producer >= 0 && reader != tensor.producer &&
+          phase == Phase::forward)
+        isRead[tensor.producer] = true;
   std::vector<bool> wantsAll(graph.layers.size());
   for (auto [t, tensor] : llvm::enumerate(graph.tensors)) {
     if (tensor.made != Phase::forward || tensor.producer < 0)
@@ -93,7 +102,8 @@ std::string lwcc::plan::layerOfAllSamples(const LayerGraph &graph,
     for (auto [reader, phase] :
          llvm::zip_equal(tensor.consumers, tensor.needed)) {
       const LayerGraph::Layer &layer = graph.layers[reader];
-      if (phase != Phase::forward || layer.sampleGroups > 0)
+      if (phase != Phase::forward || layer.sampleGroups > 0 ||
+          (tensor.shape.empty() && !isRead[reader]))
         continue;
       if (wantsAll[tensor.producer]) {
         if (samplesOf(layer) >= batches)
