@@ -35,6 +35,7 @@ static StringRef titleOf(Role role) {
   case Role::input:
   case Role::labels:
   case Role::shares:
+  case Role::auxiliary:
   case Role::scalars:
     return "Written by the trainer before each step.";
   case Role::loss:

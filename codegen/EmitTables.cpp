@@ -254,24 +254,30 @@ void TableEmitter::inputsAndLabels() {
   auto roleOf = [](const Global &global) {
     return BufferOp(global.tiles.front()).getRole();
   };
-  const size_t inputs = llvm::count_if(io, [&](const auto &entry) {
-    return roleOf(entry.second) == Role::input;
-  });
-  out.line(("program.inputs.resize(" + Twine(inputs) + ");").str());
-  size_t number = 0;
   for (const auto &[name, global] : io) {
-    const Role role = roleOf(global);
-    if (role == Role::labels)
+    if (roleOf(global) == Role::labels)
       globalTensor("labels", global);
-    if (role == Role::shares)
+    if (roleOf(global) == Role::shares)
       globalTensor("shares", global);
-    if (role != Role::input)
-      continue;
-    const std::string field = ("inputs[" + Twine(number++) + "]").str();
-    globalTensor(field, global);
-    if (int64_t tokens = tokensOf(names.program, name))
-      out.assignment("program." + field + ".tokens", std::to_string(tokens));
   }
+  auto list = [&](Role role, StringRef field) {
+    const size_t count = llvm::count_if(
+        io, [&](const auto &entry) { return roleOf(entry.second) == role; });
+    if (count == 0)
+      return;
+    out.line(("program." + field + ".resize(" + Twine(count) + ");").str());
+    size_t number = 0;
+    for (const auto &[name, global] : io) {
+      if (roleOf(global) != role)
+        continue;
+      const std::string one = (field + "[" + Twine(number++) + "]").str();
+      globalTensor(one, global);
+      if (int64_t tokens = tokensOf(names.program, name))
+        out.assignment("program." + one + ".tokens", std::to_string(tokens));
+    }
+  };
+  list(Role::input, "inputs");
+  list(Role::auxiliary, "auxiliary");
 }
 
 void TableEmitter::describe() {

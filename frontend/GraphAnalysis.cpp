@@ -315,7 +315,8 @@ private:
     absorbSoftmax(result.logits);
     if (!result.absorbed.empty() || options.loss == "cross-entropy")
       for (const AuxiliaryOutput &output : result.auxiliary)
-        absorbSoftmax(output.name);
+        if (output.loss.empty())
+          absorbSoftmax(output.name);
   }
 
   /// A Softmax or LogSoftmax at the very end is part of the cross entropy that

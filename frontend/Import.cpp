@@ -335,7 +335,8 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
       auxiliary.push_back(builder.getDictionaryAttr(
           {builder.getNamedAttr("name", builder.getStringAttr(output.name)),
            builder.getNamedAttr("weight",
-                                builder.getF64FloatAttr(output.weight))}));
+                                builder.getF64FloatAttr(output.weight)),
+           builder.getNamedAttr("loss", builder.getStringAttr(output.loss))}));
     module->setAttr(train::auxiliaryAttr, builder.getArrayAttr(auxiliary));
   }
   if (!graph->absorbed.empty())

@@ -22,10 +22,11 @@ namespace lwcc {
 /// The batch of a file that leaves it open, unless --batch says another.
 inline constexpr int64_t defaultBatch = 64;
 
-/// An output that is trained beside the main one, against the same labels.
+/// An output that is trained beside the main one.
 struct AuxiliaryOutput {
   std::string name;
   double weight = 1; ///< of its loss in the sum that is trained
+  std::string loss;  ///< with labels of its own; "": the main one's, and its
 };
 
 struct ImportOptions {

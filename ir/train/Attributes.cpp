@@ -160,6 +160,8 @@ StringRef lwcc::train::roleName(Role role) {
     return "labels";
   case Role::shares:
     return "shares";
+  case Role::auxiliary:
+    return "auxiliary";
   case Role::scalars:
     return "scalars";
   case Role::loss:

@@ -5,7 +5,8 @@
 // contains; or one of numbers (NumberLoss.h). Afterwards @model returns the
 // loss and two counts.
 //
-// Auxiliary outputs get the same loss. The loss is the weighted sum then, and
+// Auxiliary outputs get the same loss, or one of their own with labels of their
+// own, which are further arguments. The loss is the weighted sum then, and
 // the main output's alone is returned behind the counts: it is what
 // evaluation shows, as in PyTorch, where eval() leaves auxiliary outputs out.
 //
@@ -171,11 +172,13 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                  : plain(scores, layer);
     };
     for (Auxiliary &each : auxiliary)
-      each.output = classesSecond(builder, each.output.getLoc(),
-                                  withoutSoftmax(each.output), each.layer());
-    FailureOr<SmallVector<Value>> others =
-        lossesOf(auxiliary, type, [&](const Auxiliary &each) {
-          return trained(each.output, each.layer());
+      if (!each.own)
+        each.output = classesSecond(builder, each.output.getLoc(),
+                                    withoutSoftmax(each.output), each.layer());
+    FailureOr<SmallVector<Value>> others = lossesOf(
+        auxiliary, type, [&](const Auxiliary &each) -> FailureOr<Value> {
+          return each.own ? ownLoss(func, builder, each)
+                          : trained(each.output, each.layer());
         });
     if (failed(others))
       return failure();
@@ -271,13 +274,15 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     if (failed(targets))
       return failure();
     for (Auxiliary &each : auxiliary)
-      if (loss.name == "bce")
+      if (loss.name == "bce" && !each.own)
         each.output = withoutSigmoid(builder, each.output);
-    FailureOr<SmallVector<Value>> others =
-        lossesOf(auxiliary, typeOf(output), [&](const Auxiliary &each) {
-          return buildNumberLoss(builder, each.output.getLoc(), loss,
-                                 each.output, *targets, each.layer())
-              .mean;
+    FailureOr<SmallVector<Value>> others = lossesOf(
+        auxiliary, typeOf(output),
+        [&](const Auxiliary &each) -> FailureOr<Value> {
+          return each.own ? ownLoss(func, builder, each)
+                          : buildNumberLoss(builder, each.output.getLoc(), loss,
+                                            each.output, *targets, each.layer())
+                                .mean;
         });
     if (failed(others))
       return failure();
@@ -293,6 +298,46 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     return success();
   }
 
+  /// The loss of an output that has labels of its own.
+  FailureOr<Value> ownLoss(func::FuncOp func, OpBuilder &builder,
+                           const Auxiliary &each) {
+    Location loc = each.output.getLoc();
+    const bool ofNumbers = !each.own->row.empty();
+    Value output =
+        ofNumbers ? each.own->name == "bce"
+                        ? withoutSigmoid(builder, each.output)
+                        : each.output
+                  : classesSecond(builder, loc, withoutSoftmax(each.output),
+                                  each.layer());
+    RankedTensorType type = typeOf(output);
+    if (!ofNumbers && (type.getRank() < 2 || type.getDimSize(1) == 1))
+      return mlir::emitError(loc)
+             << "gives " << each.shape << " as output '" << each.name
+             << "' (--aux); cross entropy needs scores of several classes";
+    const std::string name = auxiliaryPrefix.str() + each.name.str();
+    FailureOr<Value> labels =
+        ofNumbers ? addArgument(func, Role::auxiliary, name, type.getShape(),
+                                builder.getF32Type())
+                  : addArgument(func, Role::auxiliary, name, labelShape(type),
+                                builder.getI32Type());
+    if (failed(labels))
+      return failure();
+    if (ofNumbers)
+      return buildNumberLoss(builder, loc, *each.own, output, *labels,
+                             each.layer())
+          .mean;
+    NamedAttrList counts(
+        getOperation()->getAttrOfType<DictionaryAttr>(tokensAttr));
+    counts.set(name, builder.getI64IntegerAttr(type.getDimSize(1)));
+    getOperation()->setAttr(tokensAttr, counts.getDictionary(&getContext()));
+    auto entropy =
+        CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}), type,
+                               output, *labels, Value());
+    setWork(entropy, each.layer(), Phase::forward);
+    setNames(entropy, {"loss", "probs"});
+    return entropy.getLoss();
+  }
+
   /// What is shown of the loss, and in front of everything else of it.
   void setTitle(const Twine &title) {
     getOperation()->setAttr("train.loss",
@@ -305,8 +350,9 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
 
   void nameAuxiliary() {
     for (const Auxiliary &each : auxiliary)
-      addToTitle(
-          (" + " + textOf(each.weight) + " of '" + each.name + "'").str());
+      addToTitle((" + " + textOf(each.weight) + " of '" + each.name + "'" +
+                  (each.own ? " (" + each.own->title + ")" : Twine()))
+                     .str());
   }
 
   /// Returns what is trained and the counts, and if evaluation shows another

@@ -24,25 +24,37 @@ SmallVector<Auxiliary> train::readAuxiliary(ArrayAttr list,
        llvm::zip_equal(list.getAsRange<DictionaryAttr>(), outputs.drop_front()))
     auxiliary.push_back({each.getAs<StringAttr>("name").getValue(),
                          each.getAs<FloatAttr>("weight").getValueAsDouble(),
-                         output, shapeText(output),
-                         shapeText(outputs.front())});
+                         output,
+                         findLoss(each.getAs<StringAttr>("loss").getValue()),
+                         shapeText(output), shapeText(outputs.front())});
   return auxiliary;
 }
 
-FailureOr<SmallVector<Value>>
-train::lossesOf(ArrayRef<Auxiliary> auxiliary, RankedTensorType type,
-                llvm::function_ref<Value(const Auxiliary &)> lossOf) {
+FailureOr<SmallVector<Value>> train::lossesOf(
+    ArrayRef<Auxiliary> auxiliary, RankedTensorType type,
+    llvm::function_ref<FailureOr<Value>(const Auxiliary &)> lossOf) {
   LogicalResult result = success();
   for (const Auxiliary &each : auxiliary)
-    if (typeOf(each.output) != type)
-      result = mlir::emitError(each.output.getLoc())
-               << "gives " << each.shape << " as output '" << each.name
-               << "' (--aux), where the main one gives " << each.mainShape
-               << "; all are trained against the same labels. Leave out --aux="
-               << each.name << ", or train it alone";
+    if (!each.own && typeOf(each.output) != type)
+      result =
+          mlir::emitError(each.output.getLoc())
+          << "gives " << each.shape << " as output '" << each.name
+          << "' (--aux), where the main one gives " << each.mainShape
+          << "; both are trained against the same labels. --aux=" << each.name
+          << "=WEIGHT:LOSS gives it a loss and labels of its own";
   if (failed(result))
     return failure();
-  return llvm::map_to_vector(auxiliary, lossOf);
+  SmallVector<Value> losses;
+  for (const Auxiliary &each : auxiliary) {
+    FailureOr<Value> loss = lossOf(each);
+    if (failed(loss))
+      result = failure();
+    else
+      losses.push_back(*loss);
+  }
+  if (failed(result))
+    return failure();
+  return losses;
 }
 
 Value train::addLosses(OpBuilder &builder, Value loss,

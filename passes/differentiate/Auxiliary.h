@@ -7,6 +7,7 @@
 #ifndef LWCC_PASSES_DIFFERENTIATE_AUXILIARY_H
 #define LWCC_PASSES_DIFFERENTIATE_AUXILIARY_H
 
+#include "ir/train/Losses.h"
 #include "ir/train/Train.h"
 
 namespace lwcc::train {
@@ -16,6 +17,7 @@ struct Auxiliary {
   llvm::StringRef name;
   double weight;
   mlir::Value output; ///< as the loss takes it
+  const Loss *own;    ///< with labels of its own; null: the main one's
   /// As the file gives this one and the main one.
   std::string shape, mainShape;
 
@@ -28,12 +30,13 @@ struct Auxiliary {
 llvm::SmallVector<Auxiliary> readAuxiliary(mlir::ArrayAttr list,
                                            mlir::ValueRange outputs);
 
-/// The loss of each. All must have the main output's type; every other one is
-/// an error. To be made ahead of the main output's loss, whose layer reads
-/// them: plans take layers in the order of their first ops.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-lossesOf(llvm::ArrayRef<Auxiliary> auxiliary, mlir::RankedTensorType type,
-         llvm::function_ref<mlir::Value(const Auxiliary &)> lossOf);
+/// The loss of each. All without a loss of their own must have the main
+/// output's type; every other one is an error. To be made ahead of the main
+/// output's loss, whose layer reads them: plans take layers in the order of
+/// their first ops.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>> lossesOf(
+    llvm::ArrayRef<Auxiliary> auxiliary, mlir::RankedTensorType type,
+    llvm::function_ref<mlir::FailureOr<mlir::Value>(const Auxiliary &)> lossOf);
 
 /// The sum of the main output's loss and the others, times their weights, in
 /// the layer of that loss.

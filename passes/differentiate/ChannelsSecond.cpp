@@ -77,9 +77,8 @@ private:
     auto first = transpose.getX().getDefiningOp<TransposeOp>();
     if (!first)
       return;
-    Shape perm = llvm::map_to_vector(transpose.getPerm(), [&](int64_t d) {
-      return first.getPerm()[d];
-    });
+    Shape perm = llvm::map_to_vector(
+        transpose.getPerm(), [&](int64_t d) { return first.getPerm()[d]; });
     if (llvm::is_sorted(perm)) {
       transpose.getY().replaceAllUsesWith(first.getX());
       return;
@@ -116,8 +115,7 @@ private:
   Value toLastOf(Value second, Operation *like, const std::string &name) {
     ArrayRef<int64_t> shape = typeOf(second).getShape();
     Shape perm = toLast(shape.size());
-    Shape last =
-        llvm::map_to_vector(perm, [&](int64_t d) { return shape[d]; });
+    Shape last = llvm::map_to_vector(perm, [&](int64_t d) { return shape[d]; });
     auto op = TransposeOp::create(builder, like->getLoc(),
                                   tensorOf(context, last), second, perm);
     setWork(op, layerOf(like), phaseOf(like));
@@ -156,9 +154,9 @@ private:
     if (isNumber && own.size() < shape.size())
       return input;
     own.insert(own.begin(), shape.size() - own.size(), 1);
-    const bool moves = own.back() > 1 && llvm::any_of(
-        ArrayRef(own).drop_front().drop_back(),
-        [](int64_t extent) { return extent > 1; });
+    const bool moves = own.back() > 1 &&
+                       llvm::any_of(ArrayRef(own).drop_front().drop_back(),
+                                    [](int64_t extent) { return extent > 1; });
     if (moves)
       return {};
     own = movedBack(own);
@@ -177,9 +175,8 @@ private:
     if (llvm::is_contained(inputs, Value()))
       return nullptr;
     Shape shape = movedBack(typeOf(concat.getY()).getShape());
-    return ConcatOp::create(builder, concat.getLoc(),
-                            tensorOf(context, shape), inputs,
-                            toLast(shape.size())[concat.getAxis()]);
+    return ConcatOp::create(builder, concat.getLoc(), tensorOf(context, shape),
+                            inputs, toLast(shape.size())[concat.getAxis()]);
   }
 
   Operation *rewriteReduce(ReduceOp reduce) {
@@ -200,8 +197,7 @@ private:
     Value x = secondOf(pad.getX());
     return x ? PadOp::create(
                    builder, pad.getLoc(),
-                   tensorOf(context,
-                            movedBack(typeOf(pad.getY()).getShape())),
+                   tensorOf(context, movedBack(typeOf(pad.getY()).getShape())),
                    x, movedBack(pad.getLow()), pad.getValue())
                    .getOperation()
              : nullptr;

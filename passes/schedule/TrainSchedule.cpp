@@ -258,7 +258,7 @@ private:
       Operation *producer = value.getDefiningOp();
       return producer ? producer->getNumOperands() == 0 ||
                             ofLabels.contains(producer)
-                      : roleOf(cast<BlockArgument>(value)) == Role::labels;
+                      : isLabels(roleOf(cast<BlockArgument>(value)));
     };
     for (auto [i, op] : llvm::enumerate(ops)) {
       if (llvm::all_of(op->getOperands(), isOfLabels)) {

@@ -51,13 +51,15 @@ LogicalResult lwcc::verifyParts(ProgramOp program) {
     StringAttr tensor = buffer.getTensorName();
     // Loss and metric are never cut. Inputs, labels and scalars are identified
     // by their role, since a parameter may have the same name, and only inputs
-    // by their name, too.
+    // and labels of further outputs by their name, too.
     Role role = buffer.getRole();
     if (!isState(role) && !isGiven(role))
       continue;
     const std::pair<Attribute, Attribute> whole(
         isState(role) ? Attribute() : buffer.getRoleAttr(),
-        isState(role) || role == Role::input ? tensor : Attribute());
+        isState(role) || role == Role::input || role == Role::auxiliary
+            ? tensor
+            : Attribute());
     BufferOp first = firsts.try_emplace(whole, buffer).first->second;
     StringRef difference = differenceOf(first, buffer);
     if (difference.empty())

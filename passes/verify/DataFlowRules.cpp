@@ -94,8 +94,8 @@ void FormRules::imported() {
 }
 
 /// (inputs, labels, scalars), with shares behind the labels where these are
-/// soft; in `imported` labels may be missing, and from `sharded` on each may be
-/// there in several parts.
+/// soft, and labels of other outputs; in `imported` labels may be missing, and
+/// from `sharded` on each may be there in several parts.
 void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   Block &body = func.getBody().front();
   bool mayLack = rule == "I1";
@@ -105,6 +105,7 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
     case Role::input:
       return type && type.getElementType().isF32();
     case Role::labels:
+    case Role::auxiliary:
       return type && (type.getElementType().isInteger(32) ||
                       type.getElementType().isF32());
     case Role::shares:
@@ -123,11 +124,12 @@ void FormRules::checkSignature(func::FuncOp func, StringRef rule) {
   auto inputs = count(Role::input);
   auto labels = count(Role::labels);
   auto shares = count(Role::shares);
+  auto auxiliary = count(Role::auxiliary);
   auto scalars = count(Role::scalars);
   bool parts = llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
     return func.getArgAttr(argument.getArgNumber(), tensorAttr) != nullptr;
   });
-  bool good = inputs + labels + shares + scalars ==
+  bool good = inputs + labels + shares + auxiliary + scalars ==
               static_cast<long>(body.getNumArguments());
   if (parts)
     good = good && inputs > 0 && labels > 0 && scalars > 0;

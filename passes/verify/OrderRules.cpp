@@ -33,7 +33,7 @@ public:
       ofLabels[&op] = llvm::all_of(op.getOperands(), [&](Value value) {
         Operation *producer = value.getDefiningOp();
         return producer ? producer->getNumOperands() == 0 || ofLabels[producer]
-                        : roleOf(cast<BlockArgument>(value)) == Role::labels;
+                        : isLabels(roleOf(cast<BlockArgument>(value)));
       });
       if (isOwn(&op))
         if (std::optional<Place> lane = placeOf(&op))

@@ -61,6 +61,9 @@ struct InputTensor : GlobalTensor {
   int64_t tokens = 0; ///< of integers, which are below it; 0: floats
 };
 
+/// Ahead of an output's name in that of its own labels (train-add-loss).
+inline constexpr std::string_view auxiliaryPrefix = "labels.";
+
 struct StateTensor {
   GlobalTensor tensor;
   Role role = Role::trainable; ///< of state
@@ -98,6 +101,9 @@ struct Program {
   /// NaN where the sample does not count. Without dims in a program whose
   /// samples are of one class each.
   GlobalTensor shares;
+  /// As `labels`, of each output with a loss of its own beside the main one, by
+  /// its name; `tokens` are the classes, or 0 of a loss of numbers.
+  std::vector<InputTensor> auxiliary;
   TensorRef loss_value; ///< f32 scalar, after a run of train_step or evaluate
   TensorRef correct;    ///< f32 [2] of the same batch, as Metric.h has them
   /// f32 [n, numbers]: what the loss is taken of, after a run of evaluate.

@@ -21,7 +21,8 @@ enum class Role {
   // The trainer writes them before a step, or reads them after it.
   input,
   labels,
-  shares, ///< what part of each sample each class is, in training
+  shares,    ///< what part of each sample each class is, in training
+  auxiliary, ///< labels of an output beside the main one, in training
   scalars,
   loss,
   metric,
@@ -32,10 +33,10 @@ enum class Role {
 };
 
 inline constexpr Role allRoles[] = {
-    Role::trainable, Role::frozen,     Role::statistic, Role::average,
-    Role::optimizer, Role::constant,   Role::input,     Role::labels,
-    Role::shares,    Role::scalars,    Role::loss,      Role::metric,
-    Role::scores,    Role::activation, Role::gradient};
+    Role::trainable, Role::frozen,    Role::statistic,  Role::average,
+    Role::optimizer, Role::constant,  Role::input,      Role::labels,
+    Role::shares,    Role::auxiliary, Role::scalars,    Role::loss,
+    Role::metric,    Role::scores,    Role::activation, Role::gradient};
 
 constexpr bool isState(Role role) { return role <= Role::constant; }
 /// Whether a state tensor is one of the model's weights.
@@ -45,6 +46,10 @@ constexpr bool isWeight(Role role) {
 /// Whether it is what the trainer puts there before a step.
 constexpr bool isGiven(Role role) {
   return role >= Role::input && role <= Role::scalars;
+}
+/// Whether it says what is right of each sample.
+constexpr bool isLabels(Role role) {
+  return role == Role::labels || role == Role::auxiliary;
 }
 /// Whether the trainer reads it after a step.
 constexpr bool isResult(Role role) {

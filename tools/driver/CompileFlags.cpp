@@ -193,13 +193,18 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
   for (StringRef text : auxiliaryOutputs) {
     // Names of outputs may hold anything else.
-    auto [name, number] = text.rsplit('=');
-    AuxiliaryOutput output{name.str()};
+    auto [name, rest] = text.rsplit('=');
+    auto [number, own] = rest.split(':');
+    AuxiliaryOutput output{name.str(), 1, own.str()};
     if (text.contains('=') &&
         (number.getAsDouble(output.weight) || !(output.weight > 0) ||
          !std::isfinite(output.weight)))
       fail("--aux=" + text + ": '" + number +
-           "' is no number above 0; expected NAME or NAME=WEIGHT");
+           "' is no number above 0; expected NAME, NAME=WEIGHT or "
+           "NAME=WEIGHT:LOSS");
+    else if (rest.contains(':') && (own == "output" || !train::findLoss(own)))
+      fail("--aux=" + text + ": '" + own +
+           "' is no loss; expected cross-entropy, bce, mse, l1 or huber");
     else if (name.empty())
       fail("--aux=" + text + ": expected the name of an output");
     auxiliary.push_back(std::move(output));

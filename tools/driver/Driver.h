@@ -54,7 +54,8 @@ struct CompileFlags : private ForgetLibraryOptions {
       "aux", llvm::cl::value_desc("NAME=WEIGHT"),
       llvm::cl::desc("Another output of several that is trained, against the "
                      "same labels: its loss times the weight is added to that "
-                     "of --output (default: 1). May be given several times"),
+                     "of --output (default: 1). NAME=WEIGHT:LOSS has a loss "
+                     "and labels of its own. May be given several times"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> classWeights{
       "class-weights", llvm::cl::value_desc("W,W.."),

@@ -177,7 +177,7 @@ LogicalResult Loader::load(rt::Program &program) {
   }
 
   llvm::MapVector<StringRef, rt::StateTensor> state;
-  llvm::MapVector<StringRef, rt::InputTensor> inputs;
+  llvm::MapVector<StringRef, rt::InputTensor> inputs, auxiliary;
   llvm::StringMap<int64_t> bytes;
   for (BufferOp buffer : names.buffers) {
     switch (buffer.getRole()) {
@@ -189,6 +189,9 @@ LogicalResult Loader::load(rt::Program &program) {
       break;
     case Role::shares:
       globalOf(program.shares, buffer);
+      break;
+    case Role::auxiliary:
+      globalOf(auxiliary[buffer.getTensorName().getValue()], buffer);
       break;
     case Role::scalars:
       program.scalars.push_back(refOf(buffer));
@@ -219,10 +222,14 @@ LogicalResult Loader::load(rt::Program &program) {
   }
   for (auto &[name, entry] : state)
     program.state.push_back(entry);
-  for (auto &[name, input] : inputs) {
-    input.tokens = tokensOf(op, name);
-    program.inputs.push_back(input);
-  }
+  auto addGiven = [&](const auto &given, std::vector<rt::InputTensor> &list) {
+    for (auto [name, tensor] : given) {
+      tensor.tokens = tokensOf(op, name);
+      list.push_back(tensor);
+    }
+  };
+  addGiven(inputs, program.inputs);
+  addGiven(auxiliary, program.auxiliary);
   if (auto pieces = op->getAttrOfType<ArrayAttr>("exec.export"))
     for (Attribute piece : pieces) {
       if (auto name = dyn_cast<StringAttr>(piece))

@@ -82,8 +82,8 @@ std::string lwcc::plan::layerOfAllSamples(const LayerGraph &graph,
   if (!graph.tiles || batches < 2)
     return "";
   const std::vector<LayerTiles> parts = partsOf(graph, batches);
-  // A layer at the end keeps nobody waiting with a number, as the loss does with
-  // those of other outputs.
+  // A layer at the end keeps nobody waiting with a number, as the loss does
+  // with those of other outputs.
   std::vector<bool> isRead(graph.layers.size());
   for (const Tensor &tensor : graph.tensors)
     for (auto [reader, phase] :

@@ -54,6 +54,9 @@ static void checkMixing(const Options &options, const Program &program,
   else if (program.shares.dims.empty())
     refuse("samples are of several classes then; compile the model with "
            "lwcc --soft-labels");
+  if (!program.auxiliary.empty())
+    refuse("labels of one output are mixed, and the model has another with its "
+           "own");
   if (program.inputs.size() > 1)
     refuse("one input is mixed, and the model has " +
            std::to_string(program.inputs.size()));

@@ -157,8 +157,9 @@ TrainingData openTrainingData(const Program &program, const Options &options) {
           (keeps
                ? "none is left to train on"
                : "they are fewer than a batch of " + countText(program.batch)));
-    DataSplit parts = splitData(std::move(source), options.valSplit,
-                                options.seed, program.inputs.size());
+    DataSplit parts =
+        splitData(std::move(source), options.valSplit, options.seed,
+                  program.inputs.size() + program.auxiliary.size());
     return {dataSetOf(std::move(parts.training), DataRole::training, program,
                       options),
             dataSetOf(std::move(parts.validation), DataRole::validation,

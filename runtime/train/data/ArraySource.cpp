@@ -271,4 +271,18 @@ makeArraySource(Array images, std::optional<Array> labels,
   return source;
 }
 
+std::unique_ptr<DataSource> makeLabelSource(Array labels, int64_t samples,
+                                            const std::string &samplesPath,
+                                            const ModelInput &output) {
+  std::vector<int32_t> classes;
+  std::vector<float> targets;
+  if (output.loss.empty())
+    classes = readLabels(labels, samples, samplesPath, output);
+  else
+    targets = readTargets(labels, samples, samplesPath, output);
+  return std::make_unique<ArraySource>(std::move(labels), std::move(classes),
+                                       std::move(targets), SampleFormat(),
+                                       std::vector<std::string>());
+}
+
 } // namespace lwcc::rt::train

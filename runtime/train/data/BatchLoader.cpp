@@ -44,6 +44,10 @@ BatchLoader::BatchLoader(Machine &machine, const Program &program,
   inputDims.assign(first.begin() + 1, first.end());
   if (!settings.evaluation && !program.shares.dims.empty())
     sampleShares = program.shares.dims[1];
+  if (!settings.evaluation)
+    for (const InputTensor &output : program.auxiliary)
+      auxiliary.push_back(
+          {elementsOf(output) / program.batch, output.tokens > 0});
   assert((!settings.mixing.any() || sampleShares > 0) &&
          "a program that cannot learn what is mixed");
   int64_t images = source.size();
@@ -97,6 +101,8 @@ void BatchLoader::findOwnRows(const Machine &machine, const Program &program) {
   mark(program.labels);
   if (sampleShares > 0)
     mark(program.shares);
+  for (const InputTensor &output : program.auxiliary)
+    mark(output);
 }
 
 BatchLoader::~BatchLoader() { stop(); }
@@ -334,8 +340,28 @@ void BatchLoader::putClasses(Batch &batch, int64_t at, Desk &desk) const {
   batch.shares->put(at, shares.data());
 }
 
+void BatchLoader::putAuxiliary(Batch &batch, int64_t at, int64_t image) const {
+  for (size_t k = 0; k < auxiliary.size(); ++k) {
+    const auto [count, ofClasses] = auxiliary[k];
+    const size_t part = inputElements.size() + k;
+    if (ofClasses) {
+      std::vector<int32_t> labels(count, -1);
+      if (image >= 0)
+        source.part(part).labels(image, labels);
+      batch.auxiliary[k].put(at, labels.data());
+    } else {
+      std::vector<float> targets(count,
+                                 std::numeric_limits<float>::quiet_NaN());
+      if (image >= 0)
+        source.part(part).targets(image, targets);
+      batch.auxiliary[k].put(at, targets.data());
+    }
+  }
+}
+
 void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
                             Desk &desk) const {
+  putAuxiliary(batch, at, image);
   if (!ofNumbers) {
     if (image < 0)
       std::fill(desk.labels.begin(), desk.labels.end(), -1);

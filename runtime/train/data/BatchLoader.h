@@ -52,8 +52,12 @@ struct Batch {
   Batch(Machine &machine, const Program &program, bool evaluation = false)
       : inputs(stagedInputs(machine, program)),
         labels(machine, program.labels) {
-    if (!evaluation && !program.shares.dims.empty())
+    if (evaluation)
+      return;
+    if (!program.shares.dims.empty())
       shares.emplace(machine, program.shares);
+    for (const InputTensor &output : program.auxiliary)
+      auxiliary.emplace_back(machine, output);
   }
 
   int64_t epoch = 0;                  ///< from 0
@@ -64,7 +68,8 @@ struct Batch {
   int remoteLoader = -1;              ///< of other ranks, which fill it too
   std::vector<StagedTensor> inputs;   ///< the program's
   StagedTensor labels;
-  std::optional<StagedTensor> shares; ///< of a training with soft labels
+  std::optional<StagedTensor> shares;  ///< of a training with soft labels
+  std::vector<StagedTensor> auxiliary; ///< of a training: the program's
   /// All samples before they are mixed, if they are.
   struct Unmixed {
     Mixture mixture;
@@ -146,6 +151,8 @@ private:
   /// count.
   void putLabels(Batch &batch, int64_t at, int64_t image, Desk &desk) const;
   void putClasses(Batch &batch, int64_t at, Desk &desk) const;
+  /// Labels of auxiliary outputs.
+  void putAuxiliary(Batch &batch, int64_t at, int64_t image) const;
   Order orderOf(int64_t epoch);
 
   const DataSource &source;
@@ -154,9 +161,16 @@ private:
   int64_t batchSize, sampleLabels, sampleShares = 0, perEpoch;
   std::vector<bool> isOwnRow; ///< by row of a batch: a local device reads it
   std::vector<int64_t> inputElements;
-  std::vector<int64_t> inputDims; ///< of a sample's first one
-  bool ofNumbers;                 ///< the loss
-  bool computesLoss;              ///< the model: no targets are read
+  /// Of the labels of each auxiliary output: how many a sample has, and whether
+  /// they are classes.
+  struct Auxiliary {
+    int64_t count;
+    bool ofClasses;
+  };
+  std::vector<Auxiliary> auxiliary; ///< of training
+  std::vector<int64_t> inputDims;   ///< of a sample's first one
+  bool ofNumbers;                   ///< the loss
+  bool computesLoss;                ///< the model: no targets are read
 
   std::vector<std::unique_ptr<Batch>> slots;
   std::vector<std::thread> workers;

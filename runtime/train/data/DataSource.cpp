@@ -20,6 +20,16 @@ std::vector<ModelInput> inputsOf(const Program &program) {
                       .labels = {labels.begin() + 1, labels.end()},
                       .loss = program.lossName,
                       .name = input.name});
+  for (const InputTensor &output : program.auxiliary) {
+    assert(output.name.starts_with(auxiliaryPrefix) &&
+           "named by train-add-loss");
+    ModelInput own = {.dims = {},
+                      .classes = output.tokens,
+                      .labels = {output.dims.begin() + 1, output.dims.end()},
+                      .loss = output.tokens ? "" : "numbers",
+                      .name = output.name.substr(auxiliaryPrefix.size())};
+    inputs.front().auxiliary.push_back(std::move(own));
+  }
   return inputs;
 }
 
@@ -288,11 +298,15 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
     std::vector<std::unique_ptr<DataSource>> parts;
     for (const ModelInput &input : inputs)
       parts.push_back(makeSynthetic(syntheticImages, input));
+    for (const ModelInput &output : inputs.front().auxiliary)
+      parts.push_back(makeSynthetic(syntheticImages, output));
     parts.front()->isOwnTarget =
         inputs.size() == 1 && inputs.front().reconstructs();
-    return joinSources(std::move(parts));
+    return joinSources(std::move(parts), inputs.size());
   }
-  if (inputs.size() > 1)
+  const bool hasMore =
+      role == DataRole::training && !inputs.front().auxiliary.empty();
+  if (inputs.size() > 1 || hasMore)
     return openSeveral(place, role, inputs);
   const ModelInput &input = inputs.front();
   std::error_code error;

@@ -92,7 +92,8 @@ public:
   /// Whether reading takes so much time that several threads should.
   virtual bool isDecoded() const { return false; }
   /// Of samples that are given to several inputs of a model, the source of
-  /// those of one; this is then the first input's.
+  /// those of one; this is then the first input's. Behind the inputs come the
+  /// labels of auxiliary outputs.
   virtual const DataSource &part([[maybe_unused]] size_t input) const {
     return *this;
   }
@@ -125,6 +126,9 @@ struct ModelInput {
   /// label or target, the last ones if empty.
   std::vector<std::string> columns = {}, targetColumns = {};
   std::string name = {}; ///< in the ONNX file
+  /// Of outputs beside the main one that have a loss of their own: what
+  /// concerns their labels, and their names. Read in training alone.
+  std::vector<ModelInput> auxiliary = {};
 
   /// Whether targets are as many numbers as the input.
   bool reconstructs() const;
@@ -145,12 +149,14 @@ std::unique_ptr<DataSource> openData(const std::string &place, DataRole role,
                                      int64_t syntheticImages);
 
 /// A folder or an .npz file with an array for each of several inputs, by its
-/// name, and one of labels or targets.
+/// name, one of labels or targets, and one by the name of each auxiliary
+/// output.
 std::unique_ptr<DataSource> openSeveral(const std::string &place, DataRole role,
                                         const std::vector<ModelInput> &inputs);
-/// Sources of as many samples, one for each input; labels are the first one's.
+/// Sources of as many samples, one for each input, and then one for the labels
+/// of each auxiliary output; other labels are the first one's.
 std::unique_ptr<DataSource>
-joinSources(std::vector<std::unique_ptr<DataSource>> parts);
+joinSources(std::vector<std::unique_ptr<DataSource>> parts, size_t inputs);
 
 /// Images, and labels or targets, that lie in arrays; throws Error where they
 /// do not fit. Without labels, images of a model that reconstructs them are
@@ -160,6 +166,12 @@ std::unique_ptr<DataSource>
 makeArraySource(Array images, std::optional<Array> labels,
                 const ModelInput &input,
                 std::vector<std::string> classNames = {});
+
+/// Nothing but the labels of an output, of so many samples of `samplesPath`;
+/// throws Error where they do not fit.
+std::unique_ptr<DataSource> makeLabelSource(Array labels, int64_t samples,
+                                            const std::string &samplesPath,
+                                            const ModelInput &output);
 
 /// The binary files of CIFAR-10 or CIFAR-100; null if the folder, whose files
 /// are `names`, holds none. Throws Error.

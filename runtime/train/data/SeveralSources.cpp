@@ -2,8 +2,9 @@
 //
 // Decides where the arrays of several inputs are: each by the input's name in
 // the ONNX file, beside labels or targets, in a folder of .npy files or in one
-// .npz file. What is in an array is checked by ArraySource.cpp; all faults are
-// said at once.
+// .npz file. So are labels of several outputs, by their names; a model's only
+// input is then `images` or `tokens`, as elsewhere. What is in an array is
+// checked by ArraySource.cpp; all faults are said at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,10 @@ namespace {
 /// The first source with the others beside it.
 class Several : public DataSource {
 public:
-  explicit Several(std::vector<std::unique_ptr<DataSource>> sources)
-      : parts(std::move(sources)) {}
+  Several(std::vector<std::unique_ptr<DataSource>> sources, size_t count)
+      : parts(std::move(sources)), inputs(count) {
+    isOwnTarget = parts.front()->isOwnTarget;
+  }
 
   int64_t size() const override { return parts[0]->size(); }
   SampleFormat format() const override { return parts[0]->format(); }
@@ -40,8 +43,8 @@ public:
   }
   std::string describe() const override {
     std::string text = plural(size(), "sample");
-    for (const auto &each : parts)
-      text += (&each == &parts[0] ? ": " : ", ") + each->format().text();
+    for (size_t k = 0; k < inputs; ++k)
+      text += (k == 0 ? ": " : ", ") + parts[k]->format().text();
     return text;
   }
   std::vector<std::string> classNames() const override {
@@ -51,6 +54,7 @@ public:
 
 private:
   std::vector<std::unique_ptr<DataSource>> parts;
+  size_t inputs; ///< of the parts
 };
 
 /// Arrays by their names, in a folder or in an archive.
@@ -93,20 +97,29 @@ private:
 } // namespace
 
 std::unique_ptr<DataSource>
-joinSources(std::vector<std::unique_ptr<DataSource>> parts) {
-  return parts.size() == 1 ? std::move(parts.front())
-                           : std::make_unique<Several>(std::move(parts));
+joinSources(std::vector<std::unique_ptr<DataSource>> parts, size_t inputs) {
+  return parts.size() == 1
+             ? std::move(parts.front())
+             : std::make_unique<Several>(std::move(parts), inputs);
 }
 
 std::unique_ptr<DataSource> openSeveral(const std::string &place, DataRole role,
                                         const std::vector<ModelInput> &inputs) {
   const Arrays arrays(place);
+  const std::vector<ModelInput> outputs = role == DataRole::training
+                                              ? inputs.front().auxiliary
+                                              : std::vector<ModelInput>();
+  auto nameOf = [&](const ModelInput &input) -> std::string {
+    return inputs.size() > 1                       ? input.name
+           : input.tokens && !arrays.has("images") ? "tokens"
+                                                   : "images";
+  };
   std::vector<std::string> missing, list;
   for (const ModelInput &input : inputs) {
-    if (!arrays.has(input.name))
-      missing.push_back(input.name + ".npy");
+    if (!arrays.has(nameOf(input)))
+      missing.push_back(nameOf(input) + ".npy");
     const char *kind = input.tokens ? "integer" : "number";
-    list.push_back(input.name + ": " +
+    list.push_back(nameOf(input) + ": " +
                    (input.dims.empty()
                         ? std::string("one ") + kind
                         : dimsText(input.dims) + " " + kind + "s"));
@@ -117,12 +130,18 @@ std::unique_ptr<DataSource> openSeveral(const std::string &place, DataRole role,
   const bool labelled = inputs.front().readsLabels(role);
   if (labelled && !arrays.has(labels))
     missing.push_back(labels + ".npy");
+  std::string more;
+  for (const ModelInput &output : outputs) {
+    if (!arrays.has(output.name))
+      missing.push_back(output.name + ".npy");
+    more += ", " + output.name;
+  }
   if (!missing.empty())
     throw Error(place + ": lacks " + listOf(missing) + "; the model has " +
                 plural(int64_t(inputs.size()), "input") + " (" + listOf(list) +
                 "), each of which is an array by its name, in a folder "
                 "(NAME.npy) or a file .npz, beside " +
-                labels);
+                labels + more);
 
   std::vector<std::unique_ptr<DataSource>> parts;
   std::string faults;
@@ -137,21 +156,28 @@ std::unique_ptr<DataSource> openSeveral(const std::string &place, DataRole role,
   for (const ModelInput &input : inputs)
     attempt([&] {
       const bool isFirst = &input == &inputs.front();
-      parts.push_back(makeArraySource(arrays.read(input.name),
+      parts.push_back(makeArraySource(arrays.read(nameOf(input)),
                                       isFirst && labelled
                                           ? std::optional(arrays.read(labels))
                                           : std::nullopt,
                                       input));
-      parts.back()->isOwnTarget = false; // of one input among several
+      parts.back()->isOwnTarget &= inputs.size() == 1;
       first = first ? first : &input;
       if (parts.back()->size() != parts.front()->size())
         throw Error(place + ": " + input.name + " has " +
                     plural(parts.back()->size(), "sample") + ", but " +
                     first->name + " has " + countText(parts.front()->size()));
     });
+  for (const ModelInput &output : outputs)
+    attempt([&] {
+      if (first)
+        parts.push_back(makeLabelSource(arrays.read(output.name),
+                                        parts.front()->size(),
+                                        place + ": " + nameOf(*first), output));
+    });
   if (!faults.empty())
     throw Error(faults);
-  return joinSources(std::move(parts));
+  return joinSources(std::move(parts), inputs.size());
 }
 
 } // namespace lwcc::rt::train

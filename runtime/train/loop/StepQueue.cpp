@@ -31,6 +31,8 @@ void writeInputs(Machine &machine, const Batch &batch) {
   batch.labels.writeAsync(machine);
   if (batch.shares)
     batch.shares->writeAsync(machine);
+  for (const StagedTensor &labels : batch.auxiliary)
+    labels.writeAsync(machine);
 }
 
 void writeScalars(Machine &machine, const Program &program,
