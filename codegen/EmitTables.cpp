@@ -254,12 +254,6 @@ void TableEmitter::inputsAndLabels() {
   auto roleOf = [](const Global &global) {
     return BufferOp(global.tiles.front()).getRole();
   };
-  for (const auto &[name, global] : io) {
-    if (roleOf(global) == Role::labels)
-      globalTensor("labels", global);
-    if (roleOf(global) == Role::shares)
-      globalTensor("shares", global);
-  }
   auto list = [&](Role role, StringRef field) {
     const size_t count = llvm::count_if(
         io, [&](const auto &entry) { return roleOf(entry.second) == role; });
@@ -277,6 +271,12 @@ void TableEmitter::inputsAndLabels() {
     }
   };
   list(Role::input, "inputs");
+  for (const auto &[name, global] : io) {
+    if (roleOf(global) == Role::labels)
+      globalTensor("labels", global);
+    if (roleOf(global) == Role::shares)
+      globalTensor("shares", global);
+  }
   list(Role::auxiliary, "auxiliary");
 }
 

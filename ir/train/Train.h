@@ -82,8 +82,8 @@ inline constexpr llvm::StringLiteral exportedSmoothingAttr =
 inline constexpr llvm::StringLiteral batchStatisticsAttr =
     "train.batchStatistics";
 /// Of a module in the form imported, whose function returns more outputs that
-/// are trained behind the logits: for each of them its `name` and the `weight`
-/// of its loss.
+/// are trained behind the logits: for each of them its `name`, the `weight` of
+/// its loss, and its own `loss` or "".
 inline constexpr llvm::StringLiteral auxiliaryAttr = "train.auxiliary";
 /// Of a module: at its end the file has a softmax over the classes, which is
 /// part of the loss.

@@ -23,6 +23,7 @@
 #include "passes/differentiate/Auxiliary.h"
 #include "passes/differentiate/ChooseLoss.h"
 #include "passes/differentiate/LabelSmoothing.h"
+#include "passes/differentiate/LossArguments.h"
 #include "passes/differentiate/Nodes.h"
 #include "passes/differentiate/NumberLoss.h"
 #include "passes/differentiate/SoftLabels.h"
@@ -41,40 +42,9 @@ using namespace lwcc::train;
 
 namespace {
 
-constexpr StringLiteral lossLayer = "loss";
 constexpr StringLiteral labelsName = "labels";
 constexpr StringLiteral noClassesToSmooth =
     "--label-smoothing is of labels of classes, for cross entropy";
-
-/// The number of the first argument with this role.
-std::optional<unsigned> findArgument(func::FuncOp func, Role role) {
-  for (BlockArgument argument : func.getArguments())
-    if (roleOf(argument) == role)
-      return argument.getArgNumber();
-  return std::nullopt;
-}
-
-/// Scores as the losses take them: [n, c] or [n, c, ...], with the classes
-/// second. Those of shape [n, c, 1, 1] are [n, c].
-Value classesSecond(OpBuilder &builder, Location loc, Value scores,
-                    StringRef layer = lossLayer) {
-  ArrayRef<int64_t> shape = typeOf(scores).getShape();
-  if (shape.size() < 3)
-    return scores;
-  Operation *op = nullptr;
-  if (llvm::all_of(shape.drop_front(2), [](int64_t d) { return d == 1; })) {
-    auto matrix = tensorOf(builder.getContext(), shape.take_front(2));
-    op = ReshapeOp::create(builder, loc, matrix, scores);
-  } else if (classAxis(shape) == 2) {
-    auto moved = tensorOf(builder.getContext(), {shape[0], shape[2], shape[1]});
-    op = TransposeOp::create(builder, loc, moved, scores,
-                             ArrayRef<int64_t>{0, 2, 1});
-  } else {
-    return scores;
-  }
-  setWork(op, layer, Phase::forward);
-  return op->getResult(0);
-}
 
 /// "0.1"
 std::string textOf(double number) {
@@ -177,7 +147,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
                                     withoutSoftmax(each.output), each.layer());
     FailureOr<SmallVector<Value>> others = lossesOf(
         auxiliary, type, [&](const Auxiliary &each) -> FailureOr<Value> {
-          return each.own ? ownLoss(func, builder, each)
+          return each.own ? buildOwnLoss(func, builder, each)
                           : trained(each.output, each.layer());
         });
     if (failed(others))
@@ -279,7 +249,7 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     FailureOr<SmallVector<Value>> others = lossesOf(
         auxiliary, typeOf(output),
         [&](const Auxiliary &each) -> FailureOr<Value> {
-          return each.own ? ownLoss(func, builder, each)
+          return each.own ? buildOwnLoss(func, builder, each)
                           : buildNumberLoss(builder, each.output.getLoc(), loss,
                                             each.output, *targets, each.layer())
                                 .mean;
@@ -296,46 +266,6 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     nameAuxiliary();
     finish(func, sum, counts, made.mean);
     return success();
-  }
-
-  /// The loss of an output that has labels of its own.
-  FailureOr<Value> ownLoss(func::FuncOp func, OpBuilder &builder,
-                           const Auxiliary &each) {
-    Location loc = each.output.getLoc();
-    const bool ofNumbers = !each.own->row.empty();
-    Value output =
-        ofNumbers ? each.own->name == "bce"
-                        ? withoutSigmoid(builder, each.output)
-                        : each.output
-                  : classesSecond(builder, loc, withoutSoftmax(each.output),
-                                  each.layer());
-    RankedTensorType type = typeOf(output);
-    if (!ofNumbers && (type.getRank() < 2 || type.getDimSize(1) == 1))
-      return mlir::emitError(loc)
-             << "gives " << each.shape << " as output '" << each.name
-             << "' (--aux); cross entropy needs scores of several classes";
-    const std::string name = auxiliaryPrefix.str() + each.name.str();
-    FailureOr<Value> labels =
-        ofNumbers ? addArgument(func, Role::auxiliary, name, type.getShape(),
-                                builder.getF32Type())
-                  : addArgument(func, Role::auxiliary, name, labelShape(type),
-                                builder.getI32Type());
-    if (failed(labels))
-      return failure();
-    if (ofNumbers)
-      return buildNumberLoss(builder, loc, *each.own, output, *labels,
-                             each.layer())
-          .mean;
-    NamedAttrList counts(
-        getOperation()->getAttrOfType<DictionaryAttr>(tokensAttr));
-    counts.set(name, builder.getI64IntegerAttr(type.getDimSize(1)));
-    getOperation()->setAttr(tokensAttr, counts.getDictionary(&getContext()));
-    auto entropy =
-        CrossEntropyOp::create(builder, loc, tensorOf(&getContext(), {}), type,
-                               output, *labels, Value());
-    setWork(entropy, each.layer(), Phase::forward);
-    setNames(entropy, {"loss", "probs"});
-    return entropy.getLoss();
   }
 
   /// What is shown of the loss, and in front of everything else of it.
@@ -365,36 +295,11 @@ struct AddLoss : lwcc::impl::AddLossBase<AddLoss> {
     setResults(func, results);
   }
 
-  /// One label for each vector of scores.
-  static SmallVector<int64_t> labelShape(RankedTensorType scores) {
-    SmallVector<int64_t> shape(scores.getShape());
-    shape.erase(shape.begin() + 1);
-    return shape;
-  }
-
   FailureOr<Value> existingLabels(func::FuncOp func) {
     if (std::optional<unsigned> labels = findArgument(func, Role::labels))
       return Value(func.getArgument(*labels));
     return func.emitError(
         "@model has a loss but no argument that is #train.role<labels>");
-  }
-
-  /// Adds an argument before `scalars`.
-  FailureOr<Value> addArgument(func::FuncOp func, Role role, StringRef name,
-                               ArrayRef<int64_t> shape, Type element) {
-    std::optional<unsigned> scalars = findArgument(func, Role::scalars);
-    if (!scalars)
-      return func.emitError(
-          "@model has no argument that is #train.role<scalars>");
-    Builder builder(&getContext());
-    DictionaryAttr attrs = builder.getDictionaryAttr(
-        {builder.getNamedAttr(argNameAttr, builder.getStringAttr(name)),
-         builder.getNamedAttr(roleAttr, RoleAttr::get(&getContext(), role))});
-    if (failed(func.insertArgument(*scalars,
-                                   RankedTensorType::get(shape, element), attrs,
-                                   func.getLoc())))
-      return failure();
-    return Value(func.getArgument(*scalars));
   }
 
   FailureOr<Value> addLabels(func::FuncOp func, ArrayRef<int64_t> shape,

@@ -1,6 +1,9 @@
 //===- Auxiliary.cpp - Outputs trained beside the main one ----------------===//
 
 #include "passes/differentiate/Auxiliary.h"
+#include "passes/differentiate/ChooseLoss.h"
+#include "passes/differentiate/LossArguments.h"
+#include "passes/differentiate/NumberLoss.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -20,13 +23,14 @@ static std::string shapeText(Value value) {
 SmallVector<Auxiliary> train::readAuxiliary(ArrayAttr list,
                                             ValueRange outputs) {
   SmallVector<Auxiliary> auxiliary;
-  for (auto [each, output] :
-       llvm::zip_equal(list.getAsRange<DictionaryAttr>(), outputs.drop_front()))
+  for (auto [each, output] : llvm::zip_equal(list.getAsRange<DictionaryAttr>(),
+                                             outputs.drop_front())) {
+    auto own = each.getAs<StringAttr>("loss");
     auxiliary.push_back({each.getAs<StringAttr>("name").getValue(),
                          each.getAs<FloatAttr>("weight").getValueAsDouble(),
-                         output,
-                         findLoss(each.getAs<StringAttr>("loss").getValue()),
+                         output, own ? findLoss(own.getValue()) : nullptr,
                          shapeText(output), shapeText(outputs.front())});
+  }
   return auxiliary;
 }
 
@@ -55,6 +59,44 @@ FailureOr<SmallVector<Value>> train::lossesOf(
   if (failed(result))
     return failure();
   return losses;
+}
+
+FailureOr<Value> train::buildOwnLoss(func::FuncOp func, OpBuilder &builder,
+                                     const Auxiliary &each) {
+  Location loc = each.output.getLoc();
+  const bool ofNumbers = !each.own->row.empty();
+  Value output =
+      ofNumbers ? each.own->name == "bce" ? withoutSigmoid(builder, each.output)
+                                          : each.output
+                : classesSecond(builder, loc, withoutSoftmax(each.output),
+                                each.layer());
+  RankedTensorType type = typeOf(output);
+  if (!ofNumbers && (type.getRank() < 2 || type.getDimSize(1) == 1))
+    return mlir::emitError(loc)
+           << "gives " << each.shape << " as output '" << each.name
+           << "' (--aux); cross entropy needs scores of several classes";
+  const std::string name = auxiliaryPrefix.str() + each.name.str();
+  FailureOr<Value> labels =
+      ofNumbers ? addArgument(func, Role::auxiliary, name, type.getShape(),
+                              builder.getF32Type())
+                : addArgument(func, Role::auxiliary, name, labelShape(type),
+                              builder.getI32Type());
+  if (failed(labels))
+    return failure();
+  if (ofNumbers)
+    return buildNumberLoss(builder, loc, *each.own, output, *labels,
+                           each.layer())
+        .mean;
+  Operation *module = func->getParentOp();
+  NamedAttrList counts(module->getAttrOfType<DictionaryAttr>(tokensAttr));
+  counts.set(name, builder.getI64IntegerAttr(type.getDimSize(1)));
+  module->setAttr(tokensAttr, counts.getDictionary(func.getContext()));
+  auto entropy =
+      CrossEntropyOp::create(builder, loc, tensorOf(func.getContext(), {}),
+                             type, output, *labels, Value());
+  setWork(entropy, each.layer(), Phase::forward);
+  setNames(entropy, {"loss", "probs"});
+  return entropy.getLoss();
 }
 
 Value train::addLosses(OpBuilder &builder, Value loss,

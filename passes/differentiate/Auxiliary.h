@@ -1,7 +1,7 @@
 //===- Auxiliary.h - Outputs trained beside the main one --------*- C++ -*-===//
 //
 // Reads which outputs these are, and adds their losses to the main one's. Which
-// loss each gets is decided in AddLoss.cpp.
+// loss each gets is decided in AddLoss.cpp, unless it has one of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LWCC_PASSES_DIFFERENTIATE_AUXILIARY_H
@@ -37,6 +37,12 @@ llvm::SmallVector<Auxiliary> readAuxiliary(mlir::ArrayAttr list,
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> lossesOf(
     llvm::ArrayRef<Auxiliary> auxiliary, mlir::RankedTensorType type,
     llvm::function_ref<mlir::FailureOr<mlir::Value>(const Auxiliary &)> lossOf);
+
+/// The loss of an output that has one of its own, against labels that are
+/// another argument. Fails, reported, if it cannot be taken of that output.
+mlir::FailureOr<mlir::Value> buildOwnLoss(mlir::func::FuncOp func,
+                                          mlir::OpBuilder &builder,
+                                          const Auxiliary &each);
 
 /// The sum of the main output's loss and the others, times their weights, in
 /// the layer of that loss.

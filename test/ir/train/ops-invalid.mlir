@@ -411,7 +411,7 @@ func.func @transfer(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
 
 // -----
 
-// expected-error @below {{expected the role of a tensor (trainable, frozen, statistic, average, optimizer, constant, input, labels, shares, scalars, loss, metric, scores, activation, gradient), found 'weight'}}
+// expected-error @below {{expected the role of a tensor (trainable, frozen, statistic, average, optimizer, constant, input, labels, shares, auxiliary, scalars, loss, metric, scores, activation, gradient), found 'weight'}}
 train.parameter weight @w : tensor<4xf32> init<constant 0.0>
 
 // -----
