@@ -6,7 +6,7 @@ scikit-learn makes of the same data.
 Networks (MLPClassifier, MLPRegressor) are trained by scikit-learn itself, a step for each
 batch. Linear models, which it fits in other ways, are trained by their formulas in double
 precision; it then says what they predict. Each is trained on one device, and under plans
-for several; the losses of all steps and the predictions of the exported file (by ONNX
+for several, one of them random (lwcc must be on the PATH); the losses of all steps and the predictions of the exported file (by ONNX
 Runtime) must be right to 1e-5. The last line is `N passed, M failed`.
 """
 
@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler,
                                    StandardScaler)
 
+from grid_plans import random_plan
 from trainer import Settings, TrainerError, train
 from workers import results
 
@@ -193,12 +194,13 @@ def run_model(job):
             losses = train_linear(model, samples, wanted, how)
         predict = getattr(model, "predict_proba", model.predict)
         truth = samples, losses, np.asarray(predict(samples.astype(np.float64)))
-        for plan in PLANS:
+        for plan in [*PLANS, random_plan(path, [], BATCH, name, f"{path}.plan.json")]:
             try:
                 wrong = compare(path, plan, args, folder, truth)
             except TrainerError as error:
                 wrong = str(error)[-600:]
-            rows.append((name, " ".join(plan) or "one device", wrong))
+            shown = "a random plan" if plan not in PLANS else " ".join(plan)
+            rows.append((name, shown or "one device", wrong))
     return rows
 
 
