@@ -177,8 +177,9 @@ void GraphImporter::finishFunction() {
   results.append(heads);
   writeBuffers();
   func::ReturnOp::create(builder, reporter.atFile(), results);
+  bringChannelsSecond(heads);
   function.setFunctionType(builder.getFunctionType(
-      function.getArgumentTypes(), ValueRange(results).getTypes()));
+      function.front().getArgumentTypes(), ValueRange(results).getTypes()));
   restoreBatchNorms();
 
   // What later imports made superfluous (a transpose that a matrix product

@@ -135,6 +135,9 @@ private:
   void finishFunction();
   void warnAboutLostNoGrad();
   void writeBuffers();
+  /// Makes the program take images with channels second
+  /// (ChannelsLastInputs.cpp).
+  void bringChannelsSecond(llvm::ArrayRef<mlir::Value> heads);
   /// Makes batch normalizations of Keras' formulas (SpelledBatchNorm.cpp).
   void restoreBatchNorms();
   /// Something for each sample, as a loss takes it: the value that an output of

@@ -115,6 +115,29 @@ def recurrent():
              "b": np.zeros((1, 16)), "axes": np.array([0])}, [2, 5, 3], [2, 2])
 
 
+def images():
+    """Inputs with channels last."""
+    kernel = np.random.RandomState(0).uniform(-1, 1, (3, 3, 1, 1))
+    there = helper.make_node("Transpose", ["p"], ["t"], perm=[0, 3, 1, 2])
+    conv = helper.make_node("Conv", ["t", "k"], ["c"], kernel_shape=[1, 1])
+    border = helper.make_node("Pad", ["s", "pads"], ["p"])
+    scale = helper.make_node("Mul", ["x", "scale"], ["s"])
+    tensors = {"k": kernel, "scale": np.ones(3) / 2, "pads": np.array([0, 1, 1, 0, 0, 0, 0, 0])}
+    flat = helper.make_node("Flatten", ["c"], ["y"])
+    write("last", "pytorch", [scale, border, there, conv, flat], tensors, [2, 5, 7, 3], [2, 144])
+    # What a convolution reads as it is has channels second, whatever its extents are.
+    both = helper.make_node("Conv", ["x", "k5"], ["c5"], kernel_shape=[1, 1])
+    sums = [helper.make_node("Flatten", ["c5"], ["f5"]), helper.make_node("Flatten", ["c"], ["f"]),
+            helper.make_node("MatMul", ["f", "w"], ["g"]), helper.make_node("Add", ["f5", "g"], ["y"])]
+    write("both", "pytorch", [scale, border, there, conv, both, *sums],
+          {**tensors, "k5": np.ones((2, 5, 1, 1)), "w": np.ones((144, 42))}, [2, 5, 7, 3], [2, 42])
+    # Targets of an autoencoder have the order of its output.
+    back = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]), conv,
+            helper.make_node("Transpose", ["c"], ["y"], perm=[0, 2, 3, 1])]
+    write("back", "pytorch", back, {"k": kernel}, [2, 5, 7, 3], [2, 5, 7, 3])
+
+
 keras()
 damage()
+images()
 recurrent()

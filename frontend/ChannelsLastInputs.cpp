@@ -1,0 +1,80 @@
+//===- ChannelsLastInputs.cpp - Images that a model takes as [h, w, c] ----===//
+//
+// Keras has the channels of images last. The program takes them second, as it
+// does of all models, so that readers know what is a channel: whoever reads
+// pictures resizes height and width. The exported file has its input as it was.
+//
+// Goes by what the model does: an input of images with channels last is brought
+// to channels second, perhaps behind maps and a border, before anything else
+// reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/NodeImporter.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lwcc;
+using namespace llvm;
+using mlir::Block;
+using mlir::MLIRContext;
+using mlir::OpBuilder;
+using mlir::Operation;
+using mlir::Value;
+
+/// Whether everything that reads images [n, h, w, c] brings the channels to the
+/// second dimension, and something does.
+static bool bringsChannelsSecond(Value images) {
+  ArrayRef<int64_t> shape = shapeOf(images);
+  const Shape second = {shape[0], shape[3], shape[1], shape[2]};
+  bool any = false;
+  for (Operation *user : images.getUsers()) {
+    if (isa<train::MapOp, train::PadOp>(user)) {
+      Value made = user->getResult(0);
+      if (shapeOf(made).size() != 4 || shapeOf(made).back() != shape[3] ||
+          !bringsChannelsSecond(made))
+        return false;
+    } else if (auto transpose = dyn_cast<train::TransposeOp>(user)) {
+      if (transpose.getPerm() != ArrayRef<int64_t>{0, 3, 1, 2})
+        return false;
+    } else if (auto reshape = dyn_cast<train::ReshapeOp>(user)) {
+      // Of one channel no element moves.
+      if (shape[3] != 1 || shapeOf(reshape.getY()) != ArrayRef(second))
+        return false;
+    } else {
+      return false;
+    }
+    any = true;
+  }
+  return any;
+}
+
+void GraphImporter::bringChannelsSecond(ArrayRef<Value> heads) {
+  Block &body = function.front();
+  MLIRContext *context = builder.getContext();
+  for (auto [info, argument] : zip(graph.inputs, body.getArguments())) {
+    Shape shape(lwcc::shapeOf(argument));
+    // Where a model gives back its input, targets have its order, too.
+    const bool isGivenBack = any_of(
+        heads, [&](Value head) { return shapeOf(head) == ArrayRef(shape); });
+    if (shape.size() != 4 || OnnxGraph::takesIntegers(*info) ||
+        (isGivenBack && shape[3] > 1) || !::bringsChannelsSecond(argument))
+      continue;
+    argument.setType(
+        train::tensorOf(context, {shape[0], shape[3], shape[1], shape[2]}));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    auto last = train::TransposeOp::create(
+        builder, reporter.atFile(), train::tensorOf(context, shape), argument,
+        ArrayRef<int64_t>{0, 2, 3, 1});
+    std::string name = info->name() + ".channels_last";
+    train::setWork(last, name, Phase::forward);
+    train::setNames(last, {name});
+    argument.replaceAllUsesExcept(last.getY(), last);
+    reporter.note() << "takes images with channels last as input '"
+                    << info->name() << "' (" << printShape(shape)
+                    << "): data are read as images of " << shape[1] << "x"
+                    << shape[2] << " with " << shape[3]
+                    << (shape[3] == 1 ? " channel" : " channels");
+  }
+}
