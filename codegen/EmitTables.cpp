@@ -268,6 +268,8 @@ void TableEmitter::inputsAndLabels() {
       globalTensor(one, global);
       if (int64_t tokens = tokensOf(names.program, name))
         out.assignment("program." + one + ".tokens", std::to_string(tokens));
+      if (hasChannelsLast(names.program, name))
+        out.assignment("program." + one + ".channelsLast", "true");
     }
   };
   list(Role::input, "inputs");

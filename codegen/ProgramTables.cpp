@@ -16,6 +16,12 @@ int64_t lwcc::tokensOf(ProgramOp program, StringRef input) {
   return count ? count.getInt() : 0;
 }
 
+bool lwcc::hasChannelsLast(ProgramOp program, StringRef input) {
+  auto names = program->getAttrOfType<ArrayAttr>("exec.channels_last");
+  return names && llvm::is_contained(
+                      names, StringAttr::get(program.getContext(), input));
+}
+
 ArrayRef<int64_t> lwcc::globalDims(BufferOp buffer) {
   auto dims = buffer->getAttrOfType<DenseI64ArrayAttr>("exec.dims");
   return dims ? dims.asArrayRef() : buffer.getTensorType().getShape();

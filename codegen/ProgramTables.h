@@ -31,6 +31,9 @@ llvm::ArrayRef<int64_t> globalDims(exec::BufferOp buffer);
 /// How many integers an input of a program takes; 0: floats.
 int64_t tokensOf(exec::ProgramOp program, llvm::StringRef input);
 
+/// Whether the file takes an input of a program with channels last.
+bool hasChannelsLast(exec::ProgramOp program, llvm::StringRef input);
+
 /// Bytes of a state tensor as it is exported: dense, the size of its raw_data.
 int64_t bytesOfState(exec::BufferOp buffer);
 

@@ -22,6 +22,12 @@ using mlir::OpBuilder;
 using mlir::Operation;
 using mlir::Value;
 
+/// Grey or in colour. What is something else has no order but the model's.
+static bool arePictures(ArrayRef<int64_t> shape) {
+  return shape.size() == 4 && (shape[3] == 1 || shape[3] == 3) &&
+         shape[1] > shape[3] && shape[2] > shape[3];
+}
+
 /// Whether everything that reads images [n, h, w, c] brings the channels to the
 /// second dimension, and something does.
 static bool bringsChannelsSecond(Value images) {
@@ -52,12 +58,13 @@ static bool bringsChannelsSecond(Value images) {
 void GraphImporter::bringChannelsSecond(ArrayRef<Value> heads) {
   Block &body = function.front();
   MLIRContext *context = builder.getContext();
+  SmallVector<mlir::Attribute> turned;
   for (auto [info, argument] : zip(graph.inputs, body.getArguments())) {
     Shape shape(lwcc::shapeOf(argument));
     // Where a model gives back its input, targets have its order, too.
     const bool isGivenBack = any_of(
         heads, [&](Value head) { return shapeOf(head) == ArrayRef(shape); });
-    if (shape.size() != 4 || OnnxGraph::takesIntegers(*info) ||
+    if (!arePictures(shape) || OnnxGraph::takesIntegers(*info) ||
         (isGivenBack && shape[3] > 1) || !::bringsChannelsSecond(argument))
       continue;
     argument.setType(
@@ -71,10 +78,13 @@ void GraphImporter::bringChannelsSecond(ArrayRef<Value> heads) {
     train::setWork(last, name, Phase::forward);
     train::setNames(last, {name});
     argument.replaceAllUsesExcept(last.getY(), last);
+    turned.push_back(builder.getStringAttr(info->name()));
     reporter.note() << "takes images with channels last as input '"
                     << info->name() << "' (" << printShape(shape)
                     << "): data are read as images of " << shape[1] << "x"
                     << shape[2] << " with " << shape[3]
                     << (shape[3] == 1 ? " channel" : " channels");
   }
+  if (!turned.empty())
+    (*module)->setAttr(train::channelsLastAttr, builder.getArrayAttr(turned));
 }

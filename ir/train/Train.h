@@ -91,6 +91,9 @@ inline constexpr llvm::StringLiteral softmaxAttr = "train.softmax";
 /// Of a module some of whose inputs are integers: a dictionary of how many
 /// there are, from 0, for each of these by name.
 inline constexpr llvm::StringLiteral tokensAttr = "train.tokens";
+/// Of a module: the names of inputs that the file takes with channels last, and
+/// the program with channels second.
+inline constexpr llvm::StringLiteral channelsLastAttr = "train.channels_last";
 /// Ahead of an output's name in that of its own labels (Program.h has it, too).
 inline constexpr llvm::StringLiteral auxiliaryPrefix = "labels.";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose

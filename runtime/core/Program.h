@@ -59,6 +59,8 @@ struct Init {
 /// What is given for each sample.
 struct InputTensor : GlobalTensor {
   int64_t tokens = 0; ///< of integers, which are below it; 0: floats
+  /// The file has it as [n, h, w, c]; here it is [n, c, h, w].
+  bool channelsLast = false;
 };
 
 /// Ahead of an output's name in that of its own labels (train-add-loss).

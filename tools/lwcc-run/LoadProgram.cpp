@@ -225,6 +225,7 @@ LogicalResult Loader::load(rt::Program &program) {
   auto addGiven = [&](const auto &given, std::vector<rt::InputTensor> &list) {
     for (auto [name, tensor] : given) {
       tensor.tokens = tokensOf(op, name);
+      tensor.channelsLast = hasChannelsLast(op, name);
       list.push_back(tensor);
     }
   };

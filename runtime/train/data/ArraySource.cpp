@@ -144,6 +144,9 @@ static SampleFormat formatOfTokens(const Array &array,
 /// what image libraries write: [n, h, w, c].
 static SampleLayout layoutOf(const Array &images, const ModelInput &input) {
   std::vector<int64_t> item(images.dims.begin() + 1, images.dims.end());
+  if (input.channelsLast &&
+      item == std::vector{input.dims[1], input.dims[2], input.dims[0]})
+    return SampleLayout::pixels;
   int64_t channels = input.dims.size() == 3 ? input.dims[0] : item[0];
   auto fits = [&](int64_t found) { return found == channels || found == 1; };
   bool planes = fits(item[0]), pixels = fits(item[2]);
@@ -240,6 +243,11 @@ static SampleFormat formatOfImages(const Array &images,
   if (rank == 2) {
     format.channels = d[0];
     format.image = false;
+    if (input.channelsLast && d[0] == elementsOf(input.dims)) {
+      format = {input.dims[0], input.dims[1], input.dims[2], true};
+      format.layout = SampleLayout::pixels;
+      format.type = images.type;
+    }
   } else if (rank == 3) {
     format.height = d[0];
     format.width = d[1];

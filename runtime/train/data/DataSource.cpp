@@ -19,7 +19,8 @@ std::vector<ModelInput> inputsOf(const Program &program) {
                       .tokens = input.tokens,
                       .labels = {labels.begin() + 1, labels.end()},
                       .loss = program.lossName,
-                      .name = input.name});
+                      .name = input.name,
+                      .channelsLast = input.channelsLast});
   for (const InputTensor &output : program.auxiliary) {
     assert(output.name.starts_with(auxiliaryPrefix) &&
            "named by train-add-loss");

@@ -126,6 +126,8 @@ struct ModelInput {
   /// label or target, the last ones if empty.
   std::vector<std::string> columns = {}, targetColumns = {};
   std::string name = {}; ///< in the ONNX file
+  /// The file has channels last, and so have rows of all pixels.
+  bool channelsLast = false;
   /// Of outputs beside the main one that have a loss of their own: what
   /// concerns their labels, and their names. Read in training alone.
   std::vector<ModelInput> auxiliary = {};
