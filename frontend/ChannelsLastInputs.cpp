@@ -13,6 +13,7 @@
 #include "frontend/NodeImporter.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace lwcc;
 using namespace llvm;
@@ -29,30 +30,30 @@ static bool arePictures(ArrayRef<int64_t> shape) {
 }
 
 /// Whether everything that reads images [n, h, w, c] brings the channels to the
-/// second dimension, and something does.
+/// second dimension.
 static bool bringsChannelsSecond(Value images) {
-  ArrayRef<int64_t> shape = shapeOf(images);
-  const Shape second = {shape[0], shape[3], shape[1], shape[2]};
-  bool any = false;
-  for (Operation *user : images.getUsers()) {
-    if (isa<train::MapOp, train::PadOp>(user)) {
-      Value made = user->getResult(0);
-      if (shapeOf(made).size() != 4 || shapeOf(made).back() != shape[3] ||
-          !bringsChannelsSecond(made))
-        return false;
-    } else if (auto transpose = dyn_cast<train::TransposeOp>(user)) {
-      if (transpose.getPerm() != ArrayRef<int64_t>{0, 3, 1, 2})
-        return false;
-    } else if (auto reshape = dyn_cast<train::ReshapeOp>(user)) {
-      // Of one channel no element moves.
-      if (shape[3] != 1 || shapeOf(reshape.getY()) != ArrayRef(second))
-        return false;
-    } else {
+  const int64_t channels = shapeOf(images)[3];
+  // What the images become by maps and borders, each value once.
+  SetVector<Value> known;
+  known.insert(images);
+  for (size_t i = 0; i < known.size(); ++i) {
+    ArrayRef<int64_t> shape = shapeOf(known[i]);
+    if (shape.size() != 4 || shape[3] != channels || known[i].use_empty())
       return false;
+    const Shape second = {shape[0], channels, shape[1], shape[2]};
+    for (Operation *user : known[i].getUsers()) {
+      auto transpose = dyn_cast<train::TransposeOp>(user);
+      auto reshape = dyn_cast<train::ReshapeOp>(user);
+      if (isa<train::MapOp, train::PadOp>(user))
+        known.insert(user->getResult(0));
+      else if (transpose ? transpose.getPerm() != ArrayRef<int64_t>{0, 3, 1, 2}
+                         // Of one channel no element moves.
+                         : !reshape || channels != 1 ||
+                               shapeOf(reshape.getY()) != ArrayRef(second))
+        return false;
     }
-    any = true;
   }
-  return any;
+  return true;
 }
 
 void GraphImporter::bringChannelsSecond(ArrayRef<Value> heads) {

@@ -15,8 +15,14 @@ using namespace llvm;
 using onnx::GraphProto;
 using onnx::NodeProto;
 
-/// Identity(initializer), which exporters write for tied or equal tensors, is
-/// another name of the initializer.
+/// Whether a node is another name of its input, which exporters write for tied
+/// or equal tensors.
+static bool isAlias(const NodeProto &node) {
+  return node.op_type() == "Identity" && node.input_size() == 1 &&
+         node.output_size() == 1 && !isExportedDetach(node);
+}
+
+/// Identity(initializer) is another name of the initializer.
 static void resolveAliases(GraphProto &graph) {
   llvm::StringSet<> initializers;
   for (const auto &tensor : graph.initializer())
@@ -26,9 +32,7 @@ static void resolveAliases(GraphProto &graph) {
     for (std::string &input : *node.mutable_input())
       if (auto found = aliases.find(input); found != aliases.end())
         input = found->second;
-    if (node.op_type() == "Identity" && node.input_size() == 1 &&
-        node.output_size() == 1 && initializers.contains(node.input(0)) &&
-        !isExportedDetach(node))
+    if (isAlias(node) && initializers.contains(node.input(0)))
       aliases[node.output(0)] = node.input(0);
   }
 }
@@ -121,8 +125,7 @@ void lwcc::separateEqualParameters(OnnxFile &file, Reporter &reporter) {
   GraphProto &graph = *file.model.mutable_graph();
   llvm::StringSet<> aliased; // most files have none
   for (const NodeProto &node : graph.node())
-    if (node.op_type() == "Identity" && node.input_size() == 1 &&
-        node.output_size() == 1 && !isExportedDetach(node))
+    if (isAlias(node))
       aliased.insert(node.input(0));
   if (file.model.producer_name() != "pytorch" ||
       none_of(graph.initializer(), [&](const auto &tensor) {
@@ -139,25 +142,18 @@ void lwcc::separateEqualParameters(OnnxFile &file, Reporter &reporter) {
         return;
       joined[tensor.name()] = int(i);
     }
-  auto *nodes = graph.mutable_node();
+  auto isJoined = [&](const NodeProto &node) {
+    return isAlias(node) && joined.contains(node.input(0));
+  };
   SmallVector<std::string> names;
-  int kept = 0;
-  for (int i = 0; i < nodes->size(); ++i) {
-    const NodeProto &node = nodes->Get(i);
-    const bool isAlias = node.op_type() == "Identity" &&
-                         node.input_size() == 1 && node.output_size() == 1 &&
-                         joined.contains(node.input(0)) &&
-                         !isExportedDetach(node);
-    if (isAlias) {
+  for (const NodeProto &node : graph.node())
+    if (isJoined(node)) {
       onnx::TensorProto own = graph.initializer(joined.lookup(node.input(0)));
       own.set_name(node.output(0));
       names.push_back(node.output(0));
       *graph.add_initializer() = std::move(own);
-    } else {
-      nodes->SwapElements(kept++, i);
     }
-  }
-  nodes->DeleteSubrange(kept, nodes->size() - kept);
+  eraseFrom(*graph.mutable_node(), isJoined);
   if (!names.empty())
     reporter.note() << "had " << names.size()
                     << " parameters joined with others of the same values ("

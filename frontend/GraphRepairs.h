@@ -27,6 +27,20 @@ void separateEqualParameters(OnnxFile &file, Reporter &reporter);
 /// `wish`, with a number behind it if that is taken; it is taken then.
 std::string uniqueName(llvm::StringSet<> &taken, const std::string &wish);
 
+/// Removes the elements of a repeated field of which the predicate holds. The
+/// others keep their order.
+template <typename Field, typename Predicate>
+void eraseFrom(Field &field, Predicate predicate) {
+  int kept = 0;
+  for (int i = 0; i < field.size(); ++i)
+    if (!predicate(field[i])) {
+      if (kept != i)
+        field.SwapElements(kept, i);
+      ++kept;
+    }
+  field.DeleteSubrange(kept, field.size() - kept);
+}
+
 } // namespace lwcc
 
 #endif // LWCC_FRONTEND_GRAPHREPAIRS_H

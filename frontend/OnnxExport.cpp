@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/OnnxExport.h"
+#include "frontend/GraphRepairs.h"
 #include "frontend/Metadata.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -99,18 +100,6 @@ static void inlineExternal(OnnxFile &file, TensorProto &tensor) {
   tensor.set_raw_data(bytes.data(), bytes.size());
   tensor.clear_data_location();
   tensor.clear_external_data();
-}
-
-template <typename Field, typename Predicate>
-static void eraseFrom(Field &field, Predicate predicate) {
-  int kept = 0;
-  for (int i = 0; i < field.size(); ++i)
-    if (!predicate(field[i])) {
-      if (kept != i)
-        field.SwapElements(kept, i);
-      ++kept;
-    }
-  field.DeleteSubrange(kept, field.size() - kept);
 }
 
 /// Removes nodes and initializers that nothing reads any more.

@@ -94,8 +94,6 @@ inline constexpr llvm::StringLiteral tokensAttr = "train.tokens";
 /// Of a module: the names of inputs that the file takes with channels last, and
 /// the program with channels second.
 inline constexpr llvm::StringLiteral channelsLastAttr = "train.channels_last";
-/// Ahead of an output's name in that of its own labels (Program.h has it, too).
-inline constexpr llvm::StringLiteral auxiliaryPrefix = "labels.";
 /// Of a module, in the form planned: a #train.lane_order for each lane whose
 /// order the plan says something about.
 inline constexpr llvm::StringLiteral orderAttr = "train.order";

@@ -75,7 +75,7 @@ FailureOr<Value> train::buildOwnLoss(func::FuncOp func, OpBuilder &builder,
     return mlir::emitError(loc)
            << "gives " << each.shape << " as output '" << each.name
            << "' (--aux); cross entropy needs scores of several classes";
-  const std::string name = auxiliaryPrefix.str() + each.name.str();
+  const std::string name = std::string(auxiliaryPrefix) + each.name.str();
   FailureOr<Value> labels =
       ofNumbers ? addArgument(func, Role::auxiliary, name, type.getShape(),
                               builder.getF32Type())

@@ -63,9 +63,6 @@ struct InputTensor : GlobalTensor {
   bool channelsLast = false;
 };
 
-/// Ahead of an output's name in that of its own labels (train-add-loss).
-inline constexpr std::string_view auxiliaryPrefix = "labels.";
-
 struct StateTensor {
   GlobalTensor tensor;
   Role role = Role::trainable; ///< of state

@@ -8,6 +8,8 @@
 #ifndef LWCC_RUNTIME_CORE_ROLE_H
 #define LWCC_RUNTIME_CORE_ROLE_H
 
+#include <string_view>
+
 namespace lwcc {
 
 enum class Role {
@@ -58,6 +60,9 @@ constexpr bool isResult(Role role) {
 
 /// The average of a trainable tensor has this name behind its own.
 inline constexpr char averageSuffix[] = ".average";
+
+/// The auxiliary labels of an output have this ahead of its name.
+inline constexpr std::string_view auxiliaryPrefix = "labels.";
 
 } // namespace lwcc
 

@@ -340,28 +340,28 @@ void BatchLoader::putClasses(Batch &batch, int64_t at, Desk &desk) const {
   batch.shares->put(at, shares.data());
 }
 
-void BatchLoader::putAuxiliary(Batch &batch, int64_t at, int64_t image) const {
+void BatchLoader::putAuxiliary(Batch &batch, int64_t at, int64_t image,
+                               Desk &desk) const {
   for (size_t k = 0; k < auxiliary.size(); ++k) {
     const auto [count, ofClasses] = auxiliary[k];
     const size_t part = inputElements.size() + k;
     if (ofClasses) {
-      std::vector<int32_t> labels(count, -1);
+      desk.ownLabels.assign(count, -1);
       if (image >= 0)
-        source.part(part).labels(image, labels);
-      batch.auxiliary[k].put(at, labels.data());
+        source.part(part).labels(image, desk.ownLabels);
+      batch.auxiliary[k].put(at, desk.ownLabels.data());
     } else {
-      std::vector<float> targets(count,
-                                 std::numeric_limits<float>::quiet_NaN());
+      desk.ownTargets.assign(count, std::numeric_limits<float>::quiet_NaN());
       if (image >= 0)
-        source.part(part).targets(image, targets);
-      batch.auxiliary[k].put(at, targets.data());
+        source.part(part).targets(image, desk.ownTargets);
+      batch.auxiliary[k].put(at, desk.ownTargets.data());
     }
   }
 }
 
 void BatchLoader::putLabels(Batch &batch, int64_t at, int64_t image,
                             Desk &desk) const {
-  putAuxiliary(batch, at, image);
+  putAuxiliary(batch, at, image, desk);
   if (!ofNumbers) {
     if (image < 0)
       std::fill(desk.labels.begin(), desk.labels.end(), -1);

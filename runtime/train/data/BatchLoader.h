@@ -125,8 +125,10 @@ private:
   struct Desk {
     Sample sample;
     std::vector<std::vector<float>> inputs;
-    std::vector<int32_t> labels; ///< of a loss of classes ...
-    std::vector<float> targets;  ///< ... or of numbers
+    std::vector<int32_t> labels;    ///< of a loss of classes ...
+    std::vector<float> targets;     ///< ... or of numbers
+    std::vector<int32_t> ownLabels; ///< of an auxiliary output ...
+    std::vector<float> ownTargets;  ///< ... or of numbers
     MixedLabel mixed;
     // Of the samples that were prepared at it since they were collected.
     int64_t labelCount = 0;
@@ -152,7 +154,7 @@ private:
   void putLabels(Batch &batch, int64_t at, int64_t image, Desk &desk) const;
   void putClasses(Batch &batch, int64_t at, Desk &desk) const;
   /// Labels of auxiliary outputs.
-  void putAuxiliary(Batch &batch, int64_t at, int64_t image) const;
+  void putAuxiliary(Batch &batch, int64_t at, int64_t image, Desk &desk) const;
   Order orderOf(int64_t epoch);
 
   const DataSource &source;

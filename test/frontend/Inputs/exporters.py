@@ -125,6 +125,10 @@ def images():
     tensors = {"k": kernel, "scale": np.ones(3) / 2, "pads": np.array([0, 1, 1, 0, 0, 0, 0, 0])}
     flat = helper.make_node("Flatten", ["c"], ["y"])
     write("last", "pytorch", [scale, border, there, conv, flat], tensors, [2, 5, 7, 3], [2, 144])
+    # Each value is read twice by the next: 2^60 ways from the input to the convolution.
+    names = ["x", *(f"d{i}" for i in range(59)), "p"]
+    doubled = [helper.make_node("Add", [a, a], [b]) for a, b in zip(names, names[1:])]
+    write("doubled", "pytorch", [*doubled, there, conv, flat], tensors, [2, 5, 7, 3], [2, 105])
     # What a convolution reads as it is has channels second, whatever its extents are.
     both = helper.make_node("Conv", ["x", "k5"], ["c5"], kernel_shape=[1, 1])
     sums = [helper.make_node("Flatten", ["c5"], ["f5"]), helper.make_node("Flatten", ["c"], ["f"]),
