@@ -4,9 +4,9 @@
 // does of all models, so that readers know what is a channel: whoever reads
 // pictures resizes height and width. The exported file has its input as it was.
 //
-// Goes by what the model does: an input of images with channels last is brought
-// to channels second, perhaps behind maps and a border, before anything else
-// reads it.
+// Goes by what the user says (--input), else by what the model does: an input
+// of images with channels last is brought to channels second, perhaps behind
+// maps and a border, before anything else reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,17 +56,44 @@ static bool bringsChannelsSecond(Value images) {
   return true;
 }
 
+/// Whether data of an input shall be read with channels second while the model
+/// has them last: as the user says, else as is seen.
+bool GraphImporter::isChannelsLast(Value input, StringRef name,
+                                   ArrayRef<Value> heads) {
+  Shape shape(lwcc::shapeOf(input));
+  // Where a model gives back its input, targets have its order, too. Of one
+  // channel no element moves.
+  const bool isGivenBack =
+      shape.size() == 4 && shape[3] > 1 && any_of(heads, [&](Value head) {
+        return shapeOf(head) == ArrayRef(shape);
+      });
+  auto said = find_if(graph.layouts, [&](const InputLayout &layout) {
+    return layout.name == name;
+  });
+  if (said == graph.layouts.end())
+    return arePictures(shape) && !isGivenBack && ::bringsChannelsSecond(input);
+  if (shape.size() != 4)
+    reporter.error() << "has the input '" << name << "' of shape "
+                     << printShape(shape)
+                     << ", which --input calls images; these have four "
+                        "dimensions";
+  else if (said->channelsLast && isGivenBack)
+    reporter.error() << "gives its input '" << name << "' back ("
+                     << printShape(shape)
+                     << "): data and targets have one order, so leave out "
+                        "--input="
+                     << name << "=nhwc and give both as the file has them";
+  return succeeded(reporter.result()) && said->channelsLast;
+}
+
 void GraphImporter::bringChannelsSecond(ArrayRef<Value> heads) {
   Block &body = function.front();
   MLIRContext *context = builder.getContext();
   SmallVector<mlir::Attribute> turned;
   for (auto [info, argument] : zip(graph.inputs, body.getArguments())) {
     Shape shape(lwcc::shapeOf(argument));
-    // Where a model gives back its input, targets have its order, too.
-    const bool isGivenBack = any_of(
-        heads, [&](Value head) { return shapeOf(head) == ArrayRef(shape); });
-    if (!arePictures(shape) || OnnxGraph::takesIntegers(*info) ||
-        (isGivenBack && shape[3] > 1) || !::bringsChannelsSecond(argument))
+    if (OnnxGraph::takesIntegers(*info) ||
+        !isChannelsLast(argument, info->name(), heads))
       continue;
     argument.setType(
         train::tensorOf(context, {shape[0], shape[3], shape[1], shape[2]}));

@@ -308,6 +308,34 @@ private:
         result.inputs.push_back(&info);
     if (result.inputs.empty())
       reporter.error() << "has no input that its output depends on";
+    chooseLayouts();
+  }
+
+  /// Of images among the inputs.
+  void chooseLayouts() {
+    for (auto [i, layout] : enumerate(options.layouts)) {
+      auto isThis = [&](const auto &other) {
+        return other.name == layout.name;
+      };
+      auto input = find_if(result.inputs, [&](const auto *info) {
+        return info->name() == layout.name;
+      });
+      if (input == result.inputs.end()) {
+        auto diagnostic = reporter.error();
+        diagnostic << "has no input '" << layout.name
+                   << "' (--input); of data it has ";
+        interleaveComma(result.inputs, diagnostic, [&](const auto *info) {
+          diagnostic << "'" << info->name() << "'";
+        });
+      } else if (any_of(ArrayRef(options.layouts).take_front(i), isThis)) {
+        reporter.error() << "has the input '" << layout.name
+                         << "' twice in --input; it has one order";
+      } else if (OnnxGraph::takesIntegers(**input)) {
+        reporter.error() << "takes integers as input '" << layout.name
+                         << "', which --input calls images";
+      }
+    }
+    result.layouts = options.layouts;
   }
 
   /// Of auxiliary outputs only if the loss is known to be one of classes.

@@ -26,6 +26,8 @@ struct OnnxGraph {
 
   /// What is given for each sample, in the file's order.
   std::vector<const onnx::ValueInfoProto *> inputs;
+  /// Of inputs of which the user says it; each is one of `inputs`.
+  std::vector<InputLayout> layouts;
   const onnx::ValueInfoProto *labels = nullptr; ///< null: no loss in the file
   std::string logits; ///< the value that loss and accuracy are computed from
   std::string loss;   ///< its value; empty: train-add-loss adds one

@@ -58,6 +58,12 @@ bool GraphImporter::spend(int64_t elements, const onnx::NodeProto &node) {
 bool GraphImporter::evaluate(NodeView node, const OnnxOp &row,
                              ArrayRef<const Imported *> inputs) {
   auto done = [&](HostTensor value) {
+    if (value.shape.size() > maxKnownRank) {
+      reporter.error(node.proto())
+          << "makes a tensor of " << value.shape.size()
+          << " dimensions; at most " << maxKnownRank << " are supported";
+      return define(node.output(), Imported()), true;
+    }
     define(node.output(),
            Imported(std::make_shared<const HostTensor>(std::move(value))));
     return true;

@@ -138,6 +138,8 @@ private:
   /// Makes the program take images with channels second
   /// (ChannelsLastInputs.cpp).
   void bringChannelsSecond(llvm::ArrayRef<mlir::Value> heads);
+  bool isChannelsLast(mlir::Value input, llvm::StringRef name,
+                      llvm::ArrayRef<mlir::Value> heads);
   /// Makes batch normalizations of Keras' formulas (SpelledBatchNorm.cpp).
   void restoreBatchNorms();
   /// Something for each sample, as a loss takes it: the value that an output of

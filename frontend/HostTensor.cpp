@@ -29,8 +29,11 @@ Shape lwcc::stridesOf(ArrayRef<int64_t> shape) {
 std::string lwcc::printShape(ArrayRef<int64_t> shape) {
   std::string text;
   raw_string_ostream os(text);
+  const size_t shown = shape.size() > maxKnownRank ? 4 : shape.size();
   os << '[';
-  interleaveComma(shape, os);
+  interleaveComma(shape.take_front(shown), os);
+  if (shown < shape.size())
+    os << ", ... (" << shape.size() << " dimensions)";
   os << ']';
   return text;
 }
@@ -172,7 +175,7 @@ std::string lwcc::checkTensor(const TensorProto &tensor,
                               std::optional<StringRef> raw) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   std::optional<int64_t> count = elementCount(shape);
-  if (!count)
+  if (!count || shape.size() > maxKnownRank)
     return "has the impossible shape " + printShape(shape);
   std::optional<int64_t> bytes = elementBytes(tensor.data_type());
   if (!bytes)

@@ -30,7 +30,11 @@ using Shape = llvm::SmallVector<int64_t>;
 
 /// Row-major strides of a shape that has an elementCount.
 Shape stridesOf(llvm::ArrayRef<int64_t> shape);
-/// "[2, 3]".
+/// Most dimensions of a tensor that is known at compile time: each node that
+/// reads one copies its shape.
+inline constexpr size_t maxKnownRank = 64;
+
+/// "[2, 3]"; of very many dimensions the first few.
 std::string printShape(llvm::ArrayRef<int64_t> shape);
 /// The shape that numpy's broadcasting rule gives; none where the shapes do not
 /// fit.

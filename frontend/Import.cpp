@@ -306,6 +306,10 @@ import(StringRef path, const ImportOptions &options, Reporter &reporter) {
   bool rebatch = batch->ofFile && batch->ofFile != batch->size;
   std::optional<GraphImporter> asWritten;
   if (rebatch) {
+    // What is noted of the file is noted once, below.
+    ScopedDiagnosticHandler once(reporter.getContext(), [](Diagnostic &said) {
+      return success(said.getSeverity() != DiagnosticSeverity::Error);
+    });
     asWritten.emplace(*graph, leaves, reporter, batch->ofFile, 0);
     if (failed(asWritten->run()))
       return failure();

@@ -29,6 +29,12 @@ struct AuxiliaryOutput {
   std::string loss;  ///< with labels of its own; "": the main one's, and its
 };
 
+/// The order of the dimensions of an input, where the user says it.
+struct InputLayout {
+  std::string name;
+  bool channelsLast = false; ///< [n, h, w, c], else [n, c, h, w]
+};
+
 struct ImportOptions {
   int64_t batch = 0;         ///< 0: the file's, or defaultBatch
   std::string loss = "auto"; ///< the file's, else what its output is made
@@ -36,6 +42,7 @@ struct ImportOptions {
   std::string output;        ///< the one of several that is trained; "": if
                              ///< there is only one
   std::vector<AuxiliaryOutput> auxiliary = {}; ///< of the others
+  std::vector<InputLayout> layouts = {};       ///< of other inputs it is found
   /// Of the loss of labels that is added; empty: all classes count alike.
   std::vector<float> classWeights = {};
 };

@@ -243,7 +243,8 @@ private:
       return true;
     }
     std::optional<Shape> shape = madeShape(view);
-    if (!shape || shape->empty() || !elementCount(*shape))
+    if (!shape || shape->empty() || shape->size() > maxKnownRank ||
+        !elementCount(*shape))
       return false;
     leaf.shape = *shape;
     if (view.op() == "ConstantOfShape") {

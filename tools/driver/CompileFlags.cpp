@@ -191,6 +191,12 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
     fail("--precision=" + precision + ": expected fp32 or tf32");
   if (loss != "auto" && !train::findLoss(loss))
     fail("--loss=" + loss + ": expected auto or one of " + train::lossNames());
+  for (StringRef text : inputLayouts) {
+    auto [name, order] = text.rsplit('=');
+    if (name.empty() || (order != "nhwc" && order != "nchw"))
+      fail("--input=" + text + ": expected NAME=nhwc or NAME=nchw");
+    layouts.push_back({name.str(), order == "nhwc"});
+  }
   for (StringRef text : auxiliaryOutputs) {
     // Names of outputs may hold anything else.
     auto [name, rest] = text.rsplit('=');

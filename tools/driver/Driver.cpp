@@ -57,6 +57,11 @@ static std::string onOneLine(StringRef text) {
   return line;
 }
 
+std::string lwcc::messageOf(const Diagnostic &diagnostic) {
+  std::string where = textOf(diagnostic.getLocation());
+  return onOneLine((where.empty() ? "" : where + ": ") + diagnostic.str());
+}
+
 std::unique_ptr<MLIRContext> lwcc::makeContext() {
   DialectRegistry registry;
   registry.insert<train::TrainDialect, exec::ExecDialect, func::FuncDialect>();
@@ -71,10 +76,7 @@ std::unique_ptr<MLIRContext> lwcc::makeContext() {
   context->printOpOnDiagnostic(false);
   context->getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
     auto print = [](const Diagnostic &d, StringRef severity) {
-      std::string where = textOf(d.getLocation());
-      llvm::errs() << "lwcc: " << severity << ": "
-                   << onOneLine((where.empty() ? "" : where + ": ") + d.str())
-                   << "\n";
+      llvm::errs() << "lwcc: " << severity << ": " << messageOf(d) << "\n";
     };
     switch (diagnostic.getSeverity()) {
     case DiagnosticSeverity::Error:
@@ -212,6 +214,7 @@ FailureOr<CompiledModel> lwcc::compileModel(const CompileFlags &flags,
   importOptions.loss = flags.loss;
   importOptions.output = flags.trainedOutput;
   importOptions.auxiliary = flags.auxiliary;
+  importOptions.layouts = flags.layouts;
   importOptions.classWeights = flags.weightOfClass;
   FailureOr<ImportedModel> imported =
       importOnnx(flags.input, importOptions, &context);

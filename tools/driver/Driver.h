@@ -50,6 +50,12 @@ struct CompileFlags : private ForgetLibraryOptions {
       llvm::cl::desc("Which output of several is trained; what only the others "
                      "need is left as it is"),
       llvm::cl::cat(category)};
+  llvm::cl::list<std::string> inputLayouts{
+      "input", llvm::cl::value_desc("NAME=nhwc|nchw"),
+      llvm::cl::desc("Whether an input of images has its channels last or "
+                     "second, where lwcc does not see that by what the model "
+                     "does with them. May be given several times"),
+      llvm::cl::cat(category)};
   llvm::cl::list<std::string> auxiliaryOutputs{
       "aux", llvm::cl::value_desc("NAME=WEIGHT"),
       llvm::cl::desc("Another output of several that is trained, against the "
@@ -248,6 +254,7 @@ struct CompileFlags : private ForgetLibraryOptions {
   int64_t group = 0;
   std::vector<float> weightOfClass;       ///< of --class-weights
   std::vector<AuxiliaryOutput> auxiliary; ///< of --aux
+  std::vector<InputLayout> layouts;       ///< of --input
   int64_t laneCount = -1;                 ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
@@ -306,6 +313,9 @@ struct CompiledModel {
 /// measured costs that the flags name; the program's header will say so, too.
 mlir::FailureOr<plan::ProgramTime> predictStep(exec::ProgramOp program,
                                                const CompileFlags &flags);
+
+/// A diagnostic as `makeContext` prints it: its place, and what it says.
+std::string messageOf(const mlir::Diagnostic &diagnostic);
 
 /// A context with our dialects whose diagnostics are printed as
 /// "lwcc: error: <where>: <what>".

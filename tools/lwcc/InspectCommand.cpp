@@ -2,8 +2,8 @@
 //
 // `lwcc inspect` says what of a model would be trained: its inputs, its loss
 // and what that is taken of, its parameters by their roles, and the work of
-// each layer. What the file has lost is among the warnings of the import, as
-// always. Needs neither a GPU nor a compiler of programs.
+// each layer. What the file has lost is among the warnings of the import, which
+// JSON has, too. Needs neither a GPU nor a compiler of programs.
 //
 // Does not decide anything about the model (frontend, passes/differentiate).
 //
@@ -37,19 +37,30 @@ struct Tally {
 struct Input {
   std::string name, shape;
   int64_t tokens = 0;
+  bool channelsLast = false; ///< in the file; the shape is the program's
+};
+
+/// What is given for an output beside the samples.
+struct Labels {
+  std::string name; ///< of the output, "" for the main one
+  bool ofNumbers = false;
+  std::string shape;
+  int64_t classes = 0;
 };
 
 /// What the command says, for people and programs.
 struct Facts {
   std::vector<Input> inputs;
-  std::string labels, labelShape, loss;
-  int64_t batch = 0, classes = 0;
+  std::vector<Labels> labels; ///< of the main output first
+  std::string loss;
+  int64_t batch = 0;
   std::vector<Tally> tallies = {{Role::trainable, "trained"},
                                 {Role::frozen, "frozen"},
                                 {Role::statistic, "running statistics"},
                                 {Role::constant, "constants"}};
   std::vector<LayerWork> layers;
-  double forward = 0, step = 0; ///< of a sample
+  std::vector<std::string> warnings; ///< what the file has lost is among them
+  double forward = 0, step = 0;      ///< of a sample
 };
 } // namespace
 
@@ -69,26 +80,36 @@ static Facts factsOf(CompiledModel &model) {
   Facts facts;
   ModuleOp module = *model.module;
   auto step = module.lookupSymbol<func::FuncOp>(train::trainStepFunc);
+  auto tokens = module->getAttrOfType<DictionaryAttr>(train::tokensAttr);
+  auto last = module->getAttrOfType<ArrayAttr>(train::channelsLastAttr);
   for (BlockArgument argument : step.getArguments()) {
     Role role = train::roleOf(argument);
+    StringRef name = train::nameOf(argument);
+    RankedTensorType type = train::typeOf(argument);
+    auto count = tokens ? tokens.getAs<IntegerAttr>(name) : IntegerAttr();
     if (role == Role::input) {
       facts.inputs.push_back(
-          {train::nameOf(argument).str(), textOf(train::typeOf(argument))});
-    } else if (role == Role::labels) {
-      const bool ofNumbers = train::typeOf(argument).getElementType().isF32();
-      facts.labels = ofNumbers ? "targets" : "labels";
-      facts.labelShape = textOf(train::typeOf(argument));
-      if (auto name = module->getAttrOfType<StringAttr>(train::lossNameAttr);
-          name && name == "output")
-        facts.labelShape = "none: the output is the loss";
+          {name.str(), textOf(type), count ? count.getInt() : 0,
+           last &&
+               llvm::is_contained(last.getAsValueRange<StringAttr>(), name)});
+    } else if (role == Role::labels || role == Role::auxiliary) {
+      Labels labels;
+      labels.ofNumbers = type.getElementType().isF32();
+      labels.shape = textOf(type);
+      if (role == Role::auxiliary) {
+        labels.name = name.substr(auxiliaryPrefix.size()).str();
+        labels.classes = count ? count.getInt() : 0;
+        facts.labels.push_back(labels);
+        continue;
+      }
+      labels.classes = numberOf(module, train::classesAttr);
+      if (auto loss = module->getAttrOfType<StringAttr>(train::lossNameAttr);
+          loss && loss == "output")
+        labels.shape = "none: the output is the loss";
+      facts.labels.insert(facts.labels.begin(), labels);
     }
   }
   facts.batch = numberOf(module, "train.batch");
-  if (auto tokens = module->getAttrOfType<DictionaryAttr>(train::tokensAttr))
-    for (auto &input : facts.inputs)
-      if (auto count = tokens.getAs<IntegerAttr>(input.name))
-        input.tokens = count.getInt();
-  facts.classes = numberOf(module, train::classesAttr);
   if (auto loss = module->getAttrOfType<StringAttr>("train.loss"))
     facts.loss = loss.getValue().str();
   for (auto parameter : module.getOps<train::ParameterOp>())
@@ -113,11 +134,14 @@ static void print(const Facts &facts, llvm::raw_ostream &os) {
   for (const Input &input : facts.inputs)
     row("input",
         input.name + " " + input.shape +
-            (input.tokens ? ", integers below " + grouped(input.tokens) : ""));
+            (input.tokens ? ", integers below " + grouped(input.tokens) : "") +
+            (input.channelsLast ? ", in the file with channels last" : ""));
   row("loss", facts.loss);
-  row(facts.labels,
-      facts.labelShape +
-          (facts.classes ? ", of " + grouped(facts.classes) + " classes" : ""));
+  for (const Labels &labels : facts.labels)
+    row(labels.ofNumbers ? "targets" : "labels",
+        (labels.name.empty() ? "" : labels.name + " ") + labels.shape +
+            (labels.classes ? ", of " + grouped(labels.classes) + " classes"
+                            : ""));
   for (const Tally &tally : facts.tallies)
     if (tally.tensors)
       row(tally.name,
@@ -144,12 +168,31 @@ static void printJson(const Facts &facts, llvm::raw_ostream &os) {
           json.textMember("name", input.name);
           json.textMember("shape", input.shape);
           json.member("tokens", input.tokens);
+          json.member("channels_last", input.channelsLast);
         });
     });
     json.member("batch", facts.batch);
     json.textMember("loss", facts.loss);
-    json.textMember(facts.labels, facts.labelShape);
-    json.member("classes", facts.classes);
+    auto labelsMembers = [&](const Labels &labels) {
+      json.textMember(labels.ofNumbers ? "targets" : "labels", labels.shape);
+      json.member("classes", labels.classes);
+    };
+    ArrayRef<Labels> others = facts.labels;
+    if (!others.empty() && others.front().name.empty()) {
+      labelsMembers(others.front());
+      others = others.drop_front();
+    }
+    json.arrayMember("auxiliary", JsonWriter::lines, [&] {
+      for (const Labels &labels : others)
+        json.object(JsonWriter::oneLine, [&] {
+          json.textMember("output", labels.name);
+          labelsMembers(labels);
+        });
+    });
+    json.arrayMember("warnings", JsonWriter::lines, [&] {
+      for (const std::string &warning : facts.warnings)
+        json.value(warning);
+    });
     json.objectMember("parameters", JsonWriter::lines, [&] {
       for (const Tally &tally : facts.tallies)
         json.objectMember(tally.name, JsonWriter::oneLine, [&] {
@@ -182,11 +225,18 @@ int lwcc::inspectMain(int argc, char **argv) {
   flags.platform = "cpu";
   Stopwatch watch(flags.verbose);
   std::unique_ptr<MLIRContext> context = makeContext();
+  std::vector<std::string> warnings;
+  ScopedDiagnosticHandler collect(context.get(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+      warnings.push_back(messageOf(diagnostic));
+    return failure(); // it is printed, too
+  });
   FailureOr<CompiledModel> model =
       compileModel(flags, *context, watch, Goal::inspect);
   if (failed(model))
     return 1;
   Facts facts = factsOf(*model);
+  facts.warnings = std::move(warnings);
   flags.json ? printJson(facts, llvm::outs()) : print(facts, llvm::outs());
   return 0;
 }

@@ -129,6 +129,11 @@ def images():
     names = ["x", *(f"d{i}" for i in range(59)), "p"]
     doubled = [helper.make_node("Add", [a, a], [b]) for a, b in zip(names, names[1:])]
     write("doubled", "pytorch", [*doubled, there, conv, flat], tensors, [2, 5, 7, 3], [2, 105])
+    # Five channels are no colours: the user says what they are.
+    five = helper.make_node("Conv", ["t5", "k5"], ["c"], kernel_shape=[1, 1])
+    there5 = helper.make_node("Transpose", ["x"], ["t5"], perm=[0, 3, 1, 2])
+    write("five", "pytorch", [there5, five, flat], {"k5": np.ones((2, 5, 1, 1))}, [2, 4, 6, 5],
+          [2, 48])
     # What a convolution reads as it is has channels second, whatever its extents are.
     both = helper.make_node("Conv", ["x", "k5"], ["c5"], kernel_shape=[1, 1])
     sums = [helper.make_node("Flatten", ["c5"], ["f5"]), helper.make_node("Flatten", ["c"], ["f"]),
