@@ -4,6 +4,7 @@
 #include "frontend/GraphRepairs.h"
 #include "frontend/NodeView.h"
 #include "frontend/Reporter.h"
+#include "ir/UniqueNames.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -79,7 +80,7 @@ private:
                  const std::string &output) {
     NodeProto &node = *graph.add_node();
     node.set_op_type(op.str());
-    node.set_name(uniqueName(taken, output + "." + op.lower()));
+    node.set_name(taken.take(output + "." + op.lower()));
     for (const std::string &input : inputs)
       node.add_input(input);
     node.add_output(output);
@@ -100,20 +101,20 @@ private:
     return tensor;
   }
   std::string store(TensorProto tensor, const std::string &wish) {
-    tensor.set_name(uniqueName(taken, wish));
+    tensor.set_name(taken.take(wish));
     added.push_back(std::move(tensor));
     return added.back().name();
   }
   /// A tensor that is not trained.
   std::string constant(TensorProto tensor, const std::string &wish) {
-    std::string name = uniqueName(taken, wish);
+    std::string name = taken.take(wish);
     AttributeProto &value = *add("Constant", {}, name).add_attribute();
     value.set_name("value");
     value.set_type(AttributeProto::TENSOR);
     *value.mutable_t() = std::move(tensor);
     return name;
   }
-  std::string fresh(const std::string &wish) { return uniqueName(taken, wish); }
+  std::string fresh(const std::string &wish) { return taken.take(wish); }
 
   //===--- Operators ------------------------------------------------------===//
 
@@ -295,7 +296,8 @@ private:
   }
 
   onnx::GraphProto &graph;
-  llvm::StringSet<> taken, read;
+  UniqueNames taken;
+  llvm::StringSet<> read;
   StringMap<const TensorProto *> stored;
   StringMap<const NodeProto *> makers;
   std::vector<TensorProto> added;

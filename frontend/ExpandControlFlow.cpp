@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/ControlFlow.h"
+#include "ir/UniqueNames.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
 
@@ -100,13 +100,6 @@ public:
   }
 
 private:
-  std::string unique(const std::string &wish) {
-    std::string name = wish;
-    for (int i = 2; !taken.insert(name).second; ++i)
-      name = wish + "." + std::to_string(i);
-    return name;
-  }
-
   NodeProto &add(StringRef op, const std::string &name,
                  const std::string &output) {
     NodeProto &node = *nodes.Add();
@@ -120,7 +113,7 @@ private:
       add("Identity", to, to).add_input(from);
   }
   std::string constant(const std::string &wish, TensorProto value) {
-    std::string name = unique(wish);
+    std::string name = taken.take(wish);
     auto *attribute = add("Constant", name, name).add_attribute();
     attribute->set_name("value");
     attribute->set_type(onnx::AttributeProto::TENSOR);
@@ -140,7 +133,7 @@ private:
   /// The stored tensors of a body become the graph's.
   void hoist(const GraphProto &body, Names &names) {
     for (const TensorProto &tensor : body.initializer()) {
-      std::string name = unique(tensor.name());
+      std::string name = taken.take(tensor.name());
       names[tensor.name()] = name;
       TensorProto &mine = *graph.add_initializer();
       mine = tensor;
@@ -154,7 +147,7 @@ private:
     for (const NodeProto &node : body.node()) {
       for (const std::string &output : node.output())
         if (!output.empty())
-          names[output] = unique(output + suffix);
+          names[output] = taken.take(output + suffix);
       NodeProto &mine = *nodes.Add();
       mine = node;
       if (!mine.name().empty())
@@ -214,7 +207,7 @@ private:
     std::vector<std::vector<std::string>> results(node.output_size());
     for (int64_t i = 0; i < elements; ++i) {
       const std::string suffix = "." + std::to_string(i);
-      const std::string element = unique(name + ".element" + suffix);
+      const std::string element = taken.take(name + ".element" + suffix);
       const std::string place =
           constant(name + ".place" + suffix, integers({i}, true));
       NodeProto &at = add("SequenceAt", element, element);
@@ -287,7 +280,7 @@ private:
     std::string axes;
     if (file.opset >= 13)
       axes = constant(wish + ".axes", integers({0}, false));
-    std::string name = unique(wish);
+    std::string name = taken.take(wish);
     NodeProto &node = add("Unsqueeze", name, name);
     node.add_input(value);
     if (!axes.empty()) {
@@ -320,7 +313,7 @@ private:
   OnnxFile &file;
   GraphProto &graph;
   Reporter &reporter;
-  StringSet<> taken;
+  UniqueNames taken;
   google::protobuf::RepeatedPtrField<NodeProto> nodes;
   int64_t made = 0, madeBytes = 0; ///< of loops
 };

@@ -13,6 +13,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 using namespace lwcc;
 using namespace llvm;
 using mlir::failure;
@@ -49,17 +51,25 @@ public:
                  [&](const auto &name) { return needed.contains(name); }))
         result.nodes.push_back(&node);
     UnsupportedOperators unsupported;
+    constexpr int64_t mostAlike = 20; // each named with its place
+    std::map<std::string, int64_t> alike;
     for (const NodeProto *node : result.nodes)
       if (NodeView view = result.view(*node); !unsupported.take(view))
         for (const std::string &problem : checkSupport(view))
-          reporter.error(*node) << problem;
+          if (++alike[problem] <= mostAlike)
+            reporter.error(*node) << problem;
+    for (auto &[problem, count] : alike)
+      if (count > mostAlike)
+        reporter.error() << "has " << count - mostAlike
+                         << " more such nodes; each " << problem;
     unsupported.report(reporter);
     chooseInputs(needed);
     if (failed(reporter.result()))
       return failure();
-    if (result.loss.empty() &&
-        (options.loss == "auto" || options.loss == "cross-entropy"))
-      absorbSoftmaxes();
+    if (result.loss.empty())
+      absorbSoftmaxes(result, options, reporter);
+    if (failed(reporter.result()))
+      return failure();
     return std::move(result);
   }
 
@@ -336,39 +346,6 @@ private:
       }
     }
     result.layouts = options.layouts;
-  }
-
-  /// Of auxiliary outputs only if the loss is known to be one of classes.
-  void absorbSoftmaxes() {
-    absorbSoftmax(result.logits);
-    if (!result.absorbed.empty() || options.loss == "cross-entropy")
-      for (const AuxiliaryOutput &output : result.auxiliary)
-        if (output.loss.empty())
-          absorbSoftmax(output.name);
-  }
-
-  /// A Softmax or LogSoftmax at the very end is part of the cross entropy that
-  /// a pass will add, whatever only moves the elements behind it.
-  void absorbSoftmax(StringRef head) {
-    static const llvm::StringSet<> movers = {"Identity", "Flatten", "Reshape",
-                                             "Squeeze", "Cast"};
-    StringMap<unsigned> uses;
-    for (const NodeProto *node : result.nodes)
-      for (const std::string &input : node->input())
-        ++uses[input];
-    StringRef value = head;
-    while (const NodeProto *node = producer(value)) {
-      if (uses.lookup(value) > (value == head ? 0u : 1u) ||
-          node->input_size() == 0)
-        return;
-      if (node->op_type() == "Softmax" || node->op_type() == "LogSoftmax") {
-        result.absorbed.insert(node);
-        return;
-      }
-      if (!movers.contains(node->op_type()))
-        return;
-      value = node->input(0);
-    }
   }
 
   const GraphProto &graph;

@@ -38,6 +38,8 @@ struct OnnxGraph {
   /// A Softmax on the logits at the end of the graph, and on each auxiliary
   /// output. They are not imported, as the added cross entropies contain them.
   llvm::SmallPtrSet<const onnx::NodeProto *, 1> absorbed;
+  /// Those of them on which --loss=nll depends.
+  llvm::SmallPtrSet<const onnx::NodeProto *, 1> logProbabilities;
 
   /// Whether an input is integers: tokens, categories.
   static bool takesIntegers(const onnx::ValueInfoProto &input) {
@@ -59,6 +61,11 @@ struct OnnxGraph {
 /// Reports everything that is unsupported; fails if there was anything.
 mlir::FailureOr<OnnxGraph>
 analyzeGraph(OnnxFile &file, const ImportOptions &options, Reporter &reporter);
+
+/// Finds what is absorbed, for a loss that will be added; reports outputs that
+/// do not have what it takes. A step of analyzeGraph.
+void absorbSoftmaxes(OnnxGraph &graph, const ImportOptions &options,
+                     Reporter &reporter);
 
 } // namespace lwcc
 

@@ -287,5 +287,14 @@ bool GraphImporter::isAbsorbed(NodeView node,
   int64_t behind = node.opset() < 13
                        ? *elementCount(ArrayRef(*shape).drop_front(axis + 1))
                        : 1;
-  return axis == train::classAxis(*shape) && behind == 1;
+  const int64_t classes = train::classAxis(*shape);
+  if (axis == classes && behind == 1)
+    return true;
+  if (graph.logProbabilities.contains(&node.proto()))
+    reporter.error(node.proto())
+        << "normalizes along axis " << axis << " of " << printShape(*shape)
+        << "; --loss=nll takes log-probabilities of classes, which are along "
+           "axis "
+        << classes;
+  return false;
 }

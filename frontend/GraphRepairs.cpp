@@ -4,9 +4,11 @@
 #include "frontend/Metadata.h"
 #include "frontend/NodeView.h"
 #include "frontend/Parameters.h"
+#include "ir/UniqueNames.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -37,20 +39,12 @@ static void resolveAliases(GraphProto &graph) {
   }
 }
 
-std::string lwcc::uniqueName(llvm::StringSet<> &taken,
-                             const std::string &wish) {
-  std::string name = wish;
-  for (int i = 2; !taken.insert(name).second; ++i)
-    name = wish + "." + std::to_string(i);
-  return name;
-}
-
 /// Gives each BatchNormalization running statistics of its own. Exporters merge
 /// equal tensors; as each layer updates its mean and variance, one that is also
 /// used elsewhere is copied under a new name.
 static void splitSharedStatistics(GraphProto &graph) {
   StringMap<unsigned> uses;
-  llvm::StringSet<> names;
+  UniqueNames names;
   for (const NodeProto &node : graph.node()) {
     for (const std::string &input : node.input())
       ++uses[input];
@@ -77,13 +71,13 @@ static void splitSharedStatistics(GraphProto &graph) {
       std::string wish = layerName(node).str() +
                          (slot == 3 ? ".running_mean" : ".running_var");
       if (auto found = stored.find(old); found != stored.end()) {
-        std::string name = uniqueName(names, wish);
+        std::string name = names.take(wish);
         onnx::TensorProto copy = graph.initializer(found->second);
         copy.set_name(name);
         *graph.add_initializer() = std::move(copy);
         node.set_input(slot, name);
       } else if (auto maker = made.find(old); maker != made.end()) {
-        std::string name = uniqueName(names, wish);
+        std::string name = names.take(wish);
         NodeProto copy = graph.node(maker->second);
         copy.set_output(0, name);
         copy.clear_name();

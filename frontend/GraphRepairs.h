@@ -12,8 +12,6 @@
 
 #include "frontend/OnnxReader.h"
 
-#include "llvm/ADT/StringSet.h"
-
 namespace lwcc {
 
 void repairGraph(onnx::GraphProto &graph);
@@ -23,9 +21,6 @@ void repairGraph(onnx::GraphProto &graph);
 /// constants, or the file was exported for training, where equal values are
 /// stored several times.
 void separateEqualParameters(OnnxFile &file, Reporter &reporter);
-
-/// `wish`, with a number behind it if that is taken; it is taken then.
-std::string uniqueName(llvm::StringSet<> &taken, const std::string &wish);
 
 /// Removes the elements of a repeated field of which the predicate holds. The
 /// others keep their order.

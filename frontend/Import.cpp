@@ -278,6 +278,8 @@ static LogicalResult resolveControlFlow(OnnxFile &file,
 static std::string lossNameOf(const OnnxGraph &graph,
                               const ImportOptions &options,
                               Reporter &reporter) {
+  if (options.loss == "nll") // of scores: the LogSoftmax is not imported
+    return "cross-entropy";
   if (options.loss != "auto" || !isRegressor(graph.file->model))
     return options.loss;
   reporter.note() << "predicts numbers, not classes: trained for the mean "

@@ -1,10 +1,10 @@
 //===- Counterparts.cpp - What devices that do alike share ----------------===//
 
 #include "ir/exec/Counterparts.h"
+#include "ir/UniqueNames.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <map>
 #include <tuple>
@@ -69,13 +69,7 @@ Counterparts::Counterparts(ProgramOp program) {
     }
   }
   // Names that several kinds would share get a number.
-  llvm::StringSet<> taken;
-  auto fresh = [&](const std::string &base) {
-    std::string name = base;
-    for (int number = 2; !taken.insert(name).second; ++number)
-      name = base + "_" + std::to_string(number);
-    return name;
-  };
+  UniqueNames taken("_");
   std::map<std::tuple<int, size_t, int>, std::string> given;
   for (Entry &entry : entries) {
     std::string &name = given[{entry.kind, entry.tile, entry.time}];
@@ -83,7 +77,7 @@ Counterparts::Counterparts(ProgramOp program) {
       std::string base = kinds[entry.kind].name;
       if (entry.buffer.getTileAttr() && kinds[entry.kind].mostTiles > 1)
         base += std::to_string(entry.tile);
-      name = fresh(base);
+      name = taken.take(base);
     }
     names[entry.buffer] = name;
   }
@@ -97,7 +91,7 @@ Counterparts::Counterparts(ProgramOp program) {
     return hasMicroBatches && !entry.buffer.getTileAttr() &&
            !kinds[entry.kind].unlike;
   };
-  taken.clear();
+  taken = UniqueNames("_");
   for (Entry &entry : entries)
     if (!isTiled(entry) && !isTimed(entry)) {
       const std::string &name = names[entry.buffer];
@@ -112,7 +106,7 @@ Counterparts::Counterparts(ProgramOp program) {
     std::string &name =
         seriesNames[{entry.kind, isTiled(entry) ? entry.time : 0}];
     if (name.empty())
-      name = fresh(kinds[entry.kind].name);
+      name = taken.take(kinds[entry.kind].name);
     series[entry.buffer] = {name,
                             int64_t(isTiled(entry) ? entry.tile : entry.time)};
   }

@@ -6,6 +6,8 @@ using namespace lwcc::train;
 
 static constexpr Loss losses[] = {
     {"cross-entropy", "cross entropy", ""},
+    // Of log-probabilities, as NLLLoss. The frontend makes cross entropy of it.
+    {"nll", "negative log-likelihood", ""},
     // Of logits, as BCEWithLogitsLoss: a Sigmoid at the end belongs to it.
     {"bce", "binary cross entropy", "binary_cross_entropy"},
     {"mse", "mean squared error", "squared_error"},

@@ -210,7 +210,7 @@ bool CompileFlags::parse(int argc, char **argv, StringRef overview) {
            "NAME=WEIGHT:LOSS");
     else if (rest.contains(':') && (own == "output" || !train::findLoss(own)))
       fail("--aux=" + text + ": '" + own +
-           "' is no loss; expected cross-entropy, bce, mse, l1 or huber");
+           "' is no loss; expected cross-entropy, nll, bce, mse, l1 or huber");
     else if (name.empty())
       fail("--aux=" + text + ": expected the name of an output");
     auxiliary.push_back(std::move(output));

@@ -40,8 +40,9 @@ struct CompileFlags : private ForgetLibraryOptions {
   llvm::cl::opt<std::string> loss{
       "loss", llvm::cl::init("auto"), llvm::cl::value_desc("NAME"),
       llvm::cl::desc(
-          "cross-entropy, of class labels; bce, mse, l1 or huber, of "
-          "numbers; output, which the model computes as the loss of each "
+          "cross-entropy, of class labels; nll, the same where the model ends "
+          "in a LogSoftmax; bce, mse, l1 or huber, of numbers; output, which "
+          "the model computes as the loss of each "
           "sample; auto (default): the file's, else what its "
           "output is made for"),
       llvm::cl::cat(category)};
