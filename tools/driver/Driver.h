@@ -256,7 +256,13 @@ struct CompileFlags : private ForgetLibraryOptions {
   std::vector<float> weightOfClass;       ///< of --class-weights
   std::vector<AuxiliaryOutput> auxiliary; ///< of --aux
   std::vector<InputLayout> layouts;       ///< of --input
-  int64_t laneCount = -1;                 ///< of --lanes; 0: auto, -1: not said
+  // How timm's training script spells them.
+  llvm::cl::alias opt{"opt", llvm::cl::aliasopt(optimizer)};
+  llvm::cl::alias smoothing{"smoothing", llvm::cl::aliasopt(labelSmoothing)};
+  llvm::cl::alias emaDecay{"model-ema-decay", llvm::cl::aliasopt(ema)};
+  llvm::cl::alias clipGrad{"clip-grad", llvm::cl::aliasopt(clipNorm)};
+  llvm::cl::alias batchSize{"batch-size", llvm::cl::aliasopt(batch)};
+  int64_t laneCount = -1; ///< of --lanes; 0: auto, -1: not said
   /// What the program will run on, "cuda" or "cpu"; set by the tools.
   std::string platform;
 

@@ -7,6 +7,18 @@ namespace lwcc::rt::train {
 /// Steps and epochs have numbers of 32 bits.
 static constexpr double maxCount = std::numeric_limits<uint32_t>::max();
 
+const std::vector<Spelling> &spellingTable() {
+  static const std::vector<Spelling> spellings = {
+      {"data-dir", "data"},
+      {"reprob", "erase"},
+      {"dr", "decay-rate"},
+      {"patience-epochs", "plateau-patience"},
+      {"checkpoint-hist", "checkpoint-keep"},
+      {"opt-eps", "eps"},
+  };
+  return spellings;
+}
+
 const std::vector<FlagSection> &flagTable() {
   using O = Options;
   static const std::vector<FlagSection> sections = {

@@ -52,6 +52,15 @@ struct FlagSection {
   }
 };
 
+/// How timm's training script spells a flag that means the same.
+struct Spelling {
+  const char *name;
+  const char *flag;
+};
+
+/// Accepted, but not listed by --help.
+const std::vector<Spelling> &spellingTable();
+
 /// In the order of --help.
 const std::vector<FlagSection> &flagTable();
 

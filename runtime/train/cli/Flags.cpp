@@ -128,6 +128,14 @@ static std::string unexpected(const std::string &argument, bool isFirst) {
   return text + "all arguments are --flag=value";
 }
 
+/// The name that --help has, of any spelling.
+static std::string ownSpelling(const std::string &name) {
+  for (const Spelling &spelling : spellingTable())
+    if (name == spelling.name)
+      return spelling.flag;
+  return name;
+}
+
 Flags parseFlags(const std::vector<std::string> &arguments,
                  const Optimizer &optimizer, const FlagAnswers &answers) {
   Flags flags;
@@ -151,7 +159,7 @@ Flags parseFlags(const std::vector<std::string> &arguments,
       continue;
     }
     size_t equals = std::min(argument.find('='), argument.size());
-    std::string name = argument.substr(2, equals - 2);
+    std::string name = ownSpelling(argument.substr(2, equals - 2));
     const Flag *flag = findFlag(name, optimizer, command);
     if (!flag) {
       mistakes.push_back(command ? unknownFlag(name, *command, answers)

@@ -2,6 +2,7 @@
 
 #include "runtime/train/cli/Flags.h"
 #include "TestFiles.h"
+#include "runtime/train/cli/FlagTable.h"
 #include "runtime/train/files/Text.h"
 
 #include <gmock/gmock.h>
@@ -34,6 +35,24 @@ TEST(Flags, BothSpellings) {
   EXPECT_EQ(options.data, "a=b");
   EXPECT_TRUE(flags.given.count("lr"));
   EXPECT_FALSE(flags.given.count("momentum"));
+}
+
+TEST(Flags, SpellingsOfTimmAreFlags) {
+  Flags flags = parseFlags({"--data-dir=here", "--reprob", "0.25"});
+  EXPECT_EQ(flags.options.data, "here");
+  EXPECT_EQ(flags.options.erase, 0.25);
+  EXPECT_TRUE(flags.given.count("erase"));
+  EXPECT_THAT(errorFor({"--dr=slow"}),
+              HasSubstr("--decay-rate=slow: expected"));
+  for (const Spelling &spelling : spellingTable()) {
+    int known = 0;
+    for (const FlagSection &section : flagTable())
+      for (const Flag &flag : section.flags) {
+        known += flag.name == std::string(spelling.flag);
+        EXPECT_STRNE(flag.name, spelling.name);
+      }
+    EXPECT_EQ(known, 1) << spelling.flag;
+  }
 }
 
 TEST(Flags, NamesTheNearest) {
