@@ -66,6 +66,10 @@ const std::vector<FlagSection> &flagTable() {
             std::numeric_limits<double>::min()},
            {"hflip", "P", &O::hflip,
             "training sees an image mirrored with probability P", true, 0, 1},
+           {"vflip", "P", &O::vflip,
+            "training sees an image upside down with probability P, as "
+            "torchvision's RandomVerticalFlip",
+            true, 0, 1},
            {"rotate", "DEGREES", &O::rotate,
             "training sees an image turned by up to so many degrees, either "
             "way, as torchvision's RandomRotation",

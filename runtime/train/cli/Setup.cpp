@@ -103,7 +103,7 @@ static DataSet dataSetOf(std::unique_ptr<DataSource> source, DataRole role,
   if (role == DataRole::training)
     augmentation = {options.scale,       options.ratio, options.hflip,
                     options.colorJitter, options.erase, options.rotate,
-                    options.randAugment};
+                    options.randAugment, options.vflip};
   DataSet data{std::move(source), {}};
   for (size_t k = 0; k < inputs.size(); ++k) {
     const SampleFormat format = data.source->part(k).format();

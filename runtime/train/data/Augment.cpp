@@ -10,7 +10,7 @@
 namespace lwcc::rt::train {
 
 static constexpr int tries = 10;
-/// Of the stream "augmentation": the mirror, four for each try, the order of
+/// Of the stream "augmentation": both mirrors, four for each try, the order of
 /// the colours' steps, what each does.
 static constexpr int firstOfTries = 4, firstOfOrder = firstOfTries + 4 * tries,
                      firstOfColours = firstOfOrder + 4;
@@ -37,6 +37,10 @@ static int64_t below(int64_t count, double part) {
 
 bool Augmentation::flips(const SampleKey &key) const {
   return draw(key, 0) < flip;
+}
+
+bool Augmentation::flipsVertically(const SampleKey &key) const {
+  return draw(key, 1) < verticalFlip;
 }
 
 /// Python's round: halves to the even number.

@@ -2,13 +2,13 @@
 //
 // Decides which part of a picture a training sees, whether it is mirrored, how
 // it is turned, how its colours change and what is erased of it: torchvision's
-// RandomResizedCrop, RandomHorizontalFlip, RandomRotation, RandAugment,
-// ColorJitter and RandomErasing. Carried out by Transform; validation never
-// draws.
+// RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip, RandomRotation,
+// RandAugment, ColorJitter and RandomErasing. Carried out by Transform;
+// validation never draws.
 //
 // A decision is a function of seed, epoch and the picture's number. Its numbers
 // are those of Philox (core/Philox.h) with stream "augmentation", step = epoch,
-// and blocks from index * 16 on: the first for the mirror, then one for each
+// and blocks from index * 16 on: the first for the mirrors, then one for each
 // try of a crop, then two for the colours; uniform in [0, 1) with 24 bits. What
 // is erased has the stream "erasing": whether, then a block for each try. The
 // angle has the stream "rotation"; RandAugment's changes have "rand-augment", a
@@ -59,10 +59,12 @@ struct Augmentation {
   /// How many changes of RandAugment, and their strength, 9 if that is missing;
   /// empty: none.
   std::vector<double> randAugment = {};
+  double verticalFlip = 0; ///< how probable it is that it stands on its head
 
   bool crops() const { return !scale.empty(); }
 
   bool flips(const SampleKey &key) const;
+  bool flipsVertically(const SampleKey &key) const;
   /// RandomResizedCrop.get_params: ten tries to draw a crop of the wanted area
   /// and ratio that lies within the picture, else the greatest in its middle.
   Crop crop(const SampleKey &key, int64_t height, int64_t width) const;

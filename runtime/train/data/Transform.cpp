@@ -85,6 +85,7 @@ static std::string flagsOf(const Augmentation &augmentation) {
   const std::pair<bool, const char *> given[] = {
       {augmentation.crops(), "--scale"},
       {augmentation.flip > 0, "--hflip"},
+      {augmentation.verticalFlip > 0, "--vflip"},
       {augmentation.rotate > 0, "--rotate"},
       {!augmentation.randAugment.empty(), "--rand-augment"},
       {!augmentation.colour.empty(), "--color-jitter"},
@@ -187,6 +188,12 @@ void Transform::apply(const Sample &sample, const SampleKey &key,
   if (seen && augmentation.flips(key))
     for (int64_t row = 0; row < from.channels * to.height; ++row)
       std::reverse(out + row * to.width, out + (row + 1) * to.width);
+  if (seen && augmentation.flipsVertically(key))
+    for (float *image = out; image != out + from.channels * plane;
+         image += plane)
+      for (int64_t row = 0; row < to.height / 2; ++row)
+        std::swap_ranges(image + row * to.width, image + (row + 1) * to.width,
+                         image + (to.height - 1 - row) * to.width);
   if (augmentation.rotate > 0)
     distort(Affine::rotation(augmentation.angle(key)), out, from.channels,
             to.height, to.width);
@@ -252,6 +259,10 @@ std::string Transform::describe() const {
   if (augmentation.flip > 0)
     text += (text.empty() ? "" : ", ") +
             format("mirrored with probability %g", augmentation.flip);
+  if (augmentation.verticalFlip > 0)
+    text +=
+        (text.empty() ? "" : ", ") +
+        format("upside down with probability %g", augmentation.verticalFlip);
   if (augmentation.rotate > 0)
     text += (text.empty() ? "" : ", ") +
             format("turned by up to %g degrees", augmentation.rotate);

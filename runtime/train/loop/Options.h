@@ -43,7 +43,7 @@ struct Options {
   double cropPct = 1;
   std::vector<double> scale;
   std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
-  double hflip = 0;
+  double hflip = 0, vflip = 0;
   std::vector<double> colorJitter;
   std::vector<double> randAugment;
   double rotate = 0;

@@ -108,7 +108,8 @@ def augmented(picture, index, epoch, size):
     with mock.patch.object(torch.Tensor, "uniform_", lambda *given: draws.uniform(*given)), \
             mock.patch("torch.randint", draws.randint):
         picture = v2.RandomResizedCrop(size)(picture)
-    return v2.functional.hflip(picture) if draws.numbers[0] < 0.5 else picture
+    picture = v2.functional.hflip(picture) if draws.numbers[0] < 0.5 else picture
+    return v2.functional.vflip(picture) if draws.numbers[1] < 0.5 else picture
 
 
 def check(folder, listing, out, channels, side, part, epoch=None):

@@ -66,6 +66,24 @@ TEST(Augment, AMirrorTurnsColumns) {
             "mirrored with probability 1, repeated to 2 channels");
 }
 
+TEST(Augment, UpsideDownTurnsRows) {
+  Augmentation augmentation;
+  augmentation.verticalFlip = 1;
+  Transform transform({1, 3, 2, true}, {1, 3, 2}, {}, {}, 1, augmentation);
+  const float pixels[] = {1, 2, 3, 4, 5, 6};
+  float input[6];
+  transform.apply({{1, 3, 2, true}, reinterpret_cast<const char *>(pixels), {}},
+                  {}, input);
+  EXPECT_THAT(input, testing::ElementsAre(5, 6, 3, 4, 1, 2));
+  EXPECT_EQ(transform.describe(), "upside down with probability 1");
+  int both = 0;
+  augmentation.flip = augmentation.verticalFlip = 0.5;
+  for (int64_t index = 0; index < 4000; ++index)
+    both += augmentation.flips({0, 0, index}) &&
+            augmentation.flipsVertically({0, 0, index});
+  EXPECT_NEAR(both, 1000, 100); // 3.6 standard deviations
+}
+
 TEST(Augment, AllThatIsWrongIsSaid) {
   const std::string error = errorOf([] {
     Transform({1, 4, 4, true}, {1, 4, 4}, {}, {}, 1, {{0.5}, {2, 1}, 0});

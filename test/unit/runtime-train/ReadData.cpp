@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     epoch = std::atoll(argv[7]);
   if (argc == 8) {
     augmentation.scale = {0.08, 1};
-    augmentation.flip = 0.5;
+    augmentation.flip = augmentation.verticalFlip = 0.5;
   } else if (argc == 9 && std::string_view(argv[8]) == "rotation") {
     augmentation.rotate = 60;
   } else if (argc == 9 && std::string_view(argv[8]) != "colours") {
