@@ -226,7 +226,7 @@ void CpuMachine::fail(std::exception_ptr exception) {
   for (auto &event : events)
     event->wake(); // whoever waits sees `failed`
   if (exchange)
-    exchange->wake();
+    exchange->giveUp();
 }
 
 void CpuMachine::waitFor(std::unique_lock<std::mutex> &lock, uint64_t number) {

@@ -204,7 +204,7 @@ void CudaMachine::stop(std::exception_ptr exception) {
     failed = true;
   }
   if (exchange)
-    exchange->wake();
+    exchange->giveUp();
 }
 
 void CudaMachine::throwIfStopped() {

@@ -25,6 +25,6 @@ void LocalTransport::send(Parcel &parcel) {
   receiver->arrived(rank, sent.id, sent.run);
 }
 
-void LocalTransport::stop() {}
+void LocalTransport::stop(bool) {}
 
 } // namespace lwcc::rt

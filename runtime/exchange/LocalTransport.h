@@ -29,7 +29,7 @@ public:
   LocalTransport(LocalHub &hub, int rank) : hub(hub), rank(rank) {}
   void start(Receiver &receiver) override;
   void send(Parcel &parcel) override;
-  void stop() override;
+  void stop(bool deliver) override;
 
 private:
   LocalHub &hub;

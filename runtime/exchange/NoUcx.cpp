@@ -26,7 +26,7 @@ const std::string &UcxTransport::address() const {
 void UcxTransport::setPeers(std::vector<UcxPeer>) {}
 void UcxTransport::start(Receiver &) {}
 void UcxTransport::send(Parcel &) {}
-void UcxTransport::stop() {}
+void UcxTransport::stop(bool) {}
 
 } // namespace lwcc::rt
 

@@ -26,7 +26,7 @@ RankExchange::RankExchange(const Ranks &ranks) : ranks(ranks) {
   ranks.transport->start(*this);
 }
 
-RankExchange::~RankExchange() { ranks.transport->stop(); }
+RankExchange::~RankExchange() { ranks.transport->stop(!isGivenUp); }
 
 SequenceExchange &RankExchange::add(std::unique_ptr<SequenceExchange> one) {
   std::lock_guard lock(mutex);
@@ -93,7 +93,8 @@ RankLink RankExchange::measure(const std::atomic<bool> &failed) {
   return slowest;
 }
 
-void RankExchange::wake() {
+void RankExchange::giveUp() {
+  isGivenUp = true;
   trial.answered.wake();
   trial.landed.wake();
   for (Round &round : rounds)

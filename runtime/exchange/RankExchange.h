@@ -40,7 +40,8 @@ public:
   /// How quick parcels are between rank 0, which gets the answer, and the
   /// others, one after the other.
   RankLink measure(const std::atomic<bool> &failed);
-  void wake();
+  /// Wakes all who wait; peers need not get any more what was sent to them.
+  void giveUp();
   /// How many parcels have arrived, and whether there soon are more than so
   /// many: returns when there are, when it is woken, or after `most`.
   uint64_t arrivals() const { return arrivalCount; }
@@ -70,6 +71,7 @@ private:
   Trial trial;
   std::mutex mutex; ///< of `sequences`, which grows while parcels may arrive
   std::vector<std::unique_ptr<SequenceExchange>> sequences;
+  std::atomic<bool> isGivenUp = false;
   std::atomic<uint64_t> arrivalCount = 0;
   std::mutex arriving;
   std::condition_variable hasArrived;

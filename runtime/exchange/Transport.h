@@ -48,8 +48,9 @@ public:
   virtual void start(Receiver &receiver) = 0;
   /// Returns at once and takes no lock: lanes send.
   virtual void send(Parcel &parcel) = 0;
-  /// Nothing arrives any more. What was sent and not delivered may be lost.
-  virtual void stop() = 0;
+  /// Nothing arrives any more. If `deliver`, returns when peers have what was
+  /// sent to them, or do not take it for 10 s; else they may never get it.
+  virtual void stop(bool deliver) = 0;
 };
 
 } // namespace lwcc::rt

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <poll.h>
@@ -26,26 +27,26 @@
 
 namespace lwcc::rt {
 
-namespace {
-
-/// Sent before the data.
-struct Header {
-  uint64_t id, run;
-  int64_t from;
-};
-
-constexpr unsigned messageId = 1;
-
-} // namespace
+static constexpr unsigned messageId = 1;
 
 struct UcxTransport::State {
   explicit State(int rank) : rank(rank) {}
 
+  /// Sent before the data.
+  struct Header {
+    uint64_t id, run;
+    int64_t from;
+  };
   /// What is under way, for its callback: UCX reads the header until then.
   struct Transfer {
-    State *state;
-    Header header;
-    int peer;
+    Transfer(State *state, const Header &header, int peer)
+        : state(state), header(header), peer(peer) {
+      ++state->transfers;
+    }
+    ~Transfer() { --state->transfers; }
+    State *const state;
+    const Header header;
+    const int peer;
     void end(void *request) {
       state->ucx->ucp_request_free(request);
       delete this;
@@ -58,6 +59,8 @@ struct UcxTransport::State {
   ucs_status_t receive(const Header &header, void *data, size_t length,
                        bool isLarge);
   void lose(int peer, ucs_status_t status);
+  template <typename IsUnderWay>
+  void progressWhile(std::chrono::seconds most, IsUnderWay isUnderWay);
   void close();
 
   /// Whether the thread runs, is through, or stands still for good.
@@ -80,7 +83,8 @@ struct UcxTransport::State {
   std::vector<bool> isLost;
   Receiver *receiver = nullptr;
   std::atomic<Parcel *> outgoing = nullptr; ///< the latest first
-  std::atomic<bool> stopping = false;
+  int transfers = 0;                        ///< under way, to and from
+  std::atomic<bool> stopping = false, delivering = true;
   std::atomic<Fate> fate = Fate::runs;
   std::thread thread;
 };
@@ -127,7 +131,7 @@ UcxTransport::UcxTransport(int rank) : state(std::make_unique<State>(rank)) {
 }
 
 UcxTransport::~UcxTransport() {
-  stop();
+  stop(false);
   State &s = *state;
   if (s.fate == State::Fate::still) {
     state.release(); // its thread stands in the middle of it
@@ -160,9 +164,9 @@ void UcxTransport::start(Receiver &receiver) {
   handler.arg = &s;
   handler.cb = [](void *state, const void *header, size_t headerBytes,
                   void *data, size_t length, const ucp_am_recv_param_t *how) {
-    if (headerBytes != sizeof(Header))
+    if (headerBytes != sizeof(State::Header))
       return UCS_OK; // not one of ours
-    Header copy;
+    State::Header copy;
     std::memcpy(&copy, header, sizeof copy);
     return static_cast<State *>(state)->receive(
         copy, data, length, how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
@@ -186,10 +190,11 @@ void UcxTransport::send(Parcel &parcel) {
   }
 }
 
-void UcxTransport::stop() {
+void UcxTransport::stop(bool deliver) {
   State &s = *state;
   if (!s.thread.joinable())
     return;
+  s.delivering = deliver;
   s.stopping = true;
   const uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(s.wakeup, &one, sizeof one);
@@ -344,8 +349,21 @@ ucs_status_t UcxTransport::State::receive(const Header &header, void *data,
   return UCS_INPROGRESS; // the data is UCX's until it is fetched
 }
 
-/// Waits for what is being sent, but not for ranks that are gone.
+template <typename IsUnderWay>
+void UcxTransport::State::progressWhile(std::chrono::seconds most,
+                                        IsUnderWay isUnderWay) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  while (isUnderWay() && std::chrono::steady_clock::now() < until)
+    if (!ucx->ucp_worker_progress(worker))
+      ::usleep(1000);
+}
+
+/// Peers read large parcels in this process's memory, and UCX closes the way to
+/// them without a thought of that. Whether one of this machine is gone nobody
+/// can tell here, so patience has an end.
 void UcxTransport::State::close() {
+  if (delivering)
+    progressWhile(std::chrono::seconds(10), [this] { return transfers > 0; });
   for (ucp_ep_h &to : endpoints) {
     if (!to)
       continue;
@@ -353,13 +371,12 @@ void UcxTransport::State::close() {
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     params.flags = isLost[&to - endpoints.data()] ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     ucs_status_ptr_t request = ucx->ucp_ep_close_nbx(to, &params);
-    for (int turn = 0; turn < 1000 && UCS_PTR_IS_PTR(request) &&
-                       ucx->ucp_request_check_status(request) == UCS_INPROGRESS;
-         ++turn)
-      if (!ucx->ucp_worker_progress(worker))
-        ::usleep(1000);
-    if (UCS_PTR_IS_PTR(request))
+    if (UCS_PTR_IS_PTR(request)) {
+      progressWhile(std::chrono::seconds(1), [&] {
+        return ucx->ucp_request_check_status(request) == UCS_INPROGRESS;
+      });
       ucx->ucp_request_free(request);
+    }
     to = nullptr;
   }
 }

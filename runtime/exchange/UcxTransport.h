@@ -44,7 +44,7 @@ public:
 
   void start(Receiver &receiver) override;
   void send(Parcel &parcel) override;
-  void stop() override;
+  void stop(bool deliver) override;
 
 private:
   struct State;
