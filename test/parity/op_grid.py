@@ -319,7 +319,9 @@ def main():
 
     passed, failed = Counter(), Counter()
     with ThreadPoolExecutor(args.jobs) as pool:
-        for group, name, wrong in pool.map(judge, cases):
+        for done, (group, name, wrong) in enumerate(pool.map(judge, cases), 1):
+            if done % 500 == 0:
+                print(f"{done:,} of {len(cases):,}", file=sys.stderr, flush=True)
             if wrong is None:
                 continue
             (failed if wrong else passed)[group] += 1
