@@ -24,11 +24,11 @@ using namespace lwcc;
 using namespace mlir;
 using namespace llvm;
 
-/// The indices of input i, which must be integers known at compile time; null
-/// after reporting.
+/// The indices of input i, which must be integers known at compile time, if
+/// there are any; null after reporting.
 static HostRef indicesOf(NodeImporter &node, unsigned i) {
   HostRef indices = node.constant(i);
-  if (indices && !indices->isReal() && indices->size() > 0)
+  if (indices && (!indices->isReal() || indices->size() == 0))
     return indices;
   (void)node.fail("needs indices known at compile time as its input '" +
                   node.input(i) +
@@ -98,6 +98,8 @@ LogicalResult lwcc::importGather(NodeImporter &node) {
   Shape shape(from.take_front(*axis));
   append_range(shape, indices->shape);
   append_range(shape, from.drop_front(*axis + 1));
+  if (places.empty())
+    return node.result(0, node.emptyTensor(shape));
   Value y = rewrite::take(node, x, *axis, places);
   return y ? node.result(0, node.reshape(y, shape)) : failure();
 }
@@ -144,6 +146,8 @@ LogicalResult lwcc::importGatherND(NodeImporter &node) {
     return failure();
   Shape shape = rows->tuples;
   append_range(shape, rows->row);
+  if (rows->places.empty())
+    return node.result(0, node.emptyTensor(shape));
   Value y = rewrite::take(node, rows->x, 0, rows->places);
   return y ? node.result(0, node.reshape(y, shape)) : failure();
 }
@@ -159,6 +163,8 @@ LogicalResult lwcc::importScatterND(NodeImporter &node) {
   FailureOr<Rows> rows = readRows(node);
   if (failed(rows))
     return failure();
+  if (rows->places.empty()) // nor are there any updates
+    return node.result(0, node.reshape(rows->x, node.shape(0)));
   Value updates = node.live(2);
   if (!updates)
     return failure();

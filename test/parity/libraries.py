@@ -28,6 +28,7 @@ from zoo_networks import ZOO  # noqa: E402
 from zoo_sequences import Tokens  # noqa: E402
 import libraries_keras  # noqa: E402
 import libraries_more  # noqa: E402
+import libraries_signals  # noqa: E402
 
 # Models of timm that need no arguments, by the extent of their images.
 TIMM = {
@@ -164,7 +165,11 @@ def main():
             "segmentation": libraries_more.of_segmentation,
             "diffusers": libraries_more.of_diffusers,
             "x_transformers": libraries_more.of_x_transformers,
-            "keras": libraries_keras.of_keras}
+            "keras": libraries_keras.of_keras,
+            "monai": libraries_signals.of_monai,
+            "braindecode": libraries_signals.of_braindecode,
+            "torchaudio": libraries_signals.of_torchaudio,
+            "tables": libraries_signals.of_tables}
     if len(sys.argv) < 2 or sys.argv[1] not in made:
         sys.exit(__doc__)
     ZOO.clear()

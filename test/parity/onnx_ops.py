@@ -160,7 +160,8 @@ def batch_normalization(call, x, scale, bias, mean, variance):
     results, running = [], []
     for samples in torch.split(x, group):
         running.append((mean.clone(), variance.clone()))
-        results.append(F.batch_norm(samples, *running[-1], scale, bias,
+        # PyTorch's gradient reads an expanded scale as if it were in one piece.
+        results.append(F.batch_norm(samples, *running[-1], scale.contiguous(), bias,
                                     call.run.training, momentum,
                                     call.get("epsilon", 1e-5)))
     with torch.no_grad():

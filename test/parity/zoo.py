@@ -245,10 +245,10 @@ class Model:
         # Not those that the module itself changes in a step.
         before = {name: buffer.clone() for name, buffer in network.named_buffers()}
         network(torch.from_numpy(draw_samples(self.shape, BATCH, np.random.RandomState(1))))
-        self.unlearnt = set(before)
         self.buffers = {name for name, buffer in network.named_buffers()
                         if torch.equal(buffer, before[name])}
-        self.draws, self.refusals = [], {}
+        self.buffers |= {n for n, p in network.named_parameters() if not p.requires_grad}
+        self.draws, self.refusals, self.unlearnt = [], {}, set(before)
 
     def draw(self, number):
         if number == len(self.draws):
