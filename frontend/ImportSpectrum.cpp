@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace lwcc;
@@ -30,19 +31,35 @@ struct Waves {
   double sign;
   std::vector<double> factors; ///< of each column, from 0 on
 
-  double angle(int64_t row, int64_t column) const {
-    return sign * 2 * numbers::pi * double(row * column % points) /
-           double(points);
+  /// Of angles between 0 and pi/2 alone, so that what is 0 is exactly 0. FFTs
+  /// make the highest frequency of a real signal real, too, and its phase 0 or
+  /// pi: with rounding for an imaginary part it would be pi or -pi.
+  double cosine(int64_t row, int64_t column) const {
+    int64_t m = row * column % points;
+    m = std::min(m, points - m);
+    return 4 * m <= points ? ofFirstQuarter(m)
+                           : -ofFirstQuarter(points / 2.0 - m);
   }
-  void addCosines(std::vector<float> &to, double sign) const {
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t j = first; j < columns; ++j)
-        to.push_back(float(sign * factors[j] * std::cos(angle(row, j))));
+  double sine(int64_t row, int64_t column) const {
+    const int64_t m = row * column % points;
+    const double above = points / 4.0 - std::min(m, points - m);
+    return (2 * m <= points ? sign : -sign) * ofFirstQuarter(std::abs(above));
   }
-  void addSines(std::vector<float> &to, double sign) const {
+  /// Of all rows, by one of these functions.
+  void add(std::vector<float> &to,
+           double (Waves::*wave)(int64_t, int64_t) const,
+           double sign = 1) const {
     for (int64_t row = 0; row < rows; ++row)
-      for (int64_t j = first; j < columns; ++j)
-        to.push_back(float(sign * factors[j] * std::sin(angle(row, j))));
+      for (int64_t j = first; j < columns; ++j) // no zero is negative
+        to.push_back(float(sign * factors[j] * (this->*wave)(row, j)) + 0.0f);
+  }
+
+private:
+  /// cos(2 pi m / points) for 0 <= m <= points / 4.
+  double ofFirstQuarter(double m) const {
+    return 4 * m == double(points)
+               ? 0
+               : std::cos(2 * numbers::pi * m / double(points));
   }
 };
 
@@ -138,13 +155,13 @@ LogicalResult lwcc::importDft(NodeImporter &node) {
     const int64_t columns = waves.columns - waves.first;
     std::vector<float> table; // of the real results, then the imaginary ones
     if (part == 0)
-      waves.addCosines(table, 1);
+      waves.add(table, &Waves::cosine);
     else
-      waves.addSines(table, -1);
+      waves.add(table, &Waves::sine, -1);
     if (!transform->toReal && part == 0)
-      waves.addSines(table, 1);
+      waves.add(table, &Waves::sine);
     else if (!transform->toReal)
-      waves.addCosines(table, 1);
+      waves.add(table, &Waves::cosine);
     Value numbers = rewrite::slice(
         node, rewrite::slice(node, x, axis, waves.first, columns), last, part,
         1);
@@ -218,8 +235,8 @@ LogicalResult lwcc::importStft(NodeImporter &node) {
   HostTensor table = HostTensor::empty(HostTensor::Kind::real,
                                        {2 * waves.rows, 1, 1, waves.columns});
   table.reals.clear();
-  waves.addCosines(table.reals, 1);
-  waves.addSines(table.reals, 1);
+  waves.add(table.reals, &Waves::cosine);
+  waves.add(table.reals, &Waves::sine);
   Value signal = node.live(0), filters = node.stored(std::move(table));
   if (!signal || !filters)
     return failure();
