@@ -1,13 +1,14 @@
 """Models of libraries, of every family that PyTorch exports, as zoo.py.
 
-  libraries.py timm|transformers|vit_pytorch|segmentation|diffusers|x_transformers|keras
-               [NAME ...] [flags of zoo.py]
+  libraries.py timm|transformers|vit_pytorch|segmentation|diffusers|x_transformers|keras|
+               monai|braindecode|torchaudio|tables [NAME ...] [flags of zoo.py]
 
 The libraries are no part of the tests, as they are large and change every month:
 
   pip install --target=DIR timm transformers; PYTHONPATH=DIR ... libraries.py timm
   pip install --target=DIR keras tensorflow-cpu tf2onnx;
                               PYTHONPATH=DIR ... libraries.py keras --exports=legacy,plain
+  pip install --target=DIR rtdl_revisiting_models pytorch-tabnet   for libraries.py tables
 
 Their models are made small, of random weights, and without what is drawn at random in
 training (dropout, stochastic depth), which no two programs draw alike. A family whose
