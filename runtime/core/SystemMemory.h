@@ -57,7 +57,8 @@ inline SystemMemory systemMemory(const std::string &root = "") {
     const size_t begin = line.find(':') + 1, end = line.find(':', begin);
     if (begin == 0 || end == std::string::npos)
       continue;
-    const std::string controllers = "," + line.substr(begin, end - begin) + ",";
+    std::string controllers = ",";
+    controllers.append(line, begin, end - begin) += ',';
     const bool first = controllers.find(",memory,") != std::string::npos;
     if (!first && controllers != ",,")
       continue;
