@@ -22,12 +22,11 @@ def still(model):
     return model
 
 
-# Of braindecode: no model, other electrodes, what is to be fetched, parameters that
+# Of braindecode: no model, other electrodes or times, what is to be fetched, parameters that
 # forward() assigns to, angles that PyTorch's exporter writes as others, and two in which
 # PyTorch itself crashes.
-UNMADE = {"EEGModuleMixin", "AttnSleep", "BENDR", "EMG2QwertyNet", "MetaNeuromotorHand", "REVE", "Labram",
-          "STEEGFormer", "EEGMiner", "LUNA", "SSTDPN", "SyncNet"}
-
+UNMADE = set("""EEGModuleMixin AttnSleep BENDR EMG2QwertyNet MetaNeuromotorHand REVE Labram
+    STEEGFormer USleep VEMG2Pose EEGMiner LUNA SSTDPN SyncNet""".split())
 
 
 class First(nn.Module):
@@ -78,8 +77,8 @@ def of_monai():
                                  num_classes=CLASSES, spatial_dims=2,
                                  post_activation=None), PLANE),
         ("vit_autoencoder", lambda: nets.ViTAutoEnc(
-            1, (32, 32), (4, 4), out_channels=CLASSES, hidden_size=24, mlp_dim=32, num_layers=2,
-            num_heads=2, spatial_dims=2), PLANE),
+            1, (32, 32), (4, 4), out_channels=CLASSES, hidden_size=24, mlp_dim=32,
+            num_layers=2, num_heads=2, spatial_dims=2), PLANE),
         ("densenet", lambda: nets.DenseNet(**deep, out_channels=CLASSES, init_features=8,
                                            growth_rate=4, block_config=(1, 2)), SPACE),
         ("efficientnet", lambda: nets.EfficientNetBN(
@@ -103,9 +102,6 @@ def of_monai():
                                           blocks_up=(1, 1)), PLANE),
         ("quicknat", lambda: nets.Quicknat(num_classes=CLASSES, num_channels=1,
                                            num_filters=8), PLANE),
-        ("voxel_morph", lambda: nets.VoxelMorphUNet(
-            spatial_dims=2, in_channels=2, unet_out_channels=4, channels=(4, 4, 4, 4),
-            final_conv_channels=(4,)), (2, 32, 32)),
     )}
 
 
