@@ -117,9 +117,13 @@ static std::optional<float> onlyValue(const OnnxFile &file,
 
 void lwcc::separateEqualParameters(OnnxFile &file, Reporter &reporter) {
   GraphProto &graph = *file.model.mutable_graph();
+  // The newer exporter notes of which call a node is: clone(), for instance.
+  auto isCopy = [](const NodeProto &node) {
+    return isAlias(node) && metadataOf(node).empty();
+  };
   llvm::StringSet<> aliased; // most files have none
   for (const NodeProto &node : graph.node())
-    if (isAlias(node))
+    if (isCopy(node))
       aliased.insert(node.input(0));
   if (file.model.producer_name() != "pytorch" ||
       none_of(graph.initializer(), [&](const auto &tensor) {
@@ -137,7 +141,7 @@ void lwcc::separateEqualParameters(OnnxFile &file, Reporter &reporter) {
       joined[tensor.name()] = int(i);
     }
   auto isJoined = [&](const NodeProto &node) {
-    return isAlias(node) && joined.contains(node.input(0));
+    return isCopy(node) && joined.contains(node.input(0));
   };
   SmallVector<std::string> names;
   for (const NodeProto &node : graph.node())
