@@ -26,14 +26,24 @@ QUICK = ["efficientnet", "convnext", "vit", "swin", "nfnet", "unet_bilinear",
          "statistics", "spectrogram", "stacked"]
 
 
+def draw_nothing(network):
+    """What is drawn at random in training (dropout, stochastic depth, which libraries keep
+    as numbers of many names) is left out: no two programs draw alike."""
+    for module in network.modules():
+        if isinstance(module, (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d,
+                               nn.AlphaDropout)):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if isinstance(value, float) and "drop" in name:
+                setattr(module, name, 0.0)
+
+
 def build_zoo(name):
     """The network and its input shape without the batch; the same weights each time."""
     torch.manual_seed(sum(map(ord, name)))
     make, shape = ZOO[name]
     network = make()
-    for module in network.modules():
-        if isinstance(module, (nn.Dropout, nn.Dropout1d, nn.Dropout2d)):
-            module.p = 0.0
+    draw_nothing(network)
     # Constructors leave scales at one and biases at zero: equal tensors hide swapped
     # ones, and exporters take constants for each other.
     with torch.no_grad():

@@ -111,16 +111,8 @@ def of_segmentation():
     import segmentation_models_pytorch
 
     def maker(name, encoder):
-        def make():
-            model = getattr(segmentation_models_pytorch, name)(
-                encoder, encoder_weights=None, classes=5)
-            for module in model.modules():
-                if isinstance(module, (nn.Dropout, nn.Dropout2d)):
-                    module.p = 0.0
-                if type(module).__name__ == "DropPath":
-                    module.drop_prob = 0.0
-            return model
-        return make
+        return lambda: getattr(segmentation_models_pytorch, name)(
+            encoder, encoder_weights=None, classes=5)
     return {f"{name}-{encoder}": (maker(name, encoder), (3, 64, 64))
             for name, encoder in SEGMENTATION}
 

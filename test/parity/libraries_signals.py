@@ -1,6 +1,5 @@
 """Models of MONAI (medical images), braindecode (electroencephalograms), torchaudio and of
-tables, in small (libraries.py runs them). What these draw at random in training is left
-out.
+tables, in small (libraries.py runs them).
 """
 
 from torch import nn
@@ -8,18 +7,6 @@ from torch import nn
 CLASSES = 5
 PLANE, SPACE = (1, 32, 32), (1, 16, 16, 16)
 ELECTRODES = "Fp1 Fp2 F7 F3 F4 F8 T7 C3 C4 T8 P7 P3 P4 P8 O1 O2".split()
-
-
-def still(model):
-    """Nothing is drawn."""
-    for module in model.modules():
-        if isinstance(module, (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d,
-                               nn.AlphaDropout)):
-            module.p = 0.0
-        for name, value in vars(module).items():
-            if isinstance(value, float) and "drop" in name:
-                setattr(module, name, 0.0)
-    return model
 
 
 # Of braindecode: no model, other electrodes or times, what is to be fetched, parameters that
@@ -47,7 +34,7 @@ def of_monai():
     from monai.networks import nets
     flat = dict(spatial_dims=2, in_channels=1)
     deep = dict(spatial_dims=3, in_channels=1)
-    return {name: (lambda make=make: still(First(make())), shape) for name, make, shape in (
+    return {name: (lambda make=make: First(make()), shape) for name, make, shape in (
         ("unet", lambda: nets.UNet(**flat, out_channels=CLASSES, channels=(4, 8, 16),
                                    strides=(2, 2), num_res_units=1), PLANE),
         ("unet_3d", lambda: nets.UNet(**deep, out_channels=CLASSES, channels=(4, 8, 16),
@@ -121,7 +108,7 @@ def of_braindecode():
             n_chans=channels, n_outputs=CLASSES, n_times=samples, sfreq=rate,
             chs_info=[dict(ch_name=n, loc=[i * 0.1] * 12) for i, n in enumerate(
                 ELECTRODES)]).items() if key in known}
-        made[name] = (lambda kind=kind, options=options: still(First(kind(**options))),
+        made[name] = (lambda kind=kind, options=options: First(kind(**options)),
                       (channels, samples))
     return made
 
@@ -136,12 +123,11 @@ def of_torchaudio():
         "conv_tas_net": (lambda: models.ConvTasNet(
             num_sources=2, enc_num_feats=8, msk_num_feats=8, msk_num_hidden_feats=8,
             msk_num_layers=2, msk_num_stacks=1), (1, 128)),
-        "deepspeech": (lambda: still(models.DeepSpeech(n_feature=12, n_hidden=16,
-                                                       n_class=CLASSES, dropout=0.0)),
+        "deepspeech": (lambda: models.DeepSpeech(n_feature=12, n_hidden=16, n_class=CLASSES),
                        (1, 20, 12)),
-        "conformer": (lambda: nn.Sequential(First(still(models.Conformer(
+        "conformer": (lambda: nn.Sequential(First(models.Conformer(
             input_dim=16, num_heads=2, ffn_dim=32, num_layers=2,
-            depthwise_conv_kernel_size=5)), lengths), nn.Linear(16, CLASSES)), (20, 16)),
+            depthwise_conv_kernel_size=5), lengths), nn.Linear(16, CLASSES)), (20, 16)),
     }
 
 
@@ -163,11 +149,10 @@ def of_tables():
         "resnet": (lambda: rtdl.ResNet(
             d_in=12, d_out=CLASSES, n_blocks=2, d_block=16, d_hidden=24,
             d_hidden_multiplier=None, dropout1=0.0, dropout2=0.0), (12,)),
-        "ft_transformer": (lambda: still(First(rtdl.FTTransformer(
+        "ft_transformer": (lambda: First(rtdl.FTTransformer(
             n_cont_features=12, cat_cardinalities=[], d_out=CLASSES, n_blocks=2, d_block=16,
             attention_n_heads=2, attention_dropout=0.0, ffn_d_hidden=24,
-            ffn_d_hidden_multiplier=None, ffn_dropout=0.0, residual_dropout=0.0), None)),
-                           (12,)),
+            ffn_d_hidden_multiplier=None, ffn_dropout=0.0, residual_dropout=0.0), None), (12,)),
         "tabnet": (tabnet, (12,)),
         "tabnet_entmax": (lambda: tabnet(mask_type="entmax"), (12,)),
     }

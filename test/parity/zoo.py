@@ -24,8 +24,8 @@ The results, after three steps of SGD on random images:
   no export  PyTorch's exporter did
   WRONG      other numbers, or a crash; only these count as failed
 
-Where lwcc trains a buffer of the module, since the older exporter does not tell it from
-a parameter, it gets --freeze for it, and the line says so.
+Where lwcc trains what the module does not, it gets --freeze for it, and the line says so:
+no file tells that requires_grad is false, and the older exporter's no buffers.
 
 With --plans each also runs data parallel on three devices, and under a random plan on
 2 to 6 (grid_plans.py; lwcc must be on the PATH). The last line is `N passed, M failed`;
@@ -245,9 +245,9 @@ class Model:
         # Not those that the module itself changes in a step.
         before = {name: buffer.clone() for name, buffer in network.named_buffers()}
         network(torch.from_numpy(draw_samples(self.shape, BATCH, np.random.RandomState(1))))
-        self.buffers = {name for name, buffer in network.named_buffers()
+        self.frozen = {name for name, buffer in network.named_buffers()
                         if torch.equal(buffer, before[name])}
-        self.buffers |= {n for n, p in network.named_parameters() if not p.requires_grad}
+        self.frozen |= {n for n, p in network.named_parameters() if not p.requires_grad}
         self.draws, self.refusals, self.unlearnt = [], {}, set(before)
 
     def draw(self, number):
@@ -299,9 +299,9 @@ class Model:
             return (REFUSED, why) if why else (WRONG, CRASHED + str(error)[-300:])
         state.update({self.aliases[name]: tensor for name, tensor in state.items()
                       if name in self.aliases})
-        freeze = "--freeze=" + "|".join(sorted(self.buffers & set(state)))
+        freeze = "--freeze=" + "|".join(sorted(self.frozen & set(state)))
         if freeze != "--freeze=" and freeze not in flags:
-            # The older exporter does not say that they are no parameters.
+            # No file says that these are not trained.
             verdict, detail = self.compare(path, kind, [*flags, freeze], draw)
             return verdict, f"with {freeze} {detail}"
         by_losses = kind == "plain" and self.renamed
